@@ -59,11 +59,11 @@ mod _native {
         call::rate(text).map(roundelay::Rate::bits_per_second).map_err(|failure| crate::errors::exception(py, &failure))
     }
 
-    /// All items of all papers: paper, item, title, label, description, and whether there is a plan.
+    /// All items of all papers: [paper, item, title, label, description] and whether there is a plan.
     #[pyfunction]
-    fn papers(py: Python<'_>) -> PyResult<Vec<(String, String, String, String, String, bool)>> {
+    fn papers(py: Python<'_>) -> PyResult<Vec<([String; 5], bool)>> {
         let items = call::papers().map_err(|failure| crate::errors::exception(py, &failure))?;
-        let tuple = |item: call::PaperItem| (item.paper, item.item, item.title, item.label, item.about, item.runs);
+        let tuple = |item: call::PaperItem| ([item.paper, item.item, item.title, item.label, item.about], item.runs);
         Ok(items.into_iter().map(tuple).collect())
     }
 

@@ -301,7 +301,7 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
     fn ready_at(&self) -> Option<Instant> {
         let method = self.methods()?.ready_at.as_ref()?;
         Python::attach(|py| {
-            let ready: PyResult<Option<f64>> = method.bind(py).call0().and_then(|ready| ready.extract().map_err(PyErr::from));
+            let ready: PyResult<Option<f64>> = method.bind(py).call0().and_then(|ready| ready.extract());
             let ready = ready.and_then(|ready| ready.map(|ready| instant("ready_at", ready)).transpose());
             ready.unwrap_or_else(|error| {
                 self.fail(py, error, "ready_at()");

@@ -130,7 +130,7 @@ impl Drop {
 /// The fields that a caller may give to a packet.
 pub(crate) fn fields<T>(packet: Inner<T>, ecn: bool, priority: u32, slack: f64, deadline: Option<f64>) -> PyResult<Inner<T>> {
     let picos = (slack * PICOS).round();
-    if !(picos.abs() < i64::MAX as f64) {
+    if picos.is_nan() || picos.abs() >= i64::MAX as f64 {
         return Err(PyValueError::new_err(format!("slack {slack}: legal range -9223372 to 9223372 s")));
     }
     let deadline = deadline.map_or(Ok(Instant::MAX), |deadline| instant("deadline", deadline))?;

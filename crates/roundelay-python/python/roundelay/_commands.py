@@ -248,7 +248,7 @@ def papers(
     their own.
     """
     if paper is None:
-        return [PaperItem(*entry) for entry in _native.papers()]
+        return [PaperItem(*words, runs=runs) for words, runs in _native.papers()]
     words = [sys.executable, "-m", "roundelay", "papers", paper, *listed(item), "--json", "--quiet"]
     words += options(
         {"full": full, "seeds": seeds, "instead": instead, "cache": cache, "fresh": fresh, "threads": threads}
