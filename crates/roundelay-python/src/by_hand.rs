@@ -15,7 +15,7 @@ use crate::packet::{Drop, Packet, fields, instant};
 
 type Payload = Option<Py<PyAny>>;
 
-/// A queue discipline with its buffer, driven by the caller. Times are in seconds and must not run
+/// A queue discipline with a buffer, driven by the caller. Times are in seconds and must not run
 /// backwards.
 #[pyclass(frozen, subclass, module = "roundelay._native")]
 pub(crate) struct Scheduler {
@@ -48,7 +48,7 @@ impl State {
 
 impl Scheduler {
     fn with<R>(&self, py: Python<'_>, call: impl FnOnce(&mut State) -> PyResult<R>) -> PyResult<R> {
-        // The lock is never waited for: its holder may need the GIL, which this thread has.
+        // Never waits for the lock: the holder may need the GIL, which this thread has.
         let mut state = self.state.try_lock().map_err(|_| PyRuntimeError::new_err("the scheduler is in use by another thread"))?;
         let result = call(&mut state);
         match self.fault.take() {
@@ -125,8 +125,8 @@ impl Scheduler {
             if dropped.is_empty() {
                 return Ok(true);
             }
-            // Of several drops, that of the arriving packet is a refusal, a full buffer, or an early
-            // drop of a packet with this arrival.
+            // The drop of the arriving packet: a refusal, a full buffer, or an early drop of a packet
+            // with this arrival.
             let is_it = |(packet, reason): &(Inner<Payload>, DropReason)| match reason {
                 DropReason::Full | DropReason::Refused => true,
                 DropReason::PushedOut => false,
@@ -155,7 +155,7 @@ impl Scheduler {
     #[getter]
     fn dropped(&self, py: Python<'_>) -> PyResult<Vec<Py<Drop>>> {
         self.with(py, |state| {
-            // A second look must find the packets again.
+            // The packets stay in the list: a second look finds the same.
             let mut again = Vec::with_capacity(state.dropped.len());
             let all = state.dropped.iter().map(|(packet, reason)| {
                 let Inner { flow, len, arrival, ecn, priority, slack, deadline, .. } = *packet;

@@ -85,7 +85,7 @@ fn kept(text: &str) -> &'static str {
     })
 }
 
-/// Bound methods of a scheduler written in Python; those after the first two are optional.
+/// Bound methods of a scheduler written in Python; all after the first two are optional.
 struct Methods {
     enqueue: Py<PyAny>,
     dequeue: Py<PyAny>,
@@ -118,7 +118,7 @@ impl Methods {
     }
 }
 
-/// A scheduler of handles that asks a Python object. Keeps the packets that wait, and counts the
+/// A scheduler of handles around a Python object. Keeps the waiting packets, and counts the
 /// backlog. After an exception or a request to stop the scheduler is dead: empty, and refusing.
 struct PythonScheduler {
     name: &'static str,
@@ -176,7 +176,7 @@ impl PythonScheduler {
         self.backlog.bytes -= u64::from(len);
     }
 
-    /// The packet that Python returned, if it waits here.
+    /// The packet that Python returned, if waiting here.
     fn take(&mut self, py: Python<'_>, returned: &Bound<'_, PyAny>, call: &str) -> Option<Departure> {
         let Ok(packet) = returned.cast::<Packet>() else {
             let kind = returned.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
