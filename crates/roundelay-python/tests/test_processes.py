@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 import roundelay as rd
 from conftest import CAPTURE, HOME, SMALL
 
-TINY = SMALL.replace('duration = "1s"', 'duration = "10ms"')
+HERE = Path(__file__).parent
 
-
-def child(expected: str) -> None:
-    """Runs a simulation in the child and compares it with the parent's."""
-    sys.exit(rd.simulate(TINY, replicas=2).to_json() != expected)
+THREADS = """
+import os, sys
+import roundelay as rd
+from pathlib import Path
+small = sys.argv[1]
+rd.simulate(small, replicas=4, threads=4)
+rd.compare(sys.argv[2], "5mbit", ["fifo", "drr"], threads=4)
+rd.replay(small, threads=4)
+print(len(os.listdir("/proc/self/task")))
+"""
 
 
 def test_no_thread_lives_after_a_call():
-    rd.simulate(SMALL, replicas=4, threads=4)
-    rd.compare(CAPTURE, "5mbit", ["fifo", "drr"], threads=4)
-    rd.replay(SMALL, threads=4)
-    assert len(os.listdir("/proc/self/task")) - threading.active_count() <= 0, os.listdir("/proc/self/task")
+    line = [sys.executable, "-c", THREADS, SMALL, CAPTURE]
+    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout == "1\n"
 
 
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_a_hundred_children_after_simulate(method):
-    context = multiprocessing.get_context(method)
-    for _ in range(10):
-        expected = rd.simulate(TINY, replicas=2).to_json()
-        children = [context.Process(target=child, args=(expected,)) for _ in range(10)]
-        for each in children:
-            each.start()
-        for each in children:
-            each.join(120)
-        assert [each.exitcode for each in children] == [0] * 10
+    subprocess.run([sys.executable, HERE / "children.py", method], check=True, timeout=1200)
 
 
 LONG = """

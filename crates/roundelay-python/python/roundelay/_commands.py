@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
@@ -247,6 +246,8 @@ def papers(
     ``fresh``: neither read nor write the cache. The runs are those of the command, in a process of
     their own.
     """
+    import subprocess  # noqa: PLC0415 (slow to import, and seldom needed)
+
     if paper is None:
         return [PaperItem(*words, runs=runs) for words, runs in _native.papers()]
     words = [sys.executable, "-m", "roundelay", "papers", paper, *listed(item), "--json", "--quiet"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import math
 import os
@@ -80,7 +79,7 @@ def _value(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else str(value)
-    if isinstance(value, datetime.date | datetime.time):
+    if type(value).__module__ == "datetime" and hasattr(value, "isoformat"):
         return value.isoformat()
     if isinstance(value, Mapping):
         inner = cast("Mapping[str, Any]", value).items()
