@@ -44,8 +44,9 @@ lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
-package: ## the crate roundelay as a registry gets it, and its tests without the rest of the workspace
-	cargo package --locked --allow-dirty -p roundelay
+package: setup-npm ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace
+	mkdir -p target/no-npm && printf '#!/bin/sh\nexit 1\n' > target/no-npm/npm && chmod +x target/no-npm/npm
+	PATH="$(CURDIR)/target/no-npm:$$PATH" cargo package --locked --allow-dirty --workspace
 	cd target/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(CURDIR)/target/package/target cargo test
 
 docs: setup-npm ## the API's documentation, warnings as errors

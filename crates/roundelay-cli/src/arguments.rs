@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use roundelay::{ConfigError, Limit, QueueSpec, Rate, parse_limit};
-use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Pattern};
+use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
 pub(crate) use objective::Objective;
@@ -205,6 +205,16 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = |text: &str| text.parse::<Pattern>())]
     pub(crate) pattern: Vec<Pattern>,
 
+    /// The flow of the next packet: shortest (the flow with the shortest backlog, packets in
+    /// buffers: the QFQ paper's generator) or turns (flows in turn, no buffers)
+    #[arg(long, default_value = "shortest", value_parser = |text: &str| text.parse::<Order>())]
+    pub(crate) order: Order,
+
+    /// Measure each discipline by handle as well: a number stands for a packet that stays with the
+    /// caller
+    #[arg(long)]
+    pub(crate) handles: bool,
+
     /// Memory layout of packets: packed or scattered [default: both]
     #[arg(long, value_name = "MEMORY", default_values = ["packed", "scattered"], hide_default_value = true,
           value_parser = |text: &str| text.parse::<Memory>())]
@@ -247,7 +257,7 @@ pub(crate) struct Bench {
 
     /// Count the instructions of a --save file again; fail if any cost has changed by more than the
     /// tolerance
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "memory", "lengths", "burst", "save", "svg", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "order", "handles", "memory", "lengths", "burst", "save", "svg", "json"])]
     pub(crate) check: Option<PathBuf>,
 
     /// With --check: allowed change of a cost, in percent

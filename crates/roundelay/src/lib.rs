@@ -49,7 +49,7 @@ mod units;
 mod virtual_time;
 
 pub use any_port::AnyPort;
-pub use arena::Arena;
+pub use arena::{Arena, Ticket};
 pub use buffer::{Buffer, Limit};
 pub use by_copy::ByCopy;
 pub use charges::Charges;
@@ -63,7 +63,7 @@ pub use pool::{Backlog, Leaving, Link, Nodes, Places, Pool, Queue};
 pub use port::{Observer, Port};
 pub use preemptive::{Partial, PreemptivePort};
 pub use prefetch::prefetch;
-pub use scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+pub use scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 pub use spec::{QueueSpec, parse_limit};
 pub use time::{Duration, Instant, Slack};
 pub use units::{Billionths, Bytes, Rate, UnitError};

@@ -214,6 +214,7 @@ pub trait Visitor {
 
 /// Registry data of a discipline, without the type.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DisciplineInfo {
     /// [`Discipline::NAME`].
     pub name: &'static str,
@@ -239,6 +240,7 @@ pub struct DisciplineInfo {
 
 /// A parameter without the type of its configuration, for lists and help.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ParameterInfo {
     /// Name in configurations.
     pub name: &'static str,
