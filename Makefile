@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare papers papers-full papers-pages peers validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare papers papers-full papers-pages peers peers-linux validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -31,9 +31,15 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 	python3 peers/compare.py check
 	python3 peers/compare.py speed $(ROUNDS)
 
+# Random cases of departure orders; each takes about a third of a second.
+LINUX_CASES ?= 600
+peers-linux: target/peers/orders ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: a few minutes
+	cargo build --release --locked -p roundelay-conformance --example orders
+	python3 peers/linux/compare.py orders $(LINUX_CASES)
+
 test: lint docs test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 
-test-full: test package captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
+test-full: test package captures fuzz seeded peers-programs peers-linux ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
@@ -97,6 +103,11 @@ peers-programs: setup-npm setup-ns2 target/peers/ns3
 target/peers/ns3: peers/ns3.cc | setup-ns3
 	mkdir -p target/peers
 	g++ -std=c++17 -O2 -o $@ $< $(addprefix -lns3-,applications point-to-point internet traffic-control network core)
+
+# Static: the guest has no libraries of its own.
+target/peers/orders: peers/linux/orders.c | setup-uml
+	mkdir -p target/peers
+	gcc -O2 -Wall -Wextra -static -o $@ $<
 
 seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests must find each
 	crates/roundelay/tests/seeded/run.sh
@@ -209,6 +220,10 @@ setup-ns2:
 setup-ns3:
 	test -d /usr/include/ns3 || { apt-get update && apt-get install -y --no-install-recommends libns3-dev; }
 	command -v g++ > /dev/null || { apt-get update && apt-get install -y --no-install-recommends g++; }
+
+setup-uml:
+	for program in linux.uml busybox tc gcc; do command -v $$program > /dev/null || missing=1; done; \
+	test -z "$${missing:-}" || { apt-get update && apt-get install -y --no-install-recommends user-mode-linux busybox-static iproute2 gcc libc6-dev; }
 
 setup-chromium:
 	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Linux qdiscs beside Roundelay's disciplines: commands and departure orders, in a kernel of user-mode-linux.
+
+compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILT = ROOT / "target" / "peers"
+
+
+def boot(work, seconds):
+    """Boots the kernel, runs `work.sh` of the directory `work` in it, and returns its output and the kernel's messages."""
+    arguments = ["mem=192M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={HERE}/guest.sh", f"work={work}", "quiet"]
+    console = ["con=null", "con0=null,fd:1", "con1=null", f"uml_dir={work}/", "umid=guest"]
+    guest = subprocess.run(["linux.uml", *arguments, *console], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
+    status = work / "work.status"
+    if not status.exists():
+        sys.exit(f"the guest did not finish:\n{guest.stdout[-3000:]}{guest.stderr[-3000:]}")
+    output = (work / "work.out").read_text()
+    if status.read_text().strip() != "0":
+        sys.exit(f"the guest's work failed, status {status.read_text().strip()}:\n{output[-3000:]}")
+    return output, (work / "work.dmesg").read_text()
+
+
+# Cases. Each is a dictionary: discipline (ours), commands (tc), classes (number, weight, longest packet), steps.
+
+# The qdisc under test is a child of prio: without classes of its own and as the device's root, some qdiscs are bypassed while empty.
+PARENT = "qdisc add dev DEV root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+
+# Classes have queues as long as the device's.
+DEEP = "l 100000"
+
+
+def steps(rng, classes, lengths, count, load):
+    """`count` arrivals in runs of random lengths, with departures between them: `load` arrivals for each departure."""
+    steps = []
+    favourite = rng.choice(classes)
+    for _ in range(count):
+        if rng.random() < 0.1:
+            favourite = rng.choice(classes)
+        number = favourite if rng.random() < 0.4 else rng.choice(classes)
+        steps.append(f"a {number} {number} {lengths(number)} 0")
+        while rng.random() < 1 / (1 + load):
+            steps.append("d")
+    return steps
+
+
+def lengths(rng, longest):
+    """Packet lengths: one for all, two, or any up to the class's longest."""
+    kind = rng.randrange(3)
+    two = (rng.randint(28, min(longest)), min(longest))
+    return (lambda _: two[1], lambda _: rng.choice(two), lambda number: rng.randint(28, longest[number - 1]))[kind]
+
+
+def drr(rng):
+    quantum = rng.choice([1, 100, 500, 1000, 1500, 3000]) if rng.random() < 0.5 else rng.randint(28, 4000)
+    classes = range(1, rng.randint(2, 9) + 1)
+    weights = [rng.choice([1, 1, 2, 3, 7]) for _ in classes]
+    add = [f"class add dev DEV parent 10: classid 10:{number} drr quantum {quantum * weight}" for number, weight in zip(classes, weights)]
+    return {
+        "ours": f"drr quantum {quantum} limit 100000",
+        "tc": [DEEP, PARENT, "qdisc add dev DEV parent 1:1 handle 10: drr", *add],
+        "classes": [(number, weight, 4000) for number, weight in zip(classes, weights)],
+        "steps": steps(rng, classes, lengths(rng, [4000 if rng.random() < 0.3 else 1500] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+def qfq(rng):
+    classes = range(1, rng.randint(2, 9) + 1)
+    kinds = [(rng.choice([1, 1, 2, 3, 10, 100, 1000]), rng.choice([512, 1000, 1500, 1514, 2048, 4000])) for _ in range(rng.randint(1, 3))]
+    chosen = [rng.choice(kinds) for _ in classes]
+    queue = rng.choice([0, 1, 3, 1000, 1000])
+    add = [
+        f"class add dev DEV parent 10: classid 10:{number} qfq weight {weight} maxpkt {longest}" for number, (weight, longest) in zip(classes, chosen)
+    ]
+    return {
+        "ours": f"qfq_plus aggregate {min(queue + 1, 8)}{LINUX} limit 100000",
+        "tc": [f"l {queue}", PARENT, "qdisc add dev DEV parent 1:1 handle 10: qfq", DEEP, *add],
+        "classes": [(number, weight, longest) for number, (weight, longest) in zip(classes, chosen)],
+        "steps": steps(rng, classes, lengths(rng, [longest for _, longest in chosen]), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+def sfq(rng):
+    classes = range(1, rng.randint(2, 9) + 1)
+    quantum = rng.choice([300, 500, 1000, 1500, 3000]) if rng.random() < 0.5 else rng.randint(256, 4000)
+    limit, depth = rng.choice([(127, 127), (20, 20), (10, 127), (30, 5), (8, 3)])
+    depth = min(depth, limit)
+    head = rng.choice(["", " headdrop"])
+    words = f"sfq quantum {quantum} limit {limit} depth {depth} divisor 1024"
+    return {
+        "ours": f"{words}{head}{LINUX}",
+        "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}{head}"],
+        "classes": [],
+        "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+def fq_codel(rng):
+    classes = range(1, rng.randint(2, 9) + 1)
+    quantum = rng.choice([300, 500, 1000, 1514, 3000]) if rng.random() < 0.5 else rng.randint(256, 4000)
+    words = f"fq_codel quantum {quantum} limit {rng.choice([10240, 50, 20, 5])} target 1000s interval 1000s drop_batch {rng.choice([1, 2, 64])}"
+    return {
+        "ours": words,
+        "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words.replace('1000s', '1000000000us')}"],
+        "classes": [],
+        "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel)}
+LINUX = ""
+
+
+def write_cases(cases, path, ours):
+    with path.open("w") as file:
+        for name, case in cases.items():
+            file.write(f"case {name}\n")
+            if ours:
+                file.write(f"ours {case['ours']}\n")
+                file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case["classes"])
+            else:
+                file.writelines(f"{command}\n" if command.startswith("l ") else f"$ {command}\n" for command in case["tc"])
+            file.writelines(f"{step}\n" for step in case["steps"])
+
+
+def read_orders(lines):
+    words = (line.split() for line in lines)
+    return {name: order for name, *order in words}
+
+
+def orders(arguments):
+    kinds = arguments.kinds or list(KINDS)
+    cases = {}
+    for number in range(arguments.cases):
+        kind = kinds[number % len(kinds)]
+        cases[f"{kind}-{number}"] = KINDS[kind](random.Random(f"{kind} {number} {arguments.seed}"))
+    with tempfile.TemporaryDirectory(prefix="roundelay-linux-") as directory:
+        work = pathlib.Path(directory)
+        write_cases(cases, work / "cases", ours=False)
+        (work / "work.sh").write_text("./orders cases results\n")
+        (work / "orders").write_bytes((BUILT / "orders").read_bytes())
+        (work / "orders").chmod(0o755)
+        boot(work, 60 + arguments.cases)
+        theirs = read_orders((work / "results").read_text().splitlines())
+        write_cases(cases, work / "ours", ours=True)
+        program = ROOT / "target" / "release" / "examples" / "orders"
+        with (work / "ours").open() as file:
+            ours = read_orders(subprocess.run([program], stdin=file, capture_output=True, text=True, check=True).stdout.splitlines())
+    equal = {kind: [0, 0] for kind in kinds}
+    for name, case in cases.items():
+        kind = name.split("-")[0]
+        same = ours[name] == theirs[name]
+        equal[kind][0] += same
+        equal[kind][1] += 1
+        if not same and arguments.show:
+            at = next((at for at, (one, other) in enumerate(zip(ours[name], theirs[name])) if one != other), min(len(ours[name]), len(theirs[name])))
+            print(f"{name}: {case['ours']} {case['classes']}\n  from packet {at} on: ours {ours[name][at:at + 12]}, Linux {theirs[name][at:at + 12]}")
+    for kind, (same, all_cases) in equal.items():
+        print(f"{kind}: {same} of {all_cases} orders equal")
+    return sum(same for same, _ in equal.values()) == len(cases)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("orders")
+    command.add_argument("cases", type=int, nargs="?", default=600)
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--kinds", nargs="*", choices=KINDS)
+    command.add_argument("--show", action="store_true")
+    command.set_defaults(run=orders)
+    arguments = parser.parse_args()
+    sys.exit(0 if arguments.run(arguments) else 1)
+
+
+if __name__ == "__main__":
+    main()
