@@ -98,7 +98,7 @@ def sfq(rng):
     head = rng.choice(["", " headdrop"])
     words = f"sfq quantum {quantum} limit {limit} depth {depth} divisor 1024"
     return {
-        "ours": f"{words}{head}{LINUX}",
+        "ours": f"{words}{head} linux",
         "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}{head}"],
         "classes": [],
         "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
