@@ -83,7 +83,7 @@ def qfq(rng):
         f"class add dev DEV parent 10: classid 10:{number} qfq weight {weight} maxpkt {longest}" for number, (weight, longest) in zip(classes, chosen)
     ]
     return {
-        "ours": f"qfq_plus aggregate {min(queue + 1, 8)}{LINUX} limit 100000",
+        "ours": f"qfq_plus aggregate {min(queue + 1, 8)} linux limit 100000",
         "tc": [f"l {queue}", PARENT, "qdisc add dev DEV parent 1:1 handle 10: qfq", DEEP, *add],
         "classes": [(number, weight, longest) for number, (weight, longest) in zip(classes, chosen)],
         "steps": steps(rng, classes, lengths(rng, [longest for _, longest in chosen]), 120, rng.choice([1, 1, 2, 5])),
@@ -118,7 +118,7 @@ def fq_codel(rng):
 
 
 KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel)}
-LINUX = ""
+
 
 
 def write_cases(cases, path, ours):

@@ -40,8 +40,11 @@ impl Longest {
     /// order of their numbers; only the first call reads them.
     pub(crate) fn find(&mut self, backlogs: impl Iterator<Item = u64>) -> Option<usize> {
         let awake = || {
-            let mut index = Box::default();
-            backlogs.enumerate().for_each(|(flow, bytes)| place(&mut index, flow, bytes));
+            let mut index = Box::<Heap<u64>>::default();
+            for (flow, bytes) in backlogs.enumerate() {
+                index.make_room(flow + 1);
+                place(&mut index, flow, bytes);
+            }
             index
         };
         self.index.get_or_insert_with(awake).first().map(|(_, flow)| flow)
