@@ -110,7 +110,7 @@ def fq_codel(rng):
     quantum = rng.choice([300, 500, 1000, 1514, 3000]) if rng.random() < 0.5 else rng.randint(256, 4000)
     words = f"fq_codel quantum {quantum} limit {rng.choice([10240, 50, 20, 5])} target 1000s interval 1000s drop_batch {rng.choice([1, 2, 64])}"
     return {
-        "ours": words,
+        "ours": f"{words} linux",
         "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words.replace('1000s', '1000000000us')}"],
         "classes": [],
         "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
