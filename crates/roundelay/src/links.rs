@@ -79,6 +79,10 @@ pub struct Age {
 
 /// Data recorded by a discipline for each queued packet, beside its links.
 pub trait Note: sealed::Sealed + Copy {
+    /// The note of a handle that has not been queued.
+    #[doc(hidden)]
+    const NONE: Self;
+
     #[doc(hidden)]
     fn of(packet: &Packet<Handle>) -> Self;
 
@@ -97,6 +101,8 @@ impl sealed::Sealed for () {}
 
 /// Records nothing.
 impl Note for () {
+    const NONE: Self = ();
+
     #[inline(always)]
     fn of(_packet: &Packet<Handle>) -> Self {}
 }
@@ -105,6 +111,8 @@ impl sealed::Sealed for FlowId {}
 
 /// For disciplines that rehash flows while packets wait.
 impl Note for FlowId {
+    const NONE: Self = Self(0);
+
     #[inline]
     fn of(packet: &Packet<Handle>) -> Self {
         packet.flow
@@ -120,6 +128,8 @@ impl sealed::Sealed for Age {}
 
 /// For active queue management.
 impl Note for Age {
+    const NONE: Self = Self { arrival: Instant::ZERO, ecn: Ecn::NotCapable };
+
     #[inline]
     fn of(packet: &Packet<Handle>) -> Self {
         Self { arrival: packet.arrival, ecn: packet.ecn }
@@ -191,23 +201,19 @@ impl<N> Default for Links<N> {
 }
 
 impl<N: Note> Links<N> {
-    /// Slots that stay in a near cache: 256 KiB.
-    const NEAR: usize = (1 << 18) / size_of::<Neighbours>();
-
     const UNLINKED: Neighbours = Neighbours { next: Link::NONE, previous: NONE };
 
     /// Grows the table to the next power of two beyond the handle, so that growth is cheap on
     /// average. False if the handle is too large.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, packet: &Packet<Handle>) -> bool {
-        let handle = packet.payload;
+    fn grow(&mut self, handle: Handle) -> bool {
         if handle > Handle::LARGEST {
             return false;
         }
         let places = (handle.index() + 1).next_power_of_two();
         self.links.resize(places, Self::UNLINKED);
-        self.notes.resize(places, N::of(packet));
+        self.notes.resize(places, N::NONE);
         #[cfg(debug_assertions)]
         self.waits.resize(places, false);
         true
@@ -252,14 +258,16 @@ impl<N: Note> Places<Handle> for Links<N> {
 
     const BYTES_PER_PACKET: usize = size_of::<Neighbours>() + size_of::<N>();
 
+    const BYTES_PER_SLOT: usize = size_of::<Neighbours>();
+
     #[inline]
     fn packets(&self) -> u64 {
         self.packets
     }
 
     #[inline]
-    fn is_far(&self) -> bool {
-        self.links.len() > Self::NEAR
+    fn slots(&self) -> usize {
+        self.links.len()
     }
 
     #[inline(always)]
@@ -278,7 +286,7 @@ impl<N: Note> Places<Handle> for Links<N> {
 
     #[inline(always)]
     fn make_room(&mut self, packet: &Packet<Handle>) -> bool {
-        packet.payload.index() < self.links.len() || self.grow(packet)
+        packet.payload.index() < self.links.len() || self.grow(packet.payload)
     }
 
     #[inline(always)]

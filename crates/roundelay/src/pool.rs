@@ -13,6 +13,12 @@ use crate::prefetch::prefetch;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Bytes that stay in a near cache, where prefetching gains nothing.
+const NEAR_CACHE: usize = 1 << 18;
+/// Bytes that stay in the last cache of a small machine: the processor itself waits for several
+/// packets at once there.
+const LAST_CACHE: usize = 1 << 22;
+
 /// Backlog: packets and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
@@ -138,9 +144,11 @@ pub trait Places<T>: sealed::Sealed + Default {
     #[doc(hidden)]
     fn packets(&self) -> u64;
 
-    /// Whether the slots exceed a near cache.
+    /// Slots in the table that a packet's links are read from, and the bytes of one.
     #[doc(hidden)]
-    fn is_far(&self) -> bool;
+    fn slots(&self) -> usize;
+    #[doc(hidden)]
+    const BYTES_PER_SLOT: usize;
 
     /// Prefetches a slot.
     #[doc(hidden)]
@@ -233,9 +241,6 @@ impl<T> Default for Nodes<T> {
 }
 
 impl<T> Nodes<T> {
-    /// Slots that stay in a near cache, where prefetching gains nothing: 256 KiB.
-    const NEAR: usize = (1 << 18) / size_of::<Node<u32>>();
-
     #[cold]
     #[inline(never)]
     fn add_place(&mut self) -> u32 {
@@ -260,14 +265,16 @@ impl<T> Places<T> for Nodes<T> {
     /// Includes the entry in `free`.
     const BYTES_PER_PACKET: usize = size_of::<Node<T>>() + size_of::<u32>();
 
+    const BYTES_PER_SLOT: usize = size_of::<Node<T>>();
+
     #[inline]
     fn packets(&self) -> u64 {
         (self.nodes.len() - self.free.len()) as u64
     }
 
     #[inline]
-    fn is_far(&self) -> bool {
-        self.nodes.len() > Self::NEAR
+    fn slots(&self) -> usize {
+        self.nodes.len()
     }
 
     #[inline(always)]
@@ -401,10 +408,17 @@ impl<T, P: Places<T>> Pool<T, P> {
         Backlog { packets: self.places.packets(), bytes: self.bytes }
     }
 
-    /// Whether the storage is large enough for the `prefetch` calls to pay.
+    /// Whether the storage exceeds a near cache: the `prefetch` calls for a burst then pay.
     #[inline]
     pub fn is_far(&self) -> bool {
-        self.places.is_far()
+        self.places.slots() > NEAR_CACHE / P::BYTES_PER_SLOT
+    }
+
+    /// Whether the storage exceeds a share of the last cache: prefetching for a single call then
+    /// pays.
+    #[inline]
+    pub fn is_very_far(&self) -> bool {
+        self.places.slots() > LAST_CACHE / P::BYTES_PER_SLOT
     }
 
     /// Prefetches the head packet, for [`pop`](Self::pop).

@@ -126,7 +126,7 @@ impl<T, P: Places<T>> Ring<T, P> {
     /// Appends a packet to a queue, or returns the packet if the queue does not exist.
     #[inline(always)]
     pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if number >= self.members.len() || !self.pool.makes_room_for(&packet) {
+        if !self.pool.makes_room_for(&packet) || number >= self.members.len() {
             return Err(packet);
         }
         self.append(number, |pool, queue| pool.push(queue, packet));
@@ -171,7 +171,7 @@ impl<T, P: Places<T>> Ring<T, P> {
     /// Sends a packet of the queue that has the [`turn`](Self::turn).
     #[inline(always)]
     pub(crate) fn send(&mut self) -> Option<P::Leaving> {
-        self.send_next(self.pool.is_far())
+        self.send_next(self.pool.is_very_far())
     }
 
     /// [`send`](Self::send) with prefetching for the next turns, unless

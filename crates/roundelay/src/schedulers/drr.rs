@@ -159,8 +159,11 @@ impl<T, P: Places<T>> Drr<T, P> {
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let pushed = self.ring.push(packet.flow.index(), packet);
-        let outcome = pushed.or_else(|packet| self.enqueue_new(packet));
+        let flow = packet.flow;
+        if flow.index() >= self.ring.queues() && !self.add_queue_of(flow) {
+            return Err(packet);
+        }
+        let outcome = self.ring.push(flow.index(), packet);
         self.debug_check();
         outcome
     }
@@ -227,16 +230,15 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
 }
 
 impl<T, P: Places<T>> Drr<T, P> {
-    /// A packet of a flow that has no queue yet.
+    /// Adds the queue of a new flow. False if the flow's number is beyond the table.
     #[cold]
     #[inline(never)]
-    fn enqueue_new(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let flow = packet.flow;
-        if !flow.fits_a_table() {
-            return Err(packet);
+    fn add_queue_of(&mut self, flow: FlowId) -> bool {
+        let fits = flow.fits_a_table();
+        if fits {
+            self.ring.add_up_to(flow.index());
         }
-        self.ring.add_up_to(flow.index());
-        self.ring.push(flow.index(), packet)
+        fits
     }
 
     #[inline]
