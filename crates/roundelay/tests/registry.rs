@@ -291,7 +291,8 @@ fn help_and_pages_name_the_ranges_that_are_taken() {
         let page = fs::read_to_string(root().join(format!("docs/schedulers/{}.md", info.name))).unwrap_or_default();
         let page = rows(&page);
         for ParameterInfo { name, range, kind, .. } in info.parameters.into_iter().filter(|parameter| parameter.kind.has_range()) {
-            let is_taken = |value: &str| format!("{} {name} {value}", info.name).parse::<QueueSpec>().is_ok();
+            let companion = companion(info.name, name);
+            let is_taken = |value: &str| format!("{} {name} {value}{companion}", info.name).parse::<QueueSpec>().is_ok();
             let told = range_on_page(&page, name).unwrap_or_else(|| panic!("docs/schedulers/{}.md: {name}: no range", info.name));
             for (lowest, highest) in [&range, &told] {
                 let [low, high] = [lowest, highest].map(|value| kind.read(value).unwrap_or_else(|what| panic!("{value}: {what}")));

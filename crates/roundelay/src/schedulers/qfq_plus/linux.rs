@@ -39,7 +39,7 @@ const FIRST_SLOT_BITS: u32 = 22;
 /// for M = 1.
 const GROUPS: usize = 28;
 /// Slots of a group.
-const SLOTS: u64 = 32;
+const SLOTS: usize = 32;
 /// Largest M.
 const MOST: u32 = 8;
 
@@ -62,6 +62,8 @@ pub(super) struct Scheduler<T, P> {
     chosen_at: u64,
     total_weight: u64,
     in_service: Option<u32>,
+    /// The aggregate in service has had packets since its service began.
+    has_decided: bool,
     longest: Longest,
 }
 
@@ -87,6 +89,8 @@ struct Aggregate {
     finish: u64,
     budget: u64,
     budget_at_start: u64,
+    /// The entry below in the slot, if any.
+    below: u32,
     /// Backlogged flows; the front has the turn.
     ring: VecDeque<u32>,
 }
@@ -96,8 +100,10 @@ struct Group {
     /// Start times of the first slot's aggregates, rounded down.
     start: u64,
     bits: u32,
-    /// Each a stack of aggregates; the first one is not empty.
-    slots: VecDeque<Vec<u32>>,
+    /// Each a stack of aggregates, linked by `below`; the first slot is not empty.
+    slots: [u32; SLOTS],
+    /// Aggregates in all slots.
+    len: u32,
     is_eligible: bool,
     is_blocked: bool,
 }
@@ -142,13 +148,13 @@ impl Group {
     }
 
     fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.len == 0
     }
 
     /// Removes empty slots in front; the start moves along.
     fn trim(&mut self) {
-        while self.slots.front().is_some_and(Vec::is_empty) {
-            self.slots.pop_front();
+        while self.len > 0 && self.slots[0] == NONE {
+            self.slots.rotate_left(1);
             self.start = self.start.wrapping_add(1 << self.bits);
         }
     }
@@ -158,7 +164,7 @@ impl<T, P: Places<T>> Scheduler<T, P> {
     pub(super) fn new(aggregate: u32) -> Self {
         let most = most_flows(aggregate);
         let slot_bits = FIRST_SLOT_BITS + most.ilog2();
-        let group = |bits| Group { start: 0, bits, slots: VecDeque::new(), is_eligible: false, is_blocked: false };
+        let group = |bits| Group { start: 0, bits, slots: [NONE; SLOTS], len: 0, is_eligible: false, is_blocked: false };
         Self {
             pool: Pool::empty(),
             flows: Vec::new(),
@@ -172,12 +178,13 @@ impl<T, P: Places<T>> Scheduler<T, P> {
             chosen_at: 0,
             total_weight: 0,
             in_service: None,
+            has_decided: false,
             longest: Longest::default(),
         }
     }
 
     pub(super) fn footprint() -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + 2 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + 4 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + GROUPS * size_of::<Group>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
@@ -191,7 +198,7 @@ impl<T, P: Places<T>> Scheduler<T, P> {
 
     /// Within a service, unless it is over.
     pub(super) fn has_decided(&self) -> bool {
-        self.in_service.is_some_and(|number| self.goes_on(number))
+        self.has_decided && self.in_service.is_some_and(|number| self.goes_on(number))
     }
 
     pub(super) fn set_most(&mut self, aggregate: u32) {
@@ -392,27 +399,23 @@ impl<T, P: Places<T>> Scheduler<T, P> {
         let group = &mut self.groups[number];
         let start = round_down(self.aggregates[place as usize].start, group.bits);
         if group.is_empty() {
-            group.slots.push_back(Vec::new());
             group.start = start;
             self.judge(number);
         } else if is_after(group.start, self.aggregates[place as usize].start) {
-            let slots = (group.start.wrapping_sub(start) >> group.bits).min(SLOTS);
-            (0..slots).for_each(|_| group.slots.push_front(Vec::new()));
+            let slots = group.start.wrapping_sub(start) >> group.bits;
+            group.slots.rotate_right((slots % SLOTS as u64) as usize);
             group.start = start;
             self.judge(number);
         }
         let group = &mut self.groups[number];
         let ahead = start.wrapping_sub(group.start);
-        let slot = (ahead >> group.bits).min(SLOTS - 2);
+        let slot = (ahead >> group.bits).min(SLOTS as u64 - 2);
         let excess = ahead.wrapping_sub(slot << group.bits);
         let aggregate = &mut self.aggregates[place as usize];
         aggregate.start = aggregate.start.wrapping_sub(excess);
         aggregate.finish = aggregate.finish.wrapping_sub(excess);
-        let slot = slot as usize;
-        if slot >= group.slots.len() {
-            group.slots.resize_with(slot + 1, Vec::new);
-        }
-        group.slots[slot].push(place);
+        aggregate.below = core::mem::replace(&mut group.slots[slot as usize], place);
+        group.len += 1;
     }
 
     /// Sets the state of a group whose start has changed.
@@ -429,9 +432,21 @@ impl<T, P: Places<T>> Scheduler<T, P> {
     fn withdraw(&mut self, place: u32) {
         let number = self.aggregates[place as usize].group;
         let group = &mut self.groups[number];
+        let aggregates = &mut self.aggregates;
+        let below = aggregates[place as usize].below;
         for slot in &mut group.slots {
-            slot.retain(|other| *other != place);
+            let mut at = *slot;
+            if at == place {
+                *slot = below;
+            }
+            while let Some(above) = aggregates.get_mut(at as usize) {
+                at = above.below;
+                if at == place {
+                    above.below = below;
+                }
+            }
         }
+        group.len -= 1;
         let before = group.start;
         group.trim();
         if group.is_empty() || group.start != before {
@@ -473,7 +488,9 @@ impl<T, P: Places<T>> Scheduler<T, P> {
         let number = self.first_ready(0).or_else(|| self.groups.iter().position(|group| !group.is_empty()))?;
         let group = &mut self.groups[number];
         let finish = group.finish();
-        let place = group.slots.front_mut()?.pop()?;
+        let place = group.slots[0];
+        group.slots[0] = self.aggregates.get(place as usize)?.below;
+        group.len -= 1;
         let before = group.start;
         group.trim();
         if group.is_empty() || group.start != before {
@@ -573,6 +590,7 @@ impl<T, P: Places<T>> Scheduler<T, P> {
             aggregate.ring.rotate_left(1);
         }
         aggregate.budget = aggregate.budget.saturating_sub(len.into());
+        self.has_decided = !aggregate.ring.is_empty();
         self.v = self.v.wrapping_add(u64::from(len) * (ONE / self.total_weight.max(1)));
         self.make_room_for(number, refilled_len);
         self.forget_if_gone(number);
@@ -595,6 +613,12 @@ impl<T, P: Places<T>> Scheduler<T, P> {
         Some(packet)
     }
 
+    /// All aggregates of a group.
+    fn entries(&self, group: &Group) -> impl Iterator<Item = u32> {
+        let below = |place: &u32| Some(self.aggregates[*place as usize].below).filter(|below| *below != NONE);
+        group.slots.into_iter().filter(|head| *head != NONE).flat_map(move |head| core::iter::successors(Some(head), below))
+    }
+
     /// 1. Each known flow counts in its aggregate; the sum of weights is that of all known flows.
     /// 2. A flow is in the ring of its aggregate once if backlogged, else not.
     /// 3. An aggregate is in its group once if backlogged and not in service, else not.
@@ -612,12 +636,13 @@ impl<T, P: Places<T>> Scheduler<T, P> {
         assert_eq!(weights, self.total_weight, "linux, invariant 1: weights add up");
         for (place, (aggregate, members)) in (0u32..).zip(self.aggregates.iter().zip(members)) {
             assert_eq!(aggregate.flows, members, "linux, invariant 1: flows are counted");
-            let listed = self.groups[aggregate.group].slots.iter().flatten().filter(|other| **other == place).count();
+            let listed = self.entries(&self.groups[aggregate.group]).filter(|other| *other == place).count();
             let waits = !aggregate.ring.is_empty() && self.in_service != Some(place);
             assert_eq!(listed, usize::from(waits), "linux, invariant 3: a waiting aggregate is in its group");
         }
         for group in &self.groups {
-            assert!(group.slots.front().is_none_or(|slot| !slot.is_empty()), "linux, invariant 4: a group begins with its first aggregate");
+            assert_eq!(self.entries(group).count(), group.len as usize, "linux, invariant 3: entries are counted");
+            assert!(group.is_empty() || group.slots[0] != NONE, "linux, invariant 4: a group begins with its first aggregate");
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "linux: flows' backlogs add up");

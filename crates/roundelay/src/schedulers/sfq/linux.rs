@@ -49,11 +49,13 @@ impl<T, P: Places<T>> Turns<T, P> {
     pub(super) const BYTES_PER_BUCKET: usize = size_of::<Bucket>() + size_of::<u32>() + Heap::<u128>::BYTES_PER_PLACE;
 
     pub(super) fn new(buckets: usize) -> Self {
+        let mut by_len = Heap::default();
+        by_len.make_room(buckets);
         Self {
             pool: Pool::empty(),
             buckets: alloc::vec![Bucket::default(); buckets],
             round: VecDeque::with_capacity(buckets),
-            by_len: Heap::default(),
+            by_len,
             changes: 0,
             fruitless_turns: 0,
         }
