@@ -144,7 +144,8 @@ fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
         _ => false,
     };
     let name = discipline.name();
-    follows_paper.then(|| format!("the comparison followed the papers; '{name} linux' compares with the kernel's rules, which differ in details"))
+    follows_paper
+        .then(|| format!("the comparison followed the papers; '{name} linux' compares with the kernel's rules, which differ in details"))
 }
 
 /// Remark for qdiscs that do not limit both packets and bytes.
@@ -205,12 +206,8 @@ fn fifo(limit: Limit) -> String {
 fn red(config: &red::Config, limit: Limit) -> Option<String> {
     let words = EarlyDetection::of_red(config).words().filter(|_| !config.gentle)?;
     let limit = limit.bytes.min(limit.packets.saturating_mul(config.avpkt.into()));
-    let switches = [
-        (config.ecn, " ecn"),
-        (config.ecn && config.harddrop, " harddrop"),
-        (config.nodrop, " nodrop"),
-        (config.adaptive, " adaptive"),
-    ];
+    let switches =
+        [(config.ecn, " ecn"), (config.ecn && config.harddrop, " harddrop"), (config.nodrop, " nodrop"), (config.adaptive, " adaptive")];
     let switches: String = switches.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
     Some(format!("red limit {} {words}{switches}", number(limit).max(1)))
 }

@@ -228,7 +228,11 @@ impl<T, P: Places<T>> FqCodel<T, P> {
     /// A flow at the front has no packet. A new flow passes through the old list before becoming
     /// idle. Otherwise a flow could send a packet whenever found empty and always be new and first.
     fn found_empty(&mut self, number: u32, is_new: bool) {
-        if is_new { self.new_flows.pop_front() } else { self.old_flows.pop_front() };
+        if is_new {
+            self.new_flows.pop_front()
+        } else {
+            self.old_flows.pop_front()
+        };
         if is_new && !(self.config.linux && self.old_flows.is_empty()) {
             self.old_flows.push_back(number);
         } else {

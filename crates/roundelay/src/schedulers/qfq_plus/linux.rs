@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Places, Pool, Queue};
-use crate::scheduler::{Footprint, FlowConfig};
+use crate::scheduler::{FlowConfig, Footprint};
 
 const NONE: u32 = u32::MAX;
 /// The virtual time of a byte at weight 1.
