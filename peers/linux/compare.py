@@ -153,7 +153,7 @@ def orders(arguments):
         (work / "work.sh").write_text("./orders cases results\n")
         (work / "orders").write_bytes((BUILT / "orders").read_bytes())
         (work / "orders").chmod(0o755)
-        boot(work, 60 + arguments.cases)
+        boot(work, 300 + 3 * arguments.cases)
         theirs = read_orders((work / "results").read_text().splitlines())
         write_cases(cases, work / "ours", ours=True, papers=arguments.papers)
         program = ROOT / "target" / "release" / "examples" / "orders"
