@@ -53,8 +53,9 @@ lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
-package: ## the crate roundelay as a registry gets it, and its tests without the rest of the workspace
-	cargo package --locked --allow-dirty -p roundelay
+package: setup-npm ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace
+	mkdir -p target/no-npm && printf '#!/bin/sh\nexit 1\n' > target/no-npm/npm && chmod +x target/no-npm/npm
+	PATH="$(CURDIR)/target/no-npm:$$PATH" cargo package --locked --allow-dirty --workspace
 	cd target/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(CURDIR)/target/package/target cargo test
 
 docs: setup-npm ## the API's documentation, warnings as errors
@@ -97,6 +98,11 @@ validation: peers-programs ## make the tables and drawings of docs/simulator/val
 	python3 peers/plots.py waits $(PERFORMANCE)/simulator-waits.txt docs/images/simulator-waits.svg
 	python3 peers/plots.py window target/peers/cubic.txt docs/images/simulator-cubic.svg
 	python3 peers/plots.py goodput target/peers/flows.txt docs/images/simulator-goodput.svg
+
+peers-lengths: setup-uml ## lengths on links beside cake of Linux, in a kernel of user-mode-linux: a few minutes
+	mkdir -p target/peers
+	cargo run --release --locked -q -p roundelay --example link_lengths > target/peers/lengths.txt
+	python3 peers/linux/lengths.py target/peers/lengths.txt
 
 # Rounds of the simulators' times: CPU seconds are medians.
 ROUNDS ?= 3

@@ -1,12 +1,12 @@
-//! Build script: lists the plans of `papers/` at the workspace's root and embeds them in the
-//! command.
+//! Build script: embeds the plans of `papers/` in the command. `papers` here is a link to the
+//! workspace's folder, so that the published crate has the plans.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::{env, error::Error};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../papers").canonicalize()?;
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("papers").canonicalize()?;
     println!("cargo::rerun-if-changed={}", root.display());
     let mut entries = Vec::new();
     for paper in sorted(&root)?.into_iter().filter(|path| path.is_dir()) {

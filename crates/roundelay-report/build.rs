@@ -1,8 +1,8 @@
 //! Copies uPlot, the chart library of the HTML report, to the folder read by `include_str!`.
 //!
 //! uPlot comes from npm, at the version pinned in `package-lock.json`. `npm ci` in this folder
-//! installs uPlot into `node_modules`; otherwise a private copy is installed under `OUT_DIR`, and
-//! plain `cargo build` works wherever npm does.
+//! installs uPlot into `node_modules`, and the published crate has these files; otherwise a private
+//! copy is installed under `OUT_DIR`, and plain `cargo build` works wherever npm does.
 
 use std::env;
 use std::fs;

@@ -3,7 +3,7 @@
 use roundelay_trace::{Classifier, FlowBy, LinkType, Ports, parse};
 
 /// The links that are read, and one that is not; the first byte chooses.
-const LINKS: [LinkType; 14] = [
+const LINKS: [LinkType; 22] = [
     LinkType::ETHERNET,
     LinkType::RAW,
     LinkType::LINUX_SLL,
@@ -17,7 +17,15 @@ const LINKS: [LinkType; 14] = [
     LinkType::RAW_14,
     LinkType::IPV4,
     LinkType::IPV6,
-    LinkType(105),
+    LinkType::IEEE802_11,
+    LinkType::RADIOTAP,
+    LinkType::PPI,
+    LinkType::PRISM,
+    LinkType::AVS,
+    LinkType::PPP_WITH_DIRECTION,
+    LinkType::PPP_PPPD,
+    LinkType::PPP_ETHERNET,
+    LinkType(147),
 ];
 
 /// Fields are in range, and the same headers find the same flow, which has a name.

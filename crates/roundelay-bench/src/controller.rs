@@ -2,42 +2,51 @@
 
 use std::hint::black_box;
 
-use roundelay::{Duration, Instant, Packet, Scheduler};
+use roundelay::{Duration, Instant, Leaving, Packet, Scheduler};
 
-use crate::generator::Generator;
+use crate::generator::{Number, Numbered, Source};
 use crate::load::{Load, Memory};
 use crate::run::{Passed, Running};
 
-/// A scheduler under a load.
-pub(crate) struct Controller<S> {
+/// A scheduler under a load: of packets with the number `N` as payload, which leave as an `L`.
+pub(crate) struct Controller<S, G, N, L> {
     scheduler: S,
-    generator: Generator,
+    generator: G,
     now: Instant,
     waiting: u64,
     least: u64,
     most: u64,
     /// Packets in one enqueue or dequeue call, and the buffer for them; 0: one call per packet.
     burst: u64,
-    packets: Vec<Packet<u32>>,
+    packets: Vec<Packet<N>>,
+    sent: Vec<L>,
 }
 
 /// Time of each packet on the link: 1000 bytes at 10 Gbit/s. Disciplines with a clock need progress
 /// of time.
 const STEP: u64 = Duration::from_nanos(800).as_picos();
 
-impl<S: Scheduler<u32>> Controller<S> {
+impl<S, G, N, L> Controller<S, G, N, L>
+where
+    S: Scheduler<N, L>,
+    G: Source,
+    N: Number,
+    L: Leaving + Numbered,
+    Packet<N>: Numbered,
+{
     pub(crate) fn new(scheduler: S, load: &Load) -> Self {
         let (least, most) = load.pattern.backlog_per_flow();
         let flows = u64::from(load.flows.flows());
         let mut controller = Self {
             scheduler,
-            generator: Generator::new(load),
+            generator: G::new(load),
             now: Instant::ZERO,
             waiting: 0,
             least: least * flows,
             most: most * flows,
             burst: load.burst.into(),
             packets: Vec::with_capacity(load.burst as usize),
+            sent: Vec::with_capacity(load.burst as usize),
         };
         if load.memory == Memory::Scattered {
             controller.scatter();
@@ -84,16 +93,16 @@ impl<S: Scheduler<u32>> Controller<S> {
             self.generator.make_burst(packets as usize, &mut self.packets);
             self.scheduler.enqueue_burst(self.now, &mut self.packets);
             while let Some(refused) = self.packets.pop() {
-                self.forget(refused.payload);
+                self.forget(refused.number());
             }
             self.take_dropped();
         }
     }
 
     #[inline(always)]
-    fn give(&mut self, packet: Packet<u32>) {
+    fn give(&mut self, packet: Packet<N>) {
         if let Err(refused) = self.scheduler.enqueue(self.now, packet) {
-            self.forget(refused.payload);
+            self.forget(refused.number());
         }
         self.take_dropped();
     }
@@ -105,17 +114,17 @@ impl<S: Scheduler<u32>> Controller<S> {
             let packet = self.scheduler.dequeue(self.now);
             self.take_dropped();
             let Some(packet) = packet else { continue };
-            self.generator.discard(packet.payload);
+            self.generator.discard(packet.number());
             self.waiting -= 1;
             passed.sent += 1;
         }
         while self.waiting > self.least {
             let most = self.burst.min(self.waiting - self.least);
             self.now += Duration::from_picos(STEP * most);
-            self.scheduler.dequeue_burst(self.now, most as usize, &mut self.packets);
+            self.scheduler.dequeue_burst(self.now, most as usize, &mut self.sent);
             self.take_dropped();
-            let sent = self.packets.len() as u64;
-            self.generator.discard_burst(&mut self.packets);
+            let sent = self.sent.len() as u64;
+            self.generator.discard_burst(&mut self.sent);
             self.waiting -= sent;
             passed.sent += sent;
         }
@@ -124,7 +133,7 @@ impl<S: Scheduler<u32>> Controller<S> {
     #[inline(always)]
     fn take_dropped(&mut self) {
         while let Some((packet, _)) = self.scheduler.take_dropped() {
-            self.forget(packet.payload);
+            self.forget(packet.number());
         }
     }
 
@@ -137,7 +146,14 @@ impl<S: Scheduler<u32>> Controller<S> {
     }
 }
 
-impl<S: Scheduler<u32>> Running for Controller<S> {
+impl<S, G, N, L> Running for Controller<S, G, N, L>
+where
+    S: Scheduler<N, L>,
+    G: Source,
+    N: Number,
+    L: Leaving + Numbered,
+    Packet<N>: Numbered,
+{
     fn run(&mut self, pairs: u64) -> Passed {
         let mut passed = Passed { offered: self.waiting, sent: 0 };
         while passed.sent < pairs {

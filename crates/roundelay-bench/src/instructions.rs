@@ -89,20 +89,19 @@ impl Sums {
 
 /// Arguments of the child process under valgrind.
 fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
-    let discipline = match subject {
-        Subject::Generator => None,
-        Subject::Discipline(discipline) => Some(discipline.to_string()),
-    };
+    let discipline = subject.discipline().map(ToString::to_string);
+    let handles = matches!(subject, Subject::ByHandle(_)).then(|| "--handles".to_owned());
     let options = [
         ("--flows", load.flows.to_string()),
         ("--pattern", load.pattern.name().to_owned()),
+        ("--order", load.order.name().to_owned()),
         ("--memory", load.memory.name().to_owned()),
         ("--lengths", load.lengths.to_string()),
         ("--burst", load.burst.to_string()),
         ("--once", pairs.to_string()),
     ];
     let options = options.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
-    ["bench".to_owned()].into_iter().chain(discipline).chain(options).collect()
+    ["bench".to_owned()].into_iter().chain(discipline).chain(handles).chain(options).collect()
 }
 
 /// Column indices in callgrind's line of sums with cache simulation: Ir Dr Dw I1mr D1mr D1mw ILmr

@@ -3,7 +3,7 @@
 //! packet generator alone.
 //!
 //! A [`Load`] defines flows, packet lengths and the growth of the backlog. A [`Subject`] is nothing
-//! ([`Subject::Generator`]) or a discipline. [`time()`] measures CPU time in interleaved rounds;
+//! ([`Subject::Generator`]) or a discipline, of packets or of handles. [`time()`] measures CPU time in interleaved rounds;
 //! [`count`] counts instructions and cache misses under valgrind, without noise. [`time_hold`] and
 //! [`count_hold`] do the same for queues with a constant number of packets; [`cost_of_hold`]
 //! compares disciplines at a given backlog of several flows, in a second or two.
@@ -26,7 +26,7 @@ pub use flow_set::{FlowSet, FlowSetError};
 pub use footprint::{Footprints, footprints};
 pub use hold::{Held, HoldSubject, MOST_HELD, cost_of_hold, count_hold, run_hold, time_hold};
 pub use instructions::{Counts, InstructionsError, count};
-pub use load::{Lengths, Load, LoadError, Memory, Pattern};
+pub use load::{Lengths, Load, LoadError, Memory, Order, Pattern};
 pub use memory::needed as needed_memory;
 pub use run::{LoadRefused, Passed, Running, Subject, prepare, run_pairs};
 pub use time::{Timing, cpu_seconds, time};

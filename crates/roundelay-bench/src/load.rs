@@ -8,8 +8,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::flow_set::FlowSet;
 
-/// Growth of the backlog, with N the number of flows. Each packet goes to the flow with the
-/// shortest backlog.
+/// Growth of the backlog, with N the number of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// 5 N packets arrive, then all leave, repeatedly.
@@ -39,6 +38,32 @@ impl Pattern {
             Self::Small => "small",
             Self::Large => "large",
             Self::Full => "full",
+        }
+    }
+}
+
+/// The flow and the memory of the next packet: two generators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// The flow with the shortest backlog, and the newest free buffer, which is written on arrival
+    /// and read after departure: the QFQ paper's generator. Its waits for memory hide work of the
+    /// scheduler.
+    #[default]
+    Shortest,
+    /// Flows in turn, and numbers of packets from a ring: a generator without a memory of its own
+    /// for packets.
+    Turns,
+}
+
+impl Order {
+    /// Both orders.
+    pub const ALL: [Self; 2] = [Self::Shortest, Self::Turns];
+
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shortest => "shortest",
+            Self::Turns => "turns",
         }
     }
 }
@@ -110,6 +135,8 @@ pub struct Load {
     pub flows: FlowSet,
     /// Growth of the backlog.
     pub pattern: Pattern,
+    /// The flow of the next packet.
+    pub order: Order,
     /// Packet lengths.
     pub lengths: Lengths,
     /// Memory layout.
@@ -126,7 +153,10 @@ impl Load {
 
     /// Description without the memory layout.
     pub fn but_memory(&self) -> String {
-        let text = format!("{} flows, {}, lengths {}", self.flows, self.pattern.name(), self.lengths);
+        let mut text = format!("{} flows, {}, lengths {}", self.flows, self.pattern.name(), self.lengths);
+        if self.order == Order::Turns {
+            text += ", in turn";
+        }
         if self.burst > 0 { format!("{text}, bursts of {}", self.burst) } else { text }
     }
 
@@ -158,6 +188,15 @@ impl FromStr for Pattern {
     fn from_str(text: &str) -> Result<Self, LoadError> {
         let error = || LoadError { what: "pattern", text: text.to_owned(), expected: "small, large or full" };
         Self::ALL.into_iter().find(|pattern| pattern.name() == text).ok_or_else(error)
+    }
+}
+
+impl FromStr for Order {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        let error = || LoadError { what: "order", text: text.to_owned(), expected: "shortest or turns" };
+        Self::ALL.into_iter().find(|order| order.name() == text).ok_or_else(error)
     }
 }
 
@@ -213,6 +252,9 @@ mod tests {
         }
         for memory in Memory::ALL {
             assert_eq!(memory.name().parse(), Ok(memory));
+        }
+        for order in Order::ALL {
+            assert_eq!(order.name().parse(), Ok(order));
         }
         for lengths in [Lengths::Fixed(1), Lengths::Uniform(64, 1500), Lengths::Imix, Lengths::Trimodal] {
             assert_eq!(lengths.to_string().parse(), Ok(lengths));

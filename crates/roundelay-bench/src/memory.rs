@@ -14,10 +14,7 @@ use crate::run::{LoadRefused, Subject};
 /// # Errors
 /// A parameter of the discipline is out of its range.
 pub fn needed(subject: &Subject, load: &Load) -> Result<u64, ConfigError> {
-    let footprint = match subject {
-        Subject::Generator => Footprint::default(),
-        Subject::Discipline(discipline) => footprint(discipline)?,
-    };
+    let footprint = subject.discipline().map_or(Ok(Footprint::default()), footprint)?;
     let flows = u64::from(load.flows.flows()) * 2 * (footprint.bytes_per_flow as u64 + 1);
     let packets = load.most_packets() * (Generator::BYTES_PER_PACKET + Pool::<u32>::bytes_per_packet() as u64);
     Ok(footprint.fixed_bytes as u64 + flows + packets)
@@ -78,10 +75,17 @@ fn footprint(discipline: &AnyDiscipline) -> Result<Footprint, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Lengths, Memory, Pattern};
+    use crate::load::{Lengths, Memory, Order, Pattern};
 
     fn load(pattern: Pattern) -> Load {
-        Load { flows: "1m".parse().unwrap(), pattern, lengths: Lengths::Fixed(1000), memory: Memory::Packed, burst: 0 }
+        Load {
+            flows: "1m".parse().unwrap(),
+            pattern,
+            order: Order::Shortest,
+            lengths: Lengths::Fixed(1000),
+            memory: Memory::Packed,
+            burst: 0,
+        }
     }
 
     #[test]

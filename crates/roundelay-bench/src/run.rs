@@ -4,10 +4,11 @@ use std::ops::AddAssign;
 use std::str::FromStr;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{ConfigError, FlowConfig, FlowId, QueueSpec, Scheduler};
+use roundelay::{ConfigError, Departure, FlowConfig, FlowId, Handle, Leaving, Packet, QueueSpec, Scheduler};
 
 use crate::controller::Controller;
-use crate::load::Load;
+use crate::generator::{Generator, Number, Numbered, Turns};
+use crate::load::{Load, Order};
 use crate::memory;
 use crate::nothing::Nothing;
 
@@ -17,9 +18,14 @@ pub enum Subject {
     /// The generator alone: packets are made, kept in a ring and discarded. Its cost is part of
     /// every other figure.
     Generator,
-    /// A discipline.
+    /// A discipline that takes and returns packets.
     Discipline(AnyDiscipline),
+    /// A discipline that orders handles.
+    ByHandle(AnyDiscipline),
 }
+
+/// The end of a subject's name, for a discipline by handle.
+const BY_HANDLE: &str = " by handle";
 
 impl Subject {
     /// Name in reports.
@@ -27,6 +33,15 @@ impl Subject {
         match self {
             Self::Generator => "none".to_owned(),
             Self::Discipline(discipline) => discipline.to_string(),
+            Self::ByHandle(discipline) => format!("{discipline}{BY_HANDLE}"),
+        }
+    }
+
+    /// The discipline, if the subject is one.
+    pub const fn discipline(&self) -> Option<&AnyDiscipline> {
+        match self {
+            Self::Generator => None,
+            Self::Discipline(discipline) | Self::ByHandle(discipline) => Some(discipline),
         }
     }
 }
@@ -34,12 +49,16 @@ impl Subject {
 impl FromStr for Subject {
     type Err = ConfigError;
 
-    /// Reads `none`, or a discipline in `tc` syntax.
+    /// Reads `none`, or a discipline in `tc` syntax, followed by `by handle` or not.
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         if text == Self::Generator.name() {
             return Ok(Self::Generator);
         }
-        Ok(Self::Discipline(text.parse::<QueueSpec>()?.discipline))
+        let discipline = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline);
+        match text.strip_suffix(BY_HANDLE) {
+            Some(text) => discipline(text).map(Self::ByHandle),
+            None => discipline(text).map(Self::Discipline),
+        }
     }
 }
 
@@ -105,8 +124,23 @@ pub enum LoadRefused {
 pub fn prepare(subject: &Subject, load: &Load) -> Result<Box<dyn Running>, LoadRefused> {
     memory::check(subject, load)?;
     match subject {
-        Subject::Generator => Ok(Box::new(Controller::new(Nothing::new(load.most_packets()), load))),
-        Subject::Discipline(discipline) => discipline.visit(Prepare(load)),
+        Subject::Generator => Ok(under(Nothing::new(load.most_packets()), load)),
+        Subject::Discipline(discipline) => discipline.visit(ByValue(load)),
+        Subject::ByHandle(discipline) => discipline.visit(ByHandle(load)),
+    }
+}
+
+/// A scheduler under a load, with the load's generator.
+fn under<S, N, L>(scheduler: S, load: &Load) -> Box<dyn Running>
+where
+    S: Scheduler<N, L> + 'static,
+    N: Number + 'static,
+    L: Leaving + Numbered + 'static,
+    Packet<N>: Numbered,
+{
+    match load.order {
+        Order::Shortest => Box::new(Controller::<S, Generator, N, L>::new(scheduler, load)),
+        Order::Turns => Box::new(Controller::<S, Turns, N, L>::new(scheduler, load)),
     }
 }
 
@@ -118,20 +152,32 @@ pub fn run_pairs(subject: &Subject, load: &Load, pairs: u64) -> Result<Passed, L
     Ok(prepare(subject, load)?.run(pairs))
 }
 
-struct Prepare<'a>(&'a Load);
+struct ByValue<'a>(&'a Load);
 
-impl Visitor for Prepare<'_> {
+impl Visitor for ByValue<'_> {
     type Output = Result<Box<dyn Running>, LoadRefused>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut scheduler = discipline.build::<u32>(1)?;
-        set_flows::<D>(&mut scheduler, self.0)?;
-        Ok(Box::new(Controller::<D::Scheduler<u32>>::new(scheduler, self.0)))
+        set_flows::<u32, Packet<u32>>(&mut scheduler, self.0)?;
+        Ok(under::<D::Scheduler<u32>, u32, Packet<u32>>(scheduler, self.0))
+    }
+}
+
+struct ByHandle<'a>(&'a Load);
+
+impl Visitor for ByHandle<'_> {
+    type Output = Result<Box<dyn Running>, LoadRefused>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        let mut scheduler = discipline.build_by_handle(1)?;
+        set_flows::<Handle, Departure>(&mut scheduler, self.0)?;
+        Ok(under::<D::ByHandle, Handle, Departure>(scheduler, self.0))
     }
 }
 
 /// Sets the flows of a load in a scheduler.
-fn set_flows<D: Discipline>(scheduler: &mut D::Scheduler<u32>, load: &Load) -> Result<(), ConfigError> {
+fn set_flows<T, L: Leaving>(scheduler: &mut impl Scheduler<T, L>, load: &Load) -> Result<(), ConfigError> {
     let max_packet_len = load.lengths.longest().max(FlowConfig::MIN_MAX_PACKET_LEN);
     let mut flows = (0..).map(FlowId).zip(load.flows.weights());
     flows.try_for_each(|(flow, weight)| scheduler.set_flow(flow, FlowConfig { weight, max_packet_len }))
@@ -142,14 +188,13 @@ mod tests {
     use super::*;
     use crate::load::{Lengths, Memory, Pattern};
 
-    fn passed(spec: &str, pattern: Pattern, pairs: u64) -> Passed {
-        passed_in(spec, pattern, pairs, Memory::Packed, 0)
+    fn load(pattern: Pattern, memory: Memory, burst: u32) -> Load {
+        let order = Order::Shortest;
+        Load { flows: "64".parse().unwrap(), pattern, order, lengths: Lengths::Fixed(1000), memory, burst }
     }
 
-    fn passed_in(spec: &str, pattern: Pattern, pairs: u64, memory: Memory, burst: u32) -> Passed {
-        let load = Load { flows: "64".parse().unwrap(), pattern, lengths: Lengths::Fixed(1000), memory, burst };
-        let discipline = spec.parse::<roundelay::QueueSpec>().unwrap().discipline;
-        run_pairs(&Subject::Discipline(discipline), &load, pairs).unwrap()
+    fn passed(subject: &str, pattern: Pattern, pairs: u64) -> Passed {
+        run_pairs(&subject.parse().unwrap(), &load(pattern, Memory::Packed, 0), pairs).unwrap()
     }
 
     #[test]
@@ -157,16 +202,32 @@ mod tests {
         for pattern in Pattern::ALL {
             let (least, most) = pattern.backlog_per_flow();
             for (memory, burst) in [(Memory::Packed, 0), (Memory::Scattered, 0), (Memory::Packed, 32), (Memory::Scattered, 1)] {
-                let passed = passed_in("drr", pattern, 1, memory, burst);
-                let packets = 64 * (most - least);
-                assert_eq!(passed, Passed { offered: packets, sent: packets }, "{pattern:?} {memory:?} {burst}");
+                for (order, subject) in
+                    [(Order::Shortest, "drr"), (Order::Turns, "drr"), (Order::Turns, "drr by handle"), (Order::Turns, "none")]
+                {
+                    let load = Load { order, ..load(pattern, memory, burst) };
+                    let passed = run_pairs(&subject.parse().unwrap(), &load, 1).unwrap();
+                    let packets = 64 * (most - least);
+                    assert_eq!(passed, Passed { offered: packets, sent: packets }, "{subject} under {load}");
+                }
             }
         }
     }
 
     #[test]
+    fn every_discipline_runs_by_handle() {
+        for discipline in AnyDiscipline::all() {
+            let load = Load { order: Order::Turns, ..load(Pattern::Small, Memory::Scattered, 0) };
+            let [by_value, by_handle] = [Subject::Discipline(discipline.clone()), Subject::ByHandle(discipline)]
+                .map(|subject| run_pairs(&subject, &load, 1_000).unwrap());
+            assert_eq!(by_value, by_handle);
+            assert!(by_value.offered >= 320, "{by_value:?}");
+        }
+    }
+
+    #[test]
     fn subjects_read_as_reports_write_them() {
-        for name in ["none", "drr", "qfq_plus aggregate 2"] {
+        for name in ["none", "drr", "qfq_plus aggregate 2", "qfq_plus aggregate 2 by handle"] {
             assert_eq!(name.parse::<Subject>().unwrap().name(), name);
         }
         assert!("qfq_plus aggregate 0".parse::<Subject>().is_err() && "cake".parse::<Subject>().is_err());
@@ -177,8 +238,13 @@ mod tests {
         for spec in ["sfq flows 4", "sfq depth 1", "mqfq buffer 100", "red", "choke"] {
             for pattern in Pattern::ALL {
                 for (memory, burst) in [(Memory::Packed, 0), (Memory::Scattered, 32)] {
-                    let passed = passed_in(spec, pattern, 5_000, memory, burst);
-                    assert!(passed.share() < 0.9, "{spec}, {pattern:?}, {burst}: {passed:?}");
+                    for order in Order::ALL {
+                        for by in ["", BY_HANDLE] {
+                            let load = Load { order, ..load(pattern, memory, burst) };
+                            let passed = run_pairs(&format!("{spec}{by}").parse().unwrap(), &load, 5_000).unwrap();
+                            assert!(passed.share() < 0.9, "{spec}{by} under {load}: {passed:?}");
+                        }
+                    }
                 }
             }
         }

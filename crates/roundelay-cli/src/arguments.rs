@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use roundelay::{ConfigError, Limit, QueueSpec, Rate, parse_limit};
-use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Pattern};
+use roundelay::{ConfigError, Framing, Limit, LinkLayer, QueueSpec, Rate, parse_limit};
+use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
 pub(crate) use objective::Objective;
@@ -104,7 +104,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Capture file, pcap or pcapng; - reads standard input
+    /// Capture file, pcap or pcapng, as it is or compressed with gzip, zstd or xz; - reads standard
+    /// input
     pub(crate) capture: PathBuf,
 
     /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; default: all, unless
@@ -119,6 +120,25 @@ pub(crate) struct Compare {
     /// Link rate: 20mbit, 1gbit
     #[arg(long, value_parser = parse_rate)]
     pub(crate) rate: Rate,
+
+    /// Kind of link, by a keyword of tc-cake(8): docsis, ethernet, "ethernet ether-vlan", pppoe-ptm,
+    /// conservative, ...; sets overhead, minimum and framing, which count in all lengths
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<LinkLayer>())]
+    pub(crate) link: Option<LinkLayer>,
+
+    /// Bytes that the link adds to each IP packet, -64 to 65535; replaces that of --link
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i32).range(i64::from(*LinkLayer::OVERHEAD.start())..=i64::from(*LinkLayer::OVERHEAD.end())))]
+    pub(crate) overhead: Option<i32>,
+
+    /// Bytes that each packet takes at least, with overhead, 0 to 65535; replaces that of --link
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=i64::from(*LinkLayer::MPU.end())))]
+    pub(crate) mpu: Option<u32>,
+
+    /// Framing of the link: none, atm (cells of 53 bytes for each 48) or ptm (65 for each 64);
+    /// replaces that of --link
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<Framing>())]
+    pub(crate) framing: Option<Framing>,
 
     /// Buffer for every discipline that sets no limit: 1000p (packets) or 150kb; without this
     /// option, the default of tc for each
@@ -205,6 +225,16 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = |text: &str| text.parse::<Pattern>())]
     pub(crate) pattern: Vec<Pattern>,
 
+    /// The flow of the next packet: shortest (the flow with the shortest backlog, packets in
+    /// buffers: the QFQ paper's generator) or turns (flows in turn, no buffers)
+    #[arg(long, default_value = "shortest", value_parser = |text: &str| text.parse::<Order>())]
+    pub(crate) order: Order,
+
+    /// Measure each discipline by handle as well: a number stands for a packet that stays with the
+    /// caller
+    #[arg(long)]
+    pub(crate) handles: bool,
+
     /// Memory layout of packets: packed or scattered [default: both]
     #[arg(long, value_name = "MEMORY", default_values = ["packed", "scattered"], hide_default_value = true,
           value_parser = |text: &str| text.parse::<Memory>())]
@@ -247,7 +277,7 @@ pub(crate) struct Bench {
 
     /// Count the instructions of a --save file again; fail if any cost has changed by more than the
     /// tolerance
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "memory", "lengths", "burst", "save", "svg", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "order", "handles", "memory", "lengths", "burst", "save", "svg", "json"])]
     pub(crate) check: Option<PathBuf>,
 
     /// With --check: allowed change of a cost, in percent

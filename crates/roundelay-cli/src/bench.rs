@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     if arguments.huge_pages {
         show(Vec::new(), "In huge pages.\n\n".to_owned())?;
     }
-    let subjects = subjects(&arguments.disciplines);
+    let subjects = subjects(&arguments.disciplines, arguments.handles);
     for loads in loads(arguments) {
         let mut measured = measure.run(&subjects, &loads)?;
         if let Some(saved) = &against {
@@ -77,11 +77,11 @@ fn finish(arguments: &Bench, all: &[Measured]) -> Result<(), Failure> {
 /// Groups loads with different memory and all else equal: they are measured in turns and printed
 /// side by side.
 fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
-    let mut loads = Vec::new();
+    let (mut loads, order) = (Vec::new(), arguments.order);
     for flows in &arguments.flows {
         for &pattern in &arguments.pattern {
             for &burst in &arguments.burst {
-                let load = |&memory: &Memory| Load { flows: flows.clone(), pattern, lengths: arguments.lengths, memory, burst };
+                let load = |&memory: &Memory| Load { flows: flows.clone(), pattern, order, lengths: arguments.lengths, memory, burst };
                 loads.push(arguments.memory.iter().map(load).collect());
             }
         }
@@ -89,8 +89,9 @@ fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
     loads
 }
 
-/// The generator, FIFO and the requested disciplines; all disciplines if none is requested.
-fn subjects(asked: &[QueueSpec]) -> Vec<Subject> {
+/// The generator, FIFO and the requested disciplines; all disciplines if none is requested. With
+/// `handles` each discipline is measured by handle as well.
+fn subjects(asked: &[QueueSpec], handles: bool) -> Vec<Subject> {
     let mut disciplines: Vec<_> = asked.iter().map(|spec| spec.discipline.clone()).collect();
     if disciplines.is_empty() {
         disciplines = AnyDiscipline::all();
@@ -98,7 +99,11 @@ fn subjects(asked: &[QueueSpec]) -> Vec<Subject> {
     if !disciplines.iter().any(|discipline| discipline.name() == fifo::Config::NAME) {
         disciplines.insert(0, AnyDiscipline::Fifo(fifo::Config));
     }
-    std::iter::once(Subject::Generator).chain(disciplines.into_iter().map(Subject::Discipline)).collect()
+    let of = |discipline: AnyDiscipline| {
+        let by_handle = handles.then(|| Subject::ByHandle(discipline.clone()));
+        [Some(Subject::Discipline(discipline)), by_handle].into_iter().flatten()
+    };
+    std::iter::once(Subject::Generator).chain(disciplines.into_iter().flat_map(of)).collect()
 }
 
 /// Runs one load, or one hold model, and prints nothing: the child process under valgrind.
@@ -106,7 +111,8 @@ fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
     if let (Some(held), Some(holder)) = (arguments.hold, &arguments.holder) {
         return run_hold(holder, held, pairs).map_err(Failure::usage);
     }
-    let subject = arguments.disciplines.first().map_or(Subject::Generator, |spec| Subject::Discipline(spec.discipline.clone()));
+    let kind = if arguments.handles { Subject::ByHandle } else { Subject::Discipline };
+    let subject = arguments.disciplines.first().map_or(Subject::Generator, |spec| kind(spec.discipline.clone()));
     for load in loads(arguments).concat() {
         run_pairs(&subject, &load, pairs).map_err(Failure::usage)?;
     }

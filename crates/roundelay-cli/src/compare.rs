@@ -3,8 +3,8 @@
 use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
 
-use roundelay::QueueSpec;
 use roundelay::schedulers::AnyDiscipline;
+use roundelay::{LinkLayer, QueueSpec};
 use roundelay_report::{ReportError, html, json, provenance, table, write_flows, write_text};
 use roundelay_trace::{
     Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, Selection, TreeFile, WeightRules, compare,
@@ -48,6 +48,7 @@ fn options(arguments: &Compare) -> Result<Options, Failure> {
     options.seed = arguments.seed;
     options.measure_cost = !arguments.no_cost;
     options.selection = selection(arguments);
+    options.link = LinkLayer::replaced(arguments.link, arguments.overhead, arguments.mpu, arguments.framing);
     Ok(options)
 }
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod bounds;
+mod captures;
 mod command;
 mod dependencies;
 mod documents;

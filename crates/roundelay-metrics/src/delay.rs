@@ -2,11 +2,10 @@
 //!
 //! Most flows are short, so the first samples of a distribution are kept unchanged: exact, eight
 //! bytes each. When the samples would need more memory than a coarse histogram, they move to one
-//! (G. Tene's HdrHistogram: bucket width grows with the value).
+//! (the layout of G. Tene's HdrHistogram: bucket width grows with the value).
 
 use core::mem;
 
-use hdrhistogram::Histogram;
 use roundelay::{Duration, FlowId};
 
 use crate::table::FlowTable;
@@ -14,7 +13,7 @@ use crate::table::FlowTable;
 /// Samples kept unchanged.
 const RAW_SAMPLES: usize = 256;
 /// Buckets are at most 1/128 of their values wide.
-const SIGNIFICANT_DIGITS: u8 = 2;
+const PARTS: u64 = 128;
 const PICOS_PER_NANO: u64 = 1_000;
 
 /// A distribution of delays.
@@ -44,7 +43,7 @@ enum Samples {
     /// Unchanged, in order of arrival.
     Raw(Vec<Duration>),
     /// In nanoseconds, rounded up.
-    Buckets(Box<Histogram<u32>>),
+    Buckets(Buckets),
 }
 
 impl Default for Samples {
@@ -62,7 +61,8 @@ impl Delays {
         self.maximum = self.maximum.max(delay);
         match &mut self.samples {
             Samples::Raw(samples) if samples.len() < RAW_SAMPLES => samples.push(delay),
-            Samples::Raw(_) | Samples::Buckets(_) => self.place(nanos_above(delay), 1),
+            Samples::Buckets(buckets) => self.unplaced += u64::from(1 - buckets.add(nanos_above(delay), 1)),
+            Samples::Raw(_) => self.place(nanos_above(delay), 1),
         }
     }
 
@@ -76,7 +76,7 @@ impl Delays {
             (Samples::Raw(mine), Samples::Raw(theirs)) if mine.len() + theirs.len() <= RAW_SAMPLES => mine.extend(theirs),
             (_, Samples::Raw(theirs)) => theirs.iter().for_each(|&delay| self.place(nanos_above(delay), 1)),
             (_, Samples::Buckets(theirs)) => {
-                theirs.iter_recorded().for_each(|bucket| self.place(bucket.value_iterated_to(), bucket.count_at_value()));
+                theirs.iter().for_each(|(value, count)| self.place(value, count));
             }
         }
     }
@@ -131,39 +131,92 @@ impl Delays {
                 sorted.sort_unstable();
                 fractions.iter().map(|&q| sorted[rank(q, sorted.len())]).collect()
             }
-            Samples::Buckets(histogram) => {
-                let clamped = |nanos: u64| Duration::from_nanos(nanos).min(self.maximum);
-                // A quantile of exactly 0 would give the lower end of the bucket.
-                fractions.iter().map(|&q| clamped(histogram.value_at_quantile(q.clamp(f64::MIN_POSITIVE, 1.0)))).collect()
-            }
+            Samples::Buckets(buckets) => fractions.iter().map(|&q| Duration::from_nanos(buckets.quantile(q)).min(self.maximum)).collect(),
         }
     }
 
     /// Counts `count` samples of a value in the histogram, as far as there is room.
     fn place(&mut self, nanos: u64, count: u32) {
-        let histogram = self.samples.buckets();
-        // No bucket holds more than the whole histogram, so the common case needs no lookup.
-        let fits = histogram.len() + u64::from(count) <= u64::from(u32::MAX);
-        let placed = if fits || nanos > histogram.high() { count } else { count.min(u32::MAX - histogram.count_at(nanos)) };
-        histogram.record_n(nanos, placed).expect("the histogram grows by itself");
+        let placed = self.samples.buckets().add(nanos, count);
         self.unplaced += u64::from(count - placed);
     }
 }
 
 impl Samples {
     /// The histogram; raw samples move to it.
-    fn buckets(&mut self) -> &mut Histogram<u32> {
+    fn buckets(&mut self) -> &mut Buckets {
         if let Self::Raw(raw) = self {
-            let mut histogram = Box::new(Histogram::new(SIGNIFICANT_DIGITS).expect("a legal number of digits"));
+            let mut buckets = Buckets::default();
             for delay in mem::take(raw) {
-                histogram.record(nanos_above(delay)).expect("the histogram grows by itself");
+                buckets.add(nanos_above(delay), 1);
             }
-            *self = Self::Buckets(histogram);
+            *self = Self::Buckets(buckets);
         }
         match self {
-            Self::Buckets(histogram) => histogram,
+            Self::Buckets(buckets) => buckets,
             Self::Raw(_) => unreachable!("raw samples have just moved"),
         }
+    }
+}
+
+/// Counts of values by bucket. Values below 2 `PARTS` have a bucket each; beyond, each doubling of the
+/// value has `PARTS` buckets of one width.
+#[derive(Debug, Clone, Default)]
+struct Buckets {
+    counts: Vec<u32>,
+    total: u64,
+}
+
+impl Buckets {
+    #[inline]
+    const fn index(value: u64) -> usize {
+        let doublings = (2 * PARTS - 1).leading_zeros() - (value | (2 * PARTS - 1)).leading_zeros();
+        (doublings as u64 * PARTS + (value >> doublings)) as usize
+    }
+
+    /// The largest value of a bucket.
+    const fn largest(index: usize) -> u64 {
+        let doublings = (index as u64 / PARTS).saturating_sub(1);
+        // In this order the largest bucket does not overflow.
+        ((index as u64 - doublings * PARTS) << doublings) + ((1 << doublings) - 1)
+    }
+
+    /// Counts `count` samples of a value, as far as there is room. Returns the number of those counted.
+    #[inline]
+    fn add(&mut self, value: u64, count: u32) -> u32 {
+        let index = Self::index(value);
+        if index >= self.counts.len() {
+            self.grow(index);
+        }
+        let bucket = &mut self.counts[index];
+        let placed = count.min(u32::MAX - *bucket);
+        *bucket += placed;
+        self.total += u64::from(placed);
+        placed
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        let len = (index + 1).next_multiple_of(PARTS as usize);
+        self.counts.reserve_exact(len - self.counts.len());
+        self.counts.resize(len, 0);
+    }
+
+    /// The buckets with samples: largest value and count.
+    fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, count)| (Self::largest(index), *count))
+    }
+
+    /// The largest value of the first bucket with at least the fraction `q` of the samples in it or
+    /// before.
+    fn quantile(&self, q: f64) -> u64 {
+        let wanted = ((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        let found = self.iter().find(|(_, count)| {
+            seen += u64::from(*count);
+            seen >= wanted
+        });
+        found.map_or(0, |(value, _)| value)
     }
 }
 
@@ -248,6 +301,18 @@ mod tests {
         assert_eq!(delays.sum(), Duration::MAX);
     }
 
+    /// Around each power of two: each value is in the first bucket that is not below.
+    #[test]
+    fn buckets_follow_each_other() {
+        for power in 0..64 {
+            for value in [(1_u64 << power) - 1, 1 << power, (1 << power) + 1, (1 << power) + (1 << power) / 3, u64::MAX] {
+                let (index, largest) = (Buckets::index(value), Buckets::largest(Buckets::index(value)));
+                assert!(value <= largest && largest - value <= value / PARTS, "{value}: {largest}");
+                assert!(index == 0 || Buckets::largest(index - 1) < value, "{value}: bucket {index}");
+            }
+        }
+    }
+
     #[test]
     fn memory_is_what_the_documentation_says() {
         assert!(size_of::<Delays>() <= 96, "{}", size_of::<Delays>());
@@ -255,7 +320,7 @@ mod tests {
             let mut delays = recorded(&[1_000; 300]);
             delays.record(longest);
             match &delays.samples {
-                Samples::Buckets(histogram) => (size_of_val(&**histogram) + 4 * histogram.distinct_values()) as f64 / 1e3,
+                Samples::Buckets(buckets) => (4 * buckets.counts.capacity()) as f64 / 1e3,
                 Samples::Raw(_) => panic!("too many samples to keep"),
             }
         };

@@ -1,5 +1,6 @@
 //! Agents: sources, senders and receivers of packets.
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use rand_pcg::Pcg64Mcg;
@@ -115,37 +116,31 @@ pub trait Agent: Send {
 }
 
 /// Actions of an agent during a call, executed right after the call, in the order of the requests.
-#[derive(Debug)]
 pub struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) random: &'a mut Pcg64Mcg,
     pub(crate) flows: &'a mut Flows,
     pub(crate) commands: &'a mut Vec<Command>,
+    /// The agents of the commands to add one, in the same order.
+    pub(crate) newcomers: &'a mut VecDeque<Box<dyn Agent>>,
 }
 
 /// An action requested by an agent.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
     Open(FlowId, FlowSpec),
     Close(FlowId),
     Send(Outgoing),
     Wake(Option<Instant>),
     Report(FlowId, Report),
-    /// The agent is `Some` until the command is executed.
-    Spawn(Option<Box<dyn Agent>>, Instant),
+    /// The agent is the first newcomer.
+    Spawn(Instant),
     Leave,
 }
 
-impl fmt::Debug for Command {
+impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open(flow, spec) => f.debug_tuple("Open").field(flow).field(spec).finish(),
-            Self::Close(flow) => f.debug_tuple("Close").field(flow).finish(),
-            Self::Send(packet) => f.debug_tuple("Send").field(packet).finish(),
-            Self::Report(flow, report) => f.debug_tuple("Report").field(flow).field(report).finish(),
-            Self::Wake(at) => f.debug_tuple("Wake").field(at).finish(),
-            Self::Spawn(_, at) => f.debug_tuple("Spawn").field(at).finish_non_exhaustive(),
-            Self::Leave => f.write_str("Leave"),
-        }
+        f.debug_struct("Context").field("now", &self.now).field("commands", &self.commands).finish_non_exhaustive()
     }
 }
 
@@ -199,7 +194,8 @@ impl Context<'_> {
 
     /// Adds an agent, first called at `at`.
     pub fn spawn(&mut self, agent: Box<dyn Agent>, at: Instant) {
-        self.commands.push(Command::Spawn(Some(agent), at));
+        self.newcomers.push_back(agent);
+        self.commands.push(Command::Spawn(at));
     }
 
     /// Leaves for good: the agent is dropped after this call, or once all flows of the agent are

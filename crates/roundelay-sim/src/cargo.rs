@@ -39,6 +39,8 @@ pub struct Cargo {
     pub sent: Instant,
     /// The slack at sending.
     pub initial_slack: Slack,
+    /// The length sent by the agent, bytes. Links change the length on the link only.
+    pub len: u32,
     /// The direction.
     pub direction: Direction,
     /// The content.

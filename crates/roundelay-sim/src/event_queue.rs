@@ -1,20 +1,21 @@
-//! Event queue: a tournament tree with one slot for each link, and a heap of the agents' timers.
+//! Event queue: a few lanes of events in order, and a heap for those that fit no lane.
 //!
-//! Most delays in a network are constants: packets leave a link in the order in which they entered,
-//! and the queue needs only the first packet of each link. Each link has one slot (the first packet
-//! arrives, or the port picks one), and each agent has one timer. The size of the queue is the number
-//! of links and agents, not the number of packets on their way.
+//! Most delays in a network are constants: a propagation delay and the transmission time of a full
+//! packet, or the gap of a source. Events with one delay are made in the order in which they happen,
+//! whatever links they belong to, and a lane takes them at the cost of a list. The queue compares the
+//! first events of a few lanes, whatever the size of the network.
 //!
-//! A link's event changes several times a packet. A timer is mostly put off: each acknowledgement
-//! puts off TCP's retransmission timer, which hardly ever expires. So links are in a tournament, with
-//! a few comparisons a change, and a timer that is put off costs nothing until its old time comes.
+//! Events are not changed: when a pick is brought forward or a timer put off, the old event stays and
+//! does nothing when its time comes. Each acknowledgement puts off TCP's retransmission timer, which
+//! hardly ever expires: a timer that is put off costs nothing until its old time comes.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use roundelay::Instant;
 
-const ARITY: usize = 4;
+/// Lanes of a queue.
+const LANES: usize = 8;
 
 /// Sort key of an event: 64 bits of picoseconds, one bit for a pick, 41 bits of sequence number.
 /// The low 22 bits are left for the number of the link or agent, so an [`Entry`] is a single number.
@@ -82,22 +83,6 @@ impl Entry {
     }
 }
 
-/// Four entries in one cache line.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Block([Entry; ARITY]);
-
-impl Block {
-    const EMPTY: Self = Self([Entry::NEVER; ARITY]);
-
-    /// The earliest of the four entries, without a branch.
-    #[inline]
-    fn first(&self) -> Entry {
-        let [a, b, c, d] = self.0;
-        a.min(b).min(c.min(d))
-    }
-}
-
 /// Whose event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
@@ -105,30 +90,26 @@ pub(crate) enum Owner {
     Agent(u32),
 }
 
-/// The next event of each link and agent, and the first of all.
-#[derive(Debug, Clone)]
+/// The events of links and agents, and the first of all.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct EventQueue {
-    links: Tournament,
+    pub(crate) links: Lanes,
     timers: Timers,
 }
 
 impl EventQueue {
-    /// A queue without events for this number of links.
-    pub(crate) fn new(links: usize) -> Self {
-        Self { links: Tournament::new(links), timers: Timers { agents: Vec::new(), heap: BinaryHeap::new(), first: Entry::NEVER } }
-    }
-
     /// The first event and its owner.
     #[inline]
     pub(crate) fn first(&self) -> (Key, Owner) {
-        let (link, timer) = (self.links.first, self.timers.first);
+        let (link, timer) = (self.links.first, self.timers.lanes.first);
         if timer < link { (timer.key(), Owner::Agent(timer.place() as u32)) } else { (link.key(), Owner::Link(link.place())) }
     }
 
-    /// Sets the next event of a link. [`Key::NEVER`]: none.
+    /// Removes the first timer, the one of `agent`. Returns whether the agent is to be called: false
+    /// if the timer has been put off.
     #[inline]
-    pub(crate) fn set_link(&mut self, link: usize, key: Key) {
-        self.links.set(link, key);
+    pub(crate) fn expires(&mut self, agent: u32) -> bool {
+        self.timers.pop(agent as usize)
     }
 
     /// Sets the timer of an agent. [`Key::NEVER`]: none.
@@ -138,60 +119,112 @@ impl EventQueue {
     }
 }
 
-/// A tournament: each slot has an entry on the lowest level, and the earliest entry of each block
-/// of four goes one level up. Entries keep their slots. A change costs a few comparisons on each
-/// level, and stops at the level where the earliest entry stays the same.
+/// Entries in a few lanes, each in order, and a heap for the rest.
+///
+/// An entry goes to the lane with the latest end that is not later than the entry: the greedy rule of
+/// patience sorting, which needs as few lanes as possible (D. Aldous, P. Diaconis, "Longest increasing
+/// subsequences", Bulletin of the AMS 36, 1999). So the ends of the lanes fall from lane to lane: the
+/// number of later ends is the number of the lane, and the last lane is the first to become empty.
 #[derive(Debug, Clone)]
-struct Tournament {
-    /// Block 0 is the top; entry `c` of block `b` is the earliest of block `4 b + c + 1`.
-    blocks: Vec<Block>,
-    /// The first block of the lowest level.
-    lowest: usize,
+pub(crate) struct Lanes {
+    /// The first entry of the heap, and of each lane in use.
+    heads: [Entry; LANES + 1],
+    /// The last entry of each lane in use.
+    ends: [Entry; LANES],
+    /// Lanes in use.
+    used: usize,
+    /// The earliest of the heads, and its place.
     first: Entry,
+    first_place: usize,
+    /// The entries behind the heads.
+    lanes: [VecDeque<Entry>; LANES],
+    heap: BinaryHeap<Reverse<Entry>>,
 }
 
-impl Tournament {
-    fn new(slots: usize) -> Self {
-        let (mut lowest, mut width) = (0, 1);
-        while width * ARITY < slots {
-            (lowest, width) = (lowest + width, width * ARITY);
+impl Default for Lanes {
+    fn default() -> Self {
+        let (heads, ends) = ([Entry::NEVER; LANES + 1], [Entry::NEVER; LANES]);
+        Self { heads, ends, used: 0, first: Entry::NEVER, first_place: 0, lanes: Default::default(), heap: BinaryHeap::new() }
+    }
+}
+
+impl Lanes {
+    /// Adds an event.
+    #[inline]
+    pub(crate) fn push(&mut self, place: usize, key: Key) {
+        if !self.append(place, key) {
+            self.pile(Entry::new(key, place));
         }
-        Self { blocks: vec![Block::EMPTY; lowest + slots.div_ceil(ARITY).max(1)], lowest, first: Entry::NEVER }
+    }
+
+    /// Adds an event to a lane. Returns false, without effect, if all lanes end later.
+    #[inline]
+    pub(crate) fn append(&mut self, place: usize, key: Key) -> bool {
+        let entry = Entry::new(key, place);
+        let lane: usize = self.ends[..self.used].iter().map(|end| usize::from(*end > entry)).sum();
+        if lane < self.used {
+            self.lanes[lane].push_back(entry);
+        } else if lane < LANES {
+            self.used += 1;
+            self.lead(lane + 1, entry);
+        } else {
+            return false;
+        }
+        self.ends[lane] = entry;
+        true
+    }
+
+    /// Adds an entry to the heap.
+    #[cold]
+    fn pile(&mut self, entry: Entry) {
+        let head = self.heads[0];
+        if head != Entry::NEVER {
+            self.heap.push(Reverse(head.max(entry)));
+        }
+        self.lead(0, head.min(entry));
     }
 
     #[inline]
-    fn set(&mut self, slot: usize, key: Key) {
-        let (mut block, mut place, mut entry) = (self.lowest + slot / ARITY, slot % ARITY, Entry::new(key, slot));
-        loop {
-            let entries = &mut self.blocks[block];
-            let before = core::mem::replace(&mut entries.0[place], entry);
-            if before == entry {
-                return;
-            }
-            entry = entries.first();
-            let Some(above) = block.checked_sub(1) else { break };
-            (block, place) = (above / ARITY, above % ARITY);
+    fn lead(&mut self, place: usize, entry: Entry) {
+        self.heads[place] = entry;
+        if entry < self.first {
+            (self.first, self.first_place) = (entry, place);
         }
-        self.first = entry;
+    }
+
+    /// Removes the first entry.
+    #[inline]
+    pub(crate) fn pop(&mut self) {
+        let next = match self.first_place.checked_sub(1) {
+            Some(lane) => self.lanes[lane].pop_front(),
+            None => self.heap.pop().map(|Reverse(entry)| entry),
+        };
+        self.used -= usize::from(next.is_none() && self.first_place > 0);
+        self.heads[self.first_place] = next.unwrap_or(Entry::NEVER);
+        (self.first, self.first_place) = (self.heads[0], 0);
+        for (place, head) in (1..).zip(&self.heads[1..=self.used]) {
+            if *head < self.first {
+                (self.first, self.first_place) = (*head, place);
+            }
+        }
     }
 }
 
 /// The agents' timers.
 ///
-/// The heap holds at least one entry no later than each timer. An entry that comes to the top earlier
-/// than its timer goes back with the timer's time.
-#[derive(Debug, Clone)]
+/// For each timer there is at least one entry that is no later. When such an entry comes first and
+/// the timer is later, an entry with the timer's time takes its place.
+#[derive(Debug, Clone, Default)]
 struct Timers {
     agents: Vec<Timer>,
-    heap: BinaryHeap<Reverse<Entry>>,
-    first: Entry,
+    lanes: Lanes,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Timer {
     key: Key,
-    /// The earliest entries of the agent in the heap. Two, so that a timer that is set alternately
-    /// near and far leaves one far entry in the heap and not one each time.
+    /// The earliest entries of the agent. Two, so that a timer that is set alternately near and far
+    /// leaves one far entry and not one each time.
     queued: [Key; 2],
 }
 
@@ -203,37 +236,33 @@ impl Timers {
         }
         self.agents[agent].key = key;
         self.queue(agent);
-        if self.first.place() == agent || self.first == Entry::NEVER || Entry::new(key, agent) < self.first {
-            self.settle();
-        }
     }
 
-    /// Puts the agent's timer into the heap, unless an entry there is no later.
+    /// Adds an entry for the agent's timer, unless there is one that is no later.
     #[inline]
     fn queue(&mut self, agent: usize) {
         let Timer { key, queued } = &mut self.agents[agent];
         if *key < queued[0] {
             *queued = [*key, queued[0]];
-            self.heap.push(Reverse(Entry::new(*key, agent)));
+            self.lanes.push(agent, *key);
         }
     }
 
-    /// Removes entries from the top that are earlier than their timers.
-    fn settle(&mut self) {
-        while let Some(&Reverse(entry)) = self.heap.peek() {
-            let agent = entry.place();
-            let Timer { key, queued } = &mut self.agents[agent];
-            if *key == entry.key() {
-                self.first = entry;
-                return;
-            }
-            self.heap.pop();
-            if queued[0] == entry.key() {
-                *queued = [queued[1], Key::NEVER];
-                self.queue(agent);
-            }
+    /// Removes the first entry, one of `agent`. Returns whether the timer expires.
+    #[inline]
+    fn pop(&mut self, agent: usize) -> bool {
+        let key = self.lanes.first.key();
+        self.lanes.pop();
+        let timer = &mut self.agents[agent];
+        if timer.queued[0] == key {
+            timer.queued = [timer.queued[1], Key::NEVER];
         }
-        self.first = Entry::NEVER;
+        if timer.key == key {
+            timer.key = Key::NEVER;
+            return true;
+        }
+        self.queue(agent);
+        false
     }
 }
 
@@ -243,71 +272,123 @@ mod tests {
     use rand::{RngExt as _, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
-    /// Compares with a linear search: links, timers that are put off or brought forward, and agents
-    /// that come while the queue is in use.
+    /// Compares with a binary heap: delays of a few lengths, which stay in lanes, and drawn ones, most
+    /// of which do not fit.
     #[test]
-    fn the_first_of_all_is_found() {
-        for links in [0, 1, 4, 5, 16, 17, 70] {
-            let mut random = Pcg64Mcg::seed_from_u64(1);
-            let (mut queue, mut list) = (EventQueue::new(links), vec![Key::NEVER; links]);
-            let mut idle = 0;
+    fn entries_leave_in_order() {
+        for kinds in [1, 3, 4, 20, 10_000] {
+            let mut random = Pcg64Mcg::seed_from_u64(kinds);
+            let (mut lanes, mut heap) = (Lanes::default(), BinaryHeap::new());
+            let (mut now, mut idle, mut piled) = (0, 0, 0);
             for sequence in 0..40_000 {
-                if sequence % 400 == 0 {
-                    list.push(Key::NEVER);
+                // In some phases events become few, in others many.
+                let adds = if sequence / 5000 % 2 == 0 { 5 } else { 2 };
+                if random.random_range(0..8) < adds {
+                    let at = Instant::from_picos(now + random.random_range(0..kinds) * 100);
+                    let key = if random.random_range(0..4) == 0 { Key::pick(at, sequence) } else { Key::new(at, sequence) };
+                    let place = random.random_range(0..100);
+                    lanes.push(place, key);
+                    heap.push(Reverse(Entry::new(key, place)));
+                } else if let Some(Reverse(first)) = heap.pop() {
+                    now = first.key().time().as_picos();
+                    lanes.pop();
                 }
-                let place = random.random_range(0..list.len());
-                let at = Instant::from_picos(random.random_range(0..100));
-                // In some phases most have no event.
-                let never = if sequence / 5000 % 2 == 0 { 1 } else { 15 };
-                let key = if random.random_range(0..16) < never { Key::NEVER } else { Key::new(at, sequence) };
-                if place < links {
-                    queue.set_link(place, key)
-                } else {
-                    queue.set_timer((place - links) as u32, key)
-                }
-                list[place] = key;
-                let (first, owner) = queue.first();
-                assert_eq!(first, *list.iter().min().unwrap());
-                let place = match owner {
-                    Owner::Link(link) => link,
-                    Owner::Agent(agent) => links + agent as usize,
-                };
-                assert!(first == Key::NEVER || list[place] == first);
-                idle += u32::from(first == Key::NEVER);
+                assert_eq!(lanes.first, heap.peek().map_or(Entry::NEVER, |Reverse(entry)| *entry), "{kinds} delays");
+                idle += u32::from(heap.is_empty());
+                piled = piled.max(lanes.heap.len());
             }
-            assert!(idle > 20 && list.len() == links + 100, "{idle}");
+            assert!(idle > 20 && (piled > 0) == (kinds > 4), "{kinds} delays: {idle} {piled}");
         }
     }
 
-    /// A timer set near and far in turn, or put off again and again, leaves few entries in the heap.
+    /// An entry that fits no lane is not taken, and the lanes stay as they were.
+    #[test]
+    fn lanes_are_few() {
+        let mut lanes = Lanes::default();
+        let key = |at| Key::new(Instant::from_picos(at), 0);
+        assert!((0..LANES as u64).all(|lane| lanes.append(1, key(100 - lane))));
+        assert!(!lanes.append(2, key(50)));
+        assert_eq!(lanes.first, Entry::new(key(101 - LANES as u64), 1));
+        lanes.push(2, key(50));
+        assert_eq!(lanes.first, Entry::new(key(50), 2));
+        lanes.push(3, key(40));
+        let order = [(40, 3), (50, 2), (101 - LANES as u64, 1)];
+        for (at, place) in order {
+            assert_eq!(lanes.first, Entry::new(key(at), place));
+            lanes.pop();
+        }
+        assert!(lanes.append(4, key(97)), "a lane is free again");
+    }
+
+    /// Compares with a linear search: timers that are put off, brought forward or taken away, and agents
+    /// that come while the queue is in use.
+    #[test]
+    fn timers_expire_in_order() {
+        let mut random = Pcg64Mcg::seed_from_u64(1);
+        let (mut queue, mut list) = (EventQueue::default(), Vec::new());
+        let (mut now, mut expired, mut put_off) = (0, 0, 0);
+        for sequence in 0..40_000 {
+            if sequence % 400 == 0 {
+                list.push(Key::NEVER);
+            }
+            if random.random_range(0..2) == 0 {
+                let agent = random.random_range(0..list.len());
+                let at = Instant::from_picos(now + random.random_range(0..1000));
+                let key = if random.random_range(0..16) == 0 { Key::NEVER } else { Key::new(at, sequence) };
+                queue.set_timer(agent as u32, key);
+                list[agent] = key;
+                continue;
+            }
+            let least = *list.iter().min().unwrap();
+            let (key, owner) = queue.first();
+            assert!(key <= least, "no event comes before");
+            let Owner::Agent(agent) = owner else { continue };
+            if queue.expires(agent) {
+                assert_eq!((key, list[agent as usize]), (least, least));
+                (now, list[agent as usize]) = (key.time().as_picos(), Key::NEVER);
+                expired += 1;
+            } else {
+                put_off += 1;
+            }
+        }
+        assert!(expired > 5_000 && put_off > 1_000 && list.len() == 100, "{expired} {put_off}");
+    }
+
+    /// A timer set near and far in turn, or put off again and again, leaves few entries.
     #[test]
     fn timers_leave_few_entries() {
-        let mut queue = EventQueue::new(1);
+        let mut queue = EventQueue::default();
         let at = |now: u64, sequence| Key::new(Instant::from_picos(now), sequence);
-        let mut most = 0;
+        let (mut most, mut expired) = (0, 0);
         for now in 0..10_000 {
             queue.set_timer(0, at(now + 1_000, 3 * now));
             queue.set_timer(1, at(now + 1_000, 3 * now + 1));
             queue.set_timer(0, at(now + 1, 3 * now + 2));
-            assert_eq!(queue.first(), (at(now + 1, 3 * now + 2), Owner::Agent(0)));
-            most = most.max(queue.timers.heap.len());
+            while let (key, Owner::Agent(agent)) = queue.first()
+                && key < at(now + 2, 0)
+            {
+                expired += u32::from(queue.expires(agent));
+            }
+            let lanes = &queue.timers.lanes;
+            most = most.max(lanes.used + lanes.heap.len() + lanes.lanes.iter().map(VecDeque::len).sum::<usize>());
         }
+        assert_eq!(expired, 10_000);
         assert!(most <= 4, "{most}");
     }
 
     #[test]
     fn at_one_instant_what_was_known_first_comes_first_and_picks_come_last() {
-        let mut queue = EventQueue::new(2);
+        let mut queue = EventQueue::default();
         let at = Instant::from_picos(7);
-        queue.set_link(0, Key::new(at, 3));
-        queue.set_link(1, Key::pick(at, 1));
+        queue.links.push(0, Key::new(at, 3));
+        queue.links.push(1, Key::pick(at, 1));
         queue.set_timer(2, Key::new(at, 2));
         assert_eq!(queue.first(), (Key::new(at, 2), Owner::Agent(2)));
-        queue.set_timer(2, Key::NEVER);
+        assert!(queue.expires(2));
         for (link, key) in [(0, Key::new(at, 3)), (1, Key::pick(at, 1))] {
             assert_eq!(queue.first(), (key, Owner::Link(link)));
             assert_eq!(key.time(), at);
-            queue.set_link(link, Key::NEVER);
+            queue.links.pop();
         }
         assert_eq!(queue.first().0, Key::NEVER);
     }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay::{AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, Observer, Packet, Rate, prefetch};
+use roundelay::{AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, LinkLayer, Observer, Packet, Rate, prefetch};
 
 use crate::cargo::Carried;
-use crate::event_queue::Key;
+use crate::event_queue::{Key, Lanes};
 use crate::network::{LinkConfig, LinkId};
 use crate::probe::Probe;
 use crate::random::{Drawer, stream};
@@ -20,7 +20,7 @@ pub struct LinkCounts {
     pub arrived: u64,
     /// Packets transmitted.
     pub packets: u64,
-    /// Bytes transmitted, including the link's overhead.
+    /// Bytes transmitted, as long as they are on the link.
     pub bytes: u64,
     /// Packets dropped by the queue, by reason, in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
@@ -65,7 +65,7 @@ pub(crate) struct Link {
     pub(crate) wire: Wire,
     /// The port's next event.
     pub(crate) works: Key,
-    pub(crate) overhead: u32,
+    pub(crate) layer: LinkLayer,
 }
 
 impl Link {
@@ -85,13 +85,7 @@ impl Link {
             free_at: Instant::ZERO,
             counts: LinkCounts::default(),
         };
-        Ok(Self { port, wire, works: Key::NEVER, overhead: config.overhead })
-    }
-
-    /// The link's next event: a packet arrives at the far end, or the port works.
-    #[inline]
-    pub(crate) fn next(&self) -> Key {
-        self.wire.in_flight.first().min(self.works)
+        Ok(Self { port, wire, works: Key::NEVER, layer: config.layer })
     }
 }
 
@@ -117,8 +111,15 @@ pub(crate) struct Wire {
 ///
 /// Half a million packets may be in flight in a large network, more than the caches hold, and each
 /// waits for milliseconds. So the memory of a packet is prefetched while the packet before is first.
+///
+/// Each arrival is an event from the start of the flight if a lane takes it. Behind a packet that no
+/// lane takes, packets wait for their turn: no more than one packet of a wire is in the queue's heap.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(VecDeque<Flight>);
+pub(crate) struct InFlight {
+    flights: VecDeque<Flight>,
+    /// Packets at the front whose arrivals are in the event queue; at least one, if there are any.
+    queued: usize,
+}
 
 /// A packet in flight in one cache line.
 #[derive(Debug, Clone, Copy)]
@@ -134,25 +135,36 @@ impl InFlight {
     /// The event of the first packet's arrival.
     #[inline]
     pub(crate) fn first(&self) -> Key {
-        self.0.front().map_or(Key::NEVER, |flight| flight.key)
+        self.flights.front().map_or(Key::NEVER, |flight| flight.key)
     }
 
     #[inline]
-    fn push(&mut self, key: Key, packet: Packet<Carried>) {
-        self.0.push_back(Flight { key, packet });
-        let (front, back) = self.0.as_slices();
+    fn push(&mut self, link: usize, key: Key, packet: Packet<Carried>, events: &mut Lanes) {
+        if self.flights.is_empty() {
+            events.push(link, key);
+            self.queued = 1;
+        } else if self.queued == self.flights.len() && events.append(link, key) {
+            self.queued += 1;
+        }
+        self.flights.push_back(Flight { key, packet });
+        let (front, back) = self.flights.as_slices();
         let last = if back.is_empty() { front } else { back };
         prefetch(last, last.len());
     }
 
     /// Takes the first packet; `ahead` is called with the next one, to prefetch more of it.
     #[inline]
-    pub(crate) fn pop(&mut self, ahead: impl FnOnce(Carried)) -> Option<Packet<Carried>> {
-        let Flight { packet, .. } = self.0.pop_front()?;
-        let (front, _) = self.0.as_slices();
+    pub(crate) fn pop(&mut self, link: usize, events: &mut Lanes, ahead: impl FnOnce(Carried)) -> Option<Packet<Carried>> {
+        let Flight { packet, .. } = self.flights.pop_front()?;
+        self.queued -= 1;
+        let (front, _) = self.flights.as_slices();
         prefetch(front, 1);
         if let Some(next) = front.first() {
             ahead(next.packet.payload);
+            if self.queued == 0 {
+                events.push(link, next.key);
+                self.queued = 1;
+            }
         }
         Some(packet)
     }
@@ -181,12 +193,13 @@ impl Wire {
 pub(crate) struct Work<'a, P> {
     pub(crate) wire: &'a mut Wire,
     pub(crate) books: &'a mut Books<P>,
+    pub(crate) events: &'a mut Lanes,
 }
 
 impl<P: Probe> Observer<Carried> for Work<'_, P> {
     #[inline(always)]
     fn sent(&mut self, mut packet: Packet<Carried>, start: Instant, end: Instant) {
-        let Self { wire, books } = self;
+        let Self { wire, books, events } = self;
         let wait = waited(wire.preempted_at, &packet, [start, end]);
         wire.free_at = end;
         wire.counts.packets += 1;
@@ -199,7 +212,7 @@ impl<P: Probe> Observer<Carried> for Work<'_, P> {
             return books.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
         }
         let key = books.next_key(wire.arrival(end));
-        wire.in_flight.push(key, packet);
+        wire.in_flight.push(wire.id.index(), key, packet, events);
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{DropReason, Instant, Limit, Packet, QueueSpec};
+use roundelay::{DropReason, Framing, Instant, Limit, LinkLayer, Packet, QueueSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::cargo::{Cargo, Carried};
@@ -49,7 +49,13 @@ pub struct LinkRecord {
     /// Upper bound of the random extra delay.
     pub jitter: u64,
     /// Bytes added to each packet by the link.
-    pub overhead: u32,
+    pub overhead: i32,
+    /// Shortest packet on the link, bytes; left out if zero.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub mpu: u32,
+    /// Framing, `atm` or `ptm`; left out if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub framing: String,
     /// Whether the wire may lose packets.
     pub loses: bool,
     /// The discipline with parameters.
@@ -70,13 +76,18 @@ const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_nothing(number: &u32) -> bool {
+    *number == 0
+}
+
 /// Capacity of a queue, without the packet on the link. Both bounds hold at once; None is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Packets.
     pub packets: Option<u64>,
-    /// Bytes, with the link's overhead for each packet.
+    /// Bytes, each packet as long as it is on the link.
     pub bytes: Option<u64>,
 }
 
@@ -174,6 +185,12 @@ impl Order {
 }
 
 impl LinkRecord {
+    /// Overhead, minimum and framing; none for an unknown framing.
+    pub fn layer(&self) -> Option<LinkLayer> {
+        let framing = if self.framing.is_empty() { Some(Framing::None) } else { self.framing.parse().ok() };
+        framing.map(|framing| LinkLayer { raw: true, overhead: self.overhead, mpu: self.mpu, framing })
+    }
+
     fn of(link: &LinkConfig) -> Self {
         Self {
             from: link.from.0,
@@ -181,7 +198,11 @@ impl LinkRecord {
             rate: link.rate.bits_per_second(),
             delay: link.delay.as_picos(),
             jitter: link.jitter.as_picos(),
-            overhead: link.overhead,
+            overhead: link.layer.overhead,
+            mpu: link.layer.mpu,
+            framing: Some(link.layer.framing)
+                .filter(|framing| *framing != Framing::None)
+                .map_or_else(String::new, |framing| framing.to_string()),
             loses: link.loss.0 > 0,
             queue: link.ordering(),
             limit: Limits::of(&link.queue),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
-use roundelay::{Billionths, ConfigError, Duration, Limit, QueueSpec, Rate, tree};
+use roundelay::{Billionths, ConfigError, Duration, Limit, LinkLayer, QueueSpec, Rate, tree};
 use roundelay_trace::TreeFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -97,8 +97,8 @@ pub struct LinkConfig {
     /// Upper bound of the random extra delay, drawn uniformly for each packet. Packets keep their
     /// order.
     pub jitter: Duration,
-    /// Bytes added to each packet.
-    pub overhead: u32,
+    /// Overhead, minimum and framing of packets. Lengths are those of sources, `raw` or not.
+    pub layer: LinkLayer,
     /// The class.
     pub class: LinkClass,
     /// The cost in routing by cost.
@@ -120,7 +120,7 @@ impl LinkConfig {
             tree: None,
             loss,
             jitter,
-            overhead: 0,
+            layer: LinkLayer::NONE,
             class: LinkClass::Core,
             cost: 1,
             decision: DecisionCost::NONE,
@@ -303,8 +303,8 @@ impl Network {
     /// universal packet scheduling.
     pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
         let time = |link: LinkId| {
-            let LinkConfig { rate, delay, overhead, .. } = self.links[link.index()];
-            rate.time_of(u64::from(len) + u64::from(overhead)) + delay
+            let LinkConfig { rate, delay, layer, .. } = &self.links[link.index()];
+            rate.time_of(layer.len_on_link(len).into()) + *delay
         };
         links.into_iter().map(time).fold(Duration::ZERO, |sum, time| sum + time)
     }
@@ -346,9 +346,9 @@ impl LinkMut<'_> {
         self.0.jitter = jitter;
     }
 
-    /// Sets the bytes added to each packet.
-    pub const fn set_overhead(&mut self, overhead: u32) {
-        self.0.overhead = overhead;
+    /// Sets overhead, minimum and framing of packets.
+    pub const fn set_layer(&mut self, layer: LinkLayer) {
+        self.0.layer = layer;
     }
 
     /// Sets the time for each decision of the queue.

@@ -4,9 +4,9 @@
 //!
 //! The format is pcapng (draft-ietf-opsawg-pcapng). Timestamps are in nanoseconds, rounded down
 //! (Wireshark misreads picoseconds). Packets are raw IPv4, headers only. The original length is the
-//! packet's length on the link: the IPv4 length, the link's overhead, and any bytes without a place
-//! in the headers. A node's address is 10.0.0.0/8 plus the node's number; ports are made of the
-//! flow number. The identification field is the packet number modulo 2^16.
+//! packet's length on the link: the IPv4 length, the link's overhead and framing, and any bytes
+//! without a place in the headers. A node's address is 10.0.0.0/8 plus the node's number; ports are
+//! made of the flow number. The identification field is the packet number modulo 2^16.
 //!
 //! A SYN has sequence number 0 and the first byte of data number 1, modulo 2^32, in both
 //! directions. All bytes of a segment beside its data are header, filled with options as far as
@@ -24,7 +24,7 @@ use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried, Content};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::headers::{Marks, ports};
-use crate::network::{LinkConfig, LinkId, Network, NodeId};
+use crate::network::{LinkId, Network, NodeId};
 use crate::probe::Probe;
 use headers::Origin;
 
@@ -46,24 +46,17 @@ pub struct Pcapng<W: Write> {
     flows: BTreeMap<FlowNumber, ([NodeId; 2], u8)>,
     /// DSCP by group.
     code_points: Vec<u8>,
-    interfaces: Vec<Interface>,
+    /// Whether links are preemptive.
+    preempts: Vec<bool>,
     failure: Option<io::Error>,
-}
-
-/// The properties needed of a link.
-#[derive(Debug, Clone, Copy)]
-struct Interface {
-    preempts: bool,
-    overhead: u32,
 }
 
 impl<W: Write> Pcapng<W> {
     /// A capture of all links of a network.
     pub fn new(output: W, network: &Network) -> Self {
-        let interface = |link: &LinkConfig| Interface { preempts: link.queue.discipline.preempts(), overhead: link.overhead };
-        let interfaces = network.links().iter().map(interface).collect();
+        let preempts = network.links().iter().map(|link| link.queue.discipline.preempts()).collect();
         let (flows, code_points) = (BTreeMap::new(), Vec::new());
-        let mut capture = Self { output: BufWriter::new(output), flows, code_points, interfaces, failure: None };
+        let mut capture = Self { output: BufWriter::new(output), flows, code_points, preempts, failure: None };
         let mut section = Vec::from(0x1a2b_3c4d_u32.to_le_bytes());
         section.extend([1, 0, 0, 0]);
         section.extend(u64::MAX.to_le_bytes());
@@ -142,14 +135,13 @@ impl<W: Write> Probe for Pcapng<W> {
             ends.reverse();
             ports.reverse();
         }
-        let Interface { preempts, overhead } = self.interfaces[link.index()];
-        let (origin, len) = (Origin { number: cargo.number, code_point, ecn: packet.ecn, ends, ports }, packet.len - overhead);
+        let origin = Origin { number: cargo.number, code_point, ecn: packet.ecn, ends, ports };
         let headers = match &cargo.content {
-            Content::Segment(segment) => origin.segment(segment, len),
-            Content::Bytes | Content::Number(_) => origin.datagram(len),
+            Content::Segment(segment) => origin.segment(segment, cargo.len),
+            Content::Bytes | Content::Number(_) => origin.datagram(cargo.len),
         };
         // The time of this call: an earlier time would break the order of timestamps.
-        let nanos = if preempts { end } else { start }.as_picos() / 1000;
+        let nanos = if self.preempts[link.index()] { end } else { start }.as_picos() / 1000;
         // A simulated packet may be shorter than its headers.
         let len = packet.len.max(headers.len);
         let words = [link.0, (nanos >> 32) as u32, nanos as u32, headers.bytes.len() as u32, len];

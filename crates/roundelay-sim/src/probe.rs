@@ -69,8 +69,8 @@ impl std::ops::Add for Effort {
 /// Observer of all events, in the order of occurrence; may also write header fields at each node.
 /// Methods not implemented cost nothing.
 ///
-/// `packet.len` includes the overhead of the current link; on delivery it is the length sent by the
-/// agent.
+/// `packet.len` is the length on the current link, with its overhead and framing; on
+/// delivery the length sent by the agent.
 #[allow(unused_variables, reason = "by default nothing is listened to")]
 pub trait Probe {
     /// An agent of a group opens a flow.

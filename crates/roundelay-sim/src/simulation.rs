@@ -1,6 +1,8 @@
 //! The event loop: packets arrive at queues and leave, agents are called, and time jumps from one
 //! event to the next.
 
+use std::collections::VecDeque;
+
 use roundelay::{AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
@@ -107,15 +109,19 @@ impl<P: Probe> Books<P> {
         }
     }
 
-    /// Releases a packet; a closed flow ends with the last packet.
+    /// Releases a packet; a closed flow ends with the last packet. Returns the agent of an open flow.
     #[inline]
-    fn leave_network(&mut self, packet: &Packet<Carried>, now: Instant) {
+    fn leave_network(&mut self, packet: &Packet<Carried>, now: Instant) -> Option<AgentId> {
         self.arena.release(packet.payload.cargo);
-        let Some(flow) = self.flows.at_mut(packet.flow) else { return };
+        let flow = self.flows.at_mut(packet.flow)?;
         flow.on_their_way -= 1;
-        if !flow.is_open && flow.on_their_way == 0 {
+        if flow.is_open {
+            return Some(flow.agent);
+        }
+        if flow.on_their_way == 0 {
             self.end(packet.flow, now);
         }
+        None
     }
 
     fn end(&mut self, id: FlowId, now: Instant) {
@@ -149,6 +155,8 @@ pub struct Simulation<P = ()> {
     /// Links due to pick at this instant, after all arrivals.
     due: Vec<u32>,
     commands: Vec<Command>,
+    /// Agents to be added by commands, in order.
+    newcomers: VecDeque<Box<dyn Agent>>,
 }
 
 impl Simulation {
@@ -185,7 +193,6 @@ impl<P: Probe> Simulation<P> {
         if links.len() >= PLACES {
             return Err(SimulationError::TooLarge);
         }
-        let events = EventQueue::new(links.len());
         let has_trees = network.links().iter().any(|link| link.tree.is_some());
         let books = Books { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
         Ok(Self {
@@ -201,10 +208,11 @@ impl<P: Probe> Simulation<P> {
             marks: Vec::new(),
             edges: Vec::new(),
             has_trees,
-            events,
+            events: EventQueue::default(),
             happened: 0,
             due: Vec::new(),
             commands: Vec::new(),
+            newcomers: VecDeque::new(),
         })
     }
 
@@ -276,7 +284,7 @@ impl<P: Probe> Simulation<P> {
         self.happened
     }
 
-    /// Time of the next event. None: no event is scheduled.
+    /// No event comes before this time. None: no event is scheduled.
     pub fn next_event(&self) -> Option<Instant> {
         let (key, _) = self.events.first();
         (key != Key::NEVER).then(|| key.time())
@@ -362,13 +370,20 @@ impl<P: Probe> Simulation<P> {
             }
             self.now = key.time();
             match owner {
-                Owner::Link(link) if key == self.links[link].works => self.work(link),
-                Owner::Link(link) => self.deliver(link)?,
+                Owner::Link(number) => {
+                    self.events.links.pop();
+                    let link = &self.links[number];
+                    // A pick that was brought forward leaves an event that is neither.
+                    if key == link.works {
+                        self.work(number);
+                    } else if key == link.wire.in_flight.first() {
+                        self.deliver(number)?;
+                    }
+                }
                 Owner::Agent(agent) => {
-                    self.happened += 1;
-                    self.call(AgentId(agent), |agent, context| agent.wake(context))?;
-                    if self.events.first() == (key, owner) {
-                        self.events.set_timer(agent, Key::NEVER);
+                    if self.events.expires(agent) {
+                        self.happened += 1;
+                        self.call(AgentId(agent), |agent, context| agent.wake(context))?;
                     }
                 }
             }
@@ -414,9 +429,11 @@ impl<P: Probe> Simulation<P> {
     fn work(&mut self, number: usize) {
         self.happened += 1;
         let link = &mut self.links[number];
-        link.port.work(&mut Work { wire: &mut link.wire, books: &mut self.books });
+        link.port.work(&mut Work { wire: &mut link.wire, books: &mut self.books, events: &mut self.events.links });
         link.works = next_key(&link.port, self.books.sequence);
-        self.events.set_link(number, link.next());
+        if link.works != Key::NEVER {
+            self.events.links.push(number, link.works);
+        }
     }
 
     /// The first packet in flight arrives at the end of the link.
@@ -429,10 +446,11 @@ impl<P: Probe> Simulation<P> {
                 self.books.arena.prefetch(next.cargo);
             }
         };
-        let Some(mut packet) = link.wire.in_flight.pop(ahead) else { return Ok(()) };
-        packet.len -= link.overhead;
+        let Some(mut packet) = link.wire.in_flight.pop(number, &mut self.events.links, ahead) else { return Ok(()) };
+        if !link.layer.keeps_lengths() {
+            packet.len = self.books.arena.at(packet.payload.cargo).len;
+        }
         packet.payload.hop += 1;
-        self.events.set_link(number, link.next());
         let link = self.routes.hops[packet.payload.hop as usize];
         if link == ARRIVED {
             return self.hand_over(packet);
@@ -444,20 +462,19 @@ impl<P: Probe> Simulation<P> {
     /// A packet arrives at a link's queue.
     #[inline]
     fn arrive(&mut self, number: u32, mut packet: Packet<Carried>) {
-        let Link { port, wire, works, overhead } = &mut self.links[number as usize];
-        packet.len += *overhead;
+        let Link { port, wire, works, layer } = &mut self.links[number as usize];
+        packet.len = layer.len_on_link(packet.len);
         wire.counts.arrived += 1;
         let cargo = self.books.arena.at(packet.payload.cargo);
         self.books.probe.label(self.now, LinkId(number), &mut packet, cargo);
         self.books.probe.arrived(self.now, LinkId(number), &packet, cargo);
-        port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books });
+        port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books, events: &mut self.events.links });
         let Some(at) = port.next_event().filter(|at| *at < works.time()) else { return };
         *works = Key::pick(at, self.books.sequence);
         if at == self.now {
             self.due.push(number);
         } else {
-            let next = self.links[number as usize].next();
-            self.events.set_link(number as usize, next);
+            self.events.links.push(number as usize, *works);
         }
     }
 
@@ -472,37 +489,42 @@ impl<P: Probe> Simulation<P> {
         books.probe.delivered(self.now, &packet, cargo);
         let Cargo { direction, sent, initial_slack, .. } = *cargo;
         let Packet { flow, len, ecn, slack, .. } = packet;
-        let listener = books.flows.at(flow).filter(|flow| flow.is_open).map(|flow| flow.agent);
-        let arrival = |content| Arrival { flow, direction, len, content, ecn, sent, initial_slack, slack };
-        let heard = listener.map(|agent| (agent, arrival(cargo.content)));
+        let arrival = Arrival { flow, direction, len, content: cargo.content, ecn, sent, initial_slack, slack };
         let delay = self.now.since(sent);
         books.count(flow, direction, |counts| counts.deliver(len, delay));
-        books.leave_network(&packet, self.now);
-        heard.map_or(Ok(()), |(agent, arrival)| self.call(agent, |agent, context| agent.arrive(&arrival, context)))
+        match books.leave_network(&packet, self.now) {
+            Some(agent) => self.call(agent, |agent, context| agent.arrive(&arrival, context)),
+            None => Ok(()),
+        }
     }
 
     /// Calls an agent, then executes the requested commands.
     #[inline]
     fn call(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>)) -> Result<(), SimulationError> {
         let Some(seat) = &mut self.seats[id.0 as usize] else { return Ok(()) };
-        let (group, flows, commands) = (seat.group, &mut self.books.flows, &mut self.commands);
-        call(&mut *seat.agent, &mut Context { now: self.now, random: &mut seat.random, flows, commands });
+        let (group, flows, commands, newcomers) = (seat.group, &mut self.books.flows, &mut self.commands, &mut self.newcomers);
+        call(&mut *seat.agent, &mut Context { now: self.now, random: &mut seat.random, flows, commands, newcomers });
         let mut commands = std::mem::take(&mut self.commands);
-        let outcome = commands.iter_mut().try_for_each(|command| self.execute(id, group, command));
+        let outcome = commands.iter().try_for_each(|command| self.execute(id, group, command));
         commands.clear();
         self.commands = commands;
+        self.newcomers.clear();
         outcome
     }
 
     #[inline]
-    fn execute(&mut self, agent: AgentId, group: u32, command: &mut Command) -> Result<(), SimulationError> {
+    fn execute(&mut self, agent: AgentId, group: u32, command: &Command) -> Result<(), SimulationError> {
         match command {
             Command::Send(packet) => self.send(packet)?,
             Command::Report(flow, report) => self.report(agent, *flow, report),
             Command::Wake(at) => self.set_timer(agent.0, *at),
             Command::Open(flow, spec) => self.open(agent, group, *flow, spec)?,
             Command::Close(flow) => self.close(agent, *flow),
-            Command::Spawn(agent, at) => drop(agent.take().map(|agent| self.spawn_in(group, agent, *at))),
+            Command::Spawn(at) => {
+                if let Some(agent) = self.newcomers.pop_front() {
+                    self.spawn_in(group, agent, *at);
+                }
+            }
             Command::Leave => self.leave(agent, true),
         }
         Ok(())
@@ -531,7 +553,8 @@ impl<P: Probe> Simulation<P> {
         } else {
             packet.slack
         };
-        let cargo = Cargo { number: books.packets, flow: number, direction, sent: self.now, initial_slack: slack, content: packet.content };
+        let (sent, content) = (self.now, packet.content);
+        let cargo = Cargo { number: books.packets, flow: number, direction, len, sent, initial_slack: slack, content };
         books.packets += 1;
         let place = books.arena.store(cargo);
         let carried = Carried { hop, cargo: place };
@@ -557,9 +580,10 @@ impl<P: Probe> Simulation<P> {
         }
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
-                let Link { port, overhead, .. } = &mut self.links[link];
-                // Queues see packets with the link's overhead.
-                let max_packet_len = config.max_packet_len.saturating_add(*overhead).min(FlowConfig::MAX_PACKET_LEN);
+                let Link { port, layer, .. } = &mut self.links[link];
+                // Queues see the lengths on the link.
+                let max_packet_len = config.max_packet_len;
+                let max_packet_len = layer.len_on_link(max_packet_len).max(max_packet_len).min(FlowConfig::MAX_PACKET_LEN);
                 port.set_flow(id, FlowConfig { max_packet_len, ..config })
                     .map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use roundelay::schedulers::Discipline as _;
-use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate, tree};
+use roundelay::{Billionths, Bytes, Duration, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate, tree};
 use roundelay_trace::dscp_number;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -33,6 +33,11 @@ pub(crate) trait Written: Sized {
     fn from_number(number: u64) -> Option<Self> {
         let _ = number;
         None
+    }
+
+    /// Reads a number that may be negative.
+    fn from_signed(number: i64) -> Option<Self> {
+        u64::try_from(number).ok().and_then(Self::from_number)
     }
 }
 
@@ -107,6 +112,44 @@ impl Written for u32 {
 
     fn from_number(number: u64) -> Option<Self> {
         Self::try_from(number).ok()
+    }
+}
+
+/// Bytes added to a packet, or taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Overhead(pub(crate) i32);
+
+impl Written for Overhead {
+    const EXPECTED: &'static str = "bytes added to a packet, legal range -64 to 65535, as in 38 or \"38b\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let (sign, bytes) = text.strip_prefix('-').map_or((1, text), |bytes| (-1, bytes));
+        let Bytes(bytes) = with_unit(bytes).map_err(|_| wrong::<Self>(format!("'{text}'")))?;
+        i64::try_from(bytes).ok().and_then(|bytes| Self::from_signed(sign * bytes)).ok_or_else(|| wrong::<Self>(format!("'{text}'")))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        i64::try_from(number).ok().and_then(Self::from_signed)
+    }
+
+    fn from_signed(number: i64) -> Option<Self> {
+        i32::try_from(number).ok().map(Self)
+    }
+}
+
+impl Written for LinkLayer {
+    const EXPECTED: &'static str = "a kind of link, as in \"docsis\" or \"ethernet ether-vlan\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|error: LinkLayerError| error.to_string())
+    }
+}
+
+impl Written for Framing {
+    const EXPECTED: &'static str = "a framing: \"none\", \"atm\" or \"ptm\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|error: LinkLayerError| error.to_string())
     }
 }
 
@@ -260,8 +303,7 @@ impl<V: Written> Visitor<'_> for Any<V> {
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
-        let value = u64::try_from(number).ok().and_then(V::from_number);
-        value.ok_or_else(|| E::custom(wrong::<V>(number)))
+        V::from_signed(number).ok_or_else(|| E::custom(wrong::<V>(number)))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
@@ -345,6 +387,19 @@ schema! {
     "PacketBytes" for u32: {
         "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0, "maximum": 65535}],
         "description": "Bytes of a packet.", "examples": [1000, "1500b"]
+    },
+    "Overhead" for Overhead: {
+        "anyOf": [{"type": "string", "pattern": "^-?[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": -64, "maximum": 65535}],
+        "description": "Bytes added to each packet, or taken away.", "examples": [38, "38b", -14]
+    },
+    "LinkLayer" for LinkLayer: {
+        "type": "string",
+        "pattern": "^ *((raw|conservative|ethernet|docsis|pppoe-ptm|bridged-ptm|(pppoa-(vcmux|llc)|pppoe-(vcmux|llcsnap)|(bridged|ipoa)-(vcmux|llcsnap))|ether-vlan) *)+$",
+        "description": "Keywords of tc-cake(8) for a kind of link.", "examples": ["docsis", "pppoe-ptm", "ethernet ether-vlan"]
+    },
+    "Framing" for Framing: {
+        "enum": ["none", "atm", "ptm"],
+        "description": "How a link cuts packets: none, cells of ATM, or the code of PTM."
     },
     "Share" for Billionths: {
         "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *%?$"}, {"type": "number", "minimum": 0, "maximum": 1}],

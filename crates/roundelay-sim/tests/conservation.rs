@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Billionths, DropReason, Duration, FlowConfig, Instant, Limit, Packet, QueueSpec, Rate};
+use roundelay::{Billionths, DropReason, Duration, FlowConfig, Framing, Instant, Limit, LinkLayer, Packet, QueueSpec, Rate};
 use roundelay_sim::log::Log;
 use roundelay_sim::sources::{Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip};
 use roundelay_sim::verify::verify;
@@ -232,8 +232,10 @@ fn network(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> (Network, Ve
         preempts.push(queue.discipline.to_string().contains("preempt"));
         let plain = LinkConfig::new(from, to, rate, Duration::from_picos(random.random_range(0..3_000_000_000)), queue);
         let (loss, jitter) = (Billionths(random.random_range(0..3) * 10_000_000), Duration::from_micros(random.random_range(0..2) * 500));
-        let (overhead, cost) = (random.random_range(0..40), random.random_range(0..4));
-        network.add_link(LinkConfig { loss, jitter, overhead, cost, ..plain }).expect("both ends are there");
+        let framing = Framing::ALL[random.random_range(0..3)];
+        let layer = LinkLayer { raw: true, overhead: random.random_range(-20..40), mpu: random.random_range(0..2) * 84, framing };
+        let cost = random.random_range(0..4);
+        network.add_link(LinkConfig { loss, jitter, layer, cost, ..plain }).expect("both ends are there");
     };
     for (place, node) in nodes.iter().enumerate().skip(1) {
         let other = nodes[random.random_range(0..place)];

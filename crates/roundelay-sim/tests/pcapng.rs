@@ -1,7 +1,7 @@
 //! Captures of simulations, read back by the capture reader.
 
 use etherparse::{SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
-use roundelay::{Billionths, Duration, Instant};
+use roundelay::{Billionths, Duration, Instant, LinkLayer};
 use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
@@ -86,7 +86,7 @@ fn lossy(protocol: roundelay_tcp::Config) -> Vec<u8> {
     let [from, to] = ["a", "b"].map(|name| network.add_named(name).unwrap());
     for (from, to) in [(from, to), (to, from)] {
         let mut link = LinkConfig::new(from, to, "10mbit".parse().unwrap(), Duration::from_millis(5), "fifo limit 1000".parse().unwrap());
-        (link.loss, link.overhead) = (Billionths(20_000_000), OVERHEAD);
+        (link.loss, link.layer) = (Billionths(20_000_000), LinkLayer::with_overhead(OVERHEAD as i32));
         network.add_link(link).unwrap();
     }
     let mut bytes = Vec::new();
@@ -188,7 +188,7 @@ fn captured_datagrams_add_up() {
         let mut network = Network::default();
         let [from, to] = ["a", "b"].map(|name| network.add_named(name).unwrap());
         let mut link = LinkConfig::new(from, to, "10mbit".parse().unwrap(), Duration::ZERO, "fifo limit 20".parse().unwrap());
-        link.overhead = OVERHEAD;
+        link.layer = LinkLayer::with_overhead(OVERHEAD as i32);
         network.add_link(link).unwrap();
         network.add_link(LinkConfig { from: to, to: from, ..network.links()[0].clone() }).unwrap();
         let mut bytes = Vec::new();

@@ -4,7 +4,7 @@
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Billionths, Duration, FlowId, Instant, Rate, Slack};
+use roundelay::{Billionths, Duration, FlowId, Framing, Instant, LinkLayer, Rate, Slack};
 use roundelay_sim::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Log, Order};
 use roundelay_sim::verify::{Verified, VerifyError, inspect, verify};
 use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation};
@@ -72,7 +72,9 @@ fn network(random: &mut Pcg64Mcg) -> Network {
         let queue = QUEUES[random.random_range(0..QUEUES.len())].parse().unwrap();
         let plain = LinkConfig::new(from, to, rate, Duration::from_picos(random.random_range(0..3_000_000_000)), queue);
         let (loss, jitter) = (Billionths(random.random_range(0..3) * 10_000_000), Duration::from_micros(random.random_range(0..2) * 500));
-        network.add_link(LinkConfig { loss, jitter, overhead: random.random_range(0..40), ..plain }).unwrap();
+        let framing = Framing::ALL[random.random_range(0..3)];
+        let layer = LinkLayer { raw: true, overhead: random.random_range(-20..40), mpu: random.random_range(0..2) * 84, framing };
+        network.add_link(LinkConfig { loss, jitter, layer, ..plain }).unwrap();
     };
     for (place, node) in nodes.iter().enumerate().skip(1) {
         let other = nodes[random.random_range(0..place)];
@@ -391,6 +393,8 @@ fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
         delay: wire,
         jitter: 0,
         overhead: 0,
+        mpu: 0,
+        framing: String::new(),
         loses: true,
         queue,
         limit,

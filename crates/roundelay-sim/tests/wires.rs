@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use roundelay::{Billionths, Duration, FlowId, Instant, Packet};
+use roundelay::{Billionths, Duration, FlowId, Instant, LinkLayer, Packet};
 use roundelay_sim::{
     Agent, Cargo, Carried, Context, Direction, FlowSpec, LinkConfig, LinkCounts, LinkId, Network, NodeId, Outgoing, Probe, Simulation,
 };
@@ -185,12 +185,27 @@ fn jitter_keeps_the_order() {
 /// arrives with the length sent.
 #[test]
 fn overhead_is_a_link_s_own() {
-    let bytes = [0, 38, 5];
-    let (wires, counts) = run(3, 1, |link, config| config.overhead = bytes[link as usize]);
+    let bytes = [0, 38, 5_u32];
+    let (wires, counts) = run(3, 1, |link, config| config.layer = LinkLayer::with_overhead(bytes[link as usize] as i32));
     for (link, more) in (0..).zip(bytes) {
         let span = Duration::from_micros(u64::from(LEN + more));
         assert!((0..PACKETS).all(|packet| wires.spans[&(link, packet)] == span), "link {link}");
         assert_eq!(counts[link as usize].bytes, PACKETS * u64::from(LEN + more));
+    }
+    assert_eq!(wires.lens, vec![LEN; PACKETS as usize]);
+}
+
+/// Cells and minima are a link's own as well: no length follows from the one before, and the packet
+/// keeps its own from link to link.
+#[test]
+fn framing_is_a_link_s_own() {
+    let layers = ["pppoe-llcsnap", "pppoe-ptm", "raw"].map(|link| link.parse::<LinkLayer>().unwrap());
+    let lengths = [(LEN + 40).div_ceil(48) * 53, LEN + 30 + (LEN + 30).div_ceil(64), LEN];
+    let (wires, counts) = run(3, 1, |link, config| config.layer = layers[link as usize]);
+    for (link, len) in (0..).zip(lengths) {
+        let span = Duration::from_micros(len.into());
+        assert!((0..PACKETS).all(|packet| wires.spans[&(link, packet)] == span), "link {link}");
+        assert_eq!(counts[link as usize].bytes, PACKETS * u64::from(len));
     }
     assert_eq!(wires.lens, vec![LEN; PACKETS as usize]);
 }

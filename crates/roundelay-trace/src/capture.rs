@@ -1,4 +1,5 @@
-//! Capture reader: packets of a pcap or pcapng file, one at a time, in file order.
+//! Capture reader: packets of a pcap or pcapng file, one at a time, in file order; gzip, zstd and xz
+//! files are decompressed on the way.
 //!
 //! The container formats are read by our own code, because the errors of `pcap-parser` and
 //! `pcap-file` name neither offset nor legal range.
@@ -6,7 +7,8 @@
 //! Legality follows the drafts and, where the drafts are silent, libpcap: a record holds at most
 //! 262,144 captured bytes, a block at most 16 MiB. A file that breaks such a rule gives an error
 //! with the offset, because the rest of the file cannot be trusted. A file that merely *ends* in
-//! the middle of a packet (the capturing program was killed) gives every whole packet and a note.
+//! the middle of a packet (the capturing program was killed) gives every whole packet and a note; a
+//! compressed file that merely ends too early does the same.
 
 use std::fmt;
 use std::fs::File;
@@ -17,6 +19,7 @@ use serde::Serialize;
 
 use crate::error::{CaptureError, Fault};
 
+mod decompress;
 mod magic;
 mod order;
 mod pcap;
@@ -30,10 +33,11 @@ use window::{Place, Window};
 const MAX_CAPTURED: u32 = 262_144;
 
 /// An open capture: pcap (microseconds, nanoseconds, Kuznetzov's variant) or pcapng, in either byte
-/// order.
+/// order, as it is or compressed with gzip, zstd or xz.
 ///
 /// Memory does not grow with the length of the capture: about 1 MiB, or twice the longest block if
-/// larger (32 MiB at most).
+/// larger (32 MiB at most). Decompression takes as much as the compression asks for: 32 KiB for
+/// gzip, and 8 MiB for the default levels of zstd and xz; above 128 MiB is an error.
 ///
 /// ```no_run
 /// use roundelay_trace::Capture;
@@ -62,8 +66,9 @@ pub struct Frame<'a> {
     /// Capture time in nanoseconds since 1970-01-01 00:00 UTC. A packet without a time (pcapng's
     /// Simple Packet) has the time of the packet before.
     pub time_nanos: i64,
-    /// Length on the link in bytes, including the link-layer header: at least the captured length,
-    /// otherwise any 32-bit value.
+    /// Length before any cut by the capture, in bytes, including the link-layer header: at least the
+    /// captured length, otherwise any 32-bit value. [`Frame::len_on_link`] excludes what the
+    /// capturing host added.
     pub original_len: u32,
     /// Link type: the header at the start of the frame.
     pub link: LinkType,
@@ -81,7 +86,8 @@ pub struct Tap<'a> {
     pub interface: Option<u32>,
     /// The pcapng interface's name (`if_name`); none beside an interface index of a cooked header.
     pub name: Option<&'a str>,
-    /// From the packet type of a Linux cooked header, otherwise from pcapng's `epb_flags`.
+    /// From the packet type of a Linux cooked header or the direction byte before a PPP frame,
+    /// otherwise from pcapng's `epb_flags`.
     pub heading: Option<Heading>,
 }
 
@@ -127,8 +133,10 @@ pub struct CaptureNotes {
     pub fractions_of_a_second_or_more: u64,
     /// Bytes of an unfinished packet at the end of the file.
     pub truncated_tail_bytes: u64,
-    /// Offset of the unfinished packet, in bytes from the start of the file.
+    /// Offset of the unfinished packet, in bytes from the start of the (decompressed) file.
     pub truncated_tail_offset: Option<u64>,
+    /// Compressed files whose compressed data ends too early: 0 or 1.
+    pub truncated_compression: u64,
 }
 
 /// Parser state of the file's format.
@@ -166,7 +174,7 @@ impl Capture {
     /// Reads a capture from any reader, such as standard input; `name` appears in messages.
     pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self, CaptureError> {
         let name = name.into();
-        let mut window = Window::new(Box::new(reader));
+        let mut window = Window::new(Box::new(reader)).map_err(|fault| fault.in_file(&name))?;
         let mut notes = CaptureNotes::default();
         let format = recognise(&mut window, &mut notes, &name).map_err(|fault| fault.in_file(&name))?;
         Ok(Self { name, size: None, window, format, notes, last_time: 0, finished: false })
@@ -196,9 +204,9 @@ impl Capture {
         }
     }
 
-    /// Bytes of the input consumed, for a progress bar.
+    /// Bytes of the input consumed, before decompression, for a progress bar.
     pub fn position(&self) -> u64 {
-        self.window.offset()
+        self.window.input().compressed_bytes().unwrap_or_else(|| self.window.offset())
     }
 
     /// Size of the input in bytes, if the input is a regular file.
@@ -253,10 +261,15 @@ impl fmt::Debug for Capture {
 }
 
 impl Tap<'_> {
-    /// Takes interface and direction from a Linux cooked header, if the frame has one.
+    /// Takes interface and direction from a Linux cooked header, or the direction from a byte before
+    /// a PPP frame, if the frame has one.
     #[inline]
     fn with_cooked_header(mut self, link: LinkType, bytes: &[u8]) -> Self {
         let packet_type = match (link, bytes) {
+            (LinkType::PPP_WITH_DIRECTION | LinkType::PPP_PPPD, &[direction, ..]) => {
+                self.heading = Some(if direction == 0 { Heading::In } else { Heading::Out });
+                return self;
+            }
             // Version 1 starts with the packet type, in 16 bits.
             (LinkType::LINUX_SLL, &[0, packet_type, ..]) => packet_type,
             // Version 2: protocol, reserved, interface index, hardware type, packet type.
@@ -291,12 +304,28 @@ impl LinkType {
     pub const PPP_HDLC: Self = Self(50);
     /// IPv4 or IPv6 without a link header.
     pub const RAW: Self = Self(101);
+    /// PPP over Ethernet, from the PPPoE header on (RFC 2516).
+    pub const PPP_ETHERNET: Self = Self(51);
     /// Cisco's HDLC.
     pub const CISCO_HDLC: Self = Self(104);
+    /// IEEE 802.11, from the MAC header on.
+    pub const IEEE802_11: Self = Self(105);
     /// OpenBSD loopback: four bytes of address family in network byte order.
     pub const LOOP: Self = Self(108);
     /// Linux "cooked" capture (tcpdump -i any, before 4.99).
     pub const LINUX_SLL: Self = Self(113);
+    /// IEEE 802.11 after a Prism header.
+    pub const PRISM: Self = Self(119);
+    /// IEEE 802.11 after a radiotap header.
+    pub const RADIOTAP: Self = Self(127);
+    /// IEEE 802.11 after an AVS header.
+    pub const AVS: Self = Self(163);
+    /// PPP as Linux's pppd captures it, with a direction in the place of the address.
+    pub const PPP_PPPD: Self = Self(166);
+    /// IEEE 802.11, or Ethernet, after a Per-Packet Information header.
+    pub const PPI: Self = Self(192);
+    /// PPP after a byte of direction: 0 for a received packet.
+    pub const PPP_WITH_DIRECTION: Self = Self(204);
     /// IPv4 without a link header.
     pub const IPV4: Self = Self(228);
     /// IPv6 without a link header.
@@ -310,7 +339,13 @@ impl fmt::Display for LinkType {
         match *self {
             Self::NULL | Self::LOOP => formatter.write_str("loopback"),
             Self::ETHERNET => formatter.write_str("Ethernet"),
-            Self::PPP | Self::PPP_HDLC => formatter.write_str("PPP"),
+            Self::PPP | Self::PPP_HDLC | Self::PPP_PPPD | Self::PPP_WITH_DIRECTION => formatter.write_str("PPP"),
+            Self::PPP_ETHERNET => formatter.write_str("PPPoE"),
+            Self::IEEE802_11 => formatter.write_str("802.11"),
+            Self::RADIOTAP => formatter.write_str("802.11 with radiotap"),
+            Self::PRISM => formatter.write_str("802.11 with Prism"),
+            Self::AVS => formatter.write_str("802.11 with AVS"),
+            Self::PPI => formatter.write_str("PPI"),
             Self::RAW | Self::RAW_12 | Self::RAW_14 => formatter.write_str("raw IP"),
             Self::IPV4 => formatter.write_str("raw IPv4"),
             Self::IPV6 => formatter.write_str("raw IPv6"),
@@ -350,6 +385,7 @@ fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Resul
 #[cold]
 fn truncated_tail(window: &Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Fault> {
     let rest = window.bytes().len() as u64;
+    notes.truncated_compression = u64::from(window.input().is_truncated());
     if rest > 0 {
         notes.truncated_tail_bytes = rest;
         notes.truncated_tail_offset = Some(window.offset());

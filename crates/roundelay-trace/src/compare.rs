@@ -6,7 +6,7 @@ use std::error::Error;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
-use roundelay::{ConfigError, Limit, QueueSpec, Rate, tree};
+use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
 use thiserror::Error;
 
 use crate::both_directions;
@@ -57,15 +57,20 @@ pub struct Options {
     pub measure_cost: bool,
     /// The packets to replay.
     pub selection: Selection,
+    /// Overhead, minimum and framing of the link: lengths with these take link time, count in
+    /// buffers, and are what disciplines see.
+    pub link: LinkLayer,
 }
 
 impl Options {
     /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
-    /// weights, default buffers, seed 1, costs measured, all packets but duplicates.
+    /// weights, default buffers, seed 1, costs measured, all packets but duplicates, lengths as
+    /// captured.
     pub fn new(rate: Rate, specs: Vec<QueueSpec>) -> Self {
         let (flow_by, max_flows) = (FlowBy::default(), Classifier::DEFAULT_MAX_FLOWS);
         let (trees, weights, selection) = (Vec::new(), WeightRules::default(), Selection::default());
-        Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights, seed: 1, measure_cost: true, selection }
+        let link = LinkLayer::NONE;
+        Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights, seed: 1, measure_cost: true, selection, link }
     }
 
     /// The limit of a whole tree; its leaves may have further limits.
@@ -107,7 +112,7 @@ pub enum CompareError {
         advice: String,
     },
     /// The headers of the capture's link type are unknown.
-    #[error("{name}: headers of link type {link} are not read; those of Ethernet, raw IP, Linux cooked captures and PPP are")]
+    #[error("{name}: headers of {link} are not read; those of Ethernet, 802.11, raw IP, Linux cooked captures and PPP are")]
     UnknownLink {
         /// The capture.
         name: String,
@@ -165,7 +170,7 @@ impl Companion for () {}
 /// See [`CompareError`].
 pub fn compare(capture: Capture, options: &Options, companion: &mut impl Companion) -> Result<Comparison, CompareError> {
     let classifier = Classifier::with_max_flows(options.flow_by, options.max_flows);
-    let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), options.rate);
+    let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), (options.rate, options.link));
     let (mut block, mut sample) = (Vec::new(), Vec::new());
     let mut lanes = Vec::new();
     let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
@@ -259,7 +264,10 @@ fn conclude(
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
     let distinctions =
         Distinctions { flow_by: options.flow_by, weighted, prioritised, code_points: code_points(&offered, &options.weights) };
-    let commands = |spec: &QueueSpec| tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
+    let commands = |spec: &QueueSpec| {
+        let lines = tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
+        tc::with_size_table(lines, options.link)
+    };
     let carried = offered.carried();
     let standing = |spec: &QueueSpec| Standing::of_spec(spec, carried, !commands(spec).is_empty());
     let trees = options.trees.iter().map(|tree| Standing::of_tree(tree, carried));
@@ -330,8 +338,11 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
         seconds: offered.end().as_secs_f64(),
         first_unix_nanos: offered.first_unix_nanos(),
         selection: offered.selector().summary(),
+        link: (options.link != LinkLayer::NONE).then(|| options.link.to_string()),
         flow_by: options.flow_by.to_string(),
-        notes: selection_notes(offered)
+        notes: link_note(offered, options)
+            .into_iter()
+            .chain(selection_notes(offered))
             .chain(notes(&capture.notes(), offered))
             .chain(weight_notes(offered, options))
             .chain([OPEN_LOOP.to_owned()])
@@ -382,11 +393,25 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     notes
 }
 
+/// Note on lengths other than the captured ones.
+fn link_note(offered: &Offered, options: &Options) -> Option<String> {
+    let (link, bytes, captured) = (options.link, offered.bytes(), offered.captured_bytes());
+    let from = if link.raw { "the captured frame" } else { "the IP packet" };
+    (link != LinkLayer::NONE)
+        .then(|| format!("Lengths are those on the link ({link}, counted from {from}): {bytes} bytes, {captured} in the capture."))
+}
+
 /// Notes on packets left out, and on packets of several links that share the replayed one.
 fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
     let selector = offered.selector();
     [selector.note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
 }
+
+/// Note on a compressed capture without its end, after the number 1.
+pub const TRUNCATED_COMPRESSION: &str = "compressed file is cut off: the packets after the cut are missing";
+
+/// Note on 802.11 frames whose packets are not visible, after their number.
+pub const ENCRYPTED: &str = "of these packets are encrypted 802.11 frames; decrypt the capture first, as with airdecap-ng";
 
 /// A sentence for each kind of oddity found.
 fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = String> {
@@ -394,6 +419,7 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
     let unparsable = offered.classifier().unparsable();
     let counted = [
         (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
+        (unparsable.encrypted, ENCRYPTED),
         (backward_steps, "packets have an earlier time than the packet before; they arrive at the time of that packet"),
         (cut_gaps, "silences of more than an hour were cut to an hour"),
         (
@@ -402,6 +428,7 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
         ),
         (cut_lengths, "packets are longer than 64 KB and were taken for 64 KB"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
+        (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (capture.without_time, "packets carry no time and arrive together with the one ahead of them"),
         (capture.raised_lengths, "packets have a length on the wire below the captured length; the captured length counts"),
         (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
@@ -441,7 +468,7 @@ mod tests {
         let offered = || {
             let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
             let classifier = Classifier::with_max_flows(FlowBy::default(), 10);
-            Offered::new(capture, Selection::default(), classifier, WeightRules::default(), "1mbit".parse().unwrap())
+            Offered::new(capture, Selection::default(), classifier, WeightRules::default(), ("1mbit".parse().unwrap(), LinkLayer::NONE))
         };
         let (mut once, mut whole) = (offered(), Vec::new());
         read_ahead(&mut once, &mut whole, &mut ()).unwrap();

@@ -35,7 +35,7 @@ pub struct CaptureSummary {
     pub name: String,
     /// Packets replayed.
     pub packets: u64,
-    /// Total bytes on the wire.
+    /// Total bytes on the wire, with the link's overhead and framing if given.
     pub bytes: u64,
     /// The longest packet, bytes on the wire.
     pub longest_packet: u32,
@@ -46,6 +46,10 @@ pub struct CaptureSummary {
     /// The selection of packets; none if all packets of the capture were replayed without an option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionSummary>,
+    /// Overhead, minimum and framing of the link, in the words of tc-cake(8); none if lengths are as
+    /// captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
     /// Definition of a flow: `5tuple`, `src`, `dst`, `dscp`.
     pub flow_by: String,
     /// Sentences on oddities of the capture: unparsable packets, clock steps, a truncated tail; the

@@ -1,9 +1,9 @@
 //! Packet header parser: addresses, protocol, ports, code point and ECN.
 //!
 //! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP,
-//! Cisco HDLC, Linux "cooked" captures, loopback and raw IP; then IPv4 or IPv6 with extension
-//! headers (by [`etherparse`]); then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal
-//! offsets in all five. Tunnels (GRE, VXLAN, IP in IP) are classified by the outer packet on the
+//! Cisco HDLC, 802.11 data frames (bare, or after radiotap, PPI, Prism or AVS), Linux "cooked"
+//! captures, loopback and raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]);
+//! then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal offsets in all five. Tunnels (GRE, VXLAN, IP in IP) are classified by the outer packet on the
 //! link.
 //!
 //! Four decisions: a packet cut by the snap length is valid if its ports were captured. Every
@@ -19,7 +19,9 @@ use etherparse::{LaxIpPayloadSlice, LaxIpSlice, LaxIpv6Slice};
 use roundelay::Ecn;
 use serde::Serialize;
 
-use crate::capture::LinkType;
+use crate::capture::{Frame, LinkType};
+
+mod wifi;
 
 /// The header fields that define flows or appear in weight rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +67,8 @@ pub enum Unparsable {
     UnknownLink,
     /// The capture ends inside the link or IP header.
     Truncated,
+    /// Encrypted 802.11 data frame: the packet inside is not visible.
+    Encrypted,
     /// Contradictory IP header: neither version 4 nor 6, or a length below the minimum.
     Malformed,
     /// The addresses are present, the ports are missing: see [`Ports::Missing`].
@@ -80,6 +84,8 @@ pub struct UnparsableCounts {
     pub unknown_link: u64,
     /// See [`Unparsable::Truncated`].
     pub truncated: u64,
+    /// See [`Unparsable::Encrypted`].
+    pub encrypted: u64,
     /// See [`Unparsable::Malformed`].
     pub malformed: u64,
     /// See [`Unparsable::NoPorts`].
@@ -93,6 +99,7 @@ impl UnparsableCounts {
             Unparsable::NotIp => &mut self.not_ip,
             Unparsable::UnknownLink => &mut self.unknown_link,
             Unparsable::Truncated => &mut self.truncated,
+            Unparsable::Encrypted => &mut self.encrypted,
             Unparsable::Malformed => &mut self.malformed,
             Unparsable::NoPorts => &mut self.no_ports,
         };
@@ -101,7 +108,7 @@ impl UnparsableCounts {
 
     /// Total over all reasons.
     pub fn total(&self) -> u64 {
-        self.not_ip + self.unknown_link + self.truncated + self.malformed + self.no_ports
+        self.not_ip + self.unknown_link + self.truncated + self.encrypted + self.malformed + self.no_ports
     }
 }
 
@@ -111,6 +118,7 @@ impl fmt::Display for Unparsable {
             Self::NotIp => "not IP",
             Self::UnknownLink => "unknown link type",
             Self::Truncated => "cut inside the link or IP header",
+            Self::Encrypted => "encrypted",
             Self::Malformed => "malformed IP header",
             Self::NoPorts => "cut before the ports",
         })
@@ -217,8 +225,84 @@ pub(crate) fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unpar
         LinkType::LINUX_SLL2 => ether_type(be16(bytes, 0)?, after(bytes, 20)?),
         LinkType::CISCO_HDLC => ether_type(be16(bytes, 2)?, after(bytes, 4)?),
         LinkType::NULL | LinkType::LOOP => loopback(bytes),
-        LinkType::PPP | LinkType::PPP_HDLC => ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes)),
+        LinkType::PPP | LinkType::PPP_HDLC => framed_ppp(bytes),
+        // A byte of direction in the place of the address, or before the frame.
+        LinkType::PPP_PPPD => ppp(after(bytes, 2)?),
+        LinkType::PPP_WITH_DIRECTION => framed_ppp(after(bytes, 1)?),
+        LinkType::PPP_ETHERNET => ppp(after(bytes, 6)?),
+        _ => wireless(link, bytes),
+    }
+}
+
+/// Removes the link layer of an 802.11 frame.
+fn wireless(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
+    match link {
+        LinkType::IEEE802_11 => wifi::frame(bytes, false),
+        LinkType::RADIOTAP => wifi::radiotap(bytes),
+        LinkType::PRISM => wifi::frame(after(bytes, wifi::prism_len(bytes)?)?, false),
+        LinkType::AVS => wifi::frame(after(bytes, wifi::avs_len(bytes)?)?, false),
+        LinkType::PPI => match wifi::ppi(bytes)? {
+            (number, frame) if number == u32::from(LinkType::IEEE802_11.0) => wifi::frame(frame, false),
+            (number, frame) if number == u32::from(LinkType::ETHERNET.0) => network_layer(LinkType::ETHERNET, frame),
+            _ => Err(Unparsable::UnknownLink),
+        },
         _ => Err(Unparsable::UnknownLink),
+    }
+}
+
+impl Frame<'_> {
+    /// Length on the link, in bytes: `original_len` without what the capturing host put before an
+    /// 802.11 frame (radiotap, PPI, Prism, AVS), which is never on the air, nor a byte of direction
+    /// before a PPP frame. The header of a Linux cooked capture counts: it is about as long as the
+    /// Ethernet header in whose place it stands.
+    #[inline]
+    pub fn len_on_link(&self) -> u32 {
+        let host_header = match self.link {
+            LinkType::RADIOTAP => wifi::radiotap_len(self.bytes),
+            LinkType::PPI => wifi::ppi_len(self.bytes),
+            LinkType::PRISM => wifi::prism_len(self.bytes),
+            LinkType::AVS => wifi::avs_len(self.bytes),
+            LinkType::PPP_WITH_DIRECTION => Ok(1),
+            _ => return self.original_len,
+        };
+        // An illegal header is left where it is.
+        let len = u32::try_from(host_header.unwrap_or(0)).ok().and_then(|header| self.original_len.checked_sub(header));
+        len.unwrap_or(self.original_len)
+    }
+
+    /// Length of the network layer, in bytes: the IP packet inside the frame, without VLAN tags, PPPoE
+    /// and MPLS labels, and without the padding of a short Ethernet frame. Of an 802.11 frame with
+    /// several packets, all after the first packet's headers. Of other packets (ARP), the frame
+    /// without its first link header.
+    pub fn network_len(&self) -> u32 {
+        let Ok(packet) = network_layer(self.link, self.bytes) else {
+            return self.len_on_link().saturating_sub(link_header(self.link));
+        };
+        let before = u32::try_from(self.bytes.len() - packet.len()).unwrap_or(u32::MAX);
+        let rest = self.original_len.saturating_sub(before);
+        let is_wireless = matches!(self.link, LinkType::IEEE802_11 | LinkType::RADIOTAP | LinkType::PRISM | LinkType::AVS | LinkType::PPI);
+        ip_len(packet).filter(|len| *len < rest && !is_wireless).unwrap_or(rest)
+    }
+}
+
+/// The length in an IP header, if the capture includes it and offloading has not left it 0.
+fn ip_len(packet: &[u8]) -> Option<u32> {
+    let field = |at| be16(packet, at).ok().map(u32::from);
+    match byte(packet, 0).ok()? >> 4 {
+        4 => field(2).filter(|len| *len >= 20),
+        6 => field(4).filter(|len| *len > 0).map(|len| len + 40),
+        _ => None,
+    }
+}
+
+/// Bytes of the link header before a packet other than IP.
+const fn link_header(link: LinkType) -> u32 {
+    match link {
+        LinkType::ETHERNET => 14,
+        LinkType::LINUX_SLL => 16,
+        LinkType::LINUX_SLL2 => 20,
+        LinkType::CISCO_HDLC | LinkType::NULL | LinkType::LOOP => 4,
+        _ => 0,
     }
 }
 
@@ -237,10 +321,17 @@ fn ether_type(mut kind: u16, mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
     }
 }
 
-/// The IP packet after the protocol field of PPP (RFC 1661, section 2; RFC 1332; RFC 5072).
+/// PPP with or without the address and control fields of HDLC (RFC 1662).
+fn framed_ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
+    ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes))
+}
+
+/// The IP packet after the protocol field of PPP (RFC 1661, section 2; RFC 1332; RFC 5072), or after
+/// MPLS labels (RFC 3032, section 4).
 fn ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match be16(bytes, 0)? {
         0x0021 | 0x0057 => after(bytes, 2),
+        0x0281 | 0x0283 => mpls(after(bytes, 2)?),
         _ => Err(Unparsable::NotIp),
     }
 }

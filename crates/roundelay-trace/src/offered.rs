@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use roundelay::{Duration, Ecn, FlowConfig, FlowId, Instant, Rate};
+use roundelay::{Duration, Ecn, FlowConfig, FlowId, Instant, LinkLayer, Rate};
 use roundelay_reference::GpsServer;
 
-use crate::capture::{Capture, LinkType};
+use crate::capture::{Capture, Frame, LinkType};
 use crate::classifier::Classifier;
 use crate::error::CaptureError;
 use crate::headers::parse;
@@ -103,8 +103,12 @@ pub(crate) struct Offered {
     quiet: BinaryHeap<Reverse<(Instant, FlowId)>>,
     clock: CaptureClock,
     oddities: Oddities,
+    /// What the link makes of lengths.
+    layer: LinkLayer,
     packets: u64,
     bytes: u64,
+    /// Bytes before the link's overhead and framing.
+    captured_bytes: u64,
     longest_packet: u32,
     /// Some packet's code point asks for more than best effort.
     classified: bool,
@@ -112,7 +116,13 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
-    pub(crate) fn new(capture: Capture, selection: Selection, classifier: Classifier, weights: WeightRules, rate: Rate) -> Self {
+    pub(crate) fn new(
+        capture: Capture,
+        selection: Selection,
+        classifier: Classifier,
+        weights: WeightRules,
+        (rate, layer): (Rate, LinkLayer),
+    ) -> Self {
         let selector = Selector::new(selection);
         let (flows, quiet, gps) = (Vec::new(), BinaryHeap::new(), GpsServer::new(rate));
         let (clock, oddities) = (CaptureClock::default(), Oddities::default());
@@ -126,8 +136,10 @@ impl Offered {
             quiet,
             clock,
             oddities,
+            layer,
             packets: 0,
             bytes: 0,
+            captured_bytes: 0,
             longest_packet: 0,
             classified: false,
             link: LinkType::ETHERNET,
@@ -148,7 +160,9 @@ impl Offered {
                 continue;
             }
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
-            let len = self.oddities.plausible(frame.original_len);
+            let (own, framed) = lengths(&frame, self.layer);
+            let len = self.oddities.plausible(own, framed);
+            self.captured_bytes += u64::from(own);
             let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
             let (ecn, dscp) = headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
             self.let_quiet_flows_leave(at, block);
@@ -250,6 +264,11 @@ impl Offered {
         self.bytes
     }
 
+    /// Bytes of the same packets as captured, without the link's overhead and framing.
+    pub(crate) const fn captured_bytes(&self) -> u64 {
+        self.captured_bytes
+    }
+
     /// The link type of the last packet.
     pub(crate) const fn link(&self) -> LinkType {
         self.link
@@ -270,9 +289,20 @@ impl Offered {
     }
 }
 
+/// A frame's length as captured, and on the link.
+#[inline]
+fn lengths(frame: &Frame<'_>, layer: LinkLayer) -> (u32, u32) {
+    let own = frame.len_on_link();
+    if layer == LinkLayer::NONE {
+        return (own, own);
+    }
+    (own, layer.len_on_link(if layer.raw { own } else { frame.network_len() }))
+}
+
 impl Oddities {
-    fn plausible(&mut self, len: u32) -> u32 {
-        self.superframes += u64::from(len > LONGEST_FRAME);
+    /// The length of a frame for the replay: `len` on the link, `own` as captured.
+    fn plausible(&mut self, own: u32, len: u32) -> u32 {
+        self.superframes += u64::from(own > LONGEST_FRAME);
         if len > FlowConfig::MAX_PACKET_LEN {
             self.cut_lengths += 1;
         }

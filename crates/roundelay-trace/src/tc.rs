@@ -1,12 +1,14 @@
 //! Linux `tc` commands that set up a discipline.
 
 mod early_detection;
+mod size_table;
 
 use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, red, sfb};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use crate::classifier::FlowBy;
 use early_detection::EarlyDetection;
+pub(crate) use size_table::with_size_table;
 
 /// Number of classes that flows are hashed into, for qdiscs with classes.
 const CLASSES: u32 = 64;

@@ -75,7 +75,7 @@ fn what_is_not_ip_says_so() {
     for ether_type in [0x0806, 0x88cc, 0x8863, 60] {
         assert_eq!(parse(LinkType::ETHERNET, &ethernet(ether_type, &[0; 46])), Err(Unparsable::NotIp));
     }
-    assert_eq!(parse(LinkType(105), &udp4()), Err(Unparsable::UnknownLink));
+    assert_eq!(parse(LinkType(147), &udp4()), Err(Unparsable::UnknownLink));
 }
 
 #[test]

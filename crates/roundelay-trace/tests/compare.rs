@@ -485,12 +485,12 @@ fn weights_without_effect_are_noted() {
 #[test]
 fn a_capture_of_an_unknown_link_is_refused_by_name() {
     let header = |word: u32| word.to_le_bytes();
-    let mut bytes = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 105].map(header).concat();
+    let mut bytes = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 147].map(header).concat();
     bytes.extend([1, 0, 4, 4].map(header).concat());
     bytes.extend([0; 4]);
-    let capture = Capture::from_reader("wifi.pcap", std::io::Cursor::new(bytes)).unwrap();
+    let capture = Capture::from_reader("user.pcap", std::io::Cursor::new(bytes)).unwrap();
     let error = compare(capture, &options("8mbit", specs(&["fifo"])), &mut ()).unwrap_err().to_string();
-    assert!(error.starts_with("wifi.pcap: headers of link type") && error.contains("105"), "{error}");
+    assert!(error.starts_with("user.pcap: headers of link type") && error.contains("147"), "{error}");
 }
 
 /// Two flows with a burst each: the earlier deadline is served first, whichever flow was seen

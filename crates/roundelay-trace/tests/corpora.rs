@@ -75,6 +75,9 @@ fn capture_seeds() -> Seeds {
         ),
         ("ng-length-zero", [plain_pcapng(), vec![0; 16]].concat()),
         ("gzip", b"\x1f\x8b\x08\0\0\0\0\0".to_vec()),
+        ("whole-gzip", include_bytes!("compressed/forty.pcap.gz").to_vec()),
+        ("whole-zstd", include_bytes!("compressed/forty.pcap.zst").to_vec()),
+        ("whole-xz", include_bytes!("compressed/forty.pcap.xz").to_vec()),
         ("text", b"No. Time Source\n".to_vec()),
     ]
 }
@@ -84,6 +87,9 @@ fn header_seeds() -> Seeds {
     let tcp4 = ipv4(TCP, A, B, &ports(443, 51_000));
     let udp6 = ipv6(0xb8, UDP, v6(1), v6(2), &ports(5353, 53));
     let fragment = ipv6(0, 0, v6(1), v6(2), &[44, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 1, 0, 0, 0, 9, 17, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
+    // QoS data with HT Control, then an A-MSDU's subframe.
+    let wifi =
+        [&[0x88, 0x82, 0, 0][..], &[4; 18], &[0; 2], &[0x80, 0, 0, 0, 0, 0], &[6; 14], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &tcp4].concat();
     vec![
         ("ethernet-tcp4", link(0, ethernet(0x0800, &tcp4))),
         ("vlan-udp6", link(0, ethernet(0x88a8, &[&[0, 9, 0x81, 0, 0, 7, 0x86, 0xdd][..], &udp6].concat()))),
@@ -95,6 +101,11 @@ fn header_seeds() -> Seeds {
         ("cooked", link(2, [&[0; 14][..], &[8, 0], &tcp4].concat())),
         ("cooked2", link(3, [&[0x86, 0xdd][..], &[0; 18], &udp6].concat())),
         ("loopback", link(4, [&[2, 0, 0, 0][..], &tcp4].concat())),
+        ("wifi", link(13, wifi.clone())),
+        ("radiotap", link(14, [&[0, 0, 9, 0, 2, 0, 0, 0, 0][..], &wifi].concat())),
+        ("ppi", link(15, [&[0, 0, 8, 0, 105, 0, 0, 0][..], &wifi].concat())),
+        ("avs", link(17, [&[0x80, 0x21, 0x10, 1, 0, 0, 0, 8][..], &wifi].concat())),
+        ("ppp-mpls", link(6, [&[2, 0x81, 0, 0, 0x11, 64][..], &tcp4].concat())),
         ("ppp", link(6, [&[0xff, 3, 0, 0x57][..], &udp6].concat())),
     ]
 }

@@ -26,18 +26,8 @@ fn a_directory_is_refused() {
 }
 
 #[test]
-fn compressed_files_say_how_to_decompress_them() {
-    let gzip = error(b"\x1f\x8b\x08\0\0\0\0\0");
-    assert_eq!(
-        gzip,
-        "t.pcap: offset 0: a file compressed with gzip (decompress it first: gunzip -k t.pcap); expected a pcap or pcapng capture"
-    );
-    for (magic, what, command) in [
-        (&b"\x28\xb5\x2f\xfd...."[..], "zstd", "unzstd t.pcap"),
-        (b"\xfd7zXZ\0..", "xz", "unxz -k t.pcap"),
-        (b"BZh91AY&SY", "bzip2", "bunzip2 -k t.pcap"),
-        (b"\x04\x22\x4d\x18....", "lz4", "unlz4 t.pcap"),
-    ] {
+fn other_compressed_files_say_how_to_decompress_them() {
+    for (magic, what, command) in [(&b"BZh91AY&SY"[..], "bzip2", "bunzip2 -k t.pcap"), (b"\x04\x22\x4d\x18....", "lz4", "unlz4 t.pcap")] {
         let message = error(magic);
         assert!(message.contains(&format!("compressed with {what} (decompress it first: {command})")), "{message}");
     }

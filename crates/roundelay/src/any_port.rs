@@ -9,7 +9,8 @@ use crate::pool::Backlog;
 use crate::port::{Observer, Port};
 use crate::preemptive::{Partial, PreemptivePort};
 use crate::scheduler::{FlowConfig, Scheduler as _};
-use crate::schedulers::AnyScheduler;
+use crate::schedulers::fifo::Fifo;
+use crate::schedulers::{AnyDiscipline, AnyScheduler, Discipline as _};
 use crate::spec::QueueSpec;
 use crate::time::{Duration, Instant};
 use crate::tree::TreeError;
@@ -41,6 +42,9 @@ use crate::units::Rate;
 /// # Ok::<(), roundelay::ConfigError>(())
 /// ```
 pub enum AnyPort<T: Send> {
+    /// FIFO, the default of the many hosts' links in a network: calls of the scheduler are compiled
+    /// for FIFO, without a dispatch each.
+    Fifo(Port<Fifo<T>>),
     /// A port that completes each packet.
     Plain(Port<AnyScheduler<T>>),
     /// A port whose discipline interrupts packets: see
@@ -56,7 +60,9 @@ impl<T: Send> AnyPort<T> {
     /// A parameter is out of its range.
     pub fn new(queue: &QueueSpec, rate: Rate, seed: u64) -> Result<Self, ConfigError> {
         let (discipline, limit) = (&queue.discipline, queue.limit_or_default());
-        Ok(if discipline.preempts() {
+        Ok(if let AnyDiscipline::Fifo(config) = discipline {
+            Self::Fifo(Port::new(config.build(seed)?, limit, rate))
+        } else if discipline.preempts() {
             Self::Preemptive(Box::new(PreemptivePort::new(discipline.build(seed)?, limit, rate)))
         } else {
             Self::Plain(Port::new(discipline.build(seed)?, limit, rate))
@@ -66,14 +72,17 @@ impl<T: Send> AnyPort<T> {
     /// Time for each decision: see [`Port::set_decision_cost`]. A preemptive port decides in no
     /// time, and ignores the call.
     pub const fn set_decision_cost(&mut self, cost: Duration) {
-        if let Self::Plain(port) = self {
-            port.set_decision_cost(cost);
+        match self {
+            Self::Fifo(port) => port.set_decision_cost(cost),
+            Self::Plain(port) => port.set_decision_cost(cost),
+            Self::Preemptive(_) => (),
         }
     }
 
     /// Changes the limit of the buffer. Excess packets are dropped.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>) {
         match self {
+            Self::Fifo(port) => port.set_limit(now, limit, observer),
             Self::Plain(port) => port.set_limit(now, limit, observer),
             Self::Preemptive(port) => port.set_limit(now, limit, observer),
         }
@@ -82,6 +91,7 @@ impl<T: Send> AnyPort<T> {
     /// The link's rate.
     pub const fn rate(&self) -> Rate {
         match self {
+            Self::Fifo(port) => port.rate(),
             Self::Plain(port) => port.rate(),
             Self::Preemptive(port) => port.rate(),
         }
@@ -92,6 +102,7 @@ impl<T: Send> AnyPort<T> {
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
         match self {
+            Self::Fifo(port) => port.next_event(),
             Self::Plain(port) => port.next_event(),
             Self::Preemptive(port) => port.next_event(),
         }
@@ -101,8 +112,8 @@ impl<T: Send> AnyPort<T> {
     #[inline]
     pub fn ends_next(&self) -> bool {
         match self {
-            Self::Plain(_) => false,
             Self::Preemptive(port) => port.ends_next(),
+            _ => false,
         }
     }
 
@@ -110,6 +121,7 @@ impl<T: Send> AnyPort<T> {
     #[inline]
     pub fn arrive(&mut self, now: Instant, packet: Packet<T>, observer: &mut impl Observer<T>) {
         match self {
+            Self::Fifo(port) => port.arrive(now, packet, observer),
             Self::Plain(port) => port.arrive(now, packet, observer),
             Self::Preemptive(port) => port.arrive(now, packet, observer),
         }
@@ -119,6 +131,7 @@ impl<T: Send> AnyPort<T> {
     #[inline]
     pub fn work(&mut self, observer: &mut impl Observer<T>) {
         match self {
+            Self::Fifo(port) => port.pick(observer),
             Self::Plain(port) => port.pick(observer),
             Self::Preemptive(port) if port.ends_next() => port.end(observer),
             Self::Preemptive(port) => port.pick(observer),
@@ -128,6 +141,7 @@ impl<T: Send> AnyPort<T> {
     /// Runs the link up to just before `until`.
     pub fn advance(&mut self, until: Instant, observer: &mut impl Observer<T>) {
         match self {
+            Self::Fifo(port) => port.advance(until, observer),
             Self::Plain(port) => port.advance(until, observer),
             Self::Preemptive(port) => port.advance(until, observer),
         }
@@ -139,6 +153,7 @@ impl<T: Send> AnyPort<T> {
     /// A value out of its legal range, with the state as it was.
     pub fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         match self {
+            Self::Fifo(port) => port.scheduler_mut().set_flow(flow, config),
             Self::Plain(port) => port.scheduler_mut().set_flow(flow, config),
             Self::Preemptive(port) => port.scheduler_mut().set_flow(flow, config),
         }
@@ -147,6 +162,7 @@ impl<T: Send> AnyPort<T> {
     /// Removes a flow: see [`Scheduler::remove_flow`](crate::Scheduler::remove_flow).
     pub fn remove_flow(&mut self, flow: FlowId) {
         match self {
+            Self::Fifo(port) => port.scheduler_mut().remove_flow(flow),
             Self::Plain(port) => port.scheduler_mut().remove_flow(flow),
             Self::Preemptive(port) => port.scheduler_mut().remove_flow(flow),
         }
@@ -163,13 +179,14 @@ impl<T: Send> AnyPort<T> {
                 AnyScheduler::Tree(tree) => tree.assign(flow, leaf),
                 _ => Ok(()),
             },
-            Self::Preemptive(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
     /// Queued packets and bytes, without the packet on the link.
     pub fn backlog(&self) -> Backlog {
         match self {
+            Self::Fifo(port) => port.scheduler().backlog(),
             Self::Plain(port) => port.scheduler().backlog(),
             Self::Preemptive(port) => port.backlog(),
         }

@@ -4,6 +4,9 @@
 //! a slot, enqueues the slot's number as the packet's handle, and returns the packet at its
 //! departure: a [`Scheduler`] by value. Slots of departed packets are used again, the newest first,
 //! so handles stay below the largest backlog so far.
+//!
+//! A queued packet can be cancelled: the packet leaves at once, with its part of the backlog, and
+//! the scheduler skips the slot in its turn.
 
 use alloc::vec::Vec;
 
@@ -12,7 +15,7 @@ use crate::config::ConfigError;
 use crate::links::{Departure, Handle};
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -25,6 +28,22 @@ use crate::units::Rate;
 /// let mut drr = Arena::new(drr::Config { quantum: 1500 }.build_by_handle(1)?);
 /// drr.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "a")).expect("DRR takes every packet");
 /// assert_eq!(drr.dequeue(Instant::ZERO).map(|packet| packet.payload), Some("a"));
+/// # Ok::<(), roundelay::ConfigError>(())
+/// ```
+///
+/// A cancelled packet has taken its share: the flow's turn passes when the scheduler reaches the
+/// slot. [`Charges::charge`](crate::Charges::charge) gives the share back.
+///
+/// ```
+/// # use roundelay::schedulers::{Discipline, drr};
+/// # use roundelay::{Arena, FlowId, Instant, Packet, Scheduler};
+/// # let mut drr = Arena::new(drr::Config { quantum: 1500 }.build_by_handle(1)?);
+/// drr.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "a")).expect("DRR takes every packet");
+/// let ticket = drr.newest().expect("a packet was enqueued");
+/// drr.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "b")).expect("DRR takes every packet");
+/// assert_eq!(drr.cancel(ticket).map(|packet| packet.payload), Some("a"));
+/// assert_eq!((drr.backlog().packets, drr.cancel(ticket)), (1, None));
+/// assert_eq!(drr.dequeue(Instant::ZERO).map(|packet| packet.payload), Some("b"));
 /// # Ok::<(), roundelay::ConfigError>(())
 /// ```
 ///
@@ -41,7 +60,7 @@ pub struct Arena<T, S> {
 impl<T, S> Arena<T, S> {
     /// Owns the packets ordered by `order`, which must be empty.
     pub const fn new(order: S) -> Self {
-        Self { order, slots: Slots { packets: Vec::new(), free: Vec::new() }, departures: Vec::new() }
+        Self { order, slots: Slots::EMPTY, departures: Vec::new() }
     }
 
     /// The same with the first 2^`bits` slots in an order that puts neighbours in a queue far apart
@@ -53,54 +72,133 @@ impl<T, S> Arena<T, S> {
         assert!(bits <= Handle::LARGEST.0.count_ones(), "2^{bits} slots");
         let slots = 1_u32 << bits;
         let free = (0..slots).map(|number| Handle((u64::from(number.reverse_bits()) >> (32 - bits)) as u32)).collect();
-        Self { slots: Slots { packets: (0..slots).map(|_| None).collect(), free }, ..Self::new(order) }
+        Self { slots: Slots { slots: (0..slots).map(|_| Slot::FREE).collect(), free, ..Slots::EMPTY }, ..Self::new(order) }
     }
+}
+
+/// Names one queued packet, for [`Arena::cancel`]. A ticket is void once its packet has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ticket {
+    handle: Handle,
+    use_of_slot: u32,
+}
+
+/// Room for a packet.
+#[derive(Debug, Clone)]
+struct Slot<T> {
+    content: Content<T>,
+    /// Counts packets that were stored here, without carry.
+    uses: u32,
+}
+
+impl<T> Slot<T> {
+    const FREE: Self = Self { content: Content::Free, uses: 0 };
+}
+
+#[derive(Debug, Clone)]
+enum Content<T> {
+    Free,
+    Waits(Packet<T>),
+    /// The handle is still in the scheduler.
+    Cancelled {
+        len: u32,
+    },
 }
 
 /// Packets by handle.
 #[derive(Debug, Clone)]
 struct Slots<T> {
-    packets: Vec<Option<Packet<T>>>,
+    slots: Vec<Slot<T>>,
     /// Slots without a packet.
     free: Vec<Handle>,
+    newest: Option<Handle>,
+    cancelled: Backlog,
 }
 
 impl<T> Slots<T> {
+    const EMPTY: Self = Self { slots: Vec::new(), free: Vec::new(), newest: None, cancelled: Backlog { packets: 0, bytes: 0 } };
+
     /// Stores a packet. Returns its description, with the handle as the payload; a packet beyond
     /// [`Handle::LARGEST`] is returned.
     fn store(&mut self, packet: Packet<T>) -> Result<Packet<Handle>, Packet<T>> {
-        let handle = match self.free.pop() {
-            Some(handle) => handle,
-            None if self.packets.len() > Handle::LARGEST.index() => return Err(packet),
-            None => {
-                self.packets.push(None);
-                Handle((self.packets.len() - 1) as u32)
-            }
-        };
+        let handle = self.next();
+        if handle > Handle::LARGEST {
+            return Err(packet);
+        }
+        if self.free.pop().is_none() {
+            self.slots.push(Slot::FREE);
+        }
         let description = carrying(&packet, handle);
-        self.packets[handle.index()] = Some(packet);
+        let slot = &mut self.slots[handle.index()];
+        *slot = Slot { content: Content::Waits(packet), uses: slot.uses.wrapping_add(1) };
+        self.newest = Some(handle);
         Ok(description)
     }
 
-    fn take(&mut self, handle: Handle) -> Packet<T> {
-        let packet = self.packets.get_mut(handle.index()).and_then(Option::take);
-        let Some(packet) = packet else { panic!("the scheduler returned handle {}, which does not wait", handle.0) };
+    /// The handle of the next packet.
+    fn next(&self) -> Handle {
+        self.free.last().copied().unwrap_or(Handle(self.slots.len() as u32))
+    }
+
+    fn ticket(&self, handle: Handle) -> Option<Ticket> {
+        let slot = self.slots.get(handle.index())?;
+        matches!(slot.content, Content::Waits(_)).then_some(Ticket { handle, use_of_slot: slot.uses })
+    }
+
+    fn cancel(&mut self, ticket: Ticket) -> Option<Packet<T>> {
+        if self.ticket(ticket.handle) != Some(ticket) {
+            return None;
+        }
+        let slot = &mut self.slots[ticket.handle.index()].content;
+        let Content::Waits(packet) = core::mem::replace(slot, Content::Free) else { return None };
+        *slot = Content::Cancelled { len: packet.len };
+        self.cancelled.packets += 1;
+        self.cancelled.bytes += u64::from(packet.len);
+        Some(packet)
+    }
+
+    /// The packet of a slot, which becomes free. None if the packet was cancelled.
+    fn take(&mut self, handle: Handle) -> Option<Packet<T>> {
+        let content = self.slots.get_mut(handle.index()).map_or(Content::Free, |slot| core::mem::replace(&mut slot.content, Content::Free));
+        let packet = match content {
+            Content::Free => panic!("the scheduler returned handle {}, which does not wait", handle.0),
+            Content::Waits(packet) => Some(packet),
+            Content::Cancelled { len } => {
+                self.cancelled.packets -= 1;
+                self.cancelled.bytes -= u64::from(len);
+                None
+            }
+        };
         self.free.push(handle);
         packet
     }
 
     /// The refused packet, with the fields that the scheduler returned.
     fn refuse(&mut self, refused: Packet<Handle>) -> Packet<T> {
-        let packet = self.take(refused.payload);
+        let Some(packet) = self.take(refused.payload) else { panic!("a refused packet cannot be cancelled") };
         carrying(&refused, packet.payload)
     }
 
-    fn depart(&mut self, Departure { handle, mark }: Departure) -> Packet<T> {
-        let mut packet = self.take(handle);
+    /// The departed packet. None if the packet was cancelled.
+    fn depart(&mut self, Departure { handle, mark }: Departure) -> Option<Packet<T>> {
+        let mut packet = self.take(handle)?;
         if mark {
             packet.ecn = Ecn::Marked;
         }
-        packet
+        Some(packet)
+    }
+}
+
+impl<T, S> Arena<T, S> {
+    /// The ticket of the packet that was enqueued last. None if this packet has left.
+    pub fn newest(&self) -> Option<Ticket> {
+        self.slots.newest.and_then(|handle| self.slots.ticket(handle))
+    }
+
+    /// Takes a packet out of the queue. None if the packet has left already. Call
+    /// [`take_dropped`](Scheduler::take_dropped) first, as after each call of a scheduler.
+    pub fn cancel(&mut self, ticket: Ticket) -> Option<Packet<T>> {
+        self.slots.cancel(ticket)
     }
 }
 
@@ -116,31 +214,63 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
         self.order.enqueue(now, description).map_err(|refused| self.slots.refuse(refused))
     }
 
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        self.order.refusal(&carrying(packet, self.slots.next()))
+    }
+
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        self.order.dequeue(now).map(|departure| self.slots.depart(departure))
+        loop {
+            let departed = self.slots.depart(self.order.dequeue(now)?);
+            if departed.is_some() {
+                return departed;
+            }
+        }
     }
 
     fn dequeue_burst(&mut self, now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
-        self.order.dequeue_burst(now, most, &mut self.departures);
-        into.extend(self.departures.drain(..).map(|departure| self.slots.depart(departure)));
+        let full = into.len() + most;
+        while into.len() < full {
+            self.order.dequeue_burst(now, full - into.len(), &mut self.departures);
+            if self.departures.is_empty() {
+                return;
+            }
+            into.extend(self.departures.drain(..).filter_map(|departure| self.slots.depart(departure)));
+        }
     }
 
     fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
-        let slots = &mut self.slots;
-        let departure = self.order.dequeue_refilled(now, &mut |flow| refill(flow).and_then(|packet| slots.store(packet).ok()))?;
-        Some(self.slots.depart(departure))
+        loop {
+            let slots = &mut self.slots;
+            let departure = self.order.dequeue_refilled(now, &mut |flow| refill(flow).and_then(|packet| slots.store(packet).ok()))?;
+            let departed = self.slots.depart(departure);
+            if departed.is_some() {
+                return departed;
+            }
+        }
     }
 
     fn evict(&mut self) -> Option<Packet<T>> {
-        self.order.evict().map(|departure| self.slots.depart(departure))
+        loop {
+            let departed = self.slots.depart(self.order.evict()?);
+            if departed.is_some() {
+                return departed;
+            }
+        }
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
-        self.order.evict_flow(flow).map(|departure| self.slots.depart(departure))
+        loop {
+            let departed = self.slots.depart(self.order.evict_flow(flow)?);
+            if departed.is_some() {
+                return departed;
+            }
+        }
     }
 
+    /// Without cancelled packets.
     fn backlog(&self) -> Backlog {
-        self.order.backlog()
+        let (queued, cancelled) = (self.order.backlog(), self.slots.cancelled);
+        Backlog { packets: queued.packets.saturating_sub(cancelled.packets), bytes: queued.bytes.saturating_sub(cancelled.bytes) }
     }
 
     fn ready_at(&self) -> Option<Instant> {
@@ -152,7 +282,12 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
     }
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
-        self.order.take_dropped().map(|(departure, reason)| (self.slots.depart(departure), reason))
+        loop {
+            let (departure, reason) = self.order.take_dropped()?;
+            if let Some(packet) = self.slots.depart(departure) {
+                return Some((packet, reason));
+            }
+        }
     }
 
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {

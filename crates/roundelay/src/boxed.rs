@@ -7,7 +7,7 @@ use crate::buffer::Limit;
 use crate::config::ConfigError;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Leaving};
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -15,6 +15,10 @@ impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         (**self).enqueue(now, packet)
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        (**self).refusal(packet)
     }
 
     #[inline(always)]

@@ -12,7 +12,7 @@ use crate::config::ConfigError;
 use crate::links::{Departure, Handle};
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -39,6 +39,10 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet<Handle>) -> Result<(), Packet<Handle>> {
         self.by_value.enqueue(now, packet)
+    }
+
+    fn refusal(&self, packet: &Packet<Handle>) -> Option<Refusal> {
+        self.by_value.refusal(packet)
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 //! the scheduler counts what each flow has used, with any discipline and in any tree.
 
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use crate::packet::FlowId;
 
@@ -28,29 +29,62 @@ use crate::packet::FlowId;
 /// charges.charge(served.flow, 1_700 - 500);
 /// assert_eq!(request(&mut queue, &mut charges, 0, "translate"), 500 + 1_200);
 /// ```
-#[derive(Debug, Clone, Default)]
+///
+/// Costs above 65,536, the longest packet of most weighted disciplines, take a larger unit: lengths
+/// are then multiples of the unit, and remainders are owed.
+///
+/// ```
+/// use core::num::NonZeroU32;
+/// use roundelay::{Charges, FlowId};
+///
+/// let mut charges = Charges::in_units_of(NonZeroU32::new(1_000).expect("not zero"));
+/// // Two requests of 1,500,600 each.
+/// assert_eq!(charges.len(FlowId(0), 1_500_600, 65_536), 1_500);
+/// assert_eq!(charges.len(FlowId(0), 1_500_600, 65_536), 1_501);
+/// ```
+#[derive(Debug, Clone)]
 pub struct Charges {
-    /// Positive: the flow has used more than it was charged.
+    /// Cost of a byte of length.
+    unit: NonZeroU32,
+    /// Cost by flow. Positive: the flow has used more than it was charged.
     owed: Vec<i64>,
 }
 
+impl Default for Charges {
+    /// One unit of cost is one byte of length.
+    fn default() -> Self {
+        Self::in_units_of(NonZeroU32::MIN)
+    }
+}
+
 impl Charges {
+    /// `unit` units of cost are one byte of length.
+    pub const fn in_units_of(unit: NonZeroU32) -> Self {
+        Self { unit, owed: Vec::new() }
+    }
+
     /// Adds a difference: the actual cost less the estimate, after service. A request that was
     /// cancelled costs nothing: its difference is the estimate with a minus sign.
     pub fn charge(&mut self, flow: FlowId, difference: i64) {
+        let owed = self.owed_mut(flow);
+        *owed = owed.saturating_add(difference);
+    }
+
+    fn owed_mut(&mut self, flow: FlowId) -> &mut i64 {
         if self.owed.len() <= flow.index() {
             self.owed.resize(flow.index() + 1, 0);
         }
-        self.owed[flow.index()] = self.owed[flow.index()].saturating_add(difference);
+        &mut self.owed[flow.index()]
     }
 
-    /// The length for a flow's next request: the estimate and what the flow owes, from 1 to `most`
-    /// (the flow's longest packet). The rest is owed further.
+    /// The length for a flow's next request: the estimated cost and the flow's debt, in units, from
+    /// 1 to `most` (the flow's longest packet). The rest is owed further.
     pub fn len(&mut self, flow: FlowId, estimate: u32, most: u32) -> u32 {
-        let Some(owed) = self.owed.get_mut(flow.index()) else { return estimate };
+        let unit = i64::from(self.unit.get());
+        let owed = self.owed_mut(flow);
         let due = i64::from(estimate).saturating_add(*owed);
-        let len = due.clamp(1, i64::from(most.max(1)));
-        *owed = due - len;
+        let len = (due / unit).clamp(1, i64::from(most.max(1)));
+        *owed = due.saturating_sub(len * unit);
         len as u32
     }
 
@@ -76,19 +110,30 @@ mod tests {
     proptest! {
         /// Lengths and what is owed always add up to the actual costs.
         #[test]
-        fn nothing_is_forgotten_or_charged_twice(requests in prop::collection::vec((0u32..3, 1u32..5_000, 0u32..100_000), 1..200)) {
-            let (mut charges, mut used, mut charged) = (Charges::default(), [0i64; 3], [0i64; 3]);
+        fn nothing_is_forgotten_or_charged_twice(
+            unit in 1u32..2_000,
+            requests in prop::collection::vec((0u32..3, 1u32..200_000, 0u32..3_000_000), 1..200),
+        ) {
+            let unit = NonZeroU32::new(unit).expect("not zero");
+            let (mut charges, mut used, mut charged) = (Charges::in_units_of(unit), [0i64; 3], [0i64; 3]);
             for (flow, estimate, actual) in requests {
                 let len = charges.len(FlowId(flow), estimate, 65_536);
                 prop_assert!((1..=65_536).contains(&len));
                 charges.charge(FlowId(flow), i64::from(actual) - i64::from(estimate));
                 used[flow as usize] += i64::from(actual);
-                charged[flow as usize] += i64::from(len);
+                charged[flow as usize] += i64::from(len) * i64::from(unit.get());
             }
             for flow in 0..3 {
                 prop_assert_eq!(used[flow] - charged[flow], charges.owed(FlowId(flow as u32)));
             }
         }
+    }
+
+    #[test]
+    fn an_estimate_beyond_the_longest_packet_is_owed() {
+        let mut charges = Charges::default();
+        assert_eq!((charges.len(FlowId(0), 100_000, 65_536), charges.owed(FlowId(0))), (65_536, 100_000 - 65_536));
+        assert_eq!((charges.len(FlowId(0), 1, 65_536), charges.owed(FlowId(0))), (100_001 - 65_536, 0));
     }
 
     #[test]

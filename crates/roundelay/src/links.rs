@@ -25,6 +25,7 @@ use alloc::vec::Vec;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::{Leaving, Link, NONE, Places, Queue, sealed};
 use crate::prefetch::prefetch;
+use crate::scheduler::Refusal;
 use crate::schedulers::fifo::Waits;
 use crate::time::Instant;
 
@@ -282,6 +283,11 @@ impl<N: Note> Places<Handle> for Links<N> {
     #[inline(always)]
     fn neighbours(&self, place: u32) -> Option<(Link, u32)> {
         self.links.get(place as usize).map(|links| (links.next, links.previous))
+    }
+
+    #[inline]
+    fn refusal(&self, packet: &Packet<Handle>) -> Option<Refusal> {
+        (packet.payload > Handle::LARGEST).then_some(Refusal::HandleNumber)
     }
 
     #[inline(always)]

@@ -10,6 +10,7 @@ use core::marker::PhantomData;
 use crate::links::Age;
 use crate::packet::{FlowId, Packet};
 use crate::prefetch::prefetch;
+use crate::scheduler::Refusal;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -161,6 +162,12 @@ pub trait Places<T>: sealed::Sealed + Default {
     /// Neighbours of a packet: towards the tail, towards the head.
     #[doc(hidden)]
     fn neighbours(&self, place: u32) -> Option<(Link, u32)>;
+
+    /// Why this packet cannot be pushed.
+    #[doc(hidden)]
+    fn refusal(&self, _packet: &Packet<T>) -> Option<Refusal> {
+        None
+    }
 
     /// Makes a slot for this packet. Returns whether there is one.
     #[doc(hidden)]
@@ -453,6 +460,12 @@ impl<T, P: Places<T>> Pool<T, P> {
     #[inline]
     pub fn prefetch_free(&self, packets: usize) {
         self.places.prefetch_free(packets);
+    }
+
+    /// Why this packet cannot be pushed: see [`makes_room_for`](Self::makes_room_for).
+    #[inline]
+    pub fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        self.places.refusal(packet)
     }
 
     /// Whether this packet can be pushed: false for a handle beyond

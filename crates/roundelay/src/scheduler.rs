@@ -1,9 +1,11 @@
 //! The [`Scheduler`] trait: enqueue, dequeue, evict, per-flow settings.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::buffer::Limit;
 use crate::config::ConfigError;
+use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Leaving};
 use crate::time::Instant;
@@ -18,12 +20,20 @@ use crate::units::Rate;
 /// Time is an argument and must not run backwards. Packets of one flow leave in order of arrival,
 /// unless a discipline says otherwise. A scheduler forgets each packet returned by a call.
 pub trait Scheduler<T, L: Leaving = Packet<T>> {
-    /// Takes a packet, or returns a refused packet (longer than its flow's maximum, say) unchanged,
-    /// with the state as before.
+    /// Takes a packet, or returns a refused packet unchanged, with the state as before.
+    /// [`refusal`](Self::refusal) gives the reason.
     ///
     /// # Errors
     /// The packet itself.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>>;
+
+    /// After a refused [`enqueue`](Self::enqueue): the reason. Before: the reason for which this
+    /// packet would be refused at the time of the last call. None: the packet would be accepted, or
+    /// the scheduler gives no reasons; all disciplines of this crate give reasons.
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let _ = packet;
+        None
+    }
 
     /// The next packet for the link. None if the queue is empty, or no packet may leave before
     /// [`ready_at`](Self::ready_at).
@@ -228,6 +238,52 @@ impl Footprint {
     }
 }
 
+/// Why a scheduler refuses a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The packet is longer than the flow or the discipline allows.
+    TooLong {
+        /// Longest packet, in bytes.
+        most: u32,
+    },
+    /// The flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    FlowNumber,
+    /// The handle is beyond [`Handle::LARGEST`].
+    HandleNumber,
+    /// No class of the hierarchy takes packets of the flow.
+    NoClass,
+    /// The flow's queue is full.
+    QueueFull,
+    /// The flow has no queue, and all queues are taken.
+    NoQueueFree,
+}
+
+impl Refusal {
+    /// For a discipline with a table of flows, and packets of up to `most` bytes.
+    #[inline]
+    pub(crate) fn of_tabled<T>(packet: &Packet<T>, most: u32) -> Option<Self> {
+        match packet.flow.fits_a_table() {
+            false => Some(Self::FlowNumber),
+            true if packet.len > most => Some(Self::TooLong { most }),
+            true => None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { most } => write!(f, "the packet is longer than {most} bytes"),
+            Self::FlowNumber => write!(f, "the flow's number is above {}", FlowId::LARGEST_TABLED.0),
+            Self::HandleNumber => write!(f, "the handle is above {}", Handle::LARGEST.0),
+            Self::NoClass => f.write_str("no class takes the flow's packets"),
+            Self::QueueFull => f.write_str("the flow's queue is full"),
+            Self::NoQueueFree => f.write_str("all queues are taken by other flows"),
+        }
+    }
+}
+
 /// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DropReason {
@@ -237,7 +293,7 @@ pub enum DropReason {
     PushedOut,
     /// The discipline dropped it to signal congestion: active queue management.
     Early,
-    /// The discipline refused the packet.
+    /// The discipline refused the packet: [`Scheduler::refusal`].
     Refused,
 }
 

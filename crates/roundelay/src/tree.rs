@@ -78,7 +78,7 @@ use crate::config::ConfigError;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::AnyScheduler;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -280,6 +280,15 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         }
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
+        match self.below.plan.placed(number) {
+            None => Some(Refusal::NoClass),
+            Some(placed) if packet.len > placed.longest => Some(Refusal::TooLong { most: placed.longest }),
+            Some(_) => self.below.refusal(number, packet),
+        }
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {

@@ -48,13 +48,20 @@ fn title(load: &Load) -> String {
 
 #[cfg(test)]
 mod tests {
-    use roundelay_bench::{Lengths, Memory, Passed, Pattern};
+    use roundelay_bench::{Lengths, Memory, Order, Passed, Pattern};
 
     use super::*;
     use crate::bench::measure::Row;
 
     fn measured(flows: &str, memory: Memory, cost: f64) -> Measured {
-        let load = Load { flows: flows.parse().unwrap(), pattern: Pattern::Small, lengths: Lengths::Imix, memory, burst: 0 };
+        let load = Load {
+            flows: flows.parse().unwrap(),
+            pattern: Pattern::Small,
+            order: Order::Shortest,
+            lengths: Lengths::Imix,
+            memory,
+            burst: 0,
+        };
         let row = |subject: &str, cost| Row {
             subject: subject.to_owned(),
             figures: vec![("ns", cost)],

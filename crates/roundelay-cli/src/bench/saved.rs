@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use roundelay_bench::{COMPILER, Load, Subject};
+use roundelay_bench::{COMPILER, Load, Order, Subject};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -17,11 +17,14 @@ pub(super) fn json(measured: &[Measured]) -> String {
 }
 
 fn table(Measured { load, rows }: &Measured) -> Value {
-    let Load { flows, pattern, lengths, memory, burst } = load;
+    let Load { flows, pattern, order, lengths, memory, burst } = load;
     let mut table = json!({
         "flows": flows.to_string(), "pattern": pattern.name(), "memory": memory.name(), "lengths": lengths.to_string(), "burst": burst,
         "compiler": COMPILER, "a_packet": rows.iter().map(row).collect::<Vec<_>>(),
     });
+    if *order != Order::default() {
+        table["order"] = order.name().into();
+    }
     if huge_pages::are_asked_for() {
         table["huge_pages"] = true.into();
     }
@@ -52,6 +55,7 @@ pub(super) struct Saved {
 struct Table {
     flows: String,
     pattern: String,
+    order: Option<String>,
     memory: String,
     lengths: String,
     #[serde(default)]
@@ -85,6 +89,7 @@ impl Saved {
             let load = Load {
                 flows: table.flows.parse()?,
                 pattern: table.pattern.parse()?,
+                order: table.order.as_deref().map_or(Ok(Order::default()), str::parse)?,
                 lengths: table.lengths.parse()?,
                 memory: table.memory.parse()?,
                 burst: table.burst,
@@ -140,6 +145,7 @@ impl Table {
         let own = [&self.flows, &self.pattern, &self.lengths, &self.memory];
         let other = [&load.flows.to_string(), load.pattern.name(), &load.lengths.to_string(), load.memory.name()];
         own.iter().zip(other).all(|(own, other)| *own == other)
+            && self.order.as_deref().unwrap_or(Order::default().name()) == load.order.name()
             && (self.burst, self.huge_pages) == (load.burst, huge_pages::are_asked_for())
     }
 }

@@ -91,12 +91,19 @@ pub(super) fn beyond(measured: &[Measured], percent: f64) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use roundelay_bench::{Lengths, Load, Memory, Passed, Pattern};
+    use roundelay_bench::{Lengths, Load, Memory, Order, Passed, Pattern};
 
     use super::*;
 
     fn measured(memory: Memory, saved: Option<f64>) -> Measured {
-        let load = Load { flows: "512".parse().unwrap(), pattern: Pattern::Small, lengths: Lengths::Imix, memory, burst: 32 };
+        let load = Load {
+            flows: "512".parse().unwrap(),
+            pattern: Pattern::Small,
+            order: Order::Shortest,
+            lengths: Lengths::Imix,
+            memory,
+            burst: 32,
+        };
         let row = |subject: &str, gross: f64, sent| Row {
             subject: subject.to_owned(),
             figures: vec![("ns", gross), ("least ns", gross - 1.0), ("most ns", gross + 1.0)],

@@ -6,7 +6,7 @@ use std::path::Path;
 use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
-use roundelay_trace::{Capture, CaptureNotes, Classifier, FlowBy, parse};
+use roundelay_trace::{Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, TRUNCATED_COMPRESSION, UnparsableCounts, parse};
 
 /// Maximum number of packets of a capture: all are kept in memory.
 const MOST_PACKETS: usize = 100_000_000;
@@ -32,21 +32,22 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &Ref
         }
         let headers = parse(frame.link, frame.bytes);
         let flow = classifier.classify(headers.as_ref().map_err(|reason| *reason)).0;
-        packets.push(Entry::new(Instant::ZERO + since, flow, lengths.legal(frame.original_len)));
+        packets.push(Entry::new(Instant::ZERO + since, flow, lengths.legal(frame.len_on_link())));
     }
     if packets.is_empty() {
         return Err(format!("{}: no packet in it", path.display()));
     }
     let met = capture.notes();
-    let odd = odd(&met, classifier.unparsable().total(), &lengths);
+    let odd = odd(&met, classifier.unparsable(), &lengths);
     notes.borrow_mut().extend(odd.map(|note| format!("{}: {note}", path.display())));
     Ok(packets)
 }
 
 /// A sentence for each oddity found, as `roundelay compare` reports them.
-fn odd(capture: &CaptureNotes, unparsable: u64, lengths: &Lengths) -> impl Iterator<Item = String> {
+fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) -> impl Iterator<Item = String> {
     let counted = [
-        (unparsable, "packets whose headers could not be read share a flow of their own"),
+        (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
+        (unparsable.encrypted, ENCRYPTED),
         (capture.backwards, "packets have an earlier time than the packet before; they are sent at the time of that packet"),
         (
             lengths.superframes,
@@ -55,6 +56,7 @@ fn odd(capture: &CaptureNotes, unparsable: u64, lengths: &Lengths) -> impl Itera
         (lengths.cut, "packets are longer than 65,535 bytes and were taken for so many"),
         (lengths.raised, "packets have no bytes and were taken for one"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
+        (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (capture.without_time, "packets carry no time and are sent together with the one ahead of them"),
         (capture.raised_lengths, "packets have a length on the wire below the captured length; the captured length counts"),
         (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use rayon::prelude::*;
-use roundelay_bench::{Counts, FlowSet, InstructionsError, Lengths, Load, Memory, Passed, Pattern, Subject, Timing, count, time};
+use roundelay_bench::{Counts, FlowSet, InstructionsError, Lengths, Load, Memory, Order, Passed, Pattern, Subject, Timing, count, time};
 use serde::Deserialize;
 use toml::Table;
 
@@ -168,7 +168,11 @@ impl Series {
         let named = |flows: &String, is_curve: bool| {
             let flows: FlowSet = parsed("flows", flows)?;
             let x = is_curve.then(|| f64::from(flows.flows()));
-            Ok(Named { series: self.name.clone(), flows: x, load: Load { flows, pattern, lengths, memory, burst: 0 } })
+            Ok(Named {
+                series: self.name.clone(),
+                flows: x,
+                load: Load { flows, pattern, order: Order::Shortest, lengths, memory, burst: 0 },
+            })
         };
         match &self.flows {
             Flows::One(flows) => Ok(vec![named(flows, false)?]),

@@ -100,6 +100,7 @@ pub(crate) fn comparison() -> Comparison {
             seconds: SECONDS,
             first_unix_nanos: 1_760_000_000_000_000_000,
             selection: None,
+            link: None,
             flow_by: "5tuple".to_owned(),
             notes: vec![
                 "3 packets were cut short in the capture; their length on the wire was used.".to_owned(),

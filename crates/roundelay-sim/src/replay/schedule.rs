@@ -130,7 +130,7 @@ impl Schedule {
             let route = self.flows[flow as usize].routes[usize::from(is_back)];
             let time = move |link: usize| {
                 let link = &self.network.links()[link];
-                link.rate.time_of(u64::from(len) + u64::from(link.overhead))
+                link.rate.time_of(link.layer.len_on_link(len).into())
             };
             self.routes.links(route).map(time)
         });

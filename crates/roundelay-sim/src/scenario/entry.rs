@@ -325,10 +325,9 @@ impl<'a> Source<'_, 'a> {
             let why = if least == longest { ", as its packets have up to so many bytes" } else { "" };
             return Err(self.at("max_packet_len", format!("max_packet_len {max_packet_len}: legal range {least} to {most}{why}")));
         }
-        // Queues see packet lengths with the link's overhead.
-        let added = self.topology.network.links().iter().map(|link| link.overhead).max().unwrap_or(0);
-        let is_plain =
-            placement.weight.is_none() && placement.max_packet_len.is_none() && longest.saturating_add(added) <= plain.max_packet_len;
+        // Queues see the lengths on the link.
+        let on_links = self.topology.network.links().iter().map(|link| link.layer.len_on_link(longest)).max().unwrap_or(longest);
+        let is_plain = placement.weight.is_none() && placement.max_packet_len.is_none() && on_links <= plain.max_packet_len;
         Ok((!is_plain).then_some(FlowConfig { weight, max_packet_len }))
     }
 

@@ -1,6 +1,6 @@
 //! Network of a scenario: from a template, from a file, or from nodes and links.
 
-use roundelay::{Billionths, Duration, Limit, Rate};
+use roundelay::{Billionths, Duration, Framing, Limit, LinkLayer, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -15,7 +15,7 @@ use crate::decision::DecisionCost;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
 use crate::topologies::{Dumbbell, FatTree, Internet2, Isp, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
-use crate::written::{InWords, Ordering, read, some, some_whole};
+use crate::written::{InWords, Ordering, Overhead, read, some, some_whole};
 
 /// Values of `template`: a topology with its parameters.
 #[derive(JsonSchema)]
@@ -121,10 +121,22 @@ pub(super) struct PortEntry {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     jitter: Option<Duration>,
-    /// Bytes that the link adds to each packet: up to 65,535.
+    /// The kind of link, by a keyword of tc-cake(8): sets `overhead`, `mpu` and `framing`.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<LinkLayer>>")]
+    link: Option<LinkLayer>,
+    /// Bytes that the link adds to each packet: -64 to 65,535.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Overhead>>")]
+    overhead: Option<Overhead>,
+    /// Bytes that each packet takes at least, with overhead: up to 65,535.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<u32>>")]
-    overhead: Option<u32>,
+    mpu: Option<u32>,
+    /// Cells of ATM (53 bytes for each 48) or the code of PTM (65 for each 64).
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Framing>>")]
+    framing: Option<Framing>,
     /// Cost of the link for routing by cost.
     #[serde(default, deserialize_with = "some_whole::<_, _, 0, { u64::MAX }>")]
     pub(super) cost: Option<u64>,
@@ -298,9 +310,13 @@ fn change(
     if found.is_empty() {
         return Err(reader.at(path, format!("no link leads from '{}' to '{}'", entry.from, entry.to)));
     }
-    if let Some(overhead) = entry.overhead.filter(|overhead| *overhead > 65_535) {
-        return Err(reader.at(&format!("{path}.overhead"), format!("overhead {overhead}: legal range 0 to 65535")));
-    }
+    let range = |key: &str, bytes: i64, least: i64, most: i64| {
+        let is_legal = (least..=most).contains(&bytes);
+        is_legal.then_some(()).ok_or_else(|| reader.at(&format!("{path}.{key}"), format!("{key} {bytes}: legal range {least} to {most}")))
+    };
+    let (overhead, mpu) = (LinkLayer::OVERHEAD, LinkLayer::MPU);
+    entry.overhead.map_or(Ok(()), |bytes| range("overhead", bytes.0.into(), (*overhead.start()).into(), (*overhead.end()).into()))?;
+    entry.mpu.map_or(Ok(()), |bytes| range("mpu", bytes.into(), (*mpu.start()).into(), (*mpu.end()).into()))?;
     let tree = match &entry.queue {
         Some(Ordering::Tree { file, limit }) => Some((trees.find(reader, &format!("{path}.queue"), file, files)?, *limit)),
         _ => None,
@@ -316,6 +332,13 @@ fn change(
 }
 
 impl PortEntry {
+    /// The link layer, if any key sets it.
+    fn layer(&self) -> Option<LinkLayer> {
+        let Self { link, overhead, mpu, framing, .. } = *self;
+        let is_set = link.is_some() || overhead.is_some() || mpu.is_some() || framing.is_some();
+        is_set.then(|| LinkLayer::replaced(link, overhead.map(|Overhead(bytes)| bytes), mpu, framing))
+    }
+
     fn apply(&self, mut link: LinkMut<'_>) {
         if let Some(Ordering::Discipline(queue)) = &self.queue {
             link.set_queue(queue.clone());
@@ -324,7 +347,7 @@ impl PortEntry {
         self.delay.iter().for_each(|delay| link.set_delay(*delay));
         self.loss.iter().for_each(|loss| link.set_loss(*loss));
         self.jitter.iter().for_each(|jitter| link.set_jitter(*jitter));
-        self.overhead.iter().for_each(|overhead| link.set_overhead(*overhead));
+        self.layer().iter().for_each(|layer| link.set_layer(*layer));
         self.cost.iter().for_each(|cost| link.set_cost(*cost));
         self.decision.iter().for_each(|decision| link.set_decision(decision.clone()));
     }

@@ -69,9 +69,13 @@ impl Books {
         let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
         wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
         header.links.iter().enumerate().try_for_each(|(number, link)| is_promise(link).map_err(|what| format!("link {number}: {what}")))?;
+        let state = |(number, link): (usize, &LinkRecord)| {
+            let unknown = || format!("link {number}: framing '{}': expected atm or ptm", link.framing);
+            LinkState::new(link.clone()).ok_or_else(unknown)
+        };
         Ok(Self {
             nodes: header.nodes,
-            links: header.links.iter().cloned().map(LinkState::new).collect(),
+            links: header.links.iter().enumerate().map(state).collect::<Result<_, _>>()?,
             packets: BTreeMap::new(),
             flows: BTreeMap::new(),
             struck: BTreeSet::new(),

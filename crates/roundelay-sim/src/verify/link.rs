@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use roundelay::DropReason;
+use roundelay::{DropReason, LinkLayer};
 
 use super::Checks;
 use super::books::{Check, ensure};
@@ -24,6 +24,7 @@ struct Waiting {
 #[derive(Debug)]
 pub(super) struct LinkState {
     pub(super) record: LinkRecord,
+    layer: LinkLayer,
     /// Packets in the queue, by order of arrival.
     waiting: BTreeMap<u64, Waiting>,
     /// The same packets by flow, for queues with order within flows.
@@ -49,16 +50,32 @@ pub(super) struct LinkState {
 }
 
 impl LinkState {
-    pub(super) fn new(record: LinkRecord) -> Self {
+    /// None for an unknown framing.
+    pub(super) fn new(record: LinkRecord) -> Option<Self> {
+        let layer = record.layer()?;
         let (waiting, by_flow, flying) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
         let has_own_bounds = record.queue.split_whitespace().next().is_some_and(|name| ["mqfq", TREE].contains(&name));
         let (done, must_end, last) = (0, 0, (0, 0));
-        Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, told_at: 0, done, must_end, bytes: 0, last, has_own_bounds }
+        Some(Self {
+            record,
+            layer,
+            waiting,
+            by_flow,
+            arrived: 0,
+            flying,
+            free_at: 0,
+            told_at: 0,
+            done,
+            must_end,
+            bytes: 0,
+            last,
+            has_own_bounds,
+        })
     }
 
     /// Length of a packet on the link, in bytes.
     fn len_of(&self, len: u32) -> u64 {
-        u64::from(len) + u64::from(self.record.overhead)
+        self.layer.len_on_link(len).into()
     }
 
     /// Transmission time of `bytes`, in picoseconds.

@@ -8,9 +8,9 @@ const EXPECTED: &str = "a pcap or pcapng capture";
 /// Magic numbers of other file formats: description, and the command that converts or unpacks the
 /// file.
 const KNOWN: &[(&[u8], &str, Option<&str>)] = &[
-    (b"\x1f\x8b", "a file compressed with gzip", Some("gunzip -k")),
-    (b"\x28\xb5\x2f\xfd", "a file compressed with zstd", Some("unzstd")),
-    (b"\xfd7zXZ\0", "a file compressed with xz", Some("unxz -k")),
+    (b"\x1f\x8b", "a file compressed with gzip, twice", Some("gunzip -k")),
+    (b"\x28\xb5\x2f\xfd", "a file compressed with zstd, twice", Some("unzstd")),
+    (b"\xfd7zXZ\0", "a file compressed with xz, twice", Some("unxz -k")),
     (b"BZh", "a file compressed with bzip2", Some("bunzip2 -k")),
     (b"\x04\x22\x4d\x18", "a file compressed with lz4", Some("unlz4")),
     (b"PK\x03\x04", "a zip archive", Some("unzip")),
@@ -38,6 +38,11 @@ pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Fault {
         return fault;
     }
     let head = window.bytes();
+    if let Some(compression) = window.input().compression().filter(|_| head.len() < 4) {
+        let end = if window.input().is_truncated() { "is cut off" } else { "ends" };
+        let found = format!("the {} file {end} after {} decompressed bytes", compression.name(), head.len());
+        return Fault::malformed(0, found, EXPECTED);
+    }
     if head.is_empty() {
         return Fault::malformed(0, "the file is empty", EXPECTED);
     }

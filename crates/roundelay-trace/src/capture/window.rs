@@ -1,22 +1,23 @@
 //! Sliding read buffer over a capture; grows only as bytes arrive.
 
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 
+use super::decompress::Input;
 use crate::error::Fault;
 
 /// Bytes per read: large enough to make the cost of a read negligible, small enough for a
 /// second-level cache.
 const READ_SIZE: usize = 1 << 20;
 
-/// A sliding window over a reader.
+/// A sliding window over the decompressed input.
 pub(super) struct Window {
-    reader: Box<dyn Read + Send>,
+    input: Input,
     buffer: Vec<u8>,
     /// Index in `buffer` of the first byte not yet consumed.
     start: usize,
     /// Index in `buffer` after the last byte read.
     end: usize,
-    /// Bytes of the input before `start`.
+    /// Bytes of the decompressed input before `start`.
     offset: u64,
 }
 
@@ -35,8 +36,13 @@ impl Place {
 }
 
 impl Window {
-    pub(super) fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { reader, buffer: vec![0; READ_SIZE], start: 0, end: 0, offset: 0 }
+    pub(super) fn new(reader: Box<dyn Read + Send>) -> Result<Self, Fault> {
+        Ok(Self { input: Input::new(reader)?, buffer: vec![0; READ_SIZE], start: 0, end: 0, offset: 0 })
+    }
+
+    /// The input below the window.
+    pub(super) const fn input(&self) -> &Input {
+        &self.input
     }
 
     /// Bytes consumed so far.
@@ -87,16 +93,10 @@ impl Window {
         if self.end == self.buffer.len() {
             self.make_room();
         }
-        loop {
-            match self.reader.read(&mut self.buffer[self.end..]) {
-                Ok(length) => {
-                    self.end += length;
-                    return Ok(length > 0);
-                }
-                Err(reason) if reason.kind() == ErrorKind::Interrupted => {}
-                Err(reason) => return Err(Fault::Read { offset: self.offset + (self.end - self.start) as u64, reason }),
-            }
-        }
+        let offset = self.offset + (self.end - self.start) as u64;
+        let length = self.input.read(&mut self.buffer[self.end..], offset)?;
+        self.end += length;
+        Ok(length > 0)
     }
 
     /// Moves unconsumed bytes to the front, and doubles a buffer full of unconsumed bytes: memory
@@ -117,17 +117,17 @@ mod tests {
 
     #[test]
     fn memory_follows_what_is_read_not_what_is_asked_for() {
-        let mut window = Window::new(Box::new(&b"twelve bytes"[..]));
+        let mut window = Window::new(Box::new(&b"twelve bytes"[..])).unwrap();
         assert!(!window.fill(usize::MAX).unwrap());
         assert_eq!((window.bytes(), window.buffer.len()), (&b"twelve bytes"[..], READ_SIZE));
-        let mut window = Window::new(Box::new(std::io::repeat(7)));
+        let mut window = Window::new(Box::new(std::io::repeat(7))).unwrap();
         assert!(window.fill(READ_SIZE + 1).unwrap());
         assert_eq!(window.buffer.len(), 2 * READ_SIZE);
     }
 
     #[test]
     fn what_was_consumed_makes_room() {
-        let mut window = Window::new(Box::new(std::io::repeat(7)));
+        let mut window = Window::new(Box::new(std::io::repeat(7))).unwrap();
         for _ in 0..10 {
             assert!(window.fill(READ_SIZE - 1).unwrap());
             window.advance(READ_SIZE - 1);

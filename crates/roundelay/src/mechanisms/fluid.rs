@@ -38,7 +38,7 @@ use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::time::Instant;
 use crate::units::Rate;
 use crate::virtual_time::VirtualTime;
@@ -228,6 +228,11 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         self.enqueue_packet(packet);
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let is_full = || !self.clock.has_room_for(packet.flow.index(), packet.len);
+        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| is_full().then_some(Refusal::QueueFull))
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {

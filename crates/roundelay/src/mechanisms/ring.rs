@@ -28,6 +28,7 @@ use crate::mechanisms::round::Round;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::prefetch;
+use crate::scheduler::Refusal;
 
 /// The queues, their turns and their packets.
 #[derive(Debug, Clone)]
@@ -121,6 +122,11 @@ impl<T, P: Places<T>> Ring<T, P> {
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         self.pool.backlog()
+    }
+
+    /// Why no queue can take this packet.
+    pub(crate) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        self.pool.refusal(packet)
     }
 
     /// Appends a packet to a queue, or returns the packet if the queue does not exist.

@@ -14,7 +14,7 @@ use crate::mechanisms::lists::{List, Lists};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Nodes, Places, Pool, Queue};
-use crate::scheduler::FlowConfig;
+use crate::scheduler::{FlowConfig, Refusal};
 use crate::virtual_time::{VirtualClock, VirtualTime, byte_time};
 
 /// Slots of a group, one bit each.
@@ -294,6 +294,12 @@ impl<T, P: Places<T>> Strata<T, P> {
 
 /// Packets and times.
 impl<T, P: Places<T>> Strata<T, P> {
+    /// Why a packet would be refused.
+    pub(crate) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let longest = self.flows.get(packet.flow.index()).filter(|flow| flow.weight > 0).map(|flow| flow.shorter_than - 1);
+        Refusal::of_tabled(packet, longest.unwrap_or(FlowConfig::DEFAULT.max_packet_len)).or_else(|| self.pool.refusal(packet))
+    }
+
     /// Enqueues a packet. A flow that was idle is returned with its times, to be listed.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Packet<T>> {

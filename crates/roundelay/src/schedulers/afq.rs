@@ -59,7 +59,7 @@ use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 use alloc::vec::Vec;
@@ -271,6 +271,10 @@ impl<T> Scheduler<T> for Afq<T> {
         self.enqueue_packet(packet);
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        Refusal::of_tabled(packet, u32::MAX)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {

@@ -214,6 +214,7 @@ pub trait Visitor {
 
 /// Registry data of a discipline, without the type.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DisciplineInfo {
     /// [`Discipline::NAME`].
     pub name: &'static str,

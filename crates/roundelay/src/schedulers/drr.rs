@@ -56,7 +56,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -166,6 +166,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
         let outcome = self.ring.push(flow.index(), packet);
         self.debug_check();
         outcome
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        Refusal::of_tabled(packet, u32::MAX).or_else(|| self.ring.refusal(packet))
     }
 
     #[inline(always)]

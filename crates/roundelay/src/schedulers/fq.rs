@@ -46,7 +46,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -199,6 +199,11 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         self.enqueue_packet(packet);
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let is_beyond = self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED;
+        is_beyond.then_some(Refusal::FlowNumber).or_else(|| self.pool.refusal(packet))
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {

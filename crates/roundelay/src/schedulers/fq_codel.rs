@@ -47,7 +47,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::{self, Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
@@ -318,6 +318,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
         self.enqueue_packet(Packet { arrival: now, ..packet });
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        self.pool.refusal(packet)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {

@@ -61,7 +61,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -269,6 +269,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
         }
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        self.strata.refusal(packet)
     }
 
     #[inline]

@@ -24,7 +24,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::{Handle, Links};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::{Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -83,6 +83,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Lifo<T, P> {
         }
         self.pool.push(&mut self.queue, packet);
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        self.pool.refusal(packet)
     }
 
     #[inline]

@@ -70,7 +70,7 @@ use crate::mechanisms::resequencer::{Resequencer, Ticket};
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -339,6 +339,11 @@ impl<T> Scheduler<T> for Mqfq<T> {
         let outcome = self.enqueue_packet(packet);
         self.debug_check();
         outcome
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let is_too_long = self.config.cells != 0 && packet.len > Config::MAX_CUT;
+        is_too_long.then_some(Refusal::TooLong { most: Config::MAX_CUT })
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {

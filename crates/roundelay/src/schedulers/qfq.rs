@@ -62,7 +62,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -363,6 +363,11 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
         let result = self.enqueue_packet(packet);
         self.debug_check();
         result
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let longest = self.groups.entities.get(packet.flow.index()).filter(|flow| flow.weight > 0).map(|flow| flow.shorter_than - 1);
+        Refusal::of_tabled(packet, longest.unwrap_or(FlowConfig::DEFAULT.max_packet_len)).or_else(|| self.pool.refusal(packet))
     }
 
     #[inline(always)]

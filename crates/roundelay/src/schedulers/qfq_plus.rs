@@ -90,7 +90,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -491,6 +491,12 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
         let result = self.enqueue_packet(packet);
         self.debug_check();
         result
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let number = packet.flow.index();
+        let longest = if self.is_known(number) { self.flows[number].shorter_than - 1 } else { FlowConfig::DEFAULT.max_packet_len };
+        Refusal::of_tabled(packet, longest).or_else(|| self.pool.refusal(packet))
     }
 
     #[inline(always)]

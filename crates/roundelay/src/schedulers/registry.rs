@@ -11,7 +11,7 @@ use crate::config::ConfigError;
 use crate::guarantees::{Guarantees, Share};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::spec::{set_parameter, unknown_discipline, write_config};
 use crate::time::Instant;
 use crate::tree;
@@ -261,6 +261,10 @@ macro_rules! any {
 
             fn total_weight(&self) -> Option<u64> {
                 match self { $(Self::$variant(scheduler) => scheduler.total_weight(),)* }
+            }
+
+            fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+                match self { $(Self::$variant(scheduler) => scheduler.refusal(packet),)* }
             }
 
             fn queues_of(&self, flow: FlowId) -> Vec<usize> {

@@ -51,7 +51,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 use linux::Turns;
@@ -288,6 +288,15 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
         let outcome = self.enqueue_packet(packet);
         self.debug_check();
         outcome
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        let queue = self.ring.queue(self.bucket_of(packet.flow));
+        if queue.is_empty() && self.backlogged >= self.config.flows {
+            return Some(Refusal::NoQueueFree);
+        }
+        let is_full = queue.packets() >= self.config.depth && !self.config.headdrop;
+        is_full.then_some(Refusal::QueueFull).or_else(|| self.ring.refusal(packet))
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {

@@ -47,7 +47,7 @@ use crate::links::Handle;
 use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux, Priority};
 use crate::time::Instant;
 
@@ -157,6 +157,10 @@ impl<T> Scheduler<T> for Srpt<T> {
         self.enqueue_packet(packet);
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        Refusal::of_tabled(packet, u32::MAX)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {

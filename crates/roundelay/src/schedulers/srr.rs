@@ -71,7 +71,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -463,6 +463,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
         self.enqueue_packet(packet);
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        Refusal::of_tabled(packet, u32::MAX).or_else(|| self.pool.refusal(packet))
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {

@@ -62,7 +62,7 @@ use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::{MAX_AHEAD, VirtualClock, VirtualTime};
@@ -342,6 +342,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
         }
         self.debug_check();
         Ok(())
+    }
+
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| self.pool.refusal(packet))
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {

@@ -11,7 +11,7 @@ use crate::buffer::Buffer;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Scheduler};
+use crate::scheduler::{DropReason, Refusal, Scheduler};
 use crate::time::Instant;
 
 /// Dropped packets with the reason, oldest first.
@@ -96,6 +96,11 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
             Some(State::Class(class)) => class.head.is_some(),
             _ => false,
         }
+    }
+
+    /// Why a leaf would refuse a packet.
+    pub(super) fn refusal(&self, number: usize, packet: &Packet<T>) -> Option<Refusal> {
+        self.leaf(number).map_or(Some(Refusal::NoClass), |leaf| leaf.buffer.scheduler().refusal(packet))
     }
 
     /// Enqueues a packet in a leaf. A refused packet is returned.

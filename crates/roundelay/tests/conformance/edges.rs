@@ -1,7 +1,7 @@
 //! The smallest and largest of everything, for every discipline.
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
-use roundelay::{DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
+use roundelay::{DropReason, FlowConfig, FlowId, Handle, Instant, Limit, Observer, Packet, Port, Rate, Refusal, Scheduler};
 use roundelay_conformance::subjects;
 
 fn build(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
@@ -43,6 +43,44 @@ fn disciplines_that_count_memory_by_flows_refuse_numbers_beyond_the_table() {
         }
     }
     assert!(with_tables > 5, "{with_tables}");
+}
+
+/// `refusal` gives a reason exactly where `enqueue` refuses, in any state, by value and by handle.
+#[test]
+fn refusals_have_reasons() {
+    let mut seen = Vec::new();
+    for discipline in subjects() {
+        let mut by_value = build(&discipline);
+        let mut by_handle = discipline.build_by_handle(9).expect("legal parameters");
+        let least = FlowConfig { max_packet_len: 512, ..FlowConfig::DEFAULT };
+        by_value.set_flow(FlowId(3), least).expect("legal settings");
+        by_handle.set_flow(FlowId(3), least).expect("legal settings");
+        for number in 0..3_000 {
+            let flow = if number % 17 == 0 { FlowId(FlowId::LARGEST_TABLED.0 + number % 3) } else { FlowId(number * 3 % 5) };
+            let len = [60, 512, 513, 1_500, 2_048, 2_049, 9_000, 1 << 16, (1 << 16) + 1, 1 << 20][number as usize * 7 % 10];
+            let packet = Packet::new(flow, len, 0);
+            let (refusal, is_refused) = (by_value.refusal(&packet), by_value.enqueue(Instant::ZERO, packet).is_err());
+            assert_eq!(refusal.is_some(), is_refused, "{discipline}, {flow:?}, {len} bytes: {refusal:?}");
+            let handle = if number % 29 == 0 { Handle(Handle::LARGEST.0 + 1) } else { Handle(number) };
+            let packet = Packet::new(flow, len, handle);
+            let of_handle = by_handle.refusal(&packet);
+            assert_eq!(of_handle.is_some(), by_handle.enqueue(Instant::ZERO, packet).is_err(), "{discipline}, {handle:?}: {of_handle:?}");
+            assert!(of_handle != Some(Refusal::HandleNumber) || handle > Handle::LARGEST, "{discipline}, {handle:?}");
+            for reason in [refusal, of_handle].into_iter().flatten() {
+                if !seen.contains(&reason) {
+                    seen.push(reason);
+                }
+            }
+            if number % 5 == 4 {
+                let _ = (by_value.dequeue(Instant::ZERO), by_handle.dequeue(Instant::ZERO));
+            }
+        }
+    }
+    let reasons = |like: fn(&Refusal) -> bool| seen.iter().filter(|reason| like(reason)).count();
+    assert!(reasons(|reason| matches!(reason, Refusal::TooLong { .. })) >= 3, "{seen:?}");
+    for reason in [Refusal::FlowNumber, Refusal::HandleNumber, Refusal::QueueFull, Refusal::NoQueueFree] {
+        assert!(seen.contains(&reason), "{reason}: {seen:?}");
+    }
 }
 
 #[derive(Default)]

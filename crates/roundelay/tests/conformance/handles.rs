@@ -1,5 +1,7 @@
 //! Schedulers by handle and by value: the same calls give the same packets in the same order.
 
+use std::collections::BTreeSet;
+
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::schedulers::custom::Order;
 use roundelay::{Arena, Buffer, DropReason, Duration, Ecn, FlowConfig, FlowId, Handle, Instant, Limit, Packet, QueueSpec, Rate, Scheduler};
@@ -210,4 +212,75 @@ fn another_order_is_seen() {
     let calls = |discipline: &AnyDiscipline| fates(scattered(discipline, 1), 1, false, 3_000);
     let coarse: AnyDiscipline = "drr quantum 3000".parse::<QueueSpec>().expect("legal").discipline;
     assert_ne!(calls(&drr()), calls(&coarse));
+}
+
+/// A cancelled packet leaves at once and once, with its part of the backlog; all others come out as
+/// before. The ticket of a packet that has left cancels nothing, also when the slot is used again.
+#[test]
+fn cancelled_packets_leave_once() {
+    let mut all_cancelled = 0;
+    for discipline in subjects() {
+        let scheduler = scattered::<u64>(&discipline, 3);
+        let mut run = Run { scheduler, random: 3, serial: 0, now: Instant::ZERO, is_interior: false, fates: Vec::new() };
+        let (mut tickets, mut left, mut cancelled) = (Vec::new(), BTreeSet::new(), 0);
+        let mut leaves = |packet: Packet<u64>| assert!(left.insert(packet.payload), "{discipline}: {} leaves twice", packet.payload);
+        let mut waits = 0_i64;
+        for step in 0..4_000 {
+            run.now += Duration::from_nanos(700_000);
+            match run.draw(8) {
+                0..=3 => {
+                    let packet = run.packet();
+                    match run.scheduler.enqueue(run.now, packet) {
+                        Ok(()) => {
+                            waits += 1;
+                            tickets.extend(run.scheduler.newest().map(|ticket| (ticket, packet)));
+                        }
+                        Err(refused) => assert_eq!(refused, packet, "{discipline}"),
+                    }
+                }
+                4 | 5 if !tickets.is_empty() => {
+                    let place = run.draw(tickets.len() as u64) as usize;
+                    let (ticket, packet) = if step % 3 == 0 { tickets[place] } else { tickets.swap_remove(place) };
+                    let before = run.scheduler.backlog();
+                    if let Some(out) = run.scheduler.cancel(ticket) {
+                        assert_eq!((out.payload, out.len), (packet.payload, packet.len), "{discipline}");
+                        let after = run.scheduler.backlog();
+                        assert_eq!((after.packets + 1, after.bytes + u64::from(out.len)), (before.packets, before.bytes), "{discipline}");
+                        (waits, cancelled) = (waits - 1, cancelled + 1);
+                        leaves(out);
+                    }
+                }
+                6 => {
+                    let mut burst = Vec::new();
+                    run.scheduler.dequeue_burst(run.now, 3, &mut burst);
+                    waits -= burst.len() as i64;
+                    burst.into_iter().for_each(&mut leaves);
+                }
+                _ => {
+                    let packet = if step % 40 == 0 { run.scheduler.evict() } else { run.scheduler.dequeue(run.now) };
+                    waits -= i64::from(packet.is_some());
+                    packet.into_iter().for_each(&mut leaves);
+                }
+            }
+            while let Some((packet, _)) = run.scheduler.take_dropped() {
+                waits -= 1;
+                leaves(packet);
+            }
+            assert_eq!(run.scheduler.backlog().packets as i64, waits, "{discipline}, step {step}");
+        }
+        assert!(cancelled > 0, "{discipline}");
+        all_cancelled += cancelled;
+        for _ in 0..8_000 {
+            run.now += Duration::from_millis(50);
+            let packet = run.scheduler.dequeue(run.now);
+            waits -= i64::from(packet.is_some());
+            packet.into_iter().for_each(&mut leaves);
+            while let Some((packet, _)) = run.scheduler.take_dropped() {
+                waits -= 1;
+                leaves(packet);
+            }
+        }
+        assert_eq!((waits, run.scheduler.backlog().bytes), (0, 0), "{discipline}");
+    }
+    assert!(all_cancelled > 3_000, "{all_cancelled}");
 }
