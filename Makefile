@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare python python-bench setup-python papers papers-full papers-pages peers validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare python python-bench setup-python papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -31,9 +31,18 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 	python3 peers/compare.py check
 	python3 peers/compare.py speed $(ROUNDS)
 
+# Random cases of departure orders; each takes about a third of a second.
+LINUX_CASES ?= 600
+peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: a few minutes
+	cargo build --release --locked -p roundelay-conformance --example orders
+	cargo build --release --locked -p roundelay-cli
+	python3 peers/linux/compare.py commands
+	python3 peers/linux/compare.py orders $(LINUX_CASES)
+	python3 peers/linux/compare.py orders 40 --papers
+
 test: lint docs test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 
-test-full: test python package captures fuzz seeded peers-programs ## the same and the long tests: the Python package, captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
+test-full: test python package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the Python package, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
@@ -118,6 +127,11 @@ peers-programs: setup-npm setup-ns2 target/peers/ns3
 target/peers/ns3: peers/ns3.cc | setup-ns3
 	mkdir -p target/peers
 	g++ -std=c++17 -O2 -o $@ $< $(addprefix -lns3-,applications point-to-point internet traffic-control network core)
+
+# Static: the guest has no libraries of its own.
+target/peers/orders: peers/linux/orders.c | setup-uml
+	mkdir -p target/peers
+	gcc -O2 -Wall -Wextra -static -o $@ $<
 
 seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests must find each
 	crates/roundelay/tests/seeded/run.sh

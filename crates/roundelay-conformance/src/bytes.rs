@@ -52,6 +52,13 @@ const SPECS: &[&str] = &[
     "sp_pifo queues 3 rank deadline",
     "aifo rank slack window 5 headroom 0",
     "aifo rank deadline window 1 sample 3 headroom 0.99",
+    "qfq_plus linux",
+    "qfq_plus aggregate 1 linux",
+    "qfq_plus aggregate 3 linux",
+    "sfq divisor 4 flows 3 depth 2 linux",
+    "sfq divisor 4 flows 2 depth 1 headdrop quantum 1b linux",
+    "sfq divisor 16 perturb 1ms linux",
+    "fq_codel flows 4 target 1ms interval 5ms quantum 256b linux",
 ];
 
 /// The disciplines of the registry with their defaults, and with settings for limits, collisions and

@@ -100,6 +100,7 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
             "{CLASSES} classes with a queue of their own each (tc's default), where flows shared one buffer in the comparison"
         ));
     }
+    remarks.extend(of_rules(discipline));
     remarks.extend(of_discipline(discipline));
     if flows == LinuxFlows::Classes && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp {
         remarks.push(
@@ -123,6 +124,7 @@ fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
         AnyDiscipline::QfqPlus(config) if config.aggregate == 1 => {
             Some("a device without a transmit queue, as a bridge, ignores this: qfq then serves up to 8 classes in one turn".to_owned())
         }
+        AnyDiscipline::QfqPlus(config) if config.linux => None,
         AnyDiscipline::QfqPlus(config) => {
             let most = 1 << config.aggregate.min(MOST_IN_A_TURN).ilog2();
             (most != config.aggregate)
@@ -135,6 +137,19 @@ fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
     }
 }
 
+/// Remark on details in which the kernel differs from the papers.
+fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
+    let follows_paper = match discipline {
+        AnyDiscipline::FqCodel(config) => !config.linux,
+        AnyDiscipline::QfqPlus(config) => !config.linux,
+        AnyDiscipline::Sfq(config) => !config.linux,
+        _ => false,
+    };
+    let name = discipline.name();
+    follows_paper
+        .then(|| format!("the comparison followed the papers; '{name} linux' compares with the kernel's rules, which differ in details"))
+}
+
 /// Remark for qdiscs that do not limit both packets and bytes.
 fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
     match discipline {
@@ -144,6 +159,7 @@ fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
         AnyDiscipline::Codel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_) | AnyDiscipline::Sfq(_) if limit.bytes != u64::MAX => {
             Some(format!("the buffer is counted in packets there: one for {FULL_PACKET} bytes"))
         }
+        AnyDiscipline::Sfq(_) if in_packets(limit) < 2 => Some("the limit is 2 packets there, the smallest of sfq".to_owned()),
         AnyDiscipline::Fifo(_) | AnyDiscipline::Priority(_) if limit.packets != u64::MAX && limit.bytes != u64::MAX => {
             Some(format!("the limit of {} packets is lost: a fifo counts packets or bytes there, not both", limit.packets))
         }
@@ -166,6 +182,7 @@ fn leaf(spec: &QueueSpec, limit: Limit) -> Option<String> {
         // Packets without a matching filter or a code point go to the last class.
         AnyDiscipline::Priority(_) => Some(format!("prio bands 8 priomap{}", " 7".repeat(16))),
         // sfq needs room for two packets.
+        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => None,
         AnyDiscipline::Sfq(_) => Some(format!("{} limit {}", name(), in_packets(limit).max(2))),
         AnyDiscipline::Codel(_) => Some(format!("{} limit {}", name(), in_packets(limit))),
         AnyDiscipline::Red(config) => red(config, limit),
@@ -187,17 +204,12 @@ fn fifo(limit: Limit) -> String {
     if limit.bytes == u64::MAX { format!("pfifo{}", packets(limit)) } else { format!("bfifo limit {}", number(limit.bytes)) }
 }
 
-/// `tc` has no `gentle`. `harddrop` and `nodrop` need `ecn`, as here, but in `tc` `nodrop` alone is
-/// an error.
+/// `tc` has no `gentle`. `harddrop` needs `ecn`, as here.
 fn red(config: &red::Config, limit: Limit) -> Option<String> {
     let words = EarlyDetection::of_red(config).words().filter(|_| !config.gentle)?;
     let limit = limit.bytes.min(limit.packets.saturating_mul(config.avpkt.into()));
-    let switches = [
-        (config.ecn, " ecn"),
-        (config.ecn && config.harddrop, " harddrop"),
-        (config.ecn && config.nodrop, " nodrop"),
-        (config.adaptive, " adaptive"),
-    ];
+    let switches =
+        [(config.ecn, " ecn"), (config.ecn && config.harddrop, " harddrop"), (config.nodrop, " nodrop"), (config.adaptive, " adaptive")];
     let switches: String = switches.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
     Some(format!("red limit {} {words}{switches}", number(limit).max(1)))
 }
@@ -239,7 +251,8 @@ fn number(value: u64) -> u64 {
 fn tc_words(written: &str) -> String {
     let mut previous = "";
     let mut words = Vec::new();
-    for word in written.split_whitespace() {
+    // The kernel follows its own rules without being told.
+    for word in written.split_whitespace().filter(|word| *word != "linux") {
         words.push(tc_word(previous, word).unwrap_or_else(|| word.to_owned()));
         previous = word;
     }
@@ -358,6 +371,8 @@ mod tests {
             ("fq_codel target 1500ns limit 1000", "fq_codel target 2us limit 1000 memory_limit 33554432"),
             ("fq_codel flows 100 limit 1mb", "fq_codel flows 100 memory_limit 1048576"),
             ("qfq_plus aggregate 3", "qfq"),
+            ("sfq quantum 2kb linux", "sfq quantum 2048 limit 127"),
+            ("fq_codel quantum 300b linux", "fq_codel quantum 300 limit 10240 memory_limit 33554432"),
             ("priority", "prio bands 8 priomap 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7"),
         ]);
     }
@@ -394,7 +409,7 @@ mod tests {
             ("red limit 0", &format!("red limit 1 {default}")),
             ("red ecn adaptive", &format!("red limit 360000 {default} ecn adaptive")),
             ("red ecn harddrop nodrop", &format!("red limit 360000 {default} ecn harddrop nodrop")),
-            ("red harddrop nodrop", &format!("red limit 360000 {default}")),
+            ("red harddrop", &format!("red limit 360000 {default}")),
             (
                 "red max 300kb avpkt 1500b bandwidth 10tbit probability 1",
                 "red limit 360000 min 102400 max 307200 avpkt 1500 burst 113 bandwidth 34359738360bit probability 0.999999999",
@@ -451,6 +466,7 @@ mod tests {
             "red max 4gb",
             "choke limit 100",
             "choke max 200000 limit 300000",
+            "sfq limit 2 depth 1 flows 1",
             "sfb levels 2 bins 23",
             "sfb bins 32",
         ] {
@@ -470,11 +486,11 @@ mod tests {
     #[test]
     fn qfq_plus_is_linuxs_qfq_with_its_aggregates_by_the_devices_queue() {
         let plain = Distinctions::default();
-        let (older, newer) = (own_commands("qfq", plain), own_commands("qfq_plus", plain));
+        let (older, newer) = (own_commands("qfq", plain), own_commands("qfq_plus linux", plain));
         assert_eq!(older[..newer.len()], newer);
         assert_eq!(older[newer.len()..], ["# Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn"]);
         for (aggregate, queue) in [(1, 0), (2, 1), (3, 2), (4, 3), (7, 6)] {
-            let lines = own_commands(&format!("qfq_plus aggregate {aggregate}"), plain);
+            let lines = own_commands(&format!("qfq_plus aggregate {aggregate} linux"), plain);
             assert!(lines[0].starts_with(&format!("ip link set dev $DEV txqueuelen {queue} # ")), "{lines:?}");
             assert_eq!(lines[1], newer[0]);
             assert!(lines[2].starts_with("ip link set dev $DEV txqueuelen 1000 # "), "before there are classes: {lines:?}");
@@ -519,6 +535,20 @@ mod tests {
             ("red limit 100p", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
             ("red ecn nodrop", &[]),
             ("codel limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
+            (
+                "sfq limit 1 linux",
+                &[
+                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                    "# the limit is 2 packets there, the smallest of sfq",
+                ],
+            ),
+            (
+                "sfq",
+                &[
+                    "# the comparison followed the papers; 'sfq linux' compares with the kernel's rules, which differ in details",
+                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                ],
+            ),
             ("sfb", &["# flows are told apart by addresses, protocol and ports there, not as in the comparison"]),
         ] {
             assert_eq!(own_commands(text, by_source)[1..], *remarks, "{text}");

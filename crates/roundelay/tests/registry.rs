@@ -120,6 +120,15 @@ fn pages_show_no_more_and_no_less_than_asked() {
     assert_eq!(lacking("drr", &ParameterInfo { name: "flows", ..parameter("1", "2") }, &rows(page)).len(), 1);
 }
 
+/// Parameters that are not legal alone, with what makes them legal. As in `tc`: the default of
+/// choke's `max` does not depend on `min` and must exceed it; red's `nodrop` is about packets without
+/// ECN, and refused without `ecn`.
+const NOT_ALONE: [(&str, &str, &str); 2] = [("choke", "min", " max 4194304"), ("red", "nodrop", " ecn")];
+
+fn companion(discipline: &str, parameter: &str) -> &'static str {
+    NOT_ALONE.iter().find(|(of, name, _)| (*of, *name) == (discipline, parameter)).map_or("", |(_, _, companion)| companion)
+}
+
 /// Specs with one parameter at a legal or an illegal value, as text, and the words required in the
 /// error.
 struct Written;
@@ -138,7 +147,7 @@ impl Texts {
             (Kind::Switch, _) => format!("{} {}", D::NAME, parameter.name),
             _ => format!("{} {} {}", D::NAME, parameter.name, show(value)),
         };
-        self.legal.extend([parameter.min, parameter.max].map(spec));
+        self.legal.extend([parameter.min, parameter.max].map(|value| spec(value) + companion(D::NAME, parameter.name)));
         if !parameter.kind.has_range() {
             return;
         }
@@ -171,7 +180,8 @@ fn what_is_written_reads_back() {
             let read = parse(&text).discipline;
             assert_eq!(values(&parse(&read.to_string()).discipline), values(&read), "{text} is written {read}");
             let changed = values(&read).into_iter().zip(values(&discipline)).filter(|(new, old)| new != old).count();
-            assert!(changed <= 1, "{text} changes one parameter");
+            let companions = NOT_ALONE.iter().filter(|(.., companion)| text.ends_with(companion)).count();
+            assert!(changed <= 1 + companions, "{text} changes one parameter");
         }
     }
 }
@@ -281,7 +291,8 @@ fn help_and_pages_name_the_ranges_that_are_taken() {
         let page = fs::read_to_string(root().join(format!("docs/schedulers/{}.md", info.name))).unwrap_or_default();
         let page = rows(&page);
         for ParameterInfo { name, range, kind, .. } in info.parameters.into_iter().filter(|parameter| parameter.kind.has_range()) {
-            let is_taken = |value: &str| format!("{} {name} {value}", info.name).parse::<QueueSpec>().is_ok();
+            let companion = companion(info.name, name);
+            let is_taken = |value: &str| format!("{} {name} {value}{companion}", info.name).parse::<QueueSpec>().is_ok();
             let told = range_on_page(&page, name).unwrap_or_else(|| panic!("docs/schedulers/{}.md: {name}: no range", info.name));
             for (lowest, highest) in [&range, &told] {
                 let [low, high] = [lowest, highest].map(|value| kind.read(value).unwrap_or_else(|what| panic!("{value}: {what}")));
@@ -443,4 +454,16 @@ proptest! {
             prop_assert_eq!(values(&again.discipline), values(&spec.discipline));
         }
     }
+}
+
+#[test]
+fn parameters_that_need_another_one_are_errors_alone() {
+    assert!(error("red nodrop").contains("ecn") && error("choke min 250").contains("250"));
+    assert!(error("red nodrop noecn").contains("tc refuses"));
+    let lengths = |text: &str| match parse(text).discipline {
+        AnyDiscipline::Choke(config) => config.lengths(),
+        other => panic!("{other}"),
+    };
+    // As tc does with its limit of 1000 packets: max is a quarter of the limit, whatever min is.
+    assert_eq!((lengths("choke min 100"), lengths("choke")), ((100, 250, 150), (83, 250, 138)));
 }

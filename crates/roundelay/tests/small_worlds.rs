@@ -85,9 +85,16 @@ impl Visitor for Explore {
 /// with a quantum of 1 byte.
 fn subjects() -> Vec<AnyDiscipline> {
     let hashed = ["sfq divisor 2", "sfq divisor 4 depth 2 headdrop", "fq_codel flows 2 target 1us interval 1us", "drr quantum 1b"];
+    let linux = [
+        "sfq divisor 2 linux",
+        "sfq divisor 4 depth 2 headdrop linux",
+        "fq_codel flows 2 linux",
+        "qfq_plus linux",
+        "qfq_plus aggregate 1 linux",
+    ];
     let parse = |text: &str| text.parse::<QueueSpec>().expect("a legal spec").discipline;
     let plain = AnyDiscipline::all().into_iter().filter(|discipline| !["sfq", "fq_codel"].contains(&discipline.name()));
-    plain.chain(hashed.map(parse)).collect()
+    plain.chain(hashed.map(parse)).chain(linux.map(parse)).collect()
 }
 
 #[test]

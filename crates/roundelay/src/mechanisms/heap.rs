@@ -170,6 +170,13 @@ impl<K: Key> Heap<K> {
         self.first = winner;
     }
 
+    /// Makes room for this many positions.
+    pub(crate) fn make_room(&mut self, places: usize) {
+        if places > self.keys.len() * ARITY {
+            self.grow(places.div_ceil(ARITY));
+        }
+    }
+
     /// Makes room for `families` families of keys.
     #[cold]
     fn grow(&mut self, mut families: usize) {

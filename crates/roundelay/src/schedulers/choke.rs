@@ -53,8 +53,8 @@ use crate::units::{Billionths, Rate};
 pub struct Config {
     /// Average queue in packets below which nothing is dropped: up to 2^20. 0: a third of `max`.
     pub min: u32,
-    /// Average queue in packets from which everything is dropped: up to 2^22. 0: three times `min`,
-    /// or 250 if `min` is 0 too.
+    /// Average queue in packets from which everything is dropped: up to 2^22. 0: 250, a
+    /// quarter of the default limit, as in `tc`.
     pub max: u32,
     /// Bytes of an average packet: 1 to 65536.
     pub avpkt: u32,
@@ -87,7 +87,7 @@ impl Discipline for Config {
         Parameter::count("min", 0..=1 << 20, "average queue in packets below which nothing is dropped; 0: a third of max", |config| {
             &mut config.min
         }),
-        Parameter::count("max", 0..=1 << 22, "average queue in packets from which all packets are dropped; 0: three times min", |config| {
+        Parameter::count("max", 0..=1 << 22, "average queue in packets from which all packets are dropped; 0: 250", |config| {
             &mut config.max
         }),
         Parameter::size("avpkt", 1..=1 << 16, "average length of a packet", |config| &mut config.avpkt),
@@ -144,11 +144,7 @@ impl Discipline for Config {
 impl Config {
     /// `min`, `max` and `burst`, with zeros replaced by values computed from the others.
     pub const fn lengths(&self) -> (u32, u32, u32) {
-        let max = match (self.min, self.max) {
-            (0, 0) => DEFAULT_MAX,
-            (min, 0) => 3 * min,
-            (_, max) => max,
-        };
+        let max = if self.max == 0 { DEFAULT_MAX } else { self.max };
         let min = if self.min == 0 { max / 3 } else { self.min };
         (min, max, if self.burst == 0 { (2 * min + max) / 3 } else { self.burst })
     }

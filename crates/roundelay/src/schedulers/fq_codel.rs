@@ -69,12 +69,14 @@ pub struct Config {
     pub ce_threshold: Option<Duration>,
     /// Most packets dropped at a time when the buffer is full: 1 to 65535.
     pub drop_batch: u32,
+    /// Whether lists of queues follow Linux's fq_codel where that differs from the RFC.
+    pub linux: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let Target { target, interval } = Target::DEFAULT;
-        Self { flows: 1024, quantum: 1514, target, interval, ecn: true, ce_threshold: None, drop_batch: 64 }
+        Self { flows: 1024, quantum: 1514, target, interval, ecn: true, ce_threshold: None, drop_batch: 64, linux: false }
     }
 }
 
@@ -95,6 +97,9 @@ impl Discipline for Config {
         Parameter::time_or_never("ce_threshold", "mark every ECN-capable packet that waited longer", |config| &mut config.ce_threshold),
         Parameter::count("drop_batch", 1..=65_535, "largest number of packets dropped at once when the buffer is full", |config| {
             &mut config.drop_batch
+        }),
+        Parameter::switch("linux", "a new queue found empty is idle at once if no old queue waits, as in Linux's fq_codel", |config| {
+            &mut config.linux
         }),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
@@ -224,10 +229,13 @@ impl<T, P: Places<T>> FqCodel<T, P> {
     /// idle. Otherwise a flow could send a packet whenever found empty and always be new and first.
     fn found_empty(&mut self, number: u32, is_new: bool) {
         if is_new {
-            self.new_flows.pop_front();
+            self.new_flows.pop_front()
+        } else {
+            self.old_flows.pop_front()
+        };
+        if is_new && !(self.config.linux && self.old_flows.is_empty()) {
             self.old_flows.push_back(number);
         } else {
-            self.old_flows.pop_front();
             self.flows[number as usize].is_listed = false;
         }
     }
@@ -327,7 +335,8 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         let queue = &mut self.flows[number].queue;
-        let keep = queue.size() / 2;
+        // At least half of the bytes go, but in Linux half rounded down.
+        let keep = if self.config.linux { queue.size().div_ceil(2) } else { queue.size() / 2 };
         let first = self.pool.pop(queue);
         for _ in 1..self.config.drop_batch {
             if queue.size() <= keep {

@@ -73,8 +73,10 @@
 //!   cost a flow its turn.
 
 mod invariants;
+mod linux;
 mod members;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
@@ -99,11 +101,13 @@ const NONE: u32 = u32::MAX;
 pub struct Config {
     /// M, the largest number of flows in an aggregate: 1 to 64.
     pub aggregate: u32,
+    /// Whether to follow the rules of Linux's qfq.
+    pub linux: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { aggregate: 8 }
+        Self { aggregate: 8, linux: false }
     }
 }
 
@@ -113,12 +117,15 @@ impl Discipline for Config {
     const SOURCE: &'static str =
         "Valente, Reducing the Execution Time of Fair-Queueing Packet Schedulers, Computer Communications 47, 2014";
     const LINUX: Linux = Linux::Qdisc { name: "qfq", flows: LinuxFlows::Classes };
-    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::count(
-        "aggregate",
-        1..=64,
-        "largest number of flows in an aggregate, of one weight and longest packet: more flows cost less, fewer are fairer",
-        |config| &mut config.aggregate,
-    )];
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter::count(
+            "aggregate",
+            1..=64,
+            "largest number of flows in an aggregate, of one weight and longest packet: more flows cost less, fewer are fairer",
+            |config| &mut config.aggregate,
+        ),
+        Parameter::switch("linux", "the rules of Linux's qfq; aggregates of 1, 2, 4 or 8 flows at most", |config| &mut config.linux),
+    ];
     const LIVE: &'static [&'static str] = &["aggregate"];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
@@ -140,10 +147,17 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut QfqPlus<T>, _before: &Self) {
+        if let Some(linux) = &mut scheduler.linux {
+            return linux.set_most(scheduler.config.aggregate);
+        }
         scheduler.fit_aggregates();
     }
 
+    /// None proven for Linux's rules.
     fn guarantees(&self, share: &Share) -> Guarantees {
+        if self.linux {
+            return Guarantees::default();
+        }
         let (own_len, any_len) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
         let flows = share.flows.max(1);
         let kind = FlowKind { weight: 1, max_packet_len: share.max_packet_len };
@@ -180,6 +194,8 @@ pub struct QfqPlus<T, P = Nodes<T>> {
     /// The longest packet seen.
     longest_packet: u32,
     longest: Longest,
+    /// In place of all the above, with [`Config::linux`].
+    linux: Option<Box<linux::Scheduler<T, P>>>,
     config: Config,
 }
 
@@ -253,7 +269,8 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
     fn empty(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         let (pool, flows, aggregates, longest) = (Pool::empty(), Vec::new(), Aggregates::default(), Longest::default());
-        Ok(Self { pool, flows, aggregates, in_service: NONE, served: 0, roomy_below: 0, longest_packet: 0, longest, config })
+        let linux = config.linux.then(|| Box::new(linux::Scheduler::new(config.aggregate)));
+        Ok(Self { pool, flows, aggregates, in_service: NONE, served: 0, roomy_below: 0, longest_packet: 0, longest, linux, config })
     }
 }
 
@@ -261,6 +278,9 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
 impl<T, P: Places<T>> QfqPlus<T, P> {
     #[inline(always)]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+        if let Some(linux) = &mut self.linux {
+            return linux.dequeue(&mut refill);
+        }
         if self.in_service == NONE {
             self.begin_service();
         }
@@ -366,6 +386,9 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
 
     #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if let Some(linux) = &mut self.linux {
+            return linux.enqueue(packet);
+        }
         if !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
@@ -500,28 +523,40 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
+        if let Some(linux) = &mut self.linux {
+            let packet = linux.evict();
+            self.debug_check();
+            return packet;
+        }
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         self.evict_from(number)
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
+        if let Some(linux) = &mut self.linux {
+            let packet = linux.evict_from(flow.index());
+            self.debug_check();
+            return packet;
+        }
         self.evict_from(flow.index())
     }
 
     /// During the service of an aggregate.
     fn has_decided(&self) -> bool {
-        self.in_service != NONE
+        self.linux.as_ref().map_or(self.in_service != NONE, |linux| linux.has_decided())
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+        self.linux.as_ref().map_or_else(|| self.pool.backlog(), |linux| linux.backlog())
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         let number = flow.index();
-        if !self.is_known(number) {
+        if let Some(linux) = &mut self.linux {
+            linux.set_flow(number, config);
+        } else if !self.is_known(number) {
             self.join(number, config);
         } else {
             let record = &mut self.flows[number];
@@ -544,6 +579,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
+        if let Some(linux) = &mut self.linux {
+            linux.remove_flow(flow.index());
+            return self.debug_check();
+        }
         if !self.is_known(flow.index()) {
             return;
         }
@@ -556,11 +595,15 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     }
 
     fn total_weight(&self) -> Option<u64> {
-        Some(self.aggregates.groups.total_weight())
+        Some(self.linux.as_ref().map_or_else(|| self.aggregates.groups.total_weight(), |linux| linux.total_weight()))
     }
 
     /// If flows are alike and fill their aggregates.
     fn footprint(&self) -> Footprint {
+        if self.linux.is_some() {
+            let Footprint { fixed_bytes, bytes_per_flow } = linux::Scheduler::<T, P>::footprint();
+            return Footprint { fixed_bytes: fixed_bytes + size_of::<Self>(), bytes_per_flow };
+        }
         // Flows of different kinds, or flows that come while others of their kind have a lag, have
         // an aggregate each.
         let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE;
@@ -569,6 +612,9 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
 
     /// 1. and 2. are the invariants of the aggregates.
     fn check_invariants(&self) {
+        if let Some(linux) = &self.linux {
+            return linux.check_invariants();
+        }
         let mut members = alloc::vec![0; self.aggregates.groups.entities.len()];
         for flow in self.flows.iter().filter(|flow| flow.weight > 0) {
             members[flow.aggregate as usize] += 1;

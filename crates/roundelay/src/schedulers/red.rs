@@ -170,11 +170,11 @@ impl Discipline for Config {
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
         let Thresholds { min, max, .. } = self.thresholds();
-        if min < max {
-            return Ok(());
+        let bad = |parameter: &str, expected| ConfigError::BadValue { discipline: Self::NAME, parameter: parameter.to_owned(), expected };
+        if self.nodrop && !self.ecn {
+            return Err(bad("nodrop", "ecn beside it: without ECN nodrop has no meaning, and tc refuses it".to_owned()));
         }
-        let expected = format!("less than max, which is {}", Bytes(max));
-        Err(ConfigError::BadValue { discipline: Self::NAME, parameter: "min".to_owned(), expected })
+        if min < max { Ok(()) } else { Err(bad("min", format!("less than max, which is {}", Bytes(max)))) }
     }
 }
 

@@ -37,7 +37,10 @@
 //! afterwards until the surplus is sent. `perturb` is a period of the caller's time, not jittered.
 //! The SFQ of ns-2 drops nothing from the longest queue: that rule is `mqfq hashes 1 ns2`.
 
+mod linux;
+
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -51,6 +54,7 @@ use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
+use linux::Turns;
 
 /// Parameters of SFQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,11 +72,13 @@ pub struct Config {
     /// Whether a bucket at `depth`, or the longest bucket in a full buffer, drops the oldest packet
     /// and not the newest.
     pub headdrop: bool,
+    /// Whether turns and push-out follow Linux's sfq.
+    pub linux: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { quantum: 1514, perturb: Duration::ZERO, divisor: 1024, flows: 127, depth: 127, headdrop: false }
+        Self { quantum: 1514, perturb: Duration::ZERO, divisor: 1024, flows: 127, depth: 127, headdrop: false, linux: false }
     }
 }
 
@@ -104,6 +110,7 @@ impl Discipline for Config {
         Parameter::count("flows", 1..=65_408, "largest number of buckets with packets at a time", |config| &mut config.flows),
         Parameter::count("depth", 1..=65_535, "largest number of packets in a bucket", |config| &mut config.depth),
         Parameter::switch("headdrop", "drop a bucket's oldest packet, not the newest", |config| &mut config.headdrop),
+        Parameter::switch("linux", "turns and push-out by the rules of Linux's sfq", |config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "perturb", "flows", "depth", "headdrop"];
     const WEIGHTED: bool = false;
@@ -160,6 +167,8 @@ pub struct Sfq<T, P: Places<T> = Nodes<T>> {
     generation: u64,
     /// Time of the last key change.
     perturbed_at: Instant,
+    /// In place of the ring, with [`Config::linux`].
+    linux: Option<Box<Turns<T, P>>>,
     config: Config,
 }
 
@@ -176,14 +185,17 @@ impl<T> Sfq<T> {
 impl<T, P: Places<T>> Sfq<T, P> {
     fn empty(config: Config, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
+        let divisor = config.divisor as usize;
+        let linux = config.linux.then(|| Box::new(Turns::new(divisor)));
         Ok(Self {
-            ring: Ring::empty(config.quantum, config.divisor as usize),
+            ring: Ring::empty(config.quantum, if config.linux { 0 } else { divisor }),
             backlogged: 0,
             dropped: VecDeque::new(),
             hash: FlowHash::new(seed, 0),
             seed,
             generation: 0,
             perturbed_at: Instant::ZERO,
+            linux,
             config,
         })
     }
@@ -193,6 +205,9 @@ impl<T, P: Places<T>> Sfq<T, P> {
     }
 
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if self.linux.is_some() {
+            return self.enqueue_as_linux(packet);
+        }
         let bucket = self.bucket_of(packet.flow);
         let waiting = self.ring.queue(bucket).packets();
         let is_deep = waiting >= self.config.depth;
@@ -210,7 +225,27 @@ impl<T, P: Places<T>> Sfq<T, P> {
         Ok(())
     }
 
+    #[cold]
+    fn enqueue_as_linux(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let (number, Config { quantum, flows, depth, headdrop, .. }) = (self.bucket_of(packet.flow), self.config);
+        let Some(turns) = &mut self.linux else { return Err(packet) };
+        let waiting = turns.packets_in(number);
+        let needs_bucket = waiting == 0 && turns.backlogged() >= flows as usize;
+        if needs_bucket || waiting >= depth && !headdrop || !turns.makes_room_for(&packet) {
+            return Err(packet);
+        }
+        if waiting >= depth {
+            self.dropped.extend(turns.exchange(number, packet));
+        } else {
+            turns.push(number, packet, quantum);
+        }
+        Ok(())
+    }
+
     fn dequeue_packet(&mut self) -> Option<P::Leaving> {
+        if let Some(turns) = &mut self.linux {
+            return turns.send(self.config.quantum);
+        }
         let bucket = self.ring.turn()?;
         let packet = self.ring.send();
         self.backlogged -= u32::from(self.ring.queue(bucket).is_empty());
@@ -229,6 +264,14 @@ impl<T, P: Places<T>> Sfq<T, P> {
     fn perturb(&mut self) {
         self.generation += 1;
         self.hash = FlowHash::new(self.seed, self.generation);
+        if let Some(turns) = &mut self.linux {
+            let mut moving = turns.drain_in_turns();
+            while let Some(flow) = turns.next_drained(&moving) {
+                let bucket = self.hash.bucket(flow, self.config.divisor) as usize;
+                turns.put_back(&mut moving, bucket, self.config.quantum);
+            }
+            return;
+        }
         let mut moving = self.ring.drain_in_turns();
         self.backlogged = 0;
         while let Some(flow) = self.ring.next_drained(&moving) {
@@ -265,6 +308,11 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
 
     /// The tail of the longest bucket; the head with `headdrop`.
     fn evict(&mut self) -> Option<P::Leaving> {
+        if let Some(turns) = &mut self.linux {
+            let packet = turns.evict(self.config.headdrop);
+            self.debug_check();
+            return packet;
+        }
         let bucket = self.ring.longest()?;
         let packet = self.ring.give_up(bucket, if self.config.headdrop { End::Oldest } else { End::Newest });
         self.backlogged -= u32::from(self.ring.queue(bucket).is_empty());
@@ -274,7 +322,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.ring.backlog()
+        self.linux.as_ref().map_or(self.ring.backlog(), |turns| turns.backlog())
     }
 
     fn take_dropped(&mut self) -> Option<(P::Leaving, DropReason)> {
@@ -288,13 +336,17 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
     /// The buckets, their slots in the ring and, from the first full buffer on, the index for the
     /// longest bucket.
     fn footprint(&self) -> Footprint {
-        let buckets = self.ring.queues() * Ring::<T, P>::BYTES_PER_QUEUE;
+        let of_linux = if self.linux.is_some() { self.config.divisor as usize * Turns::<T, P>::BYTES_PER_BUCKET } else { 0 };
+        let buckets = self.ring.queues() * Ring::<T, P>::BYTES_PER_QUEUE + of_linux;
         Footprint { fixed_bytes: size_of::<Self>() + Ring::<T, P>::FIXED_BYTES + buckets, bytes_per_flow: 0 }
     }
 
     /// 1. The ring's invariants; a packet is in the bucket of the flow's hash.
     /// 2. `backlogged` is the number of buckets with packets.
     fn check_invariants(&self) {
+        if let Some(turns) = &self.linux {
+            return turns.check_invariants(|bucket, flow| self.bucket_of(flow) == bucket);
+        }
         self.ring.check_invariants(|bucket, flow| self.bucket_of(flow) == bucket);
         let backlogged = (0..self.ring.queues()).filter(|bucket| !self.ring.queue(*bucket).is_empty()).count();
         assert_eq!(backlogged, self.backlogged as usize, "invariant 2: backlogged buckets are counted");
@@ -304,7 +356,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
 impl<T, P: Places<T>> Sfq<T, P> {
     #[inline]
     fn debug_check(&self) {
-        if is_time_to_check(self.ring.queues() / 16, self.ring.backlog()) {
+        if is_time_to_check(self.config.divisor as usize / 16, Scheduler::<T, P::Leaving>::backlog(self)) {
             self.check_invariants();
         }
     }

@@ -20,7 +20,7 @@ const RUNS: u64 = if cfg!(debug_assertions) { 600 } else { 10_000 };
 const SIZES: [u32; 4] = [1, 2, 8, 64];
 
 const fn of(aggregate: u32) -> qfq_plus::Config {
-    qfq_plus::Config { aggregate }
+    qfq_plus::Config { aggregate, linux: false }
 }
 
 fn build<T>(aggregate: u32) -> QfqPlus<T> {

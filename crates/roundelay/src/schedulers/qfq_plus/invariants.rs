@@ -41,7 +41,8 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
     #[inline]
     pub(super) fn debug_check(&mut self) {
         self.aggregates.groups.forget_steps_if_idle();
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
+        let flows = self.linux.as_ref().map_or(self.flows.len(), |linux| linux.flows());
+        if is_time_to_check(flows, Scheduler::<T, P::Leaving>::backlog(self)) {
             self.check_invariants();
         }
     }

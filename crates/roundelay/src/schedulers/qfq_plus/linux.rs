@@ -1,0 +1,655 @@
+//! QFQ+ by the rules of Linux's qfq, for the parameter `linux`.
+//!
+//! | | Linux | without `linux` |
+//! |---|---|---|
+//! | idle scheduler | V becomes the start time of the first aggregate | V becomes the start of its group's slot |
+//! | end of a service | at the next dequeue: what arrives meanwhile for the aggregate in service may still go | as soon as the budget or the packets end |
+//! | order within a slot | last in, first out | first in, first out |
+//! | V | moves with each packet, by the packet's length times 2^30 / (sum of weights), rounded down | rests until the service ends; the sum of weights with fewer rounding errors |
+//! | budget | `maxpkt` for each flow of the aggregate | at most the longest packet seen for each flow, 64 KB in all |
+//! | aggregate in service | belongs to no group | stays in its group |
+//! | start time of an aggregate that becomes backlogged | V, or the finish time of a group that would be overtaken; its own finish time if that is ahead of V by at most a slot | V, or its own finish time |
+//! | a packet longer than `maxpkt` | raises the flow's `maxpkt` | is refused |
+//! | flows that join or leave | fill the newest aggregate with room, at once | `mechanisms/aggregates.rs` |
+//! | M | 1, 2, 4 or 8 | any number up to 64 |
+//!
+//! Groups and slots are those of QFQ (Checconi, Rizzo, Valente), with the names of the papers:
+//! eligible or not, ready or blocked. The state of a group changes only where the kernel's changes:
+//! at insertions, and for all groups when the next aggregate is chosen.
+//!
+//! Source: P. Valente, "Reducing the Execution Time of Fair-Queueing Packet Schedulers", Computer
+//! Communications 47, 2014; tc-qfq(8); departure orders of Linux 6.1 (`peers/linux`). A full buffer
+//! takes the tail of the longest backlog, as without `linux`: in Linux each class has a queue and a
+//! limit of its own.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::mechanisms::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::{Backlog, Places, Pool, Queue};
+use crate::scheduler::{FlowConfig, Footprint};
+
+const NONE: u32 = u32::MAX;
+/// The virtual time of a byte at weight 1.
+const ONE: u64 = 1 << 30;
+/// Virtual times of groups: the slots of group 0 with M = 1 are 2^22 long.
+const FIRST_SLOT_BITS: u32 = 22;
+/// The longest slot holds 8 packets of 2^16 bytes at weight 1, and group numbers count from slots
+/// for M = 1.
+const GROUPS: usize = 28;
+/// Slots of a group.
+const SLOTS: usize = 32;
+/// Largest M.
+const MOST: u32 = 8;
+
+/// Aggregates and their flows.
+#[derive(Debug, Clone)]
+pub(super) struct Scheduler<T, P> {
+    pool: Pool<T, P>,
+    flows: Vec<Flow>,
+    aggregates: Vec<Aggregate>,
+    /// Numbers of removed aggregates.
+    free: Vec<u32>,
+    /// Aggregates with less than M flows, the newest last.
+    roomy: Vec<u32>,
+    groups: Vec<Group>,
+    slot_bits: u32,
+    /// M.
+    most: u32,
+    v: u64,
+    /// V at the last choice of an aggregate.
+    chosen_at: u64,
+    total_weight: u64,
+    in_service: Option<u32>,
+    /// The aggregate in service has had packets since its service began.
+    has_decided: bool,
+    longest: Longest,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Flow {
+    queue: Queue,
+    weight: u16,
+    /// Forgotten with the last packet.
+    leaves: bool,
+    /// NONE: unknown flow.
+    aggregate: u32,
+    deficit: i64,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Aggregate {
+    /// Of each flow.
+    weight: u32,
+    max_packet_len: u32,
+    flows: u32,
+    group: usize,
+    start: u64,
+    finish: u64,
+    budget: u64,
+    budget_at_start: u64,
+    /// The entry below in the slot, if any.
+    below: u32,
+    /// Backlogged flows; the front has the turn.
+    ring: VecDeque<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Group {
+    /// Start times of the first slot's aggregates, rounded down.
+    start: u64,
+    bits: u32,
+    /// Each a stack of aggregates, linked by `below`; the first slot is not empty.
+    slots: [u32; SLOTS],
+    /// Aggregates in all slots.
+    len: u32,
+    is_eligible: bool,
+    is_blocked: bool,
+}
+
+/// Why an aggregate gets new times.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Backlogged,
+    Served,
+}
+
+const fn is_after(one: u64, other: u64) -> bool {
+    one.wrapping_sub(other) as i64 > 0
+}
+
+const fn round_down(time: u64, bits: u32) -> u64 {
+    time >> bits << bits
+}
+
+impl Aggregate {
+    /// Virtual time of a byte.
+    fn per_byte(&self) -> u64 {
+        ONE / (self.weight as u64 * self.flows as u64).max(1)
+    }
+
+    fn largest_budget(&self) -> u64 {
+        u64::from(self.max_packet_len) * u64::from(self.flows)
+    }
+
+    fn settle_finish(&mut self, bytes: u64) {
+        self.finish = self.start.wrapping_add(bytes * self.per_byte());
+    }
+}
+
+impl Group {
+    const fn finish(&self) -> u64 {
+        self.start.wrapping_add(2 << self.bits)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_eligible && !self.is_blocked && !self.is_empty()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Removes empty slots in front; the start moves along.
+    fn trim(&mut self) {
+        while self.len > 0 && self.slots[0] == NONE {
+            self.slots.rotate_left(1);
+            self.start = self.start.wrapping_add(1 << self.bits);
+        }
+    }
+}
+
+impl<T, P: Places<T>> Scheduler<T, P> {
+    pub(super) fn new(aggregate: u32) -> Self {
+        let most = most_flows(aggregate);
+        let slot_bits = FIRST_SLOT_BITS + most.ilog2();
+        let group = |bits| Group { start: 0, bits, slots: [NONE; SLOTS], len: 0, is_eligible: false, is_blocked: false };
+        Self {
+            pool: Pool::empty(),
+            flows: Vec::new(),
+            aggregates: Vec::new(),
+            free: Vec::new(),
+            roomy: Vec::new(),
+            groups: (0..GROUPS as u32).map(|number| group(slot_bits + number)).collect(),
+            slot_bits,
+            most,
+            v: 0,
+            chosen_at: 0,
+            total_weight: 0,
+            in_service: None,
+            has_decided: false,
+            longest: Longest::default(),
+        }
+    }
+
+    pub(super) fn footprint() -> Footprint {
+        let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + 4 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
+        Footprint { fixed_bytes: size_of::<Self>() + GROUPS * size_of::<Group>() + Longest::FIXED_BYTES, bytes_per_flow }
+    }
+
+    /// Number of flow records.
+    pub(super) const fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    pub(super) const fn total_weight(&self) -> u64 {
+        self.total_weight
+    }
+
+    /// Within a service, unless it is over.
+    pub(super) fn has_decided(&self) -> bool {
+        self.has_decided && self.in_service.is_some_and(|number| self.goes_on(number))
+    }
+
+    pub(super) fn set_most(&mut self, aggregate: u32) {
+        self.most = most_flows(aggregate);
+        let has_room = |number: &u32| (1..self.most).contains(&self.aggregates[*number as usize].flows);
+        self.roomy = (0..self.aggregates.len() as u32).filter(has_room).collect();
+    }
+}
+
+/// M as Linux derives it from the length of the device's queue.
+const fn most_flows(aggregate: u32) -> u32 {
+    let aggregate = if aggregate > MOST { MOST } else { aggregate };
+    1 << aggregate.ilog2()
+}
+
+/// Flows in aggregates.
+impl<T, P: Places<T>> Scheduler<T, P> {
+    fn is_known(&self, number: usize) -> bool {
+        self.flows.get(number).is_some_and(|flow| flow.weight > 0)
+    }
+
+    pub(super) fn set_flow(&mut self, number: usize, config: FlowConfig) {
+        if !self.is_known(number) {
+            return self.join(number, config);
+        }
+        self.flows[number].leaves = false;
+        self.flows[number].weight = config.weight as u16;
+        let aggregate = &self.aggregates[self.flows[number].aggregate as usize];
+        if (aggregate.weight, aggregate.max_packet_len) != (config.weight, config.max_packet_len) {
+            self.leave(number);
+            self.enter(number, config);
+        }
+    }
+
+    pub(super) fn remove_flow(&mut self, number: usize) {
+        if self.is_known(number) {
+            self.flows[number].leaves = true;
+            self.forget_if_gone(number);
+        }
+    }
+
+    fn forget_if_gone(&mut self, number: usize) {
+        let flow = &self.flows[number];
+        if flow.leaves && flow.queue.is_empty() {
+            self.leave(number);
+            self.flows[number] = Flow::default();
+        }
+    }
+
+    fn join(&mut self, number: usize, config: FlowConfig) {
+        if number >= self.flows.len() {
+            self.flows.resize(number + 1, Flow::default());
+        }
+        self.flows[number].weight = config.weight as u16;
+        self.enter(number, config);
+    }
+
+    /// Makes a flow a member of the newest aggregate of its kind with room, or of a new one.
+    fn enter(&mut self, number: usize, kind: FlowConfig) {
+        let is_alike = |place: &&u32| {
+            let aggregate = &self.aggregates[**place as usize];
+            (aggregate.weight, aggregate.max_packet_len) == (kind.weight, kind.max_packet_len)
+        };
+        let place = match self.roomy.iter().rev().find(is_alike) {
+            Some(place) => *place,
+            None => self.begin(kind),
+        };
+        self.flows[number].aggregate = place;
+        self.change_size(place, 1);
+        if !self.flows[number].queue.is_empty() {
+            self.join_ring(number, place);
+        }
+    }
+
+    fn begin(&mut self, kind: FlowConfig) -> u32 {
+        let place = self.free.pop().unwrap_or(self.aggregates.len() as u32);
+        let group = self.group_of(kind);
+        let aggregate = Aggregate { weight: kind.weight, max_packet_len: kind.max_packet_len, group, ..Aggregate::default() };
+        match self.aggregates.get_mut(place as usize) {
+            Some(record) => *record = aggregate,
+            None => self.aggregates.push(aggregate),
+        }
+        self.roomy.push(place);
+        place
+    }
+
+    /// The group whose slots hold the longest packet of a single flow.
+    fn group_of(&self, kind: FlowConfig) -> usize {
+        let slot = u64::from(kind.max_packet_len) * (ONE / u64::from(kind.weight));
+        (slot.div_ceil(1 << self.slot_bits).next_power_of_two().ilog2() as usize).min(GROUPS - 1)
+    }
+
+    /// Adds a flow to an aggregate, or removes one (-1).
+    fn change_size(&mut self, place: u32, flows: i32) {
+        let aggregate = &mut self.aggregates[place as usize];
+        let before = aggregate.flows;
+        aggregate.flows = before.saturating_add_signed(flows);
+        let now = aggregate.flows;
+        let weight = u64::from(aggregate.weight);
+        self.total_weight = self.total_weight - weight * u64::from(before) + weight * u64::from(now);
+        let was_full = before >= self.most;
+        if now == 0 || now >= self.most {
+            self.roomy.retain(|other| *other != place);
+        } else if was_full {
+            self.roomy.push(place);
+        }
+    }
+
+    fn leave(&mut self, number: usize) {
+        let place = self.flows[number].aggregate;
+        if !self.flows[number].queue.is_empty() {
+            self.leave_ring(number);
+        }
+        self.change_size(place, -1);
+        self.flows[number].aggregate = NONE;
+        self.free_if_unused(place);
+    }
+
+    /// An aggregate without flows remains while it is in service.
+    fn free_if_unused(&mut self, place: u32) {
+        if self.aggregates[place as usize].flows == 0 && self.in_service != Some(place) {
+            self.free.push(place);
+        }
+    }
+
+    fn join_ring(&mut self, number: usize, place: u32) {
+        let aggregate = &mut self.aggregates[place as usize];
+        aggregate.ring.push_back(number as u32);
+        if aggregate.ring.len() == 1 && self.in_service != Some(place) {
+            self.activate(place);
+        }
+    }
+
+    /// A flow has lost its packets without service, or leaves with them.
+    fn leave_ring(&mut self, number: usize) {
+        let place = self.flows[number].aggregate;
+        let aggregate = &mut self.aggregates[place as usize];
+        aggregate.ring.retain(|flow| *flow as usize != number);
+        if aggregate.ring.is_empty() && self.in_service != Some(place) {
+            aggregate.finish = aggregate.start;
+            self.withdraw(place);
+        }
+    }
+}
+
+/// Times and groups.
+impl<T, P: Places<T>> Scheduler<T, P> {
+    /// An aggregate has become backlogged.
+    fn activate(&mut self, place: u32) {
+        let aggregate = &mut self.aggregates[place as usize];
+        aggregate.budget = aggregate.largest_budget();
+        aggregate.budget_at_start = aggregate.budget;
+        self.set_times(place, Cause::Backlogged);
+        if self.in_service.is_none() {
+            self.in_service = Some(place);
+            self.v = self.aggregates[place as usize].start;
+            self.chosen_at = self.v;
+        } else {
+            self.insert(place);
+        }
+    }
+
+    fn set_times(&mut self, place: u32, cause: Cause) {
+        let start = match cause {
+            Cause::Served => self.aggregates[place as usize].finish,
+            Cause::Backlogged => self.start_of(&self.aggregates[place as usize]),
+        };
+        let aggregate = &mut self.aggregates[place as usize];
+        aggregate.start = start;
+        aggregate.settle_finish(aggregate.largest_budget());
+    }
+
+    /// The finish time of the last service if it is ahead of V, but by a slot at most; else V, or
+    /// the finish time of the next ready group if that one would be overtaken.
+    fn start_of(&self, aggregate: &Aggregate) -> u64 {
+        let bits = self.groups[aggregate.group].bits;
+        let (finish, limit) = (round_down(aggregate.finish, bits), round_down(self.v, bits).wrapping_add(1 << bits));
+        if is_after(aggregate.finish, self.v) && !is_after(finish, limit) {
+            return aggregate.finish;
+        }
+        match self.first_ready(aggregate.group) {
+            Some(next) if is_after(finish, self.groups[next].finish()) => {
+                let next = self.groups[next].finish();
+                if is_after(limit, next) { next } else { limit }
+            }
+            _ => self.v,
+        }
+    }
+
+    /// The ready group with the smallest number from `from` on.
+    fn first_ready(&self, from: usize) -> Option<usize> {
+        (from..GROUPS).find(|group| self.groups[*group].is_ready())
+    }
+
+    /// A backlogged aggregate that is not in service enters its group.
+    fn insert(&mut self, place: u32) {
+        let number = self.aggregates[place as usize].group;
+        let group = &mut self.groups[number];
+        let start = round_down(self.aggregates[place as usize].start, group.bits);
+        if group.is_empty() {
+            group.start = start;
+            self.judge(number);
+        } else if is_after(group.start, self.aggregates[place as usize].start) {
+            let slots = group.start.wrapping_sub(start) >> group.bits;
+            group.slots.rotate_right((slots % SLOTS as u64) as usize);
+            group.start = start;
+            self.judge(number);
+        }
+        let group = &mut self.groups[number];
+        let ahead = start.wrapping_sub(group.start);
+        let slot = (ahead >> group.bits).min(SLOTS as u64 - 2);
+        let excess = ahead.wrapping_sub(slot << group.bits);
+        let aggregate = &mut self.aggregates[place as usize];
+        aggregate.start = aggregate.start.wrapping_sub(excess);
+        aggregate.finish = aggregate.finish.wrapping_sub(excess);
+        aggregate.below = core::mem::replace(&mut group.slots[slot as usize], place);
+        group.len += 1;
+    }
+
+    /// Sets the state of a group whose start has changed.
+    fn judge(&mut self, number: usize) {
+        let group = &mut self.groups[number];
+        group.is_eligible = !is_after(group.start, self.v);
+        // It does not block itself.
+        group.is_blocked = true;
+        let (finish, next) = (group.finish(), self.first_ready(number));
+        self.groups[number].is_blocked = next.is_some_and(|next| is_after(finish, self.groups[next].finish()));
+    }
+
+    /// Takes an aggregate out of its group.
+    fn withdraw(&mut self, place: u32) {
+        let number = self.aggregates[place as usize].group;
+        let group = &mut self.groups[number];
+        let aggregates = &mut self.aggregates;
+        let below = aggregates[place as usize].below;
+        for slot in &mut group.slots {
+            let mut at = *slot;
+            if at == place {
+                *slot = below;
+            }
+            while let Some(above) = aggregates.get_mut(at as usize) {
+                at = above.below;
+                if at == place {
+                    above.below = below;
+                }
+            }
+        }
+        group.len -= 1;
+        let before = group.start;
+        group.trim();
+        if group.is_empty() || group.start != before {
+            if !group.is_empty() {
+                group.is_eligible = !is_after(group.start, self.v);
+            }
+            self.unblock_all();
+        }
+    }
+
+    /// Blocked groups as QFQ defines these: a group is blocked if an eligible one of longer slots
+    /// finishes before.
+    fn unblock_all(&mut self) {
+        let mut first = None;
+        for group in self.groups.iter_mut().rev().filter(|group| !group.is_empty()) {
+            group.is_blocked = first.is_some_and(|first| is_after(group.finish(), first));
+            if group.is_eligible {
+                first = Some(first.map_or(group.finish(), |first| if is_after(first, group.finish()) { group.finish() } else { first }));
+            }
+        }
+    }
+
+    /// Groups become eligible as V has passed the starts of slots.
+    fn update_eligible(&mut self) {
+        if let Some(first) = self.groups.iter().find(|group| !group.is_empty() && !group.is_eligible) {
+            if self.first_ready(0).is_none() && is_after(first.start, self.v) {
+                self.v = first.start;
+            }
+            let passed = (self.v ^ self.chosen_at) >> self.slot_bits;
+            let groups = (u64::BITS - passed.leading_zeros()) as usize;
+            self.groups.iter_mut().take(groups).for_each(|group| group.is_eligible = true);
+        }
+        self.chosen_at = self.v;
+    }
+
+    /// Takes the next aggregate from the ready group of the shortest slots.
+    fn choose(&mut self) -> Option<u32> {
+        self.update_eligible();
+        let number = self.first_ready(0).or_else(|| self.groups.iter().position(|group| !group.is_empty()))?;
+        let group = &mut self.groups[number];
+        let finish = group.finish();
+        let place = group.slots[0];
+        group.slots[0] = self.aggregates.get(place as usize)?.below;
+        group.len -= 1;
+        let before = group.start;
+        group.trim();
+        if group.is_empty() || group.start != before {
+            if !group.is_empty() {
+                self.judge(number);
+            }
+            self.unblock(number, finish);
+        }
+        Some(place)
+    }
+
+    /// Group `number` was ready with this finish time, and has another or no aggregate now: groups
+    /// of shorter slots are no longer blocked, unless by a group that finishes as early.
+    fn unblock(&mut self, number: usize, finish: u64) {
+        let next = self.first_ready(number + 1);
+        if next.is_none_or(|next| is_after(self.groups[next].finish(), finish)) {
+            self.groups[..number].iter_mut().for_each(|group| group.is_blocked = false);
+        }
+    }
+}
+
+/// Packets.
+impl<T, P: Places<T>> Scheduler<T, P> {
+    pub(super) fn enqueue(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let (number, len) = (packet.flow.index(), packet.len);
+        if len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
+        if !self.is_known(number) {
+            self.join(number, FlowConfig::DEFAULT);
+        }
+        self.make_room_for(number, len);
+        let flow = &mut self.flows[number];
+        let was_idle = flow.queue.is_empty();
+        self.pool.push(&mut flow.queue, packet);
+        self.longest.changed(number, flow.queue.size());
+        if was_idle {
+            let place = flow.aggregate;
+            flow.deficit = self.aggregates[place as usize].max_packet_len.into();
+            self.join_ring(number, place);
+        }
+        Ok(())
+    }
+
+    /// A longer packet raises the flow's maximum.
+    fn make_room_for(&mut self, number: usize, len: u32) {
+        let Aggregate { weight, max_packet_len, .. } = self.aggregates[self.flows[number].aggregate as usize];
+        if len > max_packet_len {
+            self.leave(number);
+            self.enter(number, FlowConfig { weight, max_packet_len: len.min(FlowConfig::MAX_PACKET_LEN) });
+        }
+    }
+
+    /// Whether an aggregate in service may send its next packet.
+    fn goes_on(&self, place: u32) -> bool {
+        let aggregate = &self.aggregates[place as usize];
+        let head_len = |flow: &u32| self.flows[*flow as usize].queue.head_len();
+        aggregate.ring.front().map(head_len).is_some_and(|len| u64::from(len) <= aggregate.budget)
+    }
+
+    /// Ends the service of an aggregate and begins the next one.
+    fn next_service(&mut self, place: u32) -> Option<u32> {
+        let aggregate = &mut self.aggregates[place as usize];
+        aggregate.settle_finish(aggregate.budget_at_start - aggregate.budget);
+        aggregate.budget = aggregate.largest_budget();
+        aggregate.budget_at_start = aggregate.budget;
+        if !aggregate.ring.is_empty() {
+            self.set_times(place, Cause::Served);
+            self.insert(place);
+        }
+        self.in_service = if self.pool.backlog().packets > 0 { self.choose() } else { None };
+        self.free_if_unused(place);
+        self.in_service
+    }
+
+    pub(super) fn dequeue(&mut self, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+        let mut place = self.in_service?;
+        if !self.goes_on(place) {
+            place = self.next_service(place)?;
+        }
+        let number = *self.aggregates[place as usize].ring.front()? as usize;
+        let flow = &mut self.flows[number];
+        let len = flow.queue.head_len();
+        let packet = self.pool.pop(&mut flow.queue);
+        let refilled = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next));
+        let refilled_len = refilled.as_ref().map_or(0, |next| next.len);
+        if let Some(next) = refilled {
+            self.pool.push(&mut flow.queue, next);
+        }
+        self.longest.changed(number, flow.queue.size());
+        let aggregate = &mut self.aggregates[place as usize];
+        flow.deficit -= i64::from(len);
+        if flow.queue.is_empty() {
+            aggregate.ring.pop_front();
+        } else if flow.deficit < i64::from(flow.queue.head_len()) {
+            flow.deficit += i64::from(aggregate.max_packet_len);
+            aggregate.ring.rotate_left(1);
+        }
+        aggregate.budget = aggregate.budget.saturating_sub(len.into());
+        self.has_decided = !aggregate.ring.is_empty();
+        self.v = self.v.wrapping_add(u64::from(len) * (ONE / self.total_weight.max(1)));
+        self.make_room_for(number, refilled_len);
+        self.forget_if_gone(number);
+        packet
+    }
+
+    pub(super) fn evict(&mut self) -> Option<P::Leaving> {
+        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
+        self.evict_from(number)
+    }
+
+    pub(super) fn evict_from(&mut self, number: usize) -> Option<P::Leaving> {
+        let flow = self.flows.get_mut(number)?;
+        let packet = self.pool.pop_tail(&mut flow.queue)?;
+        self.longest.changed(number, flow.queue.size());
+        if flow.queue.is_empty() {
+            self.leave_ring(number);
+            self.forget_if_gone(number);
+        }
+        Some(packet)
+    }
+
+    /// All aggregates of a group.
+    fn entries(&self, group: &Group) -> impl Iterator<Item = u32> {
+        let below = |place: &u32| Some(self.aggregates[*place as usize].below).filter(|below| *below != NONE);
+        group.slots.into_iter().filter(|head| *head != NONE).flat_map(move |head| core::iter::successors(Some(head), below))
+    }
+
+    /// 1. Each known flow counts in its aggregate; the sum of weights is that of all known flows.
+    /// 2. A flow is in the ring of its aggregate once if backlogged, else not.
+    /// 3. An aggregate is in its group once if backlogged and not in service, else not.
+    /// 4. The first slot of a group is not empty.
+    pub(super) fn check_invariants(&self) {
+        let (mut members, mut weights) = (alloc::vec![0; self.aggregates.len()], 0);
+        for (number, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.weight > 0) {
+            let aggregate = &self.aggregates[flow.aggregate as usize];
+            members[flow.aggregate as usize] += 1;
+            weights += u64::from(aggregate.weight);
+            let turns = aggregate.ring.iter().filter(|member| **member as usize == number).count();
+            assert_eq!(turns, usize::from(!flow.queue.is_empty()), "linux, invariant 2: a backlogged flow has one turn");
+            self.pool.check_queue(&flow.queue);
+        }
+        assert_eq!(weights, self.total_weight, "linux, invariant 1: weights add up");
+        for (place, (aggregate, members)) in (0u32..).zip(self.aggregates.iter().zip(members)) {
+            assert_eq!(aggregate.flows, members, "linux, invariant 1: flows are counted");
+            let listed = self.entries(&self.groups[aggregate.group]).filter(|other| *other == place).count();
+            let waits = !aggregate.ring.is_empty() && self.in_service != Some(place);
+            assert_eq!(listed, usize::from(waits), "linux, invariant 3: a waiting aggregate is in its group");
+        }
+        for group in &self.groups {
+            assert_eq!(self.entries(group).count(), group.len as usize, "linux, invariant 3: entries are counted");
+            assert!(group.is_empty() || group.slots[0] != NONE, "linux, invariant 4: a group begins with its first aggregate");
+        }
+        let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
+        assert_eq!(bytes, self.pool.backlog().bytes, "linux: flows' backlogs add up");
+    }
+}

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Linux qdiscs beside Roundelay's disciplines: commands and departure orders, in a kernel of user-mode-linux.
+
+compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
+compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILT = ROOT / "target" / "peers"
+
+
+def boot(work, seconds):
+    """Boots the kernel, runs `work.sh` of the directory `work` in it, and returns its output and the kernel's messages."""
+    arguments = ["mem=192M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={HERE}/guest.sh", f"work={work}", "quiet"]
+    console = ["con=null", "con0=null,fd:1", "con1=null", f"uml_dir={work}/", "umid=guest"]
+    guest = subprocess.run(["linux.uml", *arguments, *console], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
+    status = work / "work.status"
+    if not status.exists():
+        sys.exit(f"the guest did not finish:\n{guest.stdout[-3000:]}{guest.stderr[-3000:]}")
+    output = (work / "work.out").read_text()
+    if status.read_text().strip() != "0":
+        sys.exit(f"the guest's work failed, status {status.read_text().strip()}:\n{output[-3000:]}")
+    return output, (work / "work.dmesg").read_text()
+
+
+# Cases. Each is a dictionary: discipline (ours), commands (tc), classes (number, weight, longest packet), steps.
+
+# The qdisc under test is a child of prio: without classes of its own and as the device's root, some qdiscs are bypassed while empty.
+PARENT = "qdisc add dev DEV root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+
+# Classes have queues as long as the device's.
+DEEP = "l 100000"
+
+
+def steps(rng, classes, lengths, count, load):
+    """`count` arrivals in runs of random lengths, with departures between them: `load` arrivals for each departure."""
+    steps = []
+    favourite = rng.choice(classes)
+    for _ in range(count):
+        if rng.random() < 0.1:
+            favourite = rng.choice(classes)
+        number = favourite if rng.random() < 0.4 else rng.choice(classes)
+        steps.append(f"a {number} {number} {lengths(number)} 0")
+        while rng.random() < 1 / (1 + load):
+            steps.append("d")
+    return steps
+
+
+def lengths(rng, longest):
+    """Packet lengths: one for all, two, or any up to the class's longest."""
+    kind = rng.randrange(3)
+    two = (rng.randint(28, min(longest)), min(longest))
+    return (lambda _: two[1], lambda _: rng.choice(two), lambda number: rng.randint(28, longest[number - 1]))[kind]
+
+
+def drr(rng):
+    quantum = rng.choice([1, 100, 500, 1000, 1500, 3000]) if rng.random() < 0.5 else rng.randint(28, 4000)
+    classes = range(1, rng.randint(2, 9) + 1)
+    weights = [rng.choice([1, 1, 2, 3, 7]) for _ in classes]
+    add = [f"class add dev DEV parent 10: classid 10:{number} drr quantum {quantum * weight}" for number, weight in zip(classes, weights)]
+    return {
+        "ours": f"drr quantum {quantum} limit 100000",
+        "tc": [DEEP, PARENT, "qdisc add dev DEV parent 1:1 handle 10: drr", *add],
+        "classes": [(number, weight, 4000) for number, weight in zip(classes, weights)],
+        "steps": steps(rng, classes, lengths(rng, [4000 if rng.random() < 0.3 else 1500] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+def qfq(rng):
+    classes = range(1, rng.randint(2, 9) + 1)
+    kinds = [(rng.choice([1, 1, 2, 3, 10, 100, 1000]), rng.choice([512, 1000, 1500, 1514, 2048, 4000])) for _ in range(rng.randint(1, 3))]
+    chosen = [rng.choice(kinds) for _ in classes]
+    queue = rng.choice([0, 1, 3, 1000, 1000])
+    add = [
+        f"class add dev DEV parent 10: classid 10:{number} qfq weight {weight} maxpkt {longest}" for number, (weight, longest) in zip(classes, chosen)
+    ]
+    return {
+        "ours": f"qfq_plus aggregate {min(queue + 1, 8)} linux limit 100000",
+        "tc": [f"l {queue}", PARENT, "qdisc add dev DEV parent 1:1 handle 10: qfq", DEEP, *add],
+        "classes": [(number, weight, longest) for number, (weight, longest) in zip(classes, chosen)],
+        "steps": steps(rng, classes, lengths(rng, [longest for _, longest in chosen]), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+def sfq(rng):
+    classes = range(1, rng.randint(2, 9) + 1)
+    quantum = rng.choice([300, 500, 1000, 1500, 3000]) if rng.random() < 0.5 else rng.randint(256, 4000)
+    limit, depth = rng.choice([(127, 127), (20, 20), (10, 127), (30, 5), (8, 3)])
+    depth = min(depth, limit)
+    head = rng.choice(["", " headdrop"])
+    words = f"sfq quantum {quantum} limit {limit} depth {depth} divisor 1024"
+    return {
+        "ours": f"{words}{head} linux",
+        "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}{head}"],
+        "classes": [],
+        "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+def fq_codel(rng):
+    classes = range(1, rng.randint(2, 9) + 1)
+    quantum = rng.choice([300, 500, 1000, 1514, 3000]) if rng.random() < 0.5 else rng.randint(256, 4000)
+    words = f"fq_codel quantum {quantum} limit {rng.choice([10240, 50, 20, 5])} target 1000s interval 1000s drop_batch {rng.choice([1, 2, 64])}"
+    return {
+        "ours": f"{words} linux",
+        "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words.replace('1000s', '1000000000us')}"],
+        "classes": [],
+        "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
+    }
+
+
+KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel)}
+
+
+
+def write_cases(cases, path, ours, papers=False):
+    with path.open("w") as file:
+        for name, case in cases.items():
+            file.write(f"case {name}\n")
+            if ours:
+                file.write(f"ours {case['ours'].replace(' linux', '') if papers else case['ours']}\n")
+                file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case["classes"])
+            else:
+                file.writelines(f"{command}\n" if command.startswith("l ") else f"$ {command}\n" for command in case["tc"])
+            file.writelines(f"{step}\n" for step in case["steps"])
+
+
+def read_orders(lines):
+    words = (line.split() for line in lines)
+    return {name: order for name, *order in words}
+
+
+def orders(arguments):
+    kinds = arguments.kinds or list(KINDS)
+    cases = {}
+    for number in range(arguments.cases):
+        kind = kinds[number % len(kinds)]
+        cases[f"{kind}-{number}"] = KINDS[kind](random.Random(f"{kind} {number} {arguments.seed}"))
+    with tempfile.TemporaryDirectory(prefix="roundelay-linux-") as directory:
+        work = pathlib.Path(directory)
+        write_cases(cases, work / "cases", ours=False)
+        (work / "work.sh").write_text("./orders cases results\n")
+        (work / "orders").write_bytes((BUILT / "orders").read_bytes())
+        (work / "orders").chmod(0o755)
+        boot(work, 300 + 3 * arguments.cases)
+        theirs = read_orders((work / "results").read_text().splitlines())
+        write_cases(cases, work / "ours", ours=True, papers=arguments.papers)
+        program = ROOT / "target" / "release" / "examples" / "orders"
+        with (work / "ours").open() as file:
+            ours = read_orders(subprocess.run([program], stdin=file, capture_output=True, text=True, check=True).stdout.splitlines())
+    unequal = differing(ours, theirs)
+    for name in unequal if arguments.show else []:
+        one, other, case = ours[name], theirs[name], cases[name]
+        at = next((at for at, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), min(len(one), len(other)))
+        print(f"{name}: {case['ours']} {case['classes']}\n  from packet {at} on: ours {one[at:at + 12]}, Linux {other[at:at + 12]}")
+    counts = {kind: (sum(of(name) == kind for name in unequal), sum(of(name) == kind for name in cases)) for kind in kinds}
+    for kind, (wrong, all_cases) in counts.items():
+        print(f"{kind}: {all_cases - wrong} of {all_cases} orders equal")
+    # A comparison that cannot fail shows nothing.
+    for kind in kinds:
+        planted = next(name for name in cases if of(name) == kind and len(theirs[name]) > 1)
+        order = theirs[planted]
+        for other in (order[:-2] + order[:-3:-1], order[:-1], [*order, "70000"]):
+            if differing({planted: other}, theirs) != [planted]:
+                sys.exit(f"{planted}: a planted difference was not found")
+    if arguments.papers:
+        return all(wrong > 0 for kind, (wrong, _) in counts.items() if kind != "drr")
+    return not unequal
+
+
+def of(name):
+    """The kind of a case."""
+    return name.rsplit("-", 1)[0]
+
+
+def differing(ours, theirs):
+    """Names of cases whose departures differ: another order, a packet more or less, or another mark."""
+    return [name for name, order in ours.items() if order != theirs[name]]
+
+
+# Commands.
+
+CAPTURE = ROOT / "examples" / "captures" / "home-downlink.pcap"
+SPECS = [
+    "fifo", "pfifo limit 50", "bfifo limit 30000", "drr", "drr quantum 3000", "qfq", "qfq_plus", "qfq_plus aggregate 1 linux", "qfq_plus aggregate 4",
+    "priority", "sfq", "sfq limit 1", "sfq linux perturb 10s depth 20 headdrop", "fq_codel", "fq_codel limit 500 target 10ms interval 200ms noecn quantum 300",
+    "codel", "codel target 20ms ecn limit 200", "red", "red min 10kb max 40kb ecn nodrop limit 80kb", "red adaptive", "choke", "choke min 20 max 60 limit 200",
+    "sfb", "sfb increment 0.01 rehash 60000",
+]
+RATES = ["5mbit", "20mbit", "10gbit"]
+# Parameters of these names are compared: as written in the command, in the units of `tc -j`.
+UNITS = {"us": 1, "ms": 1000, "s": 1000000}
+
+
+def value(word):
+    """A number of a command: bare, or a time in microseconds."""
+    match = re.fullmatch(r"([0-9.]+)(us|ms|s)?", word)
+    return float(match[1]) * UNITS.get(match[2], 1) if match else None
+
+
+def written(line):
+    """The name and the numbers of a printed `tc qdisc add .. handle 10: NAME ..`."""
+    name, *words = line.split(" handle 10: ")[1].split(" #")[0].split()
+    pairs = zip(words, words[1:])
+    return name, {key: value(number) for key, number in pairs if value(key) is None and value(number) is not None}
+
+
+def commands(_):
+    program = ROOT / "target" / "release" / "roundelay"
+    scripts = {}
+    for spec in SPECS:
+        for rate in RATES if spec == "drr" else RATES[:1]:
+            for by in ["five-tuple", "dscp"] if spec in ("drr", "qfq") else ["five-tuple"]:
+                run = [program, "compare", CAPTURE, spec, "--rate", rate, "--flow-by", by, "--no-cost", "--json"]
+                result = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+                lines = result["verdict"]["commands"]
+                if not lines:
+                    sys.exit(f"no commands for {spec}")
+                scripts[f"{spec}, {rate}, {by}"] = lines
+    with tempfile.TemporaryDirectory(prefix="roundelay-linux-") as directory:
+        work = pathlib.Path(directory)
+        shell = ["set -u", "ip link add dummy9 type dummy", "ip link set dev dummy9 up", "DEV=dummy9"]
+        for number, lines in enumerate(scripts.values()):
+            (work / f"{number}.sh").write_text("set -e\n" + "\n".join(lines) + "\n")
+            shell += [
+                f"dmesg -c > /dev/null; DEV=$DEV sh {number}.sh > {number}.out 2>&1; echo $? >> {number}.out",
+                f"tc -s -j qdisc show dev $DEV > {number}.json; dmesg > {number}.dmesg",
+            ]
+        (work / "work.sh").write_text("\n".join(shell) + "\n")
+        boot(work, 600)
+        faults = 0
+        for number, (name, lines) in enumerate(scripts.items()):
+            output = (work / f"{number}.out").read_text().split("\n")[:-1]
+            messages = [line for line in (work / f"{number}.dmesg").read_text().splitlines() if re.search("quantum|warn|burst|big|small", line)]
+            qdiscs = json.loads((work / f"{number}.json").read_text())
+            [add] = [line for line in lines if " handle 10: " in line]
+            kind, numbers = written(add)
+            found = [qdisc for qdisc in qdiscs if qdisc["handle"] == "10:" and qdisc["kind"] == kind]
+            wrong = [f"status and output {output}"] * (output != ["0"]) + [f"kernel: {line}" for line in messages]
+            wrong += [] if found else [f"no {kind} in {qdiscs}"]
+            for key, number_written in numbers.items() if found else []:
+                read = found[0]["options"].get(key)
+                if isinstance(read, str):
+                    read = value(read.rstrip("pb"))
+                # The kernel rounds times to 1024 ns; tc prints probabilities with few digits.
+                if isinstance(read, (int, float)) and abs(read - number_written) > max(1.1, 0.001 * number_written):
+                    wrong.append(f"{key}: {number_written:g} was written, {read:g} is set")
+            faults += bool(wrong)
+            for fault in wrong:
+                print(f"{name}: {fault}")
+        print(f"{len(scripts) - faults} of {len(scripts)} sets of commands: taken without a word, with our parameters")
+    return not faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands_of = parser.add_subparsers(required=True)
+    command = commands_of.add_parser("orders")
+    command.add_argument("cases", type=int, nargs="?", default=600)
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--kinds", nargs="*", choices=KINDS)
+    command.add_argument("--show", action="store_true", help="print where orders differ")
+    command.add_argument("--papers", action="store_true", help="our disciplines without `linux`: those of each kind but drr must differ from Linux")
+    command.set_defaults(run=orders)
+    commands_of.add_parser("commands").set_defaults(run=commands)
+    arguments = parser.parse_args()
+    sys.exit(0 if arguments.run(arguments) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+/*
+ * Departure orders of a Linux qdisc, packet by packet, without a clock.
+ *
+ * usage: orders CASES RESULTS
+ *
+ * The device is a SLIP line over a pseudo terminal. SLIP stops the device's queue while a packet is
+ * on the line, and one read of the terminal's other end finishes this packet: the qdisc then chooses
+ * the next one. Each `d` below is therefore exactly one choice. Packets come from an AF_PACKET
+ * socket. SO_PRIORITY selects the class, so that no filter takes part.
+ *
+ * CASES is a list of lines:
+ *
+ *   case NAME              a new device follows
+ *   l PACKETS              the length of the device's queue (txqueuelen)
+ *   $ COMMAND              a command of tc, with DEV for the device; all of a run go to one tc
+ *   a CLASS FLOW LEN ECN   a packet of LEN bytes arrives; ECN is the field of the IP header, 0 to 3
+ *   d                      the packet on the line is finished, and the qdisc chooses again
+ *   t MICROSECONDS         the clock moves to this time of the case
+ *
+ * RESULTS has a line for each case: the name, then one word for each packet that came over the line,
+ * in this order (the number of its arrival, from 0, with `!` behind if CE was set by the qdisc).
+ * Packets that are missing were dropped.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define LONGEST 4000
+#define END 0xC0
+#define ESC 0xDB
+/* The device's qdisc has this major number in all cases. */
+#define MAJOR 0x10
+
+struct line {
+	int terminal, slave, socket;
+	char name[IFNAMSIZ];
+	int index;
+	/* Bytes of the packet that is being received. */
+	uint8_t packet[2 * LONGEST];
+	size_t len;
+	int escaped;
+	/* A packet is on the line. */
+	int busy;
+};
+
+static FILE *results;
+/* ECN as sent, by number. */
+static uint8_t sent_ecn[65536];
+
+static void fail(const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	fprintf(stderr, "orders: ");
+	vfprintf(stderr, format, list);
+	fprintf(stderr, ": %s\n", strerror(errno));
+	va_end(list);
+	exit(1);
+}
+
+/* The commands are given to one tc. */
+static void run(const char *commands, size_t len)
+{
+	int ends[2];
+	if (pipe(ends) || fcntl(ends[1], F_SETPIPE_SZ, 1 << 16) < 0)
+		fail("no pipe");
+	fflush(NULL);
+	pid_t child = vfork();
+	if (child == 0) {
+		dup2(ends[0], 0);
+		close(ends[1]);
+		execlp("tc", "tc", "-batch", "-", NULL);
+		_exit(127);
+	}
+	close(ends[0]);
+	if (child < 0 || write(ends[1], commands, len) != (ssize_t)len)
+		fail("no tc");
+	close(ends[1]);
+	int status;
+	if (waitpid(child, &status, 0) != child || status != 0)
+		fail("tc: status %d of\n%.*s", status, (int)len, commands);
+}
+
+/* Adds a command, with the device's name for DEV. */
+static void add_command(char *commands, size_t *len, const char *command, const char *device)
+{
+	for (const char *at; (at = strstr(command, "DEV")); command = at + 3)
+		*len += sprintf(commands + *len, "%.*s%s", (int)(at - command), command, device);
+	*len += sprintf(commands + *len, "%s\n", command);
+}
+
+static void set(struct line *line, unsigned long request, struct ifreq *change)
+{
+	memcpy(change->ifr_name, line->name, IFNAMSIZ);
+	if (ioctl(line->socket, request, change))
+		fail("the device");
+}
+
+static void set_queue(struct line *line, unsigned packets)
+{
+	struct ifreq change = { .ifr_qlen = packets };
+	set(line, SIOCSIFTXQLEN, &change);
+}
+
+static void open_line(struct line *line)
+{
+	memset(line, 0, sizeof *line);
+	line->terminal = posix_openpt(O_RDWR | O_NOCTTY);
+	if (line->terminal < 0 || grantpt(line->terminal) || unlockpt(line->terminal))
+		fail("no terminal");
+	line->slave = open(ptsname(line->terminal), O_RDWR | O_NOCTTY);
+	if (line->slave < 0)
+		fail("no line");
+	struct termios raw;
+	tcgetattr(line->terminal, &raw);
+	cfmakeraw(&raw);
+	tcsetattr(line->terminal, TCSANOW, &raw);
+	tcsetattr(line->slave, TCSANOW, &raw);
+	int discipline = N_SLIP;
+	if (ioctl(line->slave, TIOCSETD, &discipline) || ioctl(line->slave, SIOCGIFNAME, line->name))
+		fail("no SLIP");
+	discipline = 0; /* plain SLIP, without compression */
+	ioctl(line->slave, SIOCSIFENCAP, &discipline);
+	line->index = if_nametoindex(line->name);
+	/* Sends only: receives no protocol. */
+	line->socket = socket(AF_PACKET, SOCK_DGRAM, 0);
+	int bytes = 1 << 30;
+	if (line->socket < 0 || setsockopt(line->socket, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes))
+		fail("no socket");
+	struct ifreq change = { .ifr_mtu = LONGEST };
+	set(line, SIOCSIFMTU, &change);
+	change = (struct ifreq) { .ifr_flags = IFF_UP | IFF_NOARP | IFF_POINTOPOINT };
+	set(line, SIOCSIFFLAGS, &change);
+	set_queue(line, 1000);
+}
+
+static void close_line(struct line *line)
+{
+	close(line->socket);
+	close(line->slave);
+	close(line->terminal);
+}
+
+/* Kernel threads move packets from the qdisc to the line. This process has the lowest policy, and they
+ * run as soon as it gives way. */
+static void let_kernel_run(void)
+{
+	for (int i = 0; i < 8; i++)
+		sched_yield();
+}
+
+static void arrive(struct line *line, unsigned number, unsigned class, unsigned flow, unsigned len, unsigned ecn)
+{
+	static uint8_t packet[65536];
+	if (len < 28 || len > LONGEST)
+		fail("a length of %u", len);
+	memset(packet, 0, len);
+	packet[0] = 0x45;
+	packet[1] = ecn;
+	packet[2] = len >> 8, packet[3] = len;
+	packet[4] = number >> 8, packet[5] = number;
+	packet[8] = 64, packet[9] = 17; /* UDP */
+	packet[12] = 10, packet[13] = flow >> 16, packet[14] = flow >> 8, packet[15] = flow;
+	packet[16] = 10, packet[17] = 255, packet[18] = 0, packet[19] = 1;
+	packet[20] = flow >> 8, packet[21] = flow, packet[23] = 9;
+	packet[24] = (len - 20) >> 8, packet[25] = len - 20;
+	uint32_t sum = 0;
+	for (int i = 0; i < 20; i += 2)
+		sum += packet[i] << 8 | packet[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~(sum + (sum >> 16));
+	packet[10] = sum >> 8, packet[11] = sum;
+	sent_ecn[number] = ecn;
+	unsigned priority = class ? MAJOR << 16 | class : 0;
+	if (setsockopt(line->socket, SOL_SOCKET, SO_PRIORITY, &priority, sizeof priority))
+		fail("priority");
+	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = line->index };
+	/* A dropped packet is ENOBUFS. */
+	if (sendto(line->socket, packet, len, 0, (struct sockaddr *)&to, sizeof to) < 0 && errno != ENOBUFS)
+		fail("packet %u", number);
+	let_kernel_run();
+}
+
+static void received(struct line *line)
+{
+	if (line->len < 20)
+		fail("a packet of %zu bytes", line->len);
+	unsigned number = line->packet[4] << 8 | line->packet[5];
+	int marked = (line->packet[1] & 3) == 3 && sent_ecn[number] != 3;
+	fprintf(results, " %u%s", number, marked ? "!" : "");
+	line->len = 0;
+	line->busy = 0;
+}
+
+/* Reads one packet from the line, if one is on it. Returns false if the line is idle. */
+static int finish(struct line *line)
+{
+	static uint8_t bytes[2 * LONGEST];
+	for (int packets = 0; !packets;) {
+		struct pollfd poll_fd = { .fd = line->terminal, .events = POLLIN };
+		if (poll(&poll_fd, 1, 0) < 1)
+			return 0;
+		ssize_t count = read(line->terminal, bytes, sizeof bytes);
+		if (count < 0)
+			fail("the terminal");
+		for (ssize_t i = 0; i < count; i++) {
+			uint8_t byte = bytes[i];
+			if (byte == END) {
+				if (line->len) {
+					received(line);
+					packets++;
+				}
+			} else if (byte == ESC) {
+				line->escaped = 1;
+			} else {
+				if (line->escaped)
+					byte = byte == 0xDC ? END : ESC;
+				line->escaped = 0;
+				if (line->len == sizeof line->packet)
+					fail("no end of a packet");
+				line->packet[line->len++] = byte;
+			}
+		}
+		if (packets > 1)
+			fail("%d packets at once", packets);
+		let_kernel_run();
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *cases = argc == 3 ? fopen(argv[1], "r") : NULL;
+	results = cases ? fopen(argv[2], "w") : NULL;
+	if (!results)
+		fail("usage: orders CASES RESULTS");
+	struct sched_param lowest = { 0 };
+	if (sched_setscheduler(0, SCHED_IDLE, &lowest))
+		fail("no policy");
+	struct line line;
+	int is_open = 0;
+	unsigned number = 0;
+	static char text[1 << 12], commands[1 << 16];
+	size_t commands_len = 0;
+	while (fgets(text, sizeof text, cases)) {
+		unsigned class, flow, len, ecn;
+		text[strcspn(text, "\n")] = 0;
+		if (text[0] != '$' && commands_len) {
+			run(commands, commands_len);
+			commands_len = 0;
+		}
+		if (!strncmp(text, "case ", 5)) {
+			if (is_open) {
+				while (finish(&line))
+					;
+				fprintf(results, "\n");
+				close_line(&line);
+			}
+			open_line(&line);
+			is_open = 1, number = 0;
+			fprintf(results, "%s", text + 5);
+		} else if (text[0] == '$') {
+			add_command(commands, &commands_len, text + 2, line.name);
+		} else if (sscanf(text, "l %u", &len) == 1) {
+			set_queue(&line, len);
+		} else if (sscanf(text, "a %u %u %u %u", &class, &flow, &len, &ecn) == 4) {
+			if (number > 65535)
+				fail("too many packets");
+			arrive(&line, number++, class, flow, len, ecn);
+		} else if (!strcmp(text, "d")) {
+			finish(&line);
+		} else {
+			fail("'%s'", text);
+		}
+	}
+	if (is_open) {
+		while (finish(&line))
+			;
+		fprintf(results, "\n");
+		close_line(&line);
+	}
+	fclose(results);
+	return 0;
+}
