@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare papers papers-full papers-pages peers peers-linux validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare python python-bench setup-python papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -42,7 +42,7 @@ peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of L
 
 test: lint docs test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 
-test-full: test package captures fuzz seeded peers-programs peers-linux ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test python package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the Python package, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
@@ -63,6 +63,21 @@ docs: setup-npm ## the API's documentation, warnings as errors
 
 test-debug: setup-npm ## all tests with the schedulers' invariants checked after each call
 	cargo test --locked --workspace
+
+# Programs of the virtual environment for the Python package.
+PYTHON := $(TOOLS)/python/bin
+
+# The wheel is tested as users get it: installed, in release.
+python: setup-npm setup-python ## the Python package: the wheel, its tests, and the completeness of its types
+	rm -rf target/python
+	$(PYTHON)/maturin build --release --out target/python
+	$(PYTHON)/pip install --quiet --force-reinstall --no-deps target/python/roundelay-*.whl
+	$(PYTHON)/pytest --quiet
+	$(PYTHON)/pyright
+	$(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
+
+python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop
+	$(PYTHON)/python crates/roundelay-python/bench.py
 
 own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, bench and the conformance tests
 	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml
@@ -219,6 +234,13 @@ setup-npm: $(REPORT_CRATE)/node_modules/.package-lock.json
 
 $(REPORT_CRATE)/node_modules/.package-lock.json: $(REPORT_CRATE)/package-lock.json
 	npm ci --ignore-scripts --prefix $(REPORT_CRATE)
+
+setup-python: $(TOOLS)/python/requirements.txt
+
+$(TOOLS)/python/requirements.txt: crates/roundelay-python/requirements.txt
+	python3 -m venv $(TOOLS)/python || { apt-get update && apt-get install -y --no-install-recommends python3-venv && python3 -m venv $(TOOLS)/python; }
+	$(PYTHON)/pip install --quiet -r $<
+	cp $< $@
 
 setup-valgrind:
 	command -v valgrind > /dev/null || { apt-get update && apt-get install -y --no-install-recommends valgrind; }

@@ -26,6 +26,25 @@ impl Number for u32 {
     }
 }
 
+/// A number under the neutral generator: a type of its own, so that a scheduler is compiled for one
+/// loop and its calls are inlined there, as in a program with one queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn(u32);
+
+impl Number for Turn {
+    #[inline(always)]
+    fn of(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+impl Numbered for Packet<Turn> {
+    #[inline(always)]
+    fn number(&self) -> u32 {
+        self.payload.0
+    }
+}
+
 impl Number for Handle {
     #[inline(always)]
     fn of(number: u32) -> Self {

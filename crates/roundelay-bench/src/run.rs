@@ -1,5 +1,6 @@
 //! Subjects of measurements, and their setup under a load.
 
+use std::marker::PhantomData;
 use std::ops::AddAssign;
 use std::str::FromStr;
 
@@ -7,7 +8,7 @@ use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{ConfigError, Departure, FlowConfig, FlowId, Handle, Leaving, Packet, QueueSpec, Scheduler};
 
 use crate::controller::Controller;
-use crate::generator::{Generator, Number, Numbered, Turns};
+use crate::generator::{Generator, Number, Numbered, Source, Turn, Turns};
 use crate::load::{Load, Order};
 use crate::memory;
 use crate::nothing::Nothing;
@@ -123,25 +124,25 @@ pub enum LoadRefused {
 /// The load does not fit the discipline's ranges or the machine's memory.
 pub fn prepare(subject: &Subject, load: &Load) -> Result<Box<dyn Running>, LoadRefused> {
     memory::check(subject, load)?;
-    match subject {
-        Subject::Generator => Ok(under(Nothing::new(load.most_packets()), load)),
-        Subject::Discipline(discipline) => discipline.visit(ByValue(load)),
-        Subject::ByHandle(discipline) => discipline.visit(ByHandle(load)),
+    match (subject, load.order) {
+        (Subject::Generator, Order::Shortest) => Ok(under::<Generator, u32, Packet<u32>>(Nothing::new(load.most_packets()), load)),
+        (Subject::Generator, Order::Turns) => Ok(under::<Turns, u32, Packet<u32>>(Nothing::new(load.most_packets()), load)),
+        (Subject::Discipline(discipline), Order::Shortest) => discipline.visit(ByValue::<Generator, u32>(load, PhantomData)),
+        (Subject::Discipline(discipline), Order::Turns) => discipline.visit(ByValue::<Turns, Turn>(load, PhantomData)),
+        (Subject::ByHandle(discipline), Order::Shortest) => discipline.visit(ByHandle::<Generator>(load, PhantomData)),
+        (Subject::ByHandle(discipline), Order::Turns) => discipline.visit(ByHandle::<Turns>(load, PhantomData)),
     }
 }
 
-/// A scheduler under a load, with the load's generator.
-fn under<S, N, L>(scheduler: S, load: &Load) -> Box<dyn Running>
+/// A scheduler under a load.
+fn under<G, N, L>(scheduler: impl Scheduler<N, L> + 'static, load: &Load) -> Box<dyn Running>
 where
-    S: Scheduler<N, L> + 'static,
+    G: Source + 'static,
     N: Number + 'static,
     L: Leaving + Numbered + 'static,
     Packet<N>: Numbered,
 {
-    match load.order {
-        Order::Shortest => Box::new(Controller::<S, Generator, N, L>::new(scheduler, load)),
-        Order::Turns => Box::new(Controller::<S, Turns, N, L>::new(scheduler, load)),
-    }
+    Box::new(Controller::<_, G, N, L>::new(scheduler, load))
 }
 
 /// Sets up a subject and sends `pairs` packets through.
@@ -152,27 +153,30 @@ pub fn run_pairs(subject: &Subject, load: &Load, pairs: u64) -> Result<Passed, L
     Ok(prepare(subject, load)?.run(pairs))
 }
 
-struct ByValue<'a>(&'a Load);
+struct ByValue<'a, G, N>(&'a Load, PhantomData<(G, N)>);
 
-impl Visitor for ByValue<'_> {
+impl<G: Source + 'static, N: Number + Send + 'static> Visitor for ByValue<'_, G, N>
+where
+    Packet<N>: Numbered,
+{
     type Output = Result<Box<dyn Running>, LoadRefused>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let mut scheduler = discipline.build::<u32>(1)?;
-        set_flows::<u32, Packet<u32>>(&mut scheduler, self.0)?;
-        Ok(under::<D::Scheduler<u32>, u32, Packet<u32>>(scheduler, self.0))
+        let mut scheduler = discipline.build::<N>(1)?;
+        set_flows::<N, Packet<N>>(&mut scheduler, self.0)?;
+        Ok(under::<G, N, Packet<N>>(scheduler, self.0))
     }
 }
 
-struct ByHandle<'a>(&'a Load);
+struct ByHandle<'a, G>(&'a Load, PhantomData<G>);
 
-impl Visitor for ByHandle<'_> {
+impl<G: Source + 'static> Visitor for ByHandle<'_, G> {
     type Output = Result<Box<dyn Running>, LoadRefused>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut scheduler = discipline.build_by_handle(1)?;
         set_flows::<Handle, Departure>(&mut scheduler, self.0)?;
-        Ok(under::<D::ByHandle, Handle, Departure>(scheduler, self.0))
+        Ok(under::<G, Handle, Departure>(scheduler, self.0))
     }
 }
 

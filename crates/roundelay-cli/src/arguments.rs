@@ -517,7 +517,7 @@ fn parse_text_of_spec(text: &str) -> Result<String, String> {
 }
 
 /// A rate with a unit: `tc` reads a bare number as bits a second, which few people mean.
-fn parse_rate(text: &str) -> Result<Rate, String> {
+pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
     let rate = text.parse().map_err(|error: roundelay::UnitError| error.to_string())?;
     if !text.contains(|letter: char| letter.is_ascii_alphabetic()) {
         return Err(format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second"));

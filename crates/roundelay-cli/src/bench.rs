@@ -16,11 +16,16 @@ use roundelay_bench::{Load, Memory, Subject, run_hold, run_pairs};
 use crate::arguments::Bench;
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
-use crate::print;
+use crate::{call, print};
 use measure::{Measure, Measured};
 use saved::Saved;
 
 pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
+    if call::program_file().is_some() && (arguments.instructions || arguments.check.is_some() || arguments.huge_pages) {
+        return Err(Failure::usage(
+            "--instructions, --check and --huge-pages start the command anew, which needs the program built by cargo, not the Python package",
+        ));
+    }
     if let Some(pairs) = arguments.once {
         return once(arguments, pairs);
     }

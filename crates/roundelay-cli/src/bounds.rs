@@ -10,6 +10,7 @@ use roundelay_report::{clean, width};
 use serde::{Serialize, Serializer};
 
 use crate::arguments::Bounds;
+use crate::call::{Host, Text};
 use crate::failure::Failure;
 use crate::{print, text_file};
 use plan::{Defaults, Flow, Hop, Plan, without_limit};
@@ -17,12 +18,23 @@ use plan::{Defaults, Flow, Hop, Plan, without_limit};
 mod plan;
 
 pub(crate) fn run(arguments: &Bounds) -> Result<(), Failure> {
-    let plan = read(&arguments.flows, Defaults { rate: arguments.rate, hops: arguments.hops })?;
-    let report = Report::new(&plan, &arguments.disciplines, arguments.json || arguments.sources).map_err(Failure::usage)?;
-    print(&if arguments.json { report.to_json() } else { report.to_text(arguments.sources) })
+    print(&text(arguments, &Host::default())?)
 }
 
-fn read(path: &Path, defaults: Defaults) -> Result<Plan, Failure> {
+/// The bounds as text or JSON.
+///
+/// # Errors
+/// The file with the flows is wrong, or no discipline has a bound.
+pub(crate) fn text(arguments: &Bounds, host: &Host) -> Result<String, Failure> {
+    let plan = read(&arguments.flows, host, Defaults { rate: arguments.rate, hops: arguments.hops })?;
+    let report = Report::new(&plan, &arguments.disciplines, arguments.json || arguments.sources).map_err(Failure::usage)?;
+    Ok(if arguments.json { report.to_json() } else { report.to_text(arguments.sources) })
+}
+
+fn read(path: &Path, host: &Host, defaults: Defaults) -> Result<Plan, Failure> {
+    if let (Some(Text { name, text }), "-") = (&host.text, path.as_os_str().to_str().unwrap_or_default()) {
+        return Plan::from_toml(name, text, defaults).map_err(Failure::usage);
+    }
     let name = path.display().to_string();
     let text = text_file::read(path, "flows in TOML, as docs/bounds.md describes them")?;
     Plan::from_toml(&name, &text, defaults).map_err(Failure::usage)

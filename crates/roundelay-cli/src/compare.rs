@@ -7,29 +7,49 @@ use roundelay::schedulers::AnyDiscipline;
 use roundelay::{LinkLayer, QueueSpec};
 use roundelay_report::{ReportError, html, json, provenance, table, write_flows, write_text};
 use roundelay_trace::{
-    Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, Selection, TreeFile, WeightRules, compare,
+    Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, Selection, Stop, TreeFile, WeightRules,
+    compare,
 };
 
 use crate::arguments::Compare;
+use crate::call::Compared;
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
 use crate::parquet::Packets;
 use crate::progress::Bar;
+use crate::threads::in_pool;
 use crate::{print, style, text_file};
 
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
+    let comparison = compute(arguments, &Stop::default())?.comparison;
+    print(&show(arguments, &comparison))?;
+    broken_bounds(&comparison).map_or(Ok(()), |message| Err(Failure::run(message)))
+}
+
+/// The comparison, without printed text: files named in the arguments are written.
+///
+/// # Errors
+/// An argument or a file is wrong, a file cannot be written, or a stop was requested.
+pub(crate) fn compute(arguments: &Compare, stop: &Stop) -> Result<Compared, Failure> {
     let options = options(arguments)?;
     check_places(arguments)?;
     let capture = open(&arguments.capture).map_err(Failure::usage)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
-    let mut witness = Witness { arguments, options: &options, bar };
-    let comparison = with_threads(arguments.threads, || compare(capture, &options, &mut witness))?;
+    let mut witness = Witness { arguments, options: &options, bar, stop };
+    let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut witness))?;
     drop(witness);
+    let comparison = outcome.map_err(|error| match error {
+        CompareError::Stopped => Failure::stopped(),
+        CompareError::Lane(error) => Failure::run(error),
+        input => Failure::usage(input),
+    })?;
+    if stop.is_requested() {
+        return Err(Failure::stopped());
+    }
     write_files(arguments, &options, &comparison).map_err(Failure::run)?;
-    print(&show(arguments, &comparison))?;
-    broken_bounds(&comparison).map_or(Ok(()), |message| Err(Failure::run(message)))
+    Ok(Compared { comparison, metadata: metadata(&options) })
 }
 
 fn options(arguments: &Compare) -> Result<Options, Failure> {
@@ -89,14 +109,6 @@ fn open(path: &Path) -> Result<Capture, CaptureError> {
     if path.as_os_str() == "-" { Capture::from_reader("standard input", BufReader::new(io::stdin())) } else { Capture::open(path) }
 }
 
-fn with_threads<R: Send>(threads: Option<u16>, work: impl FnOnce() -> Result<R, CompareError> + Send) -> Result<R, Failure> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
-    pool.map_err(Failure::run)?.install(work).map_err(|error| match error {
-        CompareError::Lane(error) => Failure::run(error),
-        input => Failure::usage(input),
-    })
-}
-
 fn show(arguments: &Compare, comparison: &Comparison) -> String {
     if arguments.json {
         return json(comparison);
@@ -130,9 +142,14 @@ struct Witness<'a> {
     arguments: &'a Compare,
     options: &'a Options,
     bar: Option<Bar>,
+    stop: &'a Stop,
 }
 
 impl Companion for Witness<'_> {
+    fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
     fn progress(&mut self, progress: Progress) {
         if let Some(bar) = &self.bar {
             bar.show(progress);

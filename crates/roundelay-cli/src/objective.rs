@@ -13,9 +13,11 @@ use roundelay_sim::scenario::{
 };
 
 use crate::arguments::Objective;
+use crate::call::Host;
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
 use crate::scenario::Read;
+use crate::threads::in_pool;
 use crate::{print, style};
 
 /// Indices of the disciplines in every run; those of `--with` and the file's own queues follow.
@@ -29,7 +31,7 @@ const MOST_WAITING: f64 = 65_536.0;
 
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     check_outputs(arguments)?;
-    let Read { name, mut scenario, mut notes, .. } = Read::scenario(&arguments.scenario)?;
+    let Read { name, mut scenario, mut notes, .. } = Read::scenario(&arguments.scenario, &Host::default())?;
     let is_in_file = arguments.objective.is_none() && arguments.source.is_none() && arguments.slack.is_none();
     let name = if is_in_file { located(&name, &scenario) } else { name };
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
@@ -159,7 +161,7 @@ impl Plan {
             Ok(Run::of(&results.map_err(failed)?, self.wanted.source.as_deref(), discipline.as_deref(), seconds))
         };
         let all: Vec<_> = (0..self.candidates.len()).flat_map(|place| (0..seeds).map(move |replica| (place, replica))).collect();
-        let runs: Vec<Run> = arguments.runs.pool()?.install(|| all.into_par_iter().map(one).collect::<Result<_, _>>())?;
+        let runs: Vec<Run> = in_pool(arguments.runs.threads, || all.into_par_iter().map(one).collect::<Result<_, _>>())??;
         let mut runs = runs.into_iter();
         Ok((0..self.candidates.len()).map(|_| runs.by_ref().take(seeds as usize).collect()).collect())
     }

@@ -21,7 +21,8 @@ use roundelay_report::{Chart, ItemPage, Measurement, item_html, provenance, writ
 use crate::arguments::Papers;
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
-use crate::{print, text_file};
+use crate::threads::in_pool;
+use crate::{call, print, text_file};
 
 /// Name of all papers together.
 const ALL: &str = "all";
@@ -89,7 +90,6 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         instead: arguments.instead.clone(),
         seeds: arguments.seeds.map(u64::from),
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
     let bar = bar(arguments, &runner, &plans)?;
     let (mut changed, mut timed, mut failed, mut all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut caches, mut undecided) = (BTreeMap::new(), 0);
@@ -100,7 +100,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         }
         let cache = &caches[&paper.slug];
         memory::forget_peak();
-        let ran = match pool.install(|| runner.run(plan, cache, &|| bar.inc(1))) {
+        let ran = match in_pool(arguments.threads, || runner.run(plan, cache, &|| bar.inc(1)))? {
             Ok(ran) => ran,
             Err(error) => {
                 failed.push(format!("{} {}: {error}", paper.slug, item.name));
@@ -204,9 +204,10 @@ fn default_cache() -> PathBuf {
     base.unwrap_or_else(std::env::temp_dir).join("roundelay").join("papers")
 }
 
-/// Hash of this program: another build may give other results.
+/// Hash of the file with this program's code: another build may give other results.
 fn program() -> Result<String, Failure> {
-    let bytes = std::env::current_exe().and_then(fs::read).map_err(|error| Failure::run(format!("cannot read this program: {error}")))?;
+    let file = call::program_file().map_or_else(std::env::current_exe, |file| Ok(file.to_owned()));
+    let bytes = file.and_then(fs::read).map_err(|error| Failure::run(format!("cannot read this program: {error}")))?;
     let words = bytes.chunks(8).fold(0_u64, |hash, word| {
         let number = word.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
         (hash ^ number).wrapping_mul(0x0100_0000_01b3).rotate_left(29)

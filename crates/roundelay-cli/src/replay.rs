@@ -10,17 +10,40 @@ use roundelay_report::{
 };
 use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule, SlackRule};
 use roundelay_sim::scenario::Scenario;
+use roundelay_trace::Stop;
 
 use crate::arguments::Replay;
+use crate::call::Host;
 use crate::failure::Failure;
 use crate::outputs::{check_distinct, check_no_dash};
 use crate::scenario::Read;
+use crate::threads::in_pool;
 use crate::{print, style};
 
 /// Files written by `--parquet`.
 const COLUMNS: [&str; 2] = ["schedule.parquet", "replays.parquet"];
 
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
+    let Computed { replayed, scenario, runs, written } = compute(arguments, &Host::default())?;
+    print(&if arguments.json { replayed.json() } else { replayed.table(style::of_stdout()) })?;
+    written?;
+    if arguments.plain { plain(&scenario, &runs) } else { Ok(()) }
+}
+
+/// Results of a replay, before they are printed.
+pub(crate) struct Computed {
+    pub(crate) replayed: Replayed,
+    scenario: Scenario,
+    runs: Vec<Run>,
+    /// Of the files written after the runs.
+    pub(crate) written: Result<(), Failure>,
+}
+
+/// The replay, without printed text: files named in the arguments are written.
+///
+/// # Errors
+/// An argument or a file is wrong, a file cannot be written, or a stop was requested.
+pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failure> {
     check_outputs(arguments)?;
     let (path, extension) = (arguments.scenario.display(), arguments.scenario.extension().unwrap_or_default());
     if arguments.on.is_some() && extension == "toml" {
@@ -32,19 +55,17 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{path}: a schedule in Parquet needs --on NETWORK.toml, the scenario of its network")));
     }
     let candidates = candidates(arguments);
-    let read = arguments.on.as_deref().map_or_else(|| Read::scenario(&arguments.scenario), Read::network)?;
+    let read = arguments.on.as_deref().map_or_else(|| Read::scenario(&arguments.scenario, host), |on| Read::network(on, host))?;
     let Read { mut scenario, text, notes, .. } = read;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
-    let runs = replays(arguments, &scenario, &candidates, listed.as_ref())?;
+    let runs = replays(arguments, &scenario, &candidates, listed.as_ref(), &host.stop)?;
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let notes = notes.into_iter().chain(header_notes(arguments, &candidates, &runs)).collect();
     let replayed = Replayed { notes, ..replayed(arguments, &scenario, &candidates, &runs) };
     let page = || arguments.html.as_ref().map_or(Ok(()), |path| write_text(path, &replayed.html()).map_err(Failure::run));
     let written = write_columns(arguments, &runs, &candidates, &metadata).and_then(|()| page());
-    print(&if arguments.json { replayed.json() } else { replayed.table(style::of_stdout()) })?;
-    written?;
-    if arguments.plain { plain(&scenario, &runs) } else { Ok(()) }
+    Ok(Computed { replayed, scenario, runs, written })
 }
 
 /// # Errors
@@ -99,7 +120,7 @@ fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Fail
 }
 
 /// A schedule, the outcome under each candidate, and the seconds for recording and for each replay.
-struct Run {
+pub(crate) struct Run {
     recorded: Recorded,
     window: Duration,
     /// Over all packets, including the warm-up.
@@ -111,7 +132,13 @@ struct Run {
     replaying: Vec<f64>,
 }
 
-fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], listed: Option<&Arc<Schedule>>) -> Result<Vec<Run>, Failure> {
+fn replays(
+    arguments: &Replay,
+    scenario: &Scenario,
+    candidates: &[Candidate],
+    listed: Option<&Arc<Schedule>>,
+    stop: &Stop,
+) -> Result<Vec<Run>, Failure> {
     let seeds = arguments.runs.count(scenario.seed)?;
     let all = seeds * (u64::from(listed.is_none()) + candidates.len() as u64);
     let meeting = arguments.runs.meeting(listed.map_or(scenario.duration, |schedule| schedule.window), all);
@@ -144,12 +171,14 @@ fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], li
         let schedule = arguments.parquet.is_some().then_some(schedule);
         Ok(Run { recorded, window, packet_hops, schedule, outcomes, recording, replaying })
     };
-    let pool = arguments.runs.pool()?;
     // Either replicas or candidates run in parallel: both would keep many schedules in memory.
-    let runs: Result<Vec<_>, ReplayError> = pool.install(|| match candidates {
+    let runs: Result<Vec<_>, ReplayError> = in_pool(arguments.runs.threads, || match candidates {
         [_] => (0..seeds).into_par_iter().map(one).collect(),
         _ => (0..seeds).map(one).collect(),
-    });
+    })?;
+    if stop.is_requested() {
+        return Err(Failure::stopped());
+    }
     runs.map_err(|error| {
         let message = format!("{}: {error}", scenario.name);
         if matches!(error, ReplayError::Run(_)) { Failure::run(message) } else { Failure::usage(message) }

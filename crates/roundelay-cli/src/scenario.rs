@@ -9,6 +9,7 @@ use std::path::Path;
 use roundelay_report::clean;
 use roundelay_sim::scenario::{ReadCapture, Scenario, ScenarioError};
 
+use crate::call::{Host, Text};
 use crate::failure::Failure;
 use crate::text_file;
 
@@ -24,25 +25,26 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// Reads a scenario; `-` is standard input.
+    /// Reads a scenario; `-` is the host's text, else standard input.
     ///
     /// # Errors
     /// The file cannot be read, or is not a valid scenario.
-    pub(crate) fn scenario(path: &Path) -> Result<Self, Failure> {
-        Self::with(path, Scenario::from_toml_with)
+    pub(crate) fn scenario(path: &Path, host: &Host) -> Result<Self, Failure> {
+        Self::with(path, host, Scenario::from_toml_with)
     }
 
     /// Reads the network of a scenario, without its sources.
-    pub(crate) fn network(path: &Path) -> Result<Self, Failure> {
-        Self::with(path, Scenario::network_from_toml)
+    pub(crate) fn network(path: &Path, host: &Host) -> Result<Self, Failure> {
+        Self::with(path, host, Scenario::network_from_toml)
     }
 
-    fn with(path: &Path, read: ReadScenario) -> Result<Self, Failure> {
-        let (name, text) = text(path)?;
+    fn with(path: &Path, host: &Host, read: ReadScenario) -> Result<Self, Failure> {
+        let (name, text) = text(path, host)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let notes = RefCell::default();
         let scenario = read(&name, &text, folder, &|path, by, end| captures::read(path, by, end, &notes));
-        let scenario = scenario.map_err(|error| Failure::usage(clean(&error.to_string())))?;
+        let mut scenario = scenario.map_err(|error| Failure::usage(clean(&error.to_string())))?;
+        scenario.topology.network.set_stop(host.stop.clone());
         Ok(Self { name, scenario, text, notes: notes.into_inner() })
     }
 }
@@ -50,10 +52,13 @@ impl Read {
 type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, ScenarioError>;
 
 /// Name and text of the scenario file.
-fn text(path: &Path) -> Result<(String, String), Failure> {
+fn text(path: &Path, host: &Host) -> Result<(String, String), Failure> {
     const EXPECTED: &str = "a scenario in TOML";
     if path.as_os_str() != "-" {
         return Ok((path.display().to_string(), text_file::read(path, EXPECTED)?));
+    }
+    if let Some(Text { name, text }) = &host.text {
+        return Ok((name.clone(), text.clone()));
     }
     let name = "standard input";
     let text = io::read_to_string(io::stdin()).map_err(|error| match error.kind() {

@@ -7,14 +7,16 @@ use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay_report::{
-    Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_simulated_rates,
-    write_simulated_transfers,
+    Simulated, provenance, write_simulated_flows, write_simulated_links, write_simulated_rates, write_simulated_transfers,
 };
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario, TEMPLATES};
+use roundelay_trace::Stop;
 
 use crate::arguments::Simulate;
+use crate::call::{Host, Ran};
 use crate::failure::Failure;
 use crate::scenario::Read;
+use crate::threads::in_pool;
 use crate::{print, style};
 use watch::{Files, Watch};
 
@@ -27,23 +29,35 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     }
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
     check_dry_run(arguments)?;
-    let (scenario, text, notes) = read(path, arguments)?;
-    outputs::check(arguments, &scenario)?;
     if arguments.dry_run {
+        let (scenario, _, notes) = read(path, arguments, &Host::default())?;
+        outputs::check(arguments, &scenario)?;
         return print(&estimate(&scenario, arguments, &notes));
     }
+    let (ran, written) = compute(path, arguments, &Host::default())?;
+    // Print the results even if writing the files failed.
+    print(&show(arguments, &ran.simulated))?;
+    written
+}
+
+/// The simulation, without printed text: files named in the arguments are written; the second result
+/// is that of the files written after the run.
+///
+/// # Errors
+/// An argument or a file is wrong, a file cannot be written, or a stop was requested.
+pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Ran, Result<(), Failure>), Failure> {
+    let (scenario, text, notes) = read(path, arguments, host)?;
+    outputs::check(arguments, &scenario)?;
     let mut files = Files::create(arguments, &scenario.measures)?;
     // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let watch = Watch::new(&mut files, arguments, &scenario, &metadata)?;
-    let results = replicas(&scenario, arguments, &watch)?;
+    let results = replicas(&scenario, arguments, &watch, &host.stop)?;
     let curves = watch.finish(&scenario)?;
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
-    let page = || simulation_html(&Page { simulated: &simulated, curves: &curves, scenario: &text, provenance: &metadata });
-    let written = files.finish(page).and_then(|()| write_columns(arguments, &simulated, &metadata));
-    // Print the results even if writing the files failed.
-    print(&show(arguments, &simulated))?;
-    written
+    let ran = Ran { simulated, curves, text, metadata };
+    let written = files.finish(|| ran.html()).and_then(|()| write_columns(arguments, &ran.simulated, &ran.metadata));
+    Ok((ran, written))
 }
 
 /// Rejects output files together with `--dry-run`, which would write nothing.
@@ -65,8 +79,8 @@ fn template(name: &str) -> Result<(), Failure> {
 }
 
 /// Reads the scenario to run, with its text and notes on scenario and captures.
-fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<String>), Failure> {
-    let Read { name, mut scenario, mut text, mut notes } = Read::scenario(path)?;
+fn read(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Scenario, String, Vec<String>), Failure> {
+    let Read { name, mut scenario, mut text, mut notes } = Read::scenario(path, host)?;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     scenario.keeps_all_flows = arguments.parquet.is_some();
     if let Some(queue) = &arguments.queue {
@@ -96,9 +110,9 @@ fn write_columns(arguments: &Simulate, simulated: &Simulated, metadata: &[(Strin
 }
 
 /// Runs replicas in parallel; results are in order of seeds.
-fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>) -> Result<Vec<Results>, Failure> {
+fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>, stop: &Stop) -> Result<Vec<Results>, Failure> {
     let runs = arguments.runs.count(scenario.seed)?;
-    let (meeting, pool) = (arguments.runs.meeting(scenario.duration, runs), arguments.runs.pool()?);
+    let meeting = arguments.runs.meeting(scenario.duration, runs);
     let one = |replica: u64| {
         let mut told = (0, 0);
         let progress = |progress| {
@@ -108,7 +122,10 @@ fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>) -> Res
         };
         if replica == 0 { watch.run(scenario, progress) } else { scenario.run(scenario.seed + replica, progress) }
     };
-    let outcome: Result<Vec<_>, RunError> = pool.install(|| (0..runs).into_par_iter().map(one).collect());
+    let outcome: Result<Vec<_>, RunError> = in_pool(arguments.runs.threads, || (0..runs).into_par_iter().map(one).collect())?;
+    if stop.is_requested() {
+        return Err(Failure::stopped());
+    }
     outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))
 }
 

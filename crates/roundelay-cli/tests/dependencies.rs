@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
@@ -17,6 +17,7 @@ const ORDER: [&str; 11] = [
     "roundelay-report",
     "roundelay-papers",
     "roundelay-cli",
+    "roundelay-python",
 ];
 
 /// The workspace's packages with the names of their dependencies, excluding dev-dependencies.

@@ -10,21 +10,24 @@ mod flows;
 mod measurements;
 mod packets;
 mod rates;
+mod rows;
 mod schedule;
 mod simulated_hops;
 mod simulated_packets;
 mod simulation;
 mod transfers;
 
-pub use flows::write_flows;
+pub use column::{Cells, Column};
+pub use flows::{flows_table, write_flows};
 pub use measurements::{Measurement, write_measurements};
 pub use packets::{Fate, PacketFile, PacketRow};
-pub use rates::write_simulated_rates;
+pub use rates::{simulated_rates_table, write_simulated_rates};
+pub use rows::Table;
 pub use schedule::{read_schedule, write_replays, write_schedule};
 pub use simulated_hops::SimulatedHops;
 pub use simulated_packets::SimulatedPackets;
-pub use simulation::{write_simulated_flows, write_simulated_links};
-pub use transfers::write_simulated_transfers;
+pub use simulation::{simulated_flows_table, simulated_links_table, write_simulated_flows, write_simulated_links};
+pub use transfers::{simulated_transfers_table, write_simulated_transfers};
 
 /// Metadata of a file that identifies its origin: the version of Roundelay, the seed, and a hash of
 /// `config`, the configuration as text.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
 use roundelay::{Billionths, ConfigError, Duration, Limit, LinkLayer, QueueSpec, Rate, tree};
-use roundelay_trace::TreeFile;
+use roundelay_trace::{Stop, TreeFile};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -200,6 +200,7 @@ pub struct Network {
     names: Vec<String>,
     named: BTreeMap<String, NodeId>,
     routing: Routing,
+    stop: Stop,
 }
 
 impl Network {
@@ -245,6 +246,19 @@ impl Network {
     /// How routes are chosen.
     pub const fn routing(&self) -> Routing {
         self.routing
+    }
+
+    /// Ends runs over this network and its clones, with [`SimulationError::Stopped`], once `stop` is
+    /// requested.
+    ///
+    /// [`SimulationError::Stopped`]: crate::SimulationError::Stopped
+    pub fn set_stop(&mut self, stop: Stop) {
+        self.stop = stop;
+    }
+
+    /// The request that ends runs.
+    pub const fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     /// Number of nodes.

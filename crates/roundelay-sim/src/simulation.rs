@@ -36,7 +36,13 @@ pub enum SimulationError {
     /// More events than sequence numbers (`EVENTS`).
     #[error("more than {EVENTS} events")]
     TooLong,
+    /// A stop was requested: see [`Network::set_stop`].
+    #[error("interrupted")]
+    Stopped,
 }
+
+/// Events scheduled between two looks for a stop: a few milliseconds.
+const LOOK_EVERY: u64 = 1 << 14;
 
 /// An agent and a stream of random numbers.
 struct Seat {
@@ -152,6 +158,8 @@ pub struct Simulation<P = ()> {
     events: EventQueue,
     /// Events handled.
     happened: u64,
+    /// Sequence number of the next look for a stop.
+    looks_at: u64,
     /// Links due to pick at this instant, after all arrivals.
     due: Vec<u32>,
     commands: Vec<Command>,
@@ -210,6 +218,7 @@ impl<P: Probe> Simulation<P> {
             has_trees,
             events: EventQueue::default(),
             happened: 0,
+            looks_at: 0,
             due: Vec::new(),
             commands: Vec::new(),
             newcomers: VecDeque::new(),
@@ -405,11 +414,24 @@ impl<P: Probe> Simulation<P> {
     }
 
     #[inline]
-    const fn check_size(&self) -> Result<(), SimulationError> {
-        if self.books.sequence >= EVENTS {
-            Err(SimulationError::TooLong)
+    fn check_size(&mut self) -> Result<(), SimulationError> {
+        if self.books.sequence >= self.looks_at {
+            self.look()
         } else if self.links.len() + self.seats.len() > PLACES {
             Err(SimulationError::TooLarge)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Checks the end of the sequence numbers, and for a stop.
+    #[cold]
+    fn look(&mut self) -> Result<(), SimulationError> {
+        self.looks_at = self.books.sequence.saturating_add(LOOK_EVERY).min(EVENTS);
+        if self.books.sequence >= EVENTS {
+            Err(SimulationError::TooLong)
+        } else if self.network.stop().is_requested() {
+            Err(SimulationError::Stopped)
         } else {
             Ok(())
         }

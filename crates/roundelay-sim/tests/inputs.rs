@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use roundelay_sim::scenario::{Estimate, Scenario};
+use roundelay_sim::SimulationError;
+use roundelay_sim::scenario::{Estimate, RunError, Scenario};
+use roundelay_trace::Stop;
 
 const DUMBBELL: &str = r#"duration = "2s"
 [topology]
@@ -106,6 +108,20 @@ fn keys_that_would_do_nothing_are_refused() {
     );
     assert!(arrivals("start_jitter = \"1s\"").starts_with("mine.toml:13: start_jitter: "));
     assert_eq!(arrivals("transport = \"tcp\"\ntcp = { ecn = true }"), "it was read");
+}
+
+#[test]
+fn a_requested_stop_ends_a_run() {
+    let text = format!("{DUMBBELL}[[source]]\nkind = \"tcp\"\nfrom = \"s0\"\nto = \"r0\"\n");
+    let mut scenario = Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap();
+    let plain = scenario.run(1, |_| ()).unwrap();
+    let stop = Stop::default();
+    scenario.topology.network.set_stop(stop.clone());
+    let (mut steps, again) = (0, scenario.run(1, |_| ()).unwrap());
+    assert_eq!(format!("{again:?}"), format!("{plain:?}"), "a stop that is not requested changes nothing");
+    stop.request();
+    let error = scenario.run(1, |_| steps += 1).unwrap_err();
+    assert_eq!((error, steps), (RunError::Simulation(SimulationError::Stopped), 0));
 }
 
 /// A temporary folder with files, removed at the end of the test.

@@ -20,6 +20,7 @@ use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
 use crate::selection::Selection;
 use crate::standing::{Obstacle, Standing};
+use crate::stop::Stop;
 use crate::tc::{self, CodePoints, Distinctions};
 use crate::tree::TreeFile;
 use crate::urgency::{Carried, Known, reads_sizes};
@@ -122,6 +123,9 @@ pub enum CompareError {
     /// A discipline failed: its packets could not be stored.
     #[error("{0}")]
     Lane(Box<dyn Error + Send + Sync>),
+    /// A stop was requested.
+    #[error("interrupted")]
+    Stopped,
 }
 
 /// Progress of a comparison.
@@ -133,11 +137,17 @@ pub struct Progress {
     pub packets: u64,
 }
 
-/// Callbacks during a comparison. Both do nothing by default.
+/// Callbacks during a comparison. They do nothing by default.
 pub trait Companion {
     /// Called after each block of packets.
     fn progress(&mut self, progress: Progress) {
         let _ = progress;
+    }
+
+    /// A request that ends the comparison with [`CompareError::Stopped`]. Read before each block of
+    /// packets of each discipline, and during the cost measurement.
+    fn stop(&self) -> Stop {
+        Stop::default()
     }
 
     /// A sink for the packets of this discipline or tree, if wanted. Called once for each, before
@@ -172,7 +182,7 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     let classifier = Classifier::with_max_flows(options.flow_by, options.max_flows);
     let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), (options.rate, options.link));
     let (mut block, mut sample) = (Vec::new(), Vec::new());
-    let mut lanes = Vec::new();
+    let (mut lanes, stop) = (Vec::new(), companion.stop());
     let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
     if options.specs.iter().chain(leaves).any(reads_sizes) {
         read_ahead(&mut offered, &mut block, companion)?;
@@ -184,8 +194,10 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
         }
         keep_sample(&mut sample, &block);
         let flows = offered.classifier().flows();
-        lanes.par_iter_mut().try_for_each(|lane| lane.run(&block, flows)).map_err(CompareError::Lane)?;
+        let run = |lane: &mut Box<dyn Lane>| if stop.is_requested() { Ok(()) } else { lane.run(&block, flows) };
+        lanes.par_iter_mut().try_for_each(run).map_err(CompareError::Lane)?;
         companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        go_on(&stop)?;
         block.clear();
     }
     if lanes.is_empty() {
@@ -194,7 +206,13 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     if offered.classifier().unparsable().unknown_link == offered.packets() {
         return Err(CompareError::UnknownLink { name: offered.capture().name().to_owned(), link: offered.link() });
     }
-    conclude(offered, lanes, &sample, &known, options)
+    conclude(offered, lanes, &sample, &known, options, &stop)
+}
+
+/// # Errors
+/// A stop was requested.
+fn go_on(stop: &Stop) -> Result<(), CompareError> {
+    if stop.is_requested() { Err(CompareError::Stopped) } else { Ok(()) }
 }
 
 /// The error for a capture without packets to replay.
@@ -212,10 +230,11 @@ fn without_packets(offered: &Offered) -> CompareError {
 
 /// Reads the whole capture into `block`, for disciplines that need flow sizes in advance.
 fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut impl Companion) -> Result<(), CompareError> {
-    let mut next = Vec::new();
+    let (mut next, stop) = (Vec::new(), companion.stop());
     while offered.read(&mut next, BLOCK)? {
         block.append(&mut next);
         companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        go_on(&stop)?;
     }
     Ok(())
 }
@@ -247,19 +266,22 @@ fn conclude(
     sample: &[Event],
     known: &Known,
     options: &Options,
+    stop: &Stop,
 ) -> Result<Comparison, CompareError> {
     let flows = summarise_flows(&offered);
     let charted = choose_charted(&flows);
     let light: Vec<_> = flows.iter().map(|flow| flow.light).collect();
-    let finish = |lane: Box<dyn Lane>| lane.finish(offered.flows(), &light, &charted);
-    let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
+    // Costs come first: a stop during their measurement leaves no file of packets.
+    let mut costs = vec![None; lanes.len()];
     if options.measure_cost {
         let specs = options.specs.iter().map(|spec| (spec.discipline.clone(), options.limit_of(spec)));
         let tree = |tree: &TreeFile| (AnyDiscipline::Tree(tree.with_flows(offered.classifier().flows())), options.limit_of_trees());
         let subjects: Vec<_> = specs.chain(options.trees.iter().map(tree)).collect();
-        let costs = cost::measure(&subjects, sample, known, options.rate, options.seed)?;
-        disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
+        costs = cost::measure(&subjects, sample, known, options, || go_on(stop))?;
     }
+    let finish = |lane: Box<dyn Lane>| lane.finish(offered.flows(), &light, &charted);
+    let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
+    disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     let weighted = flows.iter().any(|flow| flow.weight != 1);
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
     let distinctions =

@@ -6,6 +6,7 @@ use std::time::Instant as WallClock;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
 
+use crate::compare::{CompareError, Options};
 use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
 use crate::urgency::{Known, Marker};
@@ -17,14 +18,15 @@ const ROUNDS: usize = 5;
 const PACKETS_A_ROUND: usize = 200_000;
 
 /// Measures the processing time of disciplines on a sample of a capture. A tree has the sample's
-/// flows assigned to leaves. The time of iterating over the sample is subtracted.
+/// flows assigned to leaves. The time of iterating over the sample is subtracted. `go_on` is called
+/// before each run.
 pub(crate) fn measure(
     subjects: &[(AnyDiscipline, Limit)],
     sample: &[Event],
     known: &Known,
-    rate: Rate,
-    seed: u64,
-) -> Result<Vec<Option<Cost>>, ConfigError> {
+    options: &Options,
+    go_on: impl Fn() -> Result<(), CompareError>,
+) -> Result<Vec<Option<Cost>>, CompareError> {
     let arrivals = sample.iter().filter(|event| matches!(event.kind, EventKind::Arrival(_))).count();
     if arrivals == 0 {
         return Ok(vec![None; subjects.len()]);
@@ -34,7 +36,8 @@ pub(crate) fn measure(
     for _ in 0..ROUNDS {
         let bare = sample.go_through();
         for ((discipline, limit), runs) in subjects.iter().zip(&mut runs) {
-            let timed = Timed { sample: &sample, known, limit: *limit, rate, seed };
+            go_on()?;
+            let timed = Timed { sample: &sample, known, limit: *limit, rate: options.rate, seed: options.seed };
             runs.push((discipline.visit(timed)? - bare).max(0.0) / (arrivals * sample.repeats) as f64);
         }
     }

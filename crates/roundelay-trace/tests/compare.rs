@@ -11,8 +11,8 @@ use crate::common::*;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{FlowId, Instant, Limit, QueueSpec, Rate};
 use roundelay_trace::{
-    Capture, Companion, CompareError, Comparison, DisciplineResult, FlowResult, Options, PacketFate, PacketRecord, PacketSink, WeightRules,
-    compare,
+    Capture, Companion, CompareError, Comparison, DisciplineResult, FlowResult, Options, PacketFate, PacketRecord, PacketSink, Progress,
+    Stop, WeightRules, compare,
 };
 
 const MILLISECOND: u64 = 1_000_000;
@@ -698,6 +698,52 @@ fn a_sink_that_fails_ends_the_comparison() {
     let capture = Capture::from_reader("t.pcap", Cursor::new(write(&steady(0, 0, 3, 0, 100)))).unwrap();
     let error = compare(capture, &options("1mbit", all_specs()), &mut Full).unwrap_err();
     assert_eq!(error.to_string(), "the disk is full");
+}
+
+/// Requests a stop after the first block, and keeps the finished sinks.
+#[derive(Default)]
+struct Stopper {
+    stop: Stop,
+    blocks: u32,
+    finished: Arc<Mutex<u32>>,
+}
+
+struct Finished(Arc<Mutex<u32>>);
+
+impl PacketSink for Finished {
+    fn record(&mut self, _: &PacketRecord) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        *self.0.lock().unwrap() += 1;
+        Ok(())
+    }
+}
+
+impl Companion for Stopper {
+    fn progress(&mut self, _: Progress) {
+        self.blocks += 1;
+        self.stop.request();
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    fn sink(&mut self, _: &str, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
+        Ok(Some(Box::new(Finished(self.finished.clone()))))
+    }
+}
+
+#[test]
+fn a_requested_stop_ends_a_comparison_after_a_block_and_completes_no_file() {
+    for specs in [vec!["fifo".parse().unwrap()], vec!["sjf".parse().unwrap()]] {
+        let mut stopper = Stopper::default();
+        let error = compare(example(), &options("1mbit", specs), &mut stopper).unwrap_err();
+        assert!(matches!(error, CompareError::Stopped), "{error}");
+        assert_eq!((stopper.blocks, *stopper.finished.lock().unwrap()), (1, 0));
+    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use roundelay::Duration;
 
 use crate::failure::Failure;
@@ -39,14 +38,6 @@ impl Runs {
             Some(_) => Ok(runs),
             None => Err(Failure::usage(format!("seed {first_seed}: the last replica's must be below 2^64"))),
         }
-    }
-
-    /// The thread pool.
-    ///
-    /// # Errors
-    /// The operating system cannot start the threads.
-    pub(crate) fn pool(&self) -> Result<ThreadPool, Failure> {
-        ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0).into()).build().map_err(Failure::run)
     }
 
     /// Shared progress of `runs` runs, each until `end`; None with `--quiet` or without a terminal.

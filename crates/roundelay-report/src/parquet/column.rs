@@ -22,9 +22,32 @@ pub(super) const GROUP_ROWS: usize = 128 * 1024;
 
 /// A named column.
 #[derive(Debug)]
-pub(super) struct Column {
+pub struct Column {
     pub(super) name: &'static str,
     pub(super) values: Values,
+}
+
+/// The values of a column.
+#[derive(Debug)]
+pub enum Cells<'a> {
+    /// Signed numbers: times in nanoseconds or picoseconds, as the column's name says.
+    Signed(&'a [i64]),
+    /// Signed numbers or nothing.
+    OptionalSigned(&'a [Option<i64>]),
+    /// 32-bit unsigned numbers.
+    Small(&'a [u32]),
+    /// Unsigned numbers.
+    Unsigned(&'a [u64]),
+    /// Unsigned numbers or nothing.
+    OptionalUnsigned(&'a [Option<u64>]),
+    /// Floating-point numbers.
+    Numbers(&'a [f64]),
+    /// Floating-point numbers or nothing.
+    OptionalNumbers(&'a [Option<f64>]),
+    /// True or false.
+    Flags(&'a [bool]),
+    /// Texts.
+    Texts(Vec<&'a str>),
 }
 
 /// The values of a column, in one of the types used here.
@@ -45,6 +68,26 @@ pub(super) enum Values {
 }
 
 impl Column {
+    /// Name of the column.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The values.
+    pub fn cells(&self) -> Cells<'_> {
+        match &self.values {
+            Values::Times(values) => Cells::Signed(values),
+            Values::OptionalTimes(values) => Cells::OptionalSigned(values),
+            Values::Small(values) => Cells::Small(values),
+            Values::Counts(values) => Cells::Unsigned(values),
+            Values::OptionalCounts(values) => Cells::OptionalUnsigned(values),
+            Values::Numbers(values) => Cells::Numbers(values),
+            Values::OptionalNumbers(values) => Cells::OptionalNumbers(values),
+            Values::Flags(values) => Cells::Flags(values),
+            Values::Texts(values) => Cells::Texts(values.iter().map(|text| text.as_utf8().unwrap_or_default()).collect()),
+        }
+    }
+
     /// The column in Parquet's schema language.
     fn declaration(&self) -> String {
         let (kind, annotation) = match self.values {

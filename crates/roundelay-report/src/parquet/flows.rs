@@ -5,7 +5,8 @@ use std::path::Path;
 use parquet::data_type::ByteArray;
 use roundelay_trace::{Comparison, Delay, DisciplineResult, FlowResult, FlowSummary};
 
-use super::column::{Column, ColumnFile, Values};
+use super::column::{Column, Values};
+use super::rows::{Each, Table, write};
 use crate::ReportError;
 
 /// Writes one row per discipline and flow, with the names and units of [`Comparison`] (seconds,
@@ -15,15 +16,24 @@ use crate::ReportError;
 ///
 /// The operating system's error, with the file's name.
 pub fn write_flows(path: &Path, comparison: &Comparison, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    let mut file = ColumnFile::create(path, &columns(&[]), metadata)?;
+    write(path, metadata, |each| batches(comparison, each))
+}
+
+/// The rows of [`write_flows`].
+pub fn flows_table(comparison: &Comparison) -> Table {
+    Table::of(|each| batches(comparison, each))
+}
+
+fn batches(comparison: &Comparison, each: Each<'_>) -> Result<(), ReportError> {
+    each(columns(&[]))?;
     for discipline in &comparison.disciplines {
         let flows = comparison.flows.iter().zip(&discipline.flows).enumerate();
         let rows: Vec<Row<'_>> = flows.map(|(index, (flow, result))| Row { discipline, index, flow, result }).collect();
         if !rows.is_empty() {
-            file.write(&columns(&rows))?;
+            each(columns(&rows))?;
         }
     }
-    file.finish()
+    Ok(())
 }
 
 /// Source of one row.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use roundelay_sim::scenario::Rates;
 
-use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::column::{Column, GROUP_ROWS, Values};
+use super::rows::{Each, Table, write};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
@@ -16,15 +17,24 @@ use crate::simulation::Simulated;
 ///
 /// The operating system's error, with the file's name.
 pub fn write_simulated_rates(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    let mut file = ColumnFile::create(path, &Rows::default().columns(), metadata)?;
+    write(path, metadata, |each| batches(simulated, each))
+}
+
+/// The rows of [`write_simulated_rates`].
+pub fn simulated_rates_table(simulated: &Simulated) -> Table {
+    Table::of(|each| batches(simulated, each))
+}
+
+fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
+    each(Rows::default().columns())?;
     for replica in &simulated.replicas {
         let mut rows = Rows { seed: replica.seed, ..Rows::default() };
         if let Some(rates) = &replica.rates {
-            rows.add(rates, &mut file)?;
+            rows.add(rates, each)?;
         }
-        rows.flush(&mut file)?;
+        rows.flush(each)?;
     }
-    file.finish()
+    Ok(())
 }
 
 /// Rows of a replica not yet written.
@@ -37,26 +47,26 @@ struct Rows {
 }
 
 impl Rows {
-    fn add(&mut self, rates: &Rates, file: &mut ColumnFile) -> Result<(), ReportError> {
+    fn add(&mut self, rates: &Rates, each: Each<'_>) -> Result<(), ReportError> {
         for flow in &rates.flows {
             for (interval, bytes) in &flow.bytes {
                 self.flows.push(flow.flow);
                 self.starts.push(rates.start(*interval).as_picos().cast_signed());
                 self.bytes.push(*bytes);
                 if self.flows.len() == GROUP_ROWS {
-                    self.flush(file)?;
+                    self.flush(each)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn flush(&mut self, file: &mut ColumnFile) -> Result<(), ReportError> {
+    fn flush(&mut self, each: Each<'_>) -> Result<(), ReportError> {
         if self.flows.is_empty() {
             return Ok(());
         }
         let rows = std::mem::replace(self, Self { seed: self.seed, ..Self::default() });
-        file.write(&rows.columns())
+        each(rows.columns())
     }
 
     fn columns(self) -> Vec<Column> {

@@ -5,7 +5,8 @@ use std::path::Path;
 use parquet::data_type::ByteArray;
 use roundelay_sim::scenario::{Backlogged, FlowLife, FlowResult, LinkResult, Measures};
 
-use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::column::{Column, GROUP_ROWS, Values};
+use super::rows::{Each, Table, write};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
@@ -19,14 +20,23 @@ use crate::simulation::Simulated;
 ///
 /// [`Results`]: roundelay_sim::scenario::Results
 pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
+    write(path, metadata, |each| flow_batches(simulated, each))
+}
+
+/// The rows of [`write_simulated_flows`].
+pub fn simulated_flows_table(simulated: &Simulated) -> Table {
+    Table::of(|each| flow_batches(simulated, each))
+}
+
+fn flow_batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let asked = Asked::of(simulated);
-    let mut file = ColumnFile::create(path, &flow_columns(0, &[], asked), metadata)?;
+    each(flow_columns(0, &[], asked))?;
     for replica in &simulated.replicas {
         let mut flows: Vec<_> = replica.flows.iter().chain(&replica.more_flows).collect();
         flows.sort_by_key(|flow| flow.number);
-        flows.chunks(GROUP_ROWS).try_for_each(|flows| file.write(&flow_columns(replica.seed, flows, asked)))?;
+        flows.chunks(GROUP_ROWS).try_for_each(|flows| each(flow_columns(replica.seed, flows, asked)))?;
     }
-    file.finish()
+    Ok(())
 }
 
 /// Writes a row for each link.
@@ -35,11 +45,19 @@ pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(St
 ///
 /// The operating system's error, with the file's name.
 pub fn write_simulated_links(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
+    write(path, metadata, |each| link_batches(simulated, each))
+}
+
+/// The rows of [`write_simulated_links`].
+pub fn simulated_links_table(simulated: &Simulated) -> Table {
+    Table::of(|each| link_batches(simulated, each))
+}
+
+fn link_batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let asked = Asked::of(simulated);
-    let mut file = ColumnFile::create(path, &link_columns(0, &[], asked), metadata)?;
+    each(link_columns(0, &[], asked))?;
     let mut replicas = simulated.replicas.iter().filter(|replica| !replica.links.is_empty());
-    replicas.try_for_each(|replica| file.write(&link_columns(replica.seed, &replica.links, asked)))?;
-    file.finish()
+    replicas.try_for_each(|replica| each(link_columns(replica.seed, &replica.links, asked)))
 }
 
 /// Measurements requested by `[meter]`: their columns are written only on request.

@@ -8,7 +8,8 @@ use roundelay::{Duration, Instant};
 use roundelay_sim::NodeId;
 use roundelay_sim::scenario::{Results, Transfer};
 
-use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::column::{Column, GROUP_ROWS, Values};
+use super::rows::{Each, Table, write};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
@@ -19,14 +20,22 @@ use crate::simulation::Simulated;
 ///
 /// The operating system's error, with the file's name.
 pub fn write_simulated_transfers(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
+    write(path, metadata, |each| batches(simulated, each))
+}
+
+/// The rows of [`write_simulated_transfers`].
+pub fn simulated_transfers_table(simulated: &Simulated) -> Table {
+    Table::of(|each| batches(simulated, each))
+}
+
+fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let names = &simulated.node_names;
-    let nothing = Rows { seed: 0, groups: Vec::new(), nodes: &[], transfers: &[] };
-    let mut file = ColumnFile::create(path, &nothing.columns(), metadata)?;
+    each(Rows { seed: 0, groups: Vec::new(), nodes: &[], transfers: &[] }.columns())?;
     for replica in &simulated.replicas {
         let chunks = replica.transfers.chunks(GROUP_ROWS);
-        chunks.map(|transfers| Rows::of(replica, names, transfers)).try_for_each(|rows| file.write(&rows.columns()))?;
+        chunks.map(|transfers| Rows::of(replica, names, transfers)).try_for_each(|rows| each(rows.columns()))?;
     }
-    file.finish()
+    Ok(())
 }
 
 /// Some transfers of a replica, and the names of groups and nodes.

@@ -20,7 +20,7 @@ impl Longest {
     /// Memory once awake, for any number of queues.
     pub(crate) const FIXED_BYTES: usize = size_of::<Heap<u64>>();
     /// Memory for each queue once awake, rounded down: a key, and a seventh for higher levels.
-    pub(crate) const BYTES_PER_QUEUE: usize = size_of::<u64>() * 8 / 7;
+    pub(crate) const BYTES_PER_QUEUE: usize = size_of::<u64>() + size_of::<u64>() / 7;
 
     /// The backlog of `flow` is now `bytes` ([`Queue::size`](crate::Queue::size): zero only if no packet waits).
     #[inline]

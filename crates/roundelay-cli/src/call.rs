@@ -1,0 +1,228 @@
+//! Calls of commands from a program: arguments as on the command line, results as data.
+//!
+//! ```no_run
+//! use roundelay_cli::call::{self, Host};
+//!
+//! let words = ["capture.pcap", "fifo", "fq_codel", "--rate", "20mbit"].map(Into::into);
+//! let compared = call::compare(words, &Host::default(), &[])?;
+//! println!("{}", compared.json());
+//! # Ok::<(), roundelay_cli::Failure>(())
+//! ```
+//!
+//! Every check, message and default is that of the command. Nothing is printed; with `--quiet`, nothing
+//! goes to standard error either.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use clap::Parser;
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{ConfigError, QueueSpec, Rate};
+use roundelay_papers::catalogue::{Item, Paper};
+use roundelay_report::{Page, Replayed, Simulated, TableStyle, html, json, simulation_html, table};
+use roundelay_sim::scenario::{self, Curves};
+pub use roundelay_trace::{Comparison, Stop};
+
+use crate::arguments::{Arguments, Command, parse_rate};
+use crate::failure::Failure;
+use crate::{bounds, compare as comparing, replay as replaying, simulate as simulating};
+
+/// What a program adds to the arguments of a call.
+#[derive(Debug, Clone, Default)]
+pub struct Host {
+    /// Ends the call early, with a failure that [`is_stopped`](Failure::is_stopped).
+    pub stop: Stop,
+    /// Text of the file `-`. None: standard input.
+    pub text: Option<Text>,
+}
+
+/// A text in place of a file.
+#[derive(Debug, Clone)]
+pub struct Text {
+    /// Name in messages.
+    pub name: String,
+    /// Content of the file.
+    pub text: String,
+}
+
+/// Disciplines of the program, each in place of an argument: the argument's index among the
+/// disciplines, and the discipline.
+pub type Own = [(usize, AnyDiscipline)];
+
+/// File with the code of this program, if not the process's own executable.
+static PROGRAM_FILE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Tells that this library is part of `file`, a plugin of another program. The first call counts.
+pub fn set_program_file(file: PathBuf) {
+    PROGRAM_FILE.get_or_init(|| file);
+}
+
+pub(crate) fn program_file() -> Option<&'static Path> {
+    PROGRAM_FILE.get().map(PathBuf::as_path)
+}
+
+/// Result of [`compare`].
+#[derive(Debug)]
+pub struct Compared {
+    /// The comparison.
+    pub comparison: Comparison,
+    /// Version, seed and hash of the configuration, as in the Parquet files.
+    pub metadata: Vec<(String, String)>,
+}
+
+impl Compared {
+    /// The output of `--json`.
+    pub fn json(&self) -> String {
+        json(&self.comparison)
+    }
+
+    /// The page of `--html`.
+    pub fn html(&self) -> String {
+        html(&self.comparison)
+    }
+
+    /// The printed table.
+    pub fn table(&self, style: TableStyle) -> String {
+        table(&self.comparison, style)
+    }
+}
+
+/// Result of [`simulate`].
+#[derive(Debug)]
+pub struct Ran {
+    /// The results.
+    pub simulated: Simulated,
+    pub(crate) curves: Curves,
+    pub(crate) text: String,
+    /// Version, seed and hash of the scenario, as in the Parquet files.
+    pub metadata: Vec<(String, String)>,
+}
+
+impl Ran {
+    /// The page of `--html`. Its curves over time are empty unless the call had `--html`.
+    pub fn html(&self) -> String {
+        let Self { simulated, curves, text, metadata } = self;
+        simulation_html(&Page { simulated, curves, scenario: text, provenance: metadata })
+    }
+}
+
+fn parse(command: &str, words: impl IntoIterator<Item = OsString>) -> Result<Command, Failure> {
+    let words = ["roundelay".into(), command.into()].into_iter().chain(words);
+    Arguments::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| Failure::arguments(&error))
+}
+
+fn put<'a>(own: &Own, specs: impl Iterator<Item = &'a mut QueueSpec>) {
+    for (place, spec) in specs.enumerate() {
+        if let Some((_, discipline)) = own.iter().find(|(at, _)| *at == place) {
+            spec.discipline = discipline.clone();
+        }
+    }
+}
+
+/// `roundelay compare`.
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn compare(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Own) -> Result<Compared, Failure> {
+    let Command::Compare(mut arguments) = parse("compare", words)? else { return Err(Failure::usage("compare: expected a capture")) };
+    put(own, arguments.disciplines.iter_mut());
+    comparing::compute(&arguments, &host.stop)
+}
+
+/// `roundelay simulate`, without `--schema`, `--template` and `--dry-run`. A program's own discipline
+/// stands for `--queue`.
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn simulate(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Own) -> Result<Ran, Failure> {
+    let Command::Simulate(mut arguments) = parse("simulate", words)? else { return Err(Failure::usage("simulate: expected a scenario")) };
+    put(own, arguments.queue.iter_mut());
+    let Some(path) = arguments.scenario.clone() else { return Err(Failure::usage("simulate: expected a scenario")) };
+    let (ran, written) = simulating::compute(&path, &arguments, host)?;
+    written.map(|()| ran)
+}
+
+/// `roundelay replay`.
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn replay(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<Replayed, Failure> {
+    let Command::Replay(arguments) = parse("replay", words)? else { return Err(Failure::usage("replay: expected a scenario")) };
+    let computed = replaying::compute(&arguments, host)?;
+    computed.written.map(|()| computed.replayed)
+}
+
+/// The output of `roundelay bounds`.
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn bounds(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<String, Failure> {
+    let Command::Bounds(arguments) = parse("bounds", words)? else { return Err(Failure::usage("bounds: expected a file with flows")) };
+    bounds::text(&arguments, host)
+}
+
+/// A discipline with its limit as `tc` writes it.
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn queue(text: &str) -> Result<QueueSpec, Failure> {
+    text.parse().map_err(|error| Failure::config(&error))
+}
+
+/// An error in a discipline as the failure of a command.
+pub fn failure(error: &ConfigError) -> Failure {
+    Failure::config(error)
+}
+
+/// The JSON Schema of scenarios.
+pub fn schema() -> String {
+    scenario::schema()
+}
+
+/// The text of a scenario to start from: the argument of `--template`.
+pub fn template(name: &str) -> Option<&'static str> {
+    scenario::template(name)
+}
+
+/// An item of a paper, for lists.
+#[derive(Debug, Clone)]
+pub struct PaperItem {
+    /// Name of the paper on the command line.
+    pub paper: String,
+    /// Name of the item on the command line.
+    pub item: String,
+    /// Title of the paper.
+    pub title: String,
+    /// Name in the paper.
+    pub label: String,
+    /// Description in a line.
+    pub about: String,
+    /// Whether the item has a plan to run.
+    pub runs: bool,
+}
+
+/// All items of all papers.
+///
+/// # Errors
+/// A plan that is part of this program is wrong.
+pub fn papers() -> Result<Vec<PaperItem>, Failure> {
+    let papers = roundelay_papers::catalogue::papers().map_err(Failure::run)?;
+    let item = |paper: &Paper, item: &Item| PaperItem {
+        paper: paper.slug.clone(),
+        item: item.name.clone(),
+        title: paper.about.title.clone(),
+        label: item.label.clone(),
+        about: item.about.clone(),
+        runs: item.plan().is_some(),
+    };
+    Ok(papers.iter().flat_map(|paper| paper.items.iter().map(|each| item(paper, each))).collect())
+}
+
+/// A rate as the command reads it.
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn rate(text: &str) -> Result<Rate, Failure> {
+    parse_rate(text).map_err(|message| Failure::usage(format!("rate '{text}': {message}")))
+}

@@ -1,0 +1,96 @@
+//! The command `roundelay`, as a library: [`main`] is the whole command, [`call`] has its computations
+//! for programs that need results instead of text.
+//!
+//! Data goes to stdout, progress and messages to stderr. Exit status: 0 success; 1 the run failed
+//! or a check failed; 2 invalid argument or input file; on a signal, the signal's status (130 in a
+//! shell after Ctrl-C).
+
+mod arguments;
+mod bench;
+mod bounds;
+pub mod call;
+mod compare;
+mod disciplines;
+mod failure;
+mod interrupt;
+mod objective;
+mod outputs;
+mod papers;
+mod parquet;
+mod progress;
+mod replay;
+mod scenario;
+mod simulate;
+mod style;
+mod text_file;
+mod threads;
+mod verify;
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Write};
+
+use clap::{CommandFactory, Parser};
+
+use arguments::{Arguments, Command};
+pub use failure::{Detail, Failure};
+use roundelay_report::clean;
+
+/// Runs the command with its arguments, the program's name first, and returns the exit status.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // A closed pipe is not an error.
+            drop(error.print());
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    interrupt::listen();
+    let outcome = match arguments.command {
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Objective(arguments) => objective::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Papers(arguments) => papers::run(&arguments),
+        Command::Bounds(arguments) => bounds::run(&arguments),
+        Command::List { json } => print(&disciplines::list(json)),
+        Command::Help { discipline: Some(name) } => help(&name),
+        Command::Help { discipline: None } => print(&Arguments::command().render_help().to_string()),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "roundelay", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+    };
+    match outcome {
+        Ok(()) => 0,
+        Err(failure) => {
+            // Messages contain names and lines of untrusted files.
+            let message: Vec<_> = failure.to_string().lines().map(clean).collect();
+            eprintln!("roundelay: {}", message.join("\n"));
+            failure.status()
+        }
+    }
+}
+
+/// Prints the help of a command or a discipline.
+fn help(name: &str) -> Result<(), Failure> {
+    let mut all = Arguments::command();
+    // Without `build`, the usage line lacks the program's name.
+    all.build();
+    match all.find_subcommand_mut(name) {
+        Some(command) => print(&command.render_long_help().to_string()),
+        None => disciplines::help(name).and_then(|text| print(&text)),
+    }
+}
+
+/// Writes a result to stdout. A closed pipe is not an error.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|error| Failure::run(format!("cannot write to standard output: {error}"))),
+    }
+}

@@ -1,0 +1,48 @@
+"""Roundelay, a packet-scheduling toolkit: compare queue disciplines on a capture, simulate networks,
+drive a scheduler by hand, write one in Python.
+
+>>> import roundelay as rd
+>>> result = rd.compare("capture.pcap", rate="20mbit", queues=["fifo", "fq_codel", "qfq"])  # doctest: +SKIP
+>>> result.verdict  # doctest: +SKIP
+
+Times are in seconds, rates in bits per second, lengths in bytes, unless a name says otherwise.
+Texts with units are those of the command and of ``tc``: ``"20mbit"``, ``"5ms"``, ``"1514b"``.
+"""
+
+from . import testing
+from ._commands import bounds, compare, papers, replay, simulate
+from ._disciplines import Discipline, Parameter, schedulers
+from ._errors import ContractError, RoundelayError, RunError, UsageError
+from ._native import Drop, Packet, __version__
+from ._queues import Queue, QueueLike
+from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation, Table
+from ._scheduler import Scheduler
+
+__all__ = [
+    "Bounds",
+    "Comparison",
+    "ContractError",
+    "Discipline",
+    "Drop",
+    "Packet",
+    "PaperItem",
+    "PaperResult",
+    "Parameter",
+    "Queue",
+    "QueueLike",
+    "Replay",
+    "RoundelayError",
+    "RunError",
+    "Scheduler",
+    "Simulation",
+    "Table",
+    "UsageError",
+    "__version__",
+    "bounds",
+    "compare",
+    "papers",
+    "replay",
+    "schedulers",
+    "simulate",
+    "testing",
+]

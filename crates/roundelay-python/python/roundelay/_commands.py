@@ -1,0 +1,265 @@
+"""The commands compare, simulate, replay, bounds and papers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeVar
+
+from . import _native, _toml
+from ._errors import RoundelayError, locate, of_command
+from ._queues import QueueLike, split
+from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation
+from ._words import Path, listed, options, paths, rate_text, time_text
+
+_R = TypeVar("_R")
+
+FlowBy = Literal["5tuple", "src", "dst", "dscp"]
+
+
+def _located(names: list[str], call: Callable[[], _R]) -> _R:
+    """Calls; an error gets the path of the file that its message names."""
+    try:
+        return call()
+    except RoundelayError as error:
+        locate(error, names)
+        raise
+
+
+def _input(given: Any, name: str) -> tuple[str, tuple[str, str] | None, list[str]]:
+    """A path for the command, the text in its place, and names for errors."""
+    text = _toml.text_of(given)
+    if text is None:
+        return (*paths(given), None, paths(given))  # type: ignore[return-value]
+    return "-", (name, text), []
+
+
+def compare(
+    capture: Path,
+    rate: str | float,
+    queues: QueueLike | Iterable[QueueLike] | None = None,
+    *,
+    trees: Path | Iterable[Path] = (),
+    buffer: str | None = None,
+    filter: str | None = None,
+    interface: str | int | None = None,
+    direction: str | None = None,
+    keep_duplicates: bool = False,
+    flow_by: FlowBy = "5tuple",
+    weight: str | Iterable[str] | Mapping[str, int] = (),
+    weights: Path | None = None,
+    max_flows: int | None = None,
+    seed: int | None = None,
+    cost: bool = False,
+    html: Path | None = None,
+    parquet: Path | None = None,
+    threads: int | None = None,
+    **more: Any,
+) -> Comparison:
+    """Replays a capture through queue disciplines and compares them flow by flow.
+
+    Every packet of the capture arrives at every discipline at its capture time, in front of a link of
+    the given rate. The replay is open-loop: TCP does not react to delay or loss in the replay.
+
+    ``capture``: a pcap or pcapng file. ``rate``: ``"20mbit"``, or bits per second. ``queues``:
+    disciplines as ``tc`` writes them, classes written in Python, or both; by default all built-in
+    disciplines, or none if there are ``trees``. ``trees``: TOML files with trees of disciplines.
+    ``buffer``: for every discipline without a limit, ``"1000p"`` or ``"150kb"``.
+
+    ``filter``: only packets that match, ``"udp and not port 53"``. ``interface``: only packets of this
+    interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``, ``"in"``
+    or ``"out"``. ``keep_duplicates``: replay copies of a packet too. ``flow_by``: header fields that
+    define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first
+    match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000.
+
+    ``seed``: of hashes and random choices, by default 1. ``cost``: also measure the nanoseconds for a
+    packet, the only result that differs from run to run. ``html``, ``parquet``: files to write, as
+    the command does. ``threads``: by default one for each core. Further keywords are the command's
+    options, with underscores.
+
+    Raises :class:`UsageError` for a wrong argument or capture, :class:`RunError` if a file cannot be
+    written, and any exception of a scheduler written in Python. Ctrl-C ends the call; no file is left
+    half-written.
+    """
+    names, own = split(listed(queues) if isinstance(queues, str) or not callable(queues) else [queues])
+    rules = [f"{match} = {each}" for match, each in weight.items()] if isinstance(weight, Mapping) else listed(weight)
+    words = [*paths(capture), *names, "--quiet"] + options(
+        {
+            "rate": rate_text(rate),
+            "tree": listed(trees),
+            "buffer": buffer,
+            "filter": filter,
+            "interface": interface,
+            "direction": direction,
+            "keep_duplicates": keep_duplicates,
+            "flow_by": flow_by,
+            "weight": rules,
+            "weights": weights,
+            "max_flows": max_flows,
+            "seed": seed,
+            "no_cost": not cost,
+            "html": html,
+            "parquet": parquet,
+            "threads": threads,
+            **more,
+        }
+    )
+    files = paths(capture, trees, weights, html, parquet)
+    return Comparison(_located(files, lambda: _native.compare(words, own)))
+
+
+def simulate(
+    scenario: Path | Mapping[str, Any] | _toml.Tables,
+    *,
+    queue: QueueLike | None = None,
+    seed: int | None = None,
+    replicas: int = 1,
+    html: Path | None = None,
+    parquet: Path | None = None,
+    packets: bool = False,
+    log: Path | None = None,
+    pcapng: Path | None = None,
+    threads: int | None = None,
+    **more: Any,
+) -> Simulation:
+    """Simulates a network: throughput, delay, loss, fairness and completion times.
+
+    ``scenario``: a TOML file, its text (with line breaks), a dictionary, or a
+    :class:`roundelay.scenario.Scenario`. Files named in a text or dictionary are relative to the
+    working directory. The same scenario, seed and version give the same result, with any number of
+    threads.
+
+    ``queue``: a discipline for all router ports, as ``tc`` writes it or a class written in Python;
+    buffers keep their sizes unless it has a limit. ``seed``: instead of the scenario's. ``replicas``:
+    number of runs with consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``packets``, ``log``,
+    ``pcapng``: files to write, as the command does. ``threads``: by default one for each core.
+
+    Raises :class:`UsageError` for a wrong scenario, :class:`RunError` if the run fails or a file cannot
+    be written, and any exception of a scheduler written in Python. Ctrl-C ends the call; no file is
+    left half-written.
+    """
+    path, given, files = _input(scenario, "scenario")
+    names, own = split([] if queue is None else [queue])
+    limit = getattr(queue, "limit", None) if own else None
+    names = [f"{name} limit {limit}" if limit else name for name in names]
+    words = [path, "--quiet"] + options(
+        {
+            "queue": names,
+            "seed": seed,
+            "replicas": replicas,
+            "html": html,
+            "parquet": parquet,
+            "packets": packets,
+            "log": log,
+            "pcapng": pcapng,
+            "threads": threads,
+            **more,
+        }
+    )
+    files += paths(html, parquet, log, pcapng)
+    return Simulation(_located(files, lambda: _native.simulate(words, given, own)))
+
+
+def replay(
+    scenario: Path | Mapping[str, Any] | _toml.Tables,
+    queues: str | Iterable[str] = (),
+    *,
+    on: Path | None = None,
+    slack: str | None = None,
+    resolution: str | float | None = None,
+    threshold: str | float | None = None,
+    seed: int | None = None,
+    replicas: int = 1,
+    html: Path | None = None,
+    parquet: Path | None = None,
+    threads: int | None = None,
+    **more: Any,
+) -> Replay:
+    """Records a schedule, replays it under other disciplines, and counts the packets that come out too late.
+
+    ``scenario``: as in :func:`simulate`; with ``on``, a schedule in Parquet. ``queues``: ``"lstf"``,
+    ``"lstf preempt"``, ``"edf"``, ``"omniscient"`` and others, by default lstf. ``on``: the network of
+    a schedule in Parquet. ``slack``: initial slack, ``"wait"``, ``"path-end"`` or ``"none"``.
+    ``resolution``: round slack down to multiples of this time. ``threshold``: packets late by more
+    are counted separately. Times are texts with a unit, or seconds.
+
+    Raises :class:`UsageError` for a wrong argument or file, and :class:`RunError` if the run fails.
+    """
+    path, given, files = _input(scenario, "scenario")
+    words = [path, "--quiet"] + options(
+        {
+            "with": listed(queues),
+            "on": on,
+            "slack": slack,
+            "resolution": None if resolution is None else time_text(resolution),
+            "threshold": None if threshold is None else time_text(threshold),
+            "seed": seed,
+            "replicas": replicas,
+            "html": html,
+            "parquet": parquet,
+            "threads": threads,
+            **more,
+        }
+    )
+    files += paths(on, html, parquet)
+    return Replay(_located(files, lambda: _native.replay(words, given)))
+
+
+def bounds(
+    flows: Path | Mapping[str, Any],
+    queues: str | Iterable[str] = (),
+    *,
+    rate: str | float | None = None,
+    hops: int | None = None,
+) -> Bounds:
+    """The worst-case delays that disciplines guarantee to flows with token buckets, as proven.
+
+    ``flows``: a TOML file with flows and links, its text, or a dictionary. ``queues``: disciplines, by
+    default all with a proven bound. ``rate``: of links without a rate in the file. ``hops``: number of
+    links in series if the file lists none, 1 to 1000.
+
+    Raises :class:`UsageError` for a wrong argument or file.
+    """
+    path, given, files = _input(flows, "flows")
+    words = [path, *listed(queues), "--json"]
+    words += options({"rate": None if rate is None else rate_text(rate), "hops": hops})
+    return Bounds(_located(files, lambda: _native.bounds(words, given)))
+
+
+def papers(
+    paper: str | None = None,
+    item: str | None = None,
+    *,
+    full: bool = False,
+    seeds: int | None = None,
+    instead: str | None = None,
+    cache: Path | None = None,
+    fresh: bool = False,
+    threads: int | None = None,
+) -> list[PaperItem] | list[PaperResult]:
+    """Tables, figures and theorems of the papers: without arguments a list, else runs with verdicts.
+
+    ``paper``: a name from the list, ``"all"``, or a plan file. ``item``: one item of the paper.
+    ``full``: as published, instead of the quick setting. ``seeds``: number of seeds. ``instead``: this
+    discipline in place of those examined, to see verdicts change. ``cache``: folder of cached runs.
+    ``fresh``: neither read nor write the cache. The runs are those of the command, in a process of
+    their own.
+    """
+    import subprocess  # noqa: PLC0415 (slow to import, and seldom needed)
+
+    if paper is None:
+        return [PaperItem(*words, runs=runs) for words, runs in _native.papers()]
+    words = [sys.executable, "-m", "roundelay", "papers", paper, *listed(item), "--json", "--quiet"]
+    words += options(
+        {"full": full, "seeds": seeds, "instead": instead, "cache": cache, "fresh": fresh, "threads": threads}
+    )
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        message = done.stderr.strip().removeprefix("roundelay: ").removeprefix("error: ")
+        error = of_command(done.returncode, message, None, None, None)
+        locate(error, [paper])
+        raise error
+    if not done.stdout.startswith("["):
+        raise of_command(2, done.stdout.strip(), item or paper, None, None)
+    return [PaperResult(found) for found in json.loads(done.stdout)]

@@ -1,0 +1,153 @@
+"""The compiled module: see the package for the typed interface."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Self, final
+
+__version__: str
+
+@final
+class Packet:
+    """A packet in a queue. Times are in seconds."""
+
+    @property
+    def flow(self) -> int:
+        """Number of the packet's flow."""
+    @property
+    def length(self) -> int:
+        """Bytes on the link."""
+    @property
+    def payload(self) -> Any:
+        """The caller's object."""
+    @property
+    def arrival(self) -> float:
+        """Arrival at the queue, seconds."""
+    @property
+    def priority(self) -> int:
+        """Smaller goes first, in disciplines that serve by priority."""
+    @property
+    def slack(self) -> float:
+        """Queueing time still allowed, seconds."""
+    @property
+    def deadline(self) -> float | None:
+        """The time at which the receiver needs the packet, seconds; None without a deadline."""
+    @property
+    def ecn(self) -> bool:
+        """Whether the packet may be marked instead of dropped (ECN)."""
+    @property
+    def marked(self) -> bool:
+        """Whether a queue has marked the packet (ECN's CE)."""
+    def mark(self) -> None:
+        """Marks the packet with ECN's CE."""
+
+@final
+class Drop:
+    """A packet that was dropped, with the reason."""
+
+    @property
+    def packet(self) -> Packet:
+        """The packet."""
+    @property
+    def reason(self) -> str:
+        """``full``, ``pushed_out``, ``early`` or ``refused``."""
+
+class Scheduler:
+    """A queue discipline with its buffer, driven by the caller. Times are in seconds."""
+
+    def __new__(cls, spec: str, own: Own | None, rate: int | None, limit: str | None, seed: int) -> Self: ...
+    def enqueue(
+        self,
+        flow: int,
+        length: int,
+        payload: object = None,
+        now: float | None = None,
+        *,
+        ecn: bool = False,
+        priority: int = 0,
+        slack: float = 0.0,
+        deadline: float | None = None,
+    ) -> bool:
+        """Adds a packet. Returns whether this packet is in the queue after the call.
+
+        ``flow``: number of the flow, 0 or more. ``length``: bytes on the link, 1 to 65535. ``payload``:
+        any object, returned with the packet. ``now``: seconds, by default the time of the call before.
+        ``ecn``: the packet may be marked instead of dropped. ``priority``: smaller goes first, where the
+        discipline reads it. ``slack``, ``deadline``: seconds, for disciplines that read them.
+        """
+    def dequeue(self, now: float | None = None) -> Packet | None:
+        """The next packet, or None: the queue is empty, or no packet may leave before ``ready_at``."""
+    @property
+    def dropped(self) -> list[Drop]:
+        """Packets dropped in the last call, in order."""
+    @property
+    def drops(self) -> dict[str, int]:
+        """Packets dropped so far, by reason: full, pushed_out, early, refused."""
+    def set_flow(self, flow: int, weight: int, max_packet_length: int) -> None:
+        """Sets a flow's weight, 1 to 1024, and longest packet, 512 to 65536 bytes."""
+    def remove_flow(self, flow: int) -> None:
+        """Removes a flow; a backlogged flow keeps its settings until its last packet has left."""
+    @property
+    def backlog_bytes(self) -> int:
+        """Bytes in the queue."""
+    @property
+    def ready_at(self) -> float | None:
+        """The next service of a discipline that idles although packets wait, seconds; None: never idles."""
+    @property
+    def spec(self) -> str:
+        """The discipline with its parameters, as ``tc`` writes them."""
+    @property
+    def limit(self) -> str:
+        """The buffer's limit: ``1000p``, ``150kb``."""
+    def __len__(self) -> int: ...
+
+@final
+class Own:
+    def __new__(
+        cls, name: str, about: str, make: Callable[[int], object], reorders: bool, weighted: bool, limit: str
+    ) -> Own: ...
+
+@final
+class Table:
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def names(self) -> list[str]: ...
+    def column(self, name: str) -> list[Any]: ...
+    def __len__(self) -> int: ...
+
+@final
+class Compared:
+    def json(self) -> str: ...
+    def html(self) -> str: ...
+    def table(self, width: int | None = None) -> str: ...
+    def flows(self) -> Table: ...
+    @property
+    def metadata(self) -> list[tuple[str, str]]: ...
+
+@final
+class Ran:
+    def json(self) -> str: ...
+    def html(self) -> str: ...
+    def table(self, width: int | None = None) -> str: ...
+    def flows(self) -> Table: ...
+    def links(self) -> Table: ...
+    def transfers(self) -> Table: ...
+    def rates(self) -> Table: ...
+    @property
+    def metadata(self) -> list[tuple[str, str]]: ...
+
+@final
+class Replays:
+    def json(self) -> str: ...
+    def html(self) -> str: ...
+    def table(self, width: int | None = None) -> str: ...
+
+def compare(words: list[str], own: list[tuple[int, Own]]) -> Compared: ...
+def simulate(words: list[str], given: tuple[str, str] | None, own: list[tuple[int, Own]]) -> Ran: ...
+def replay(words: list[str], given: tuple[str, str] | None) -> Replays: ...
+def bounds(words: list[str], given: tuple[str, str] | None) -> str: ...
+def check(own: Own) -> tuple[int, int, int, int]: ...
+def disciplines() -> list[dict[str, Any]]: ...
+def papers() -> list[tuple[list[str], bool]]: ...
+def bits_per_second(text: str) -> int: ...
+def main(file: str | PathLike[str], arguments: list[str]) -> int: ...
+def schema() -> str: ...
+def template(name: str) -> str | None: ...

@@ -1,0 +1,80 @@
+"""Queue disciplines as arguments: texts of ``tc``, or classes written in Python."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+from . import _native
+from ._native import Packet
+
+
+class Queue(Protocol):
+    """A scheduler written in Python.
+
+    Packets of one flow leave in the order of arrival. As long as a packet waits, ``dequeue`` returns
+    one, unless the class has ``ready_at()``. Times are in seconds.
+
+    Optional methods:
+
+    ``evict() -> Packet``
+        The packet to drop when the buffer is full. Without it, packets that arrive at a full buffer
+        are dropped before ``enqueue`` sees them.
+    ``ready_at() -> float | None``
+        The time of the next service, for a scheduler that idles although packets wait, seconds.
+    ``take_dropped() -> Packet | None``
+        A packet that the scheduler itself dropped in the last call; called until None.
+    ``set_flow(flow: int, weight: int, max_packet_length: int)``
+        A flow is added or changed; the length is in bytes.
+    ``remove_flow(flow: int)``
+        A flow is removed.
+    ``set_link_rate(rate: int)``
+        The rate of the link, bits per second, before the first packet.
+
+    Optional attributes of the class: ``name`` (in results, by default the class's name),
+    ``limit`` (the buffer: ``"1000p"``, ``"150kb"``, by default ``"1000p"``), ``weighted`` and
+    ``reorders`` (by default False). If ``__init__`` has a parameter ``seed``, it gets the seed.
+    """
+
+    def enqueue(self, packet: Packet, now: float) -> bool | None:
+        """Takes a packet; False refuses it, with the state as before."""
+        ...
+
+    def dequeue(self, now: float) -> Packet | None:
+        """The next packet for the link."""
+        ...
+
+
+#: A discipline: a text as ``tc`` writes it, or a class (or function) that makes a :class:`Queue`.
+QueueLike: TypeAlias = str | Callable[..., Queue]
+
+#: Stands for a discipline written in Python among the words of the command.
+PLACEHOLDER = "fifo"
+
+
+def own(queue: Callable[..., Queue]) -> _native.Own:
+    """The discipline of a class written in Python."""
+    if not callable(queue):
+        raise TypeError(f"expected a discipline as text or a class with enqueue and dequeue, not {type(queue).__name__}")
+    make = queue
+    try:
+        has_seed = "seed" in inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        has_seed = False
+
+    def made(seed: int) -> Queue:
+        return make(seed=seed) if has_seed else make()
+
+    fact: Callable[[str, Any], Any] = lambda name, default: getattr(queue, name, default)  # noqa: E731
+    name = str(fact("name", fact("__name__", type(queue).__name__)))
+    about = (inspect.getdoc(queue) or "a scheduler written in Python").splitlines()[0]
+    return _native.Own(
+        name, about, made, bool(fact("reorders", False)), bool(fact("weighted", False)), str(fact("limit", "1000p"))
+    )
+
+
+def split(queues: list[QueueLike]) -> tuple[list[str], list[tuple[int, _native.Own]]]:
+    """Words for the command, and the disciplines written in Python with their places."""
+    words = [queue if isinstance(queue, str) else PLACEHOLDER for queue in queues]
+    return words, [(place, own(queue)) for place, queue in enumerate(queues) if not isinstance(queue, str)]

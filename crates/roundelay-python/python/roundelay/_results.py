@@ -1,0 +1,371 @@
+"""Results: tables for Arrow, the command's JSON, HTML for notebooks, plots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, Protocol
+
+from . import _native
+
+if TYPE_CHECKING:
+    from ._plot import ComparisonPlots, ReplayPlots, SimulationPlots
+
+
+class Table:
+    """A table with named columns, for any library that reads Arrow: ``polars.DataFrame(table)``,
+    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``, DuckDB.
+    """
+
+    def __init__(self, native: _native.Table) -> None:
+        self._native = native
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table as a stream of Arrow arrays (PyCapsule interface)."""
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return self._native.names()
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Lists of values by column; None where there is no value."""
+        return {name: self._native.column(name) for name in self.column_names}
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame. Needs pandas and pyarrow."""
+        import pyarrow  # noqa: PLC0415
+
+        return pyarrow.table(self).to_pandas()
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self._native.column(name)
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows: {', '.join(self.column_names)})"
+
+    def _repr_html_(self) -> str:
+        """The first 20 rows."""
+        names = self.column_names
+        columns = [self[name][:20] for name in names]
+        more = f"<p>{len(self) - 20} more rows</p>" if len(self) > 20 else ""
+        return _grid(names, zip(*columns, strict=True)) + more
+
+
+def _grid(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """An HTML table."""
+    cell = lambda value: "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)  # noqa: E731
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell(value))}</td>" for value in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _millis(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{seconds * 1e3:.3f} ms"
+
+
+class _Rendered(Protocol):
+    def json(self) -> str: ...
+    def html(self) -> str: ...
+    def table(self, width: int | None = None) -> str: ...
+
+
+class _Result:
+    """A result with the command's JSON, page and printed table."""
+
+    def __init__(self, rendered: _Rendered) -> None:
+        self._rendered = rendered
+
+    @cached_property
+    def _dict(self) -> dict[str, Any]:
+        return json.loads(self._rendered.json())
+
+    def to_json(self) -> str:
+        """The command's output with ``--json``, byte for byte."""
+        return self._rendered.json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The command's JSON as a dictionary. Seconds, bits per second, bytes."""
+        return json.loads(self._rendered.json())
+
+    def to_html(self) -> str:
+        """The command's self-contained page with charts."""
+        return self._rendered.html()
+
+    def to_text(self, width: int | None = None) -> str:
+        """The table that the command prints, ``width`` columns wide at most."""
+        return self._rendered.table(width)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+class _Tabled(_Result):
+    """A result whose main table is that of the flows."""
+
+    @cached_property
+    def flows(self) -> Table:
+        """One row for each flow: the columns of ``flows.parquet``."""
+        raise NotImplementedError
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table of flows as a stream of Arrow arrays (PyCapsule interface)."""
+        return self.flows.__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """The flows as a pandas DataFrame. Needs pandas and pyarrow."""
+        return self.flows.to_pandas()
+
+
+class Comparison(_Tabled):
+    """Result of :func:`roundelay.compare`. As Arrow: one row for each discipline and flow."""
+
+    def __init__(self, native: _native.Compared) -> None:
+        super().__init__(native)
+        self._native = native
+
+    @cached_property
+    def flows(self) -> Table:
+        """One row for each discipline and flow: the columns of ``flows.parquet``."""
+        return Table(self._native.flows())
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Version, seed and hash of the configuration, as in the Parquet files."""
+        return dict(self._native.metadata)
+
+    @property
+    def disciplines(self) -> list[str]:
+        """The disciplines as written, in the order of the call."""
+        return [each["spec"] for each in self._dict["disciplines"]]
+
+    @property
+    def best(self) -> str:
+        """The discipline that the verdict names."""
+        return self.disciplines[self._dict["verdict"]["best"]]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: the best discipline and why."""
+        return " ".join(self._dict["verdict"]["sentences"])
+
+    @property
+    def commands(self) -> list[str]:
+        """Linux commands that set up the best discipline; empty if none are known."""
+        return self._dict["verdict"]["commands"]
+
+    @property
+    def notes(self) -> list[str]:
+        """Oddities of the capture and limits of the replay."""
+        return self._dict["capture"]["notes"]
+
+    @property
+    def broken_bounds(self) -> list[str]:
+        """Disciplines that broke a proven bound: empty, or a fault in Roundelay. The command exits with 1."""
+        return [each["spec"] for each in self._dict["disciplines"] if each["kept_bounds"] is False]
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Plots. Needs matplotlib."""
+        from ._plot import ComparisonPlots  # noqa: PLC0415
+
+        return ComparisonPlots(self._dict)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self._dict['capture']['name']!r}, {', '.join(self.disciplines)}; best: {self.best})"
+
+    def _repr_html_(self) -> str:
+        """The disciplines and the verdict."""
+        names = ["discipline", "throughput", "loss", "delay p50", "delay p99", "light flows p99"]
+        rows = [
+            (
+                each["spec"],
+                f"{each['total']['throughput'] / 1e6:.3f} Mbit/s",
+                f"{each['total']['loss']:.3%}",
+                _millis((each["total"]["delay"] or {}).get("p50")),
+                _millis((each["total"]["delay"] or {}).get("p99")),
+                _millis(each["light_p99"]),
+            )
+            for each in self._dict["disciplines"]
+        ]
+        return _grid(names, rows) + f"<p>{escape(self.verdict)}</p>"
+
+
+class Simulation(_Tabled):
+    """Result of :func:`roundelay.simulate`. As Arrow: one row for each replica and flow."""
+
+    def __init__(self, native: _native.Ran) -> None:
+        super().__init__(native)
+        self._native = native
+
+    @cached_property
+    def flows(self) -> Table:
+        """One row for each replica and flow: the columns of ``flows.parquet``. Of flows that ended, the
+        first 4,096 of a replica, unless the call had ``parquet``.
+        """
+        return Table(self._native.flows())
+
+    @cached_property
+    def links(self) -> Table:
+        """One row for each replica and link: the columns of ``links.parquet``."""
+        return Table(self._native.links())
+
+    @cached_property
+    def transfers(self) -> Table:
+        """One row for each replica and transfer; empty unless the scenario has ``[meter] transfers``."""
+        return Table(self._native.transfers())
+
+    @cached_property
+    def rates(self) -> Table:
+        """One row for each replica, flow and interval; empty unless the scenario has ``[meter] rates``."""
+        return Table(self._native.rates())
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Version, seed and hash of the scenario, as in the Parquet files."""
+        return dict(self._native.metadata)
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes on the scenario and its captures."""
+        return self._dict["notes"]
+
+    @property
+    def plot(self) -> SimulationPlots:
+        """Plots. Needs matplotlib."""
+        from ._plot import SimulationPlots  # noqa: PLC0415
+
+        return SimulationPlots(self._dict)
+
+    def __repr__(self) -> str:
+        return f"Simulation({self._dict['name']!r}, {len(self._dict['replicas'])} replicas)"
+
+    def _repr_html_(self) -> str:
+        """The groups of flows: means over the replicas."""
+        names = ["source", "throughput", "loss", "delay mean", "delay p99", "Jain's index"]
+        mean = lambda interval: None if interval is None else interval["mean"]  # noqa: E731
+        rows: list[tuple[str | None, ...]] = []
+        for each in self._dict["summary"]["groups"]:
+            throughput, loss, jain = mean(each["throughput"]), mean(each["loss"]), mean(each["jain"])
+            rows.append(
+                (
+                    each["name"],
+                    None if throughput is None else f"{throughput / 1e6:.3f} Mbit/s",
+                    None if loss is None else f"{loss:.3%}",
+                    _millis(mean(each["delay_mean"])),
+                    _millis(mean(each["delay_p99"])),
+                    None if jain is None else f"{jain:.3f}",
+                )
+            )
+        return _grid(names, rows)
+
+
+class Replay(_Result):
+    """Result of :func:`roundelay.replay`."""
+
+    def __init__(self, native: _native.Replays) -> None:
+        super().__init__(native)
+        self._native = native
+
+    @property
+    def plot(self) -> ReplayPlots:
+        """Plots. Needs matplotlib."""
+        from ._plot import ReplayPlots  # noqa: PLC0415
+
+        return ReplayPlots(self._dict)
+
+    def __repr__(self) -> str:
+        return f"Replay({self._dict['name']!r}, {', '.join(each['with'] for each in self._dict['candidates'])})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.to_text())}</pre>"
+
+
+class Bounds:
+    """Result of :func:`roundelay.bounds`: worst-case delays in seconds."""
+
+    def __init__(self, text: str) -> None:
+        self._json = text
+        self._dict: dict[str, Any] = json.loads(text)
+
+    def to_json(self) -> str:
+        """The command's output with ``--json``, byte for byte."""
+        return self._json
+
+    def to_dict(self) -> dict[str, Any]:
+        """The command's JSON as a dictionary. Seconds, bits per second, bytes."""
+        return json.loads(self._json)
+
+    @property
+    def delays(self) -> dict[str, dict[str, float | None]]:
+        """Worst delay in seconds, by discipline and flow; None without a proof. Where the file sets the
+        discipline of every link, the discipline is ``"delay"``.
+        """
+        flows = [flow["name"] for flow in self._dict["flows"]]
+        every = self._dict["disciplines"]
+        return {
+            each["spec"] or "delay": dict(zip(flows, (one["delay"] for one in each["flows"]), strict=True))
+            for each in every
+        }
+
+    def __repr__(self) -> str:
+        return f"Bounds({', '.join(self.delays)})"
+
+    def _repr_html_(self) -> str:
+        delays = self.delays
+        flows = [flow["name"] for flow in self._dict["flows"]]
+        return _grid(["flow", *delays], ([flow, *(_millis(each[flow]) for each in delays.values())] for flow in flows))
+
+
+@dataclass(frozen=True, slots=True)
+class PaperItem:
+    """A table, figure or theorem of a paper."""
+
+    #: Name of the paper in calls.
+    paper: str
+    #: Name of the item in calls.
+    item: str
+    #: Title of the paper.
+    title: str
+    #: Name in the paper: ``Figure 4``.
+    label: str
+    #: Description in a line.
+    about: str
+    #: Whether there is a plan to run.
+    runs: bool
+
+
+class PaperResult:
+    """A run of a paper's item: published and own values, and a verdict for each claim."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        self._dict = found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The command's JSON as a dictionary."""
+        return self._dict
+
+    @property
+    def label(self) -> str:
+        """Name in the paper: ``Figure 4``."""
+        return self._dict["label"]
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The verdict of each claim."""
+        return {claim["claim"]: claim["verdict"] for claim in self._dict["claims"]}
+
+    def __repr__(self) -> str:
+        return f"PaperResult({self._dict['paper']} {self._dict['item']}: {', '.join(self.verdicts.values())})"
+
+    def _repr_html_(self) -> str:
+        claims = _grid(["claim", "verdict"], self.verdicts.items())
+        names = ["figure", "published", "ours", "ratio"]
+        return claims + _grid(names, ([row.get(name) for name in names] for row in self._dict["comparison"]))

@@ -1,0 +1,126 @@
+"""Base of the generated dataclasses: conversion to dictionaries and TOML, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+from . import _toml
+from ._errors import UsageError
+
+
+class Choice:
+    """One of several tables, by the value of a key."""
+
+    def __init__(self, key: str, kinds: dict[str, type[Table]], otherwise: type[Table] | None = None) -> None:
+        self.key, self.kinds, self.otherwise = key, kinds, otherwise
+
+    def from_dict(self, table: Mapping[str, Any]) -> Table:
+        """The table of the kind that the key names."""
+        given = table.get(self.key)
+        if given is None and self.otherwise is not None:
+            return self.otherwise.from_dict(table)
+        kind = self.kinds.get(str(given))
+        if kind is None:
+            raise _unknown(f"{self.key} = {given!r}", str(given), list(self.kinds))
+        return kind.from_dict(table)
+
+
+class ByName:
+    """Tables by name, as in ``[trees.NAME]``."""
+
+    def __init__(self, kind: type[Table]) -> None:
+        self.kind = kind
+
+    def from_dict(self, tables: Mapping[str, Any]) -> dict[str, Table]:
+        """The tables by name."""
+        return {name: self.kind.from_dict(table) for name, table in tables.items()}
+
+
+def _unknown(what: str, given: str, known: list[str]) -> UsageError:
+    near = difflib.get_close_matches(given, known, 1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    legal = ", ".join(known)
+    message = f"{what}: unknown{hint or f'; expected one of {legal}'}"
+    return UsageError(message, status=2, given=given, legal=legal, meant=near[0] if near else None)
+
+
+@dataclasses.dataclass(kw_only=True)
+class Table:
+    """A table of a scenario."""
+
+    #: How values are made from dictionaries, by field.
+    _nested: ClassVar[dict[str, Any]] = {}
+    #: Keys of fields with another name.
+    _renamed: ClassVar[dict[str, str]] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as a dictionary; fields that are None are left out."""
+        fields = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
+        return {self._renamed.get(name, name): _plain(value) for name, value in fields if value is not None}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Self:
+        """The table from a dictionary.
+
+        Raises :class:`roundelay.UsageError` for an unknown or missing key.
+        """
+        fields = {cls._renamed.get(field.name, field.name): field for field in dataclasses.fields(cls)}
+        values: dict[str, Any] = {}
+        for key, value in table.items():
+            field = fields.get(key)
+            if field is None:
+                raise _unknown(f"{cls.__name__}: key '{key}'", key, list(fields))
+            if field.init:
+                values[field.name] = _made(cls._nested.get(field.name), value)
+        missing = [key for key, field in fields.items() if field.init and field.default is dataclasses.MISSING and field.name not in values]
+        if missing:
+            raise UsageError(f"{cls.__name__}: key '{missing[0]}' is missing", status=2, given=missing[0])
+        return cls(**values)
+
+
+@dataclasses.dataclass(kw_only=True)
+class TopTable(Table):
+    """A whole file."""
+
+    def to_toml(self) -> str:
+        """The file's text."""
+        return _toml.dumps(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """From a text in TOML.
+
+        Raises :class:`roundelay.UsageError` for an unknown or missing key, and ``tomllib.TOMLDecodeError``
+        for a text that is not TOML.
+        """
+        return cls.from_dict(tomllib.loads(text))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """From a TOML file."""
+        return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Table):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(each) for each in cast("Sequence[Any]", value)]
+    return value
+
+
+def _made(kind: Any, value: Any) -> Any:
+    if kind is None:
+        return value
+    if isinstance(value, list):
+        return [_made(kind, each) for each in cast("list[Any]", value)]
+    if isinstance(value, Mapping):
+        return kind.from_dict(value)
+    return value

@@ -1,0 +1,81 @@
+//! `roundelay._native`: the Python package's compiled module.
+//!
+//! Calls take the words of the command line and run the command's own code ([`roundelay_cli::call`]):
+//! checks, defaults, messages and results are the command's. The typed interface is Python, in
+//! `python/roundelay`; types here are for that code and have no stable interface of their own.
+//!
+//! The GIL is released while native code runs and acquired for each call of a scheduler written in
+//! Python. The calling thread waits, and asks Python for signals every 20 ms: Ctrl-C works.
+
+mod by_hand;
+mod disciplines;
+mod errors;
+mod own;
+mod packet;
+mod results;
+mod tables;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package `roundelay`.
+#[pymodule]
+mod _native {
+    use std::ffi::OsString;
+    use std::path::PathBuf;
+
+    use pyo3::prelude::*;
+    use roundelay_cli::call;
+
+    #[pymodule_export]
+    use crate::by_hand::Scheduler;
+    #[pymodule_export]
+    use crate::disciplines::disciplines;
+    #[pymodule_export]
+    use crate::own::{Own, check};
+    #[pymodule_export]
+    use crate::packet::{Drop, Packet};
+    #[pymodule_export]
+    use crate::results::{Compared, Ran, Replays, bounds, compare, replay, simulate};
+    #[pymodule_export]
+    use crate::tables::Table;
+
+    /// Version of Roundelay.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name that Python programs expect")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// The command `roundelay` with these arguments, the program's name first. Returns the exit
+    /// status. `file` is the file of this module.
+    #[pyfunction]
+    fn main(py: Python<'_>, file: PathBuf, arguments: Vec<OsString>) -> u8 {
+        call::set_program_file(file);
+        py.detach(|| roundelay_cli::main(arguments))
+    }
+
+    /// Bits per second of a rate as the command reads it.
+    #[pyfunction]
+    fn bits_per_second(py: Python<'_>, text: &str) -> PyResult<u64> {
+        call::rate(text).map(roundelay::Rate::bits_per_second).map_err(|failure| crate::errors::exception(py, &failure))
+    }
+
+    /// All items of all papers: [paper, item, title, label, description] and whether there is a plan.
+    #[pyfunction]
+    fn papers(py: Python<'_>) -> PyResult<Vec<([String; 5], bool)>> {
+        let items = call::papers().map_err(|failure| crate::errors::exception(py, &failure))?;
+        let tuple = |item: call::PaperItem| ([item.paper, item.item, item.title, item.label, item.about], item.runs);
+        Ok(items.into_iter().map(tuple).collect())
+    }
+
+    /// The JSON Schema of scenarios.
+    #[pyfunction]
+    fn schema() -> String {
+        call::schema()
+    }
+
+    /// The text of a scenario to start from.
+    #[pyfunction]
+    fn template(name: &str) -> Option<&'static str> {
+        call::template(name)
+    }
+}

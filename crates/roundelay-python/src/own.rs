@@ -1,0 +1,369 @@
+//! A scheduler written in Python, as a discipline.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+use roundelay::schedulers::{AnyDiscipline, custom};
+use roundelay::{
+    Backlog, ConfigError, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle, Instant, Limit, Packet as Inner, Rate, Scheduler,
+};
+use roundelay_cli::Failure;
+use roundelay_cli::call::{self, Stop};
+use roundelay_conformance::Checked;
+
+use crate::packet::{Packet, instant};
+use crate::{errors, work};
+
+/// The first exception of any scheduler written in Python in a call. Requests a stop of the call.
+#[derive(Clone, Default)]
+pub(crate) struct Fault {
+    first: Arc<Mutex<Option<PyErr>>>,
+    stop: Stop,
+}
+
+impl Fault {
+    pub(crate) const fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn raise(&self, error: PyErr) {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop.request();
+    }
+}
+
+/// A class of schedulers written in Python, with the facts of a discipline.
+#[pyclass(frozen, module = "roundelay._native")]
+pub(crate) struct Own {
+    name: &'static str,
+    about: &'static str,
+    make: Arc<Py<PyAny>>,
+    reorders: bool,
+    weighted: bool,
+    limit: Limit,
+}
+
+#[pymethods]
+impl Own {
+    /// `make(seed)` returns a new scheduler; `limit` as in `limit 1000p` or `150kb`.
+    #[new]
+    fn new(py: Python<'_>, name: &str, about: &str, make: Py<PyAny>, reorders: bool, weighted: bool, limit: &str) -> PyResult<Self> {
+        let spec = call::queue(&format!("fifo limit {limit}")).map_err(|failure| errors::exception(py, &failure))?;
+        let limit = spec.limit_or_default();
+        Ok(Self { name: kept(name), about: kept(about), make: Arc::new(make), reorders, weighted, limit })
+    }
+}
+
+impl Own {
+    pub(crate) fn discipline(&self, fault: &Fault) -> AnyDiscipline {
+        let (make, fault, name) = (Arc::clone(&self.make), fault.clone(), self.name);
+        let config = custom::Config::new(name, move |seed| PythonScheduler::new(name, &make, seed, fault.clone()));
+        AnyDiscipline::Custom(custom::Config {
+            about: self.about,
+            reorders: self.reorders,
+            weighted: self.weighted,
+            default_limit: self.limit,
+            ..config
+        })
+    }
+}
+
+/// The text for the rest of the process: a name is kept once, however often it is used.
+fn kept(text: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.get(text).copied().unwrap_or_else(|| {
+        let text: &'static str = Box::leak(text.to_owned().into_boxed_str());
+        kept.insert(text);
+        text
+    })
+}
+
+/// Bound methods of a scheduler written in Python; all after the first two are optional.
+struct Methods {
+    enqueue: Py<PyAny>,
+    dequeue: Py<PyAny>,
+    evict: Option<Py<PyAny>>,
+    take_dropped: Option<Py<PyAny>>,
+    ready_at: Option<Py<PyAny>>,
+    set_flow: Option<Py<PyAny>>,
+    remove_flow: Option<Py<PyAny>>,
+    set_link_rate: Option<Py<PyAny>>,
+}
+
+impl Methods {
+    fn of(py: Python<'_>, name: &str, scheduler: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let needed = |method: &str| {
+            let missing =
+                || errors::contract(py, format!("{name} has no method {method}; a scheduler has enqueue(packet, now) and dequeue(now)"));
+            scheduler.getattr_opt(method)?.map(Bound::unbind).ok_or_else(missing)
+        };
+        let optional = |method: &str| PyResult::Ok(scheduler.getattr_opt(method)?.map(Bound::unbind));
+        Ok(Self {
+            enqueue: needed("enqueue")?,
+            dequeue: needed("dequeue")?,
+            evict: optional("evict")?,
+            take_dropped: optional("take_dropped")?,
+            ready_at: optional("ready_at")?,
+            set_flow: optional("set_flow")?,
+            remove_flow: optional("remove_flow")?,
+            set_link_rate: optional("set_link_rate")?,
+        })
+    }
+}
+
+/// A scheduler of handles around a Python object. Keeps the waiting packets, and counts the
+/// backlog. After an exception or a request to stop the scheduler is dead: empty, and refusing.
+struct PythonScheduler {
+    name: &'static str,
+    methods: Option<Methods>,
+    waiting: Vec<Option<Py<Packet>>>,
+    backlog: Backlog,
+    limit: Limit,
+    /// An arrival beyond the limit, not shown to a scheduler without `evict`: the buffer takes it back.
+    held: Option<(Handle, u32)>,
+    now: Instant,
+    /// Calls of enqueue, dequeue and evict.
+    calls: u64,
+    fault: Fault,
+}
+
+impl PythonScheduler {
+    fn new(name: &'static str, make: &Py<PyAny>, seed: u64, fault: Fault) -> Self {
+        let methods = Python::attach(|py| make.bind(py).call1((seed,)).and_then(|scheduler| Methods::of(py, name, &scheduler)));
+        let methods = methods.map_err(|error| fault.raise(error)).ok();
+        let (waiting, backlog, limit) = (Vec::new(), Backlog::default(), Limit::UNBOUNDED);
+        Self { name, methods, waiting, backlog, limit, held: None, now: Instant::ZERO, calls: 0, fault }
+    }
+
+    /// The methods, unless the scheduler is dead.
+    fn methods(&self) -> Option<&Methods> {
+        self.methods.as_ref().filter(|_| !self.fault.stop.is_requested())
+    }
+
+    fn is_dead(&self) -> bool {
+        self.methods().is_none()
+    }
+
+    /// Raises an exception with a note on the call.
+    fn fail(&self, py: Python<'_>, error: PyErr, call: &str) {
+        drop(error.add_note(py, format!("in call {} of {}: {call}", self.calls, self.name)));
+        self.fault.raise(error);
+    }
+
+    fn broken(&self, py: Python<'_>, call: &str, what: &str) {
+        self.fault.raise(errors::contract(py, format!("{}: call {}, {call}: {what}", self.name, self.calls)));
+    }
+
+    /// Whether one more packet of this length is beyond the limit.
+    const fn exceeds(&self, len: u32) -> bool {
+        self.backlog.packets >= self.limit.packets || self.backlog.bytes + len as u64 > self.limit.bytes
+    }
+
+    fn add(&mut self, len: u32) {
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(len);
+    }
+
+    fn sub(&mut self, len: u32) {
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(len);
+    }
+
+    /// The packet that Python returned, if waiting here.
+    fn take(&mut self, py: Python<'_>, returned: &Bound<'_, PyAny>, call: &str) -> Option<Departure> {
+        let Ok(packet) = returned.cast::<Packet>() else {
+            let kind = returned.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
+            self.broken(py, call, &format!("returned {kind}; expected a packet that waits, or None"));
+            return None;
+        };
+        let handle = packet.get().handle();
+        let slot = self.waiting.get_mut(handle.index());
+        if slot.as_ref().is_none_or(|slot| slot.as_ref().is_none_or(|kept| !kept.is(packet))) {
+            self.broken(py, call, "returned a packet that does not wait: sent before, or of another queue");
+            return None;
+        }
+        slot.map(Option::take);
+        self.sub(packet.get().length());
+        Some(Departure { handle, mark: packet.get().is_marked() })
+    }
+
+    /// A call that returns a packet or None.
+    fn ask(&mut self, py: Python<'_>, method: fn(&Methods) -> Option<&Py<PyAny>>, now: Option<Instant>, call: &str) -> Option<Departure> {
+        self.calls += 1;
+        let method = method(self.methods()?)?;
+        let returned = match now {
+            Some(now) => method.bind(py).call1((seconds(now),)),
+            None => method.bind(py).call0(),
+        };
+        match returned {
+            Err(error) => {
+                self.fail(py, error, call);
+                None
+            }
+            Ok(nothing) if nothing.is_none() => None,
+            Ok(packet) => self.take(py, &packet, call),
+        }
+    }
+
+    fn dequeued(&mut self, py: Python<'_>, now: Instant) -> Option<Departure> {
+        let call = format!("dequeue(now={})", seconds(now));
+        let departure = self.ask(py, |methods| Some(&methods.dequeue), Some(now), &call);
+        if departure.is_none() && self.backlog.packets > 0 && self.methods().is_some_and(|methods| methods.ready_at.is_none()) {
+            let what = format!("returned None although {} packets wait, and there is no method ready_at", self.backlog.packets);
+            self.broken(py, &call, &what);
+        }
+        departure
+    }
+}
+
+/// A time for Python.
+fn seconds(at: Instant) -> f64 {
+    at.as_picos() as f64 / 1e12
+}
+
+/// Whether the result of `enqueue` is False: a refusal. None and True accept the packet.
+fn is_refusal(result: &Bound<'_, PyAny>) -> bool {
+    result.cast::<PyBool>().is_ok_and(|accepted| !accepted.is_true())
+}
+
+impl Scheduler<Handle, Departure> for PythonScheduler {
+    fn enqueue(&mut self, now: Instant, packet: Inner<Handle>) -> Result<(), Inner<Handle>> {
+        self.now = now;
+        let Some(methods) = self.methods() else { return Err(packet) };
+        if methods.evict.is_none() && self.exceeds(packet.len) {
+            self.held = Some((packet.payload, packet.len));
+            self.add(packet.len);
+            return Ok(());
+        }
+        let place = packet.payload.index();
+        if place >= self.waiting.len() {
+            self.waiting.resize_with(place + 1, || None);
+        }
+        self.calls += 1;
+        let accepted = Python::attach(|py| {
+            let shown = Py::new(py, Packet::new(packet, None));
+            let methods = self.methods()?;
+            let result = shown.and_then(|shown| Ok((methods.enqueue.bind(py).call1((&shown, seconds(now)))?, shown)));
+            match result {
+                Ok((result, shown)) => (!is_refusal(&result)).then_some(shown),
+                Err(error) => {
+                    let Inner { flow, len, .. } = packet;
+                    self.fail(py, error, &format!("enqueue(Packet(flow={}, length={len}), now={})", flow.0, seconds(now)));
+                    None
+                }
+            }
+        });
+        let Some(shown) = accepted else { return Err(packet) };
+        self.waiting[place] = Some(shown);
+        self.add(packet.len);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Departure> {
+        self.now = now;
+        if self.is_dead() || self.backlog.is_empty() {
+            return None;
+        }
+        Python::attach(|py| self.dequeued(py, now))
+    }
+
+    fn evict(&mut self) -> Option<Departure> {
+        if let Some((handle, len)) = self.held.take() {
+            self.sub(len);
+            return Some(Departure { handle, mark: false });
+        }
+        if self.is_dead() || self.backlog.is_empty() {
+            return None;
+        }
+        Python::attach(|py| {
+            if self.methods()?.evict.is_none() {
+                return self.dequeued(py, self.now);
+            }
+            let evicted = self.ask(py, |methods| methods.evict.as_ref(), None, "evict()");
+            if evicted.is_none() && !self.is_dead() {
+                self.broken(py, "evict()", &format!("returned None although {} packets wait", self.backlog.packets));
+            }
+            evicted
+        })
+    }
+
+    fn backlog(&self) -> Backlog {
+        if self.is_dead() { Backlog::default() } else { self.backlog }
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        let method = self.methods()?.ready_at.as_ref()?;
+        Python::attach(|py| {
+            let ready: PyResult<Option<f64>> = method.bind(py).call0().and_then(|ready| ready.extract());
+            let ready = ready.and_then(|ready| ready.map(|ready| instant("ready_at", ready)).transpose());
+            ready.unwrap_or_else(|error| {
+                self.fail(py, error, "ready_at()");
+                None
+            })
+        })
+    }
+
+    fn take_dropped(&mut self) -> Option<(Departure, DropReason)> {
+        self.methods()?.take_dropped.as_ref()?;
+        let dropped = Python::attach(|py| self.ask(py, |methods| methods.take_dropped.as_ref(), None, "take_dropped()"))?;
+        Some((dropped, DropReason::Early))
+    }
+
+    fn set_link_rate(&mut self, rate: Rate) {
+        let Some(method) = self.methods().and_then(|methods| methods.set_link_rate.as_ref()) else { return };
+        Python::attach(|py| {
+            if let Err(error) = method.bind(py).call1((rate.bits_per_second(),)) {
+                self.fail(py, error, "set_link_rate(rate)");
+            }
+        });
+    }
+
+    fn set_buffer_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        let Some(method) = self.methods().and_then(|methods| methods.set_flow.as_ref()) else { return Ok(()) };
+        Python::attach(|py| {
+            if let Err(error) = method.bind(py).call1((flow.0, config.weight, config.max_packet_len)) {
+                self.fail(py, error, &format!("set_flow({}, {}, {})", flow.0, config.weight, config.max_packet_len));
+            }
+        });
+        Ok(())
+    }
+
+    fn remove_flow(&mut self, flow: FlowId) {
+        let Some(method) = self.methods().and_then(|methods| methods.remove_flow.as_ref()) else { return };
+        Python::attach(|py| {
+            if let Err(error) = method.bind(py).call1((flow.0,)) {
+                self.fail(py, error, &format!("remove_flow({})", flow.0));
+            }
+        });
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+/// Runs the conformance check. Returns the numbers of calls, of packets sent, dropped and refused.
+///
+/// # Errors
+/// The exception of the scheduler, or `ContractError` with the first call that breaks the contract.
+#[pyfunction]
+pub(crate) fn check(py: Python<'_>, own: &Own) -> PyResult<(usize, usize, usize, usize)> {
+    let fault = Fault::default();
+    let discipline = own.discipline(&fault);
+    let outcome = work::run(py, &fault, || Ok::<_, Failure>(roundelay_conformance::check(&discipline)))?;
+    match outcome {
+        Ok(Checked { calls, sent, dropped, refused }) => Ok((calls, sent, dropped, refused)),
+        Err(broken) => Err(errors::contract(py, format!("{}: {broken}", own.name))),
+    }
+}

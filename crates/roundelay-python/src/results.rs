@@ -1,0 +1,181 @@
+//! Commands that return results: compare, simulate, replay, bounds.
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+use roundelay_cli::call::{self, Host, Text};
+use roundelay_report::{
+    Replayed, TableStyle, flows_table, simulated_flows_table, simulated_links_table, simulated_rates_table, simulated_transfers_table,
+};
+
+use crate::own::{Fault, Own};
+use crate::tables::Table;
+use crate::work;
+
+/// A text in place of the file `-`: its name in messages, and its content.
+type Given = Option<(String, String)>;
+
+fn host(fault: &Fault, given: Given) -> Host {
+    Host { stop: fault.stop().clone(), text: given.map(|(name, text)| Text { name, text }) }
+}
+
+/// A scheduler of the caller's, with its place among the disciplines of the arguments.
+type Place<'py> = (usize, PyRef<'py, Own>);
+
+fn put(own: &[Place<'_>], fault: &Fault) -> Vec<(usize, roundelay::schedulers::AnyDiscipline)> {
+    own.iter().map(|(place, own)| (*place, own.discipline(fault))).collect()
+}
+
+const fn style(width: Option<u16>) -> TableStyle {
+    TableStyle { color: false, width }
+}
+
+/// Result of `compare`.
+#[pyclass(frozen, module = "roundelay._native")]
+pub(crate) struct Compared(call::Compared);
+
+/// `roundelay compare` with these words.
+///
+/// # Errors
+/// The command's failure, or the exception of a scheduler.
+#[pyfunction]
+pub(crate) fn compare(py: Python<'_>, words: Vec<OsString>, own: Vec<Place<'_>>) -> PyResult<Compared> {
+    let fault = Fault::default();
+    let (own, host) = (put(&own, &fault), host(&fault, None));
+    work::run(py, &fault, || call::compare(words, &host, &own)).map(Compared)
+}
+
+#[pymethods]
+impl Compared {
+    /// The output of `--json`.
+    fn json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.json())
+    }
+
+    /// The page of `--html`.
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.html())
+    }
+
+    /// The printed table.
+    #[pyo3(signature = (width = None))]
+    fn table(&self, py: Python<'_>, width: Option<u16>) -> String {
+        py.detach(|| self.0.table(style(width)))
+    }
+
+    /// The rows of flows.parquet.
+    fn flows(&self) -> PyResult<Table> {
+        Table::new(&flows_table(&self.0.comparison), &self.0.metadata)
+    }
+
+    /// Version, seed and hash of the configuration.
+    #[getter]
+    fn metadata(&self) -> Vec<(String, String)> {
+        self.0.metadata.clone()
+    }
+}
+
+/// Result of `simulate`.
+#[pyclass(frozen, module = "roundelay._native")]
+pub(crate) struct Ran(call::Ran);
+
+/// `roundelay simulate` with these words.
+///
+/// # Errors
+/// The command's failure, or the exception of a scheduler.
+#[pyfunction]
+pub(crate) fn simulate(py: Python<'_>, words: Vec<OsString>, given: Given, own: Vec<Place<'_>>) -> PyResult<Ran> {
+    let fault = Fault::default();
+    let (own, host) = (put(&own, &fault), host(&fault, given));
+    work::run(py, &fault, || call::simulate(words, &host, &own)).map(Ran)
+}
+
+#[pymethods]
+impl Ran {
+    /// The output of `--json`.
+    fn json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.simulated.json())
+    }
+
+    /// The page of `--html`.
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.html())
+    }
+
+    /// The printed table.
+    #[pyo3(signature = (width = None))]
+    fn table(&self, py: Python<'_>, width: Option<u16>) -> String {
+        py.detach(|| self.0.simulated.table(style(width)))
+    }
+
+    /// The rows of flows.parquet.
+    fn flows(&self) -> PyResult<Table> {
+        Table::new(&simulated_flows_table(&self.0.simulated), &self.0.metadata)
+    }
+
+    /// The rows of links.parquet.
+    fn links(&self) -> PyResult<Table> {
+        Table::new(&simulated_links_table(&self.0.simulated), &self.0.metadata)
+    }
+
+    /// The rows of transfers.parquet; none unless the scenario measures transfers.
+    fn transfers(&self) -> PyResult<Table> {
+        Table::new(&simulated_transfers_table(&self.0.simulated), &self.0.metadata)
+    }
+
+    /// The rows of rates.parquet; none unless the scenario measures rates.
+    fn rates(&self) -> PyResult<Table> {
+        Table::new(&simulated_rates_table(&self.0.simulated), &self.0.metadata)
+    }
+
+    /// Version, seed and hash of the scenario.
+    #[getter]
+    fn metadata(&self) -> Vec<(String, String)> {
+        self.0.metadata.clone()
+    }
+}
+
+/// Result of `replay`.
+#[pyclass(frozen, module = "roundelay._native")]
+pub(crate) struct Replays(Replayed);
+
+/// `roundelay replay` with these words.
+///
+/// # Errors
+/// The command's failure.
+#[pyfunction]
+pub(crate) fn replay(py: Python<'_>, words: Vec<OsString>, given: Given) -> PyResult<Replays> {
+    let fault = Fault::default();
+    let host = host(&fault, given);
+    work::run(py, &fault, || call::replay(words, &host)).map(Replays)
+}
+
+#[pymethods]
+impl Replays {
+    /// The output of `--json`.
+    fn json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.json())
+    }
+
+    /// The page of `--html`.
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.html())
+    }
+
+    /// The printed table.
+    #[pyo3(signature = (width = None))]
+    fn table(&self, py: Python<'_>, width: Option<u16>) -> String {
+        py.detach(|| self.0.table(style(width)))
+    }
+}
+
+/// The output of `roundelay bounds` with these words.
+///
+/// # Errors
+/// The command's failure.
+#[pyfunction]
+pub(crate) fn bounds(py: Python<'_>, words: Vec<OsString>, given: Given) -> PyResult<String> {
+    let fault = Fault::default();
+    let host = host(&fault, given);
+    work::run(py, &fault, || call::bounds(words, &host))
+}

@@ -1,0 +1,114 @@
+//! Tables as Arrow: the columns of the Parquet files, through the PyCapsule interface.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+use roundelay_report as report;
+use roundelay_report::Cells;
+
+/// Name of the capsule in Arrow's PyCapsule interface.
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// A table with named columns.
+#[pyclass(frozen, module = "roundelay._native")]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    pub(crate) fn new(table: &report::Table, metadata: &[(String, String)]) -> PyResult<Self> {
+        let fields: Vec<_> = table.header.iter().map(field).collect();
+        let metadata: HashMap<_, _> = metadata.iter().cloned().collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+        let batch = |columns: &Vec<report::Column>| RecordBatch::try_new(schema.clone(), columns.iter().map(array).collect());
+        let batches = table.batches.iter().map(batch).collect::<Result<_, ArrowError>>().map_err(failed)?;
+        Ok(Self { schema, batches })
+    }
+}
+
+fn failed(error: ArrowError) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+fn field(column: &report::Column) -> Field {
+    let (kind, is_optional) = match column.cells() {
+        Cells::Signed(_) => (DataType::Int64, false),
+        Cells::OptionalSigned(_) => (DataType::Int64, true),
+        Cells::Small(_) => (DataType::UInt32, false),
+        Cells::Unsigned(_) => (DataType::UInt64, false),
+        Cells::OptionalUnsigned(_) => (DataType::UInt64, true),
+        Cells::Numbers(_) => (DataType::Float64, false),
+        Cells::OptionalNumbers(_) => (DataType::Float64, true),
+        Cells::Flags(_) => (DataType::Boolean, false),
+        Cells::Texts(_) => (DataType::Utf8, false),
+    };
+    Field::new(column.name(), kind, is_optional)
+}
+
+fn array(column: &report::Column) -> ArrayRef {
+    match column.cells() {
+        Cells::Signed(values) => Arc::new(Int64Array::from(values.to_vec())),
+        Cells::OptionalSigned(values) => Arc::new(Int64Array::from(values.to_vec())),
+        Cells::Small(values) => Arc::new(UInt32Array::from(values.to_vec())),
+        Cells::Unsigned(values) => Arc::new(UInt64Array::from(values.to_vec())),
+        Cells::OptionalUnsigned(values) => Arc::new(UInt64Array::from(values.to_vec())),
+        Cells::Numbers(values) => Arc::new(Float64Array::from(values.to_vec())),
+        Cells::OptionalNumbers(values) => Arc::new(Float64Array::from(values.to_vec())),
+        Cells::Flags(values) => Arc::new(BooleanArray::from(values.to_vec())),
+        Cells::Texts(values) => Arc::new(StringArray::from(values)),
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// The table as a stream of Arrow arrays. The requested schema is ignored: there is one form.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, self.schema.clone())));
+        PyCapsule::new_with_value(py, stream, STREAM)
+    }
+
+    /// Names of the columns.
+    fn names(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// Values of a column, None where there is none.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let place = self.schema.index_of(name).map_err(|_| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
+        let all = PyList::empty(py);
+        for batch in &self.batches {
+            append(&all, batch.column(place))?;
+        }
+        Ok(all)
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+fn append(all: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
+    let any = array.as_any();
+    macro_rules! push {
+        ($($kind:ty),*) => {
+            $(if let Some(values) = any.downcast_ref::<$kind>() {
+                return values.iter().try_for_each(|value| all.append(value));
+            })*
+        };
+    }
+    push!(Int64Array, UInt32Array, UInt64Array, Float64Array, BooleanArray, StringArray);
+    Err(PyRuntimeError::new_err("a column of another type"))
+}

@@ -1,0 +1,128 @@
+"""rd.simulate, rd.replay, rd.bounds, rd.papers, rd.schedulers: the command's results."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import matplotlib
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import roundelay as rd
+from conftest import ROOT, SMALL, output
+from roundelay.scenario import Dumbbell, Queues, Scenario, Tcp
+
+MEASURED = SMALL + "[meter]\ntransfers = true\nrates = \"100ms\"\n"
+
+
+def test_simulate_is_the_commands_byte_for_byte(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    told = output("simulate", path, "--json", "--replicas", "2", "--seed", "5", "--queue", "fifo limit 20")
+    assert rd.simulate(path, replicas=2, seed=5, queue="fifo limit 20").to_json() == told
+
+
+def test_a_scenario_is_a_path_a_text_a_dictionary_or_a_dataclass(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    typed = Scenario(
+        name="small",
+        duration="1s",
+        topology=Dumbbell(pairs=2, rate="10mbit"),
+        queue=Queues(core="fq_codel"),
+        source=[Tcp(name="downloads", from_=["s0", "s1"], to=["r0", "r1"])],
+    )
+    results = [rd.simulate(given).to_json() for given in (path, str(path), SMALL, tomllib.loads(SMALL), typed)]
+    assert len(set(results)) == 1
+    assert results[0] == output("simulate", path, "--json")
+    with pytest.raises(TypeError, match="expected a path"):
+        rd.simulate(7)  # type: ignore[arg-type]
+
+
+def test_tables_of_a_simulation_are_the_parquet_files(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(MEASURED)
+    output("simulate", path, "--parquet", tmp_path / "command", "--replicas", "2")
+    result = rd.simulate(path, replicas=2, parquet=tmp_path / "python")
+    for name, table in [("flows", result.flows), ("links", result.links), ("transfers", result.transfers), ("rates", result.rates)]:
+        of_command = pyarrow.parquet.read_table(tmp_path / f"command/{name}.parquet")
+        ours = pyarrow.table(table)
+        assert ours.equals(of_command) and ours.schema.equals(of_command.schema), name
+        assert (tmp_path / f"python/{name}.parquet").read_bytes() == (tmp_path / f"command/{name}.parquet").read_bytes()
+    assert len(result.rates) > 5
+    assert pyarrow.table(result).num_rows == len(result.flows) == 4
+
+
+def test_files_of_a_simulation(tmp_path):
+    log = tmp_path / "run.log"
+    rd.simulate(SMALL, log=log, pcapng=tmp_path / "run.pcapng", html=tmp_path / "run.html")
+    assert output("verify", log)
+    assert (tmp_path / "run.html").read_text().startswith("<!")
+    assert (tmp_path / "run.pcapng").stat().st_size > 1000
+
+
+def test_a_simulation_in_a_notebook():
+    matplotlib.use("Agg")
+    result = rd.simulate(SMALL, replicas=3)
+    assert "downloads" in result._repr_html_() and "Mbit/s" in result._repr_html_()
+    for plot in (result.plot.throughput, result.plot.delay, result.plot.loss):
+        assert len(plot().patches) >= 1
+    heights = [bar.get_height() for bar in result.plot.throughput().patches]
+    assert heights[0] == pytest.approx(result.to_dict()["summary"]["groups"][0]["throughput"]["mean"] / 1e6)
+    assert result.notes == result.to_dict()["notes"]
+    assert "small" in str(result)
+
+
+def test_replay_is_the_commands_byte_for_byte(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    told = output("replay", path, "--with", "lstf", "--with", "fifo", "--threshold", "1ms", "--json")
+    result = rd.replay(path, ["lstf", "fifo"], threshold=0.001)
+    assert result.to_json() == told == rd.replay(SMALL, ["lstf", "fifo"], threshold="1ms").to_json()
+    assert "lstf" in result._repr_html_()
+    matplotlib.use("Agg")
+    assert len(result.plot.overdue().patches) == 2
+
+
+def test_bounds_are_the_commands_byte_for_byte(repository):
+    path = "examples/bounds/office.toml"
+    told = output("bounds", path, "drr", "qfq", "--rate", "100mbit", "--json")
+    result = rd.bounds(path, ["drr", "qfq"], rate="100mbit")
+    assert result.to_json() == told
+    assert result.delays["drr"]["call"] == pytest.approx(5.228e-3, abs=1e-6)
+    flows = tomllib.loads((ROOT / path).read_text())
+    assert rd.bounds(flows, ["drr", "qfq"], rate=100e6).to_dict() == json.loads(told)
+    assert "ms" in result._repr_html_()
+
+
+def test_papers_are_listed_and_run(tmp_path):
+    items = rd.papers()
+    assert {item.paper for item in items} >= {"qfq", "qfq-plus", "mqfq"}
+    assert any(item.runs for item in items) and all(item.label for item in items)
+    (found,) = rd.papers("mqfq", "figure-1", cache=tmp_path)
+    assert found.label == "Figure 1"
+    assert found.verdicts and all(found.verdicts.values())
+    told = output("papers", "mqfq", "figure-1", "--cache", tmp_path, "--json")
+    without = lambda item: {name: value for name, value in item.items() if name != "record"}  # noqa: E731
+    assert [without(found.to_dict())] == [without(item) for item in json.loads(told)]
+    assert "<table>" in found._repr_html_()
+    with pytest.raises(rd.UsageError, match="no paper is called 'mqf'"):
+        rd.papers("mqf")
+    with pytest.raises(rd.UsageError, match="has no item"):
+        rd.papers("mqfq", "figure-99")
+
+
+def test_schedulers_have_parameters_with_ranges():
+    found = rd.schedulers()
+    assert list(found) == [each["name"] for each in json.loads(output("list", "--json"))]
+    for each in json.loads(output("list", "--json")):
+        assert (found[each["name"]].linux, found[each["name"]].weighted) == (each["linux"], each["weighted"])
+    target = {parameter.name: parameter for parameter in found["fq_codel"].parameters}["target"]
+    assert (target.kind, target.default, target.unit) == ("time", "5ms", "us")
+    assert target.minimum and target.maximum and target.legal == f"{target.minimum} to {target.maximum}"
+    assert found["fq_codel"].linux == "fq_codel" and found["fq_codel"].linux_flows == "hashed"
+    told = output("help", "fq_codel")
+    for parameter in found["fq_codel"].parameters:
+        assert parameter.name in told and parameter.legal in told and parameter.about in told
