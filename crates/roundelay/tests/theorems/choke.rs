@@ -171,13 +171,13 @@ fn a_queue_that_a_match_emptied_is_idle() {
     assert_eq!([lost(&mut scheduler, later, 1), lost(&mut scheduler, later, 1)], [0, 0], "a short queue is not drawn from");
 }
 
-/// As in RED, in packets.
+/// As in RED, in packets; but `max` is 250 without one, as in tc.
 #[test]
 fn lengths_that_are_left_out_follow_from_the_others() {
     let lengths = |min, max, burst| choke::Config { min, max, burst, ..Default::default() }.lengths();
     assert_eq!(lengths(30, 60, 7), (30, 60, 7));
     assert_eq!(lengths(0, 60, 0), (20, 60, 33));
-    assert_eq!(lengths(30, 0, 0), (30, 90, 50));
+    assert_eq!(lengths(30, 0, 0), (30, 250, 103));
     let (min, max, _) = choke::Config::default().lengths();
     assert_eq!(min, max / 3);
 }
