@@ -221,7 +221,7 @@ def commands(_):
     scripts = {}
     for spec in SPECS:
         for rate in RATES if spec == "drr" else RATES[:1]:
-            for by in ["five-tuple", "dscp"] if spec in ("drr", "qfq") else ["five-tuple"]:
+            for by in ["5tuple", "dscp"] if spec in ("drr", "qfq") else ["5tuple"]:
                 run = [program, "compare", CAPTURE, spec, "--rate", rate, "--flow-by", by, "--no-cost", "--json"]
                 result = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
                 lines = result["verdict"]["commands"]
@@ -250,6 +250,8 @@ def commands(_):
             wrong = [f"status and output {output}"] * (output != ["0"]) + [f"kernel: {line}" for line in messages]
             wrong += [] if found else [f"no {kind} in {qdiscs}"]
             for key, number_written in numbers.items() if found else []:
+                # tc-sfb(8): milliseconds in commands; tc -j prints microseconds.
+                number_written *= 1000 if kind == "sfb" and key in ("rehash", "db") else 1
                 read = found[0]["options"].get(key)
                 if isinstance(read, str):
                     read = value(read.rstrip("pb"))

@@ -62,7 +62,7 @@ pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions:
         "# DEV is the outgoing interface of this traffic; the present root qdisc is replaced".to_owned(),
         "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
         "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
-        format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}", at_least_a_byte(rate)),
+        format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}{}", at_least_a_byte(rate), htb_quantum(rate)),
     ];
     let add = format!("tc qdisc add dev $DEV parent 1:1 handle 10: {leaf}");
     match spec.discipline {
@@ -76,6 +76,15 @@ pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions:
     }
     lines.extend(remarks(&spec.discipline, limit, distinctions));
     lines
+}
+
+/// Where htb's own quantum, a tenth of the bytes of a second (tc-htb(8), r2q), is outside 1,000 to
+/// 200,000 bytes, the kernel warns and takes the nearer bound: the words that ask for this bound. A
+/// class without siblings has the whole link with any quantum.
+fn htb_quantum(rate: Rate) -> String {
+    let own = rate.bits_per_second() / 80;
+    let taken = own.clamp(1_000, 200_000);
+    if own == taken { String::new() } else { format!(" quantum {taken}") }
 }
 
 /// Linux's qfq derives M from the length of the device's queue at creation; each class takes its
@@ -326,6 +335,13 @@ fn by_code_point(last: u32, step: u32, mask: &str, class: &str) -> [String; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn htb_takes_a_quantum_that_the_kernel_does_not_warn_of() {
+        let quantum = |rate: &str| htb_quantum(rate.parse().unwrap());
+        assert_eq!(["80kbit", "5mbit", "16mbit"].map(quantum), ["", "", ""]);
+        assert_eq!(["79kbit", "20mbit", "10gbit"].map(quantum), [" quantum 1000", " quantum 200000", " quantum 200000"]);
+    }
 
     #[test]
     fn disciplines_of_linux_have_commands_and_no_others() {

@@ -494,6 +494,9 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        if let Some(linux) = &self.linux {
+            return linux.refusal(packet);
+        }
         let number = packet.flow.index();
         let longest = if self.is_known(number) { self.flows[number].shorter_than - 1 } else { FlowConfig::DEFAULT.max_packet_len };
         Refusal::of_tabled(packet, longest).or_else(|| self.pool.refusal(packet))

@@ -291,12 +291,16 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let queue = self.ring.queue(self.bucket_of(packet.flow));
-        if queue.is_empty() && self.backlogged >= self.config.flows {
+        let bucket = self.bucket_of(packet.flow);
+        let (waiting, backlogged, of_pool) = match &self.linux {
+            Some(turns) => (turns.packets_in(bucket), turns.backlogged(), turns.refusal(packet)),
+            None => (self.ring.queue(bucket).packets(), self.backlogged as usize, self.ring.refusal(packet)),
+        };
+        if waiting == 0 && backlogged >= self.config.flows as usize {
             return Some(Refusal::NoQueueFree);
         }
-        let is_full = queue.packets() >= self.config.depth && !self.config.headdrop;
-        is_full.then_some(Refusal::QueueFull).or_else(|| self.ring.refusal(packet))
+        let is_full = waiting >= self.config.depth && !self.config.headdrop;
+        is_full.then_some(Refusal::QueueFull).or(of_pool)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {

@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint};
+use crate::scheduler::{FlowConfig, Footprint, Refusal};
 
 const NONE: u32 = u32::MAX;
 /// The virtual time of a byte at weight 1.
@@ -519,9 +519,14 @@ impl<T, P: Places<T>> Scheduler<T, P> {
 
 /// Packets.
 impl<T, P: Places<T>> Scheduler<T, P> {
+    /// Why a packet would be refused.
+    pub(super) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| self.pool.refusal(packet))
+    }
+
     pub(super) fn enqueue(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
-        if len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
+        if Refusal::of_tabled(&packet, FlowConfig::MAX_PACKET_LEN).is_some() || !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
         if !self.is_known(number) {

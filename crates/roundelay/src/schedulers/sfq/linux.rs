@@ -16,6 +16,7 @@ use alloc::vec::Vec;
 use crate::mechanisms::heap::Heap;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Places, Pool, Queue};
+use crate::scheduler::Refusal;
 
 /// Buckets with their packets, in turns.
 #[derive(Debug, Clone)]
@@ -71,6 +72,10 @@ impl<T, P: Places<T>> Turns<T, P> {
 
     pub(super) fn backlogged(&self) -> usize {
         self.round.len()
+    }
+
+    pub(super) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        self.pool.refusal(packet)
     }
 
     pub(super) fn makes_room_for(&mut self, packet: &Packet<T>) -> bool {
