@@ -524,6 +524,8 @@ impl<T, P: Places<T>> Scheduler<T, P> {
         Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| self.pool.refusal(packet))
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn enqueue(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
         if Refusal::of_tabled(&packet, FlowConfig::MAX_PACKET_LEN).is_some() || !self.pool.makes_room_for(&packet) {
@@ -576,6 +578,8 @@ impl<T, P: Places<T>> Scheduler<T, P> {
         self.in_service
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn dequeue(&mut self, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let mut place = self.in_service?;
         if !self.goes_on(place) {
