@@ -91,6 +91,8 @@ class Generator:
             return self.done[definition]
         if "const" in schema:
             return f"Literal[{json.dumps(schema['const'])}]"
+        if "enum" in schema:
+            return f"Literal[{', '.join(json.dumps(value) for value in schema['enum'])}]"
         choices = schema.get("anyOf") or schema.get("oneOf")
         if choices:
             types = [self.type_of(choice) for choice in choices if choice.get("type") != "null"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import time
 
 import roundelay as rd
 
@@ -28,7 +29,11 @@ def main(method: str) -> None:
     context = multiprocessing.get_context(method)
     for _ in range(10):
         expected = rd.simulate(TINY, replicas=2, threads=4).to_json()
-        # Python's own count: forkserver's helper is a process, not a thread.
+        # The system's count; an ended thread leaves the list a moment after it was joined.
+        for _ in range(100):
+            if len(os.listdir("/proc/self/task")) == 1:
+                break
+            time.sleep(0.01)
         assert len(os.listdir("/proc/self/task")) == 1
         children = [context.Process(target=child, args=(expected,)) for _ in range(10)]
         for each in children:

@@ -41,6 +41,10 @@ def compare(
     queues: QueueLike | Iterable[QueueLike] | None = None,
     *,
     trees: Path | Iterable[Path] = (),
+    link: str | None = None,
+    overhead: int | None = None,
+    mpu: int | None = None,
+    framing: str | None = None,
     buffer: str | None = None,
     filter: str | None = None,
     interface: str | int | None = None,
@@ -65,7 +69,9 @@ def compare(
     ``capture``: a pcap or pcapng file. ``rate``: ``"20mbit"``, or bits per second. ``queues``:
     disciplines as ``tc`` writes them, classes written in Python, or both; by default all built-in
     disciplines, or none if there are ``trees``. ``trees``: TOML files with trees of disciplines.
-    ``buffer``: for every discipline without a limit, ``"1000p"`` or ``"150kb"``.
+    ``link``: the kind of link by a keyword of tc-cake(8), ``"docsis"``; ``overhead``, ``mpu`` (bytes) and
+    ``framing`` (``"none"``, ``"atm"``, ``"ptm"``) replace its values. ``buffer``: for every discipline
+    without a limit, ``"1000p"`` or ``"150kb"``.
 
     ``filter``: only packets that match, ``"udp and not port 53"``. ``interface``: only packets of this
     interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``, ``"in"``
@@ -88,6 +94,10 @@ def compare(
         {
             "rate": rate_text(rate),
             "tree": listed(trees),
+            "link": link,
+            "overhead": overhead,
+            "mpu": mpu,
+            "framing": framing,
             "buffer": buffer,
             "filter": filter,
             "interface": interface,

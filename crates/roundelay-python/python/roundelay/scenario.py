@@ -40,6 +40,7 @@ __all__ = [
     "Flavour",
     "FlowBy",
     "Format",
+    "Framing",
     "Gaps",
     "Internet2",
     "Isp",
@@ -47,6 +48,7 @@ __all__ = [
     "Lengths",
     "Link",
     "LinkClass",
+    "LinkLayer",
     "Measure",
     "Meter",
     "Metric",
@@ -54,6 +56,7 @@ __all__ = [
     "Objective",
     "OnOff",
     "OneOrMany",
+    "Overhead",
     "PacketBytes",
     "Pairing",
     "ParkingLot",
@@ -436,9 +439,23 @@ class Link(Table):
     class_: LinkClass | None = None
 
 
+#: Keywords of tc-cake(8) for a kind of link.
+#: Examples: "docsis", "pppoe-ptm", "ethernet ether-vlan".
+LinkLayer: TypeAlias = str
+
+
+#: Bytes added to each packet, or taken away.
+#: Examples: 38, "38b", -14.
+Overhead: TypeAlias = str | int
+
+
 #: Bytes of a packet.
 #: Examples: 1000, "1500b".
 PacketBytes: TypeAlias = str | int
+
+
+#: How a link cuts packets: none, cells of ATM, or the code of PTM.
+Framing: TypeAlias = Literal["none", "atm", "ptm"]
 
 
 #: What each decision costs, 0 to 3600s: a time with its unit, or times by discipline.
@@ -464,8 +481,14 @@ class Port(Table):
     loss: Share | None = None
     #: Maximum extra delay, drawn evenly for each packet; packets keep their order.
     jitter: Time | None = None
-    #: Bytes that the link adds to each packet: up to 65,535.
-    overhead: PacketBytes | None = None
+    #: The kind of link, by a keyword of tc-cake(8): sets ``overhead``, ``mpu`` and ``framing``.
+    link: LinkLayer | None = None
+    #: Bytes that the link adds to each packet: -64 to 65,535.
+    overhead: Overhead | None = None
+    #: Bytes that each packet takes at least, with overhead: up to 65,535.
+    mpu: PacketBytes | None = None
+    #: Cells of ATM (53 bytes for each 48) or the code of PTM (65 for each 64).
+    framing: Framing | None = None
     #: Cost of the link for routing by cost.
     cost: int | None = None
     #: Time for each decision of the queue, during which the link is idle.
