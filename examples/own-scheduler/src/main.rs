@@ -9,7 +9,7 @@ use std::path::Path;
 use longest_queue::LongestQueue;
 use roundelay::QueueSpec;
 use roundelay::schedulers::{AnyDiscipline, custom};
-use roundelay_bench::{FlowSet, Lengths, Load, Memory, Pattern, Subject, time};
+use roundelay_bench::{FlowSet, Lengths, Load, Memory, Order, Pattern, Subject, time};
 use roundelay_sim::scenario::Scenario;
 use roundelay_trace::{Capture, Options, compare};
 
@@ -41,7 +41,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("simulation, {}: {} packets delivered", spec.discipline, sums.sum::<u64>());
     }
 
-    let load = Load { flows: FlowSet::of_equals(64), pattern: Pattern::Small, lengths: Lengths::Imix, memory: Memory::Packed, burst: 0 };
+    let load = Load {
+        flows: FlowSet::of_equals(64),
+        pattern: Pattern::Small,
+        order: Order::Shortest,
+        lengths: Lengths::Imix,
+        memory: Memory::Packed,
+        burst: 0,
+    };
     let subjects: Vec<_> = specs.into_iter().map(|spec| Subject::Discipline(spec.discipline)).collect();
     for (subject, timing) in subjects.iter().zip(&time(&subjects, &[load], PACKETS, 3)?[0]) {
         let [_, nanoseconds, _] = timing.spread();
