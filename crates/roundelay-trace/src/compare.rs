@@ -15,6 +15,7 @@ use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
 use crate::cost;
 use crate::error::CaptureError;
+use crate::kind::Kind;
 use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
@@ -24,7 +25,7 @@ use crate::stop::Stop;
 use crate::tc::{self, CodePoints, Distinctions};
 use crate::tree::TreeFile;
 use crate::urgency::{Carried, Known, reads_sizes};
-use crate::verdict::verdict;
+use crate::verdict::{judge_kinds, verdict};
 use crate::weights::WeightRules;
 
 /// Packets read before each run of the disciplines.
@@ -304,6 +305,7 @@ fn conclude(
         disciplines,
         verdict: Verdict::default(),
     };
+    judge_kinds(&mut comparison);
     let (best, sentences) = verdict(&comparison, &standings);
     comparison.verdict = Verdict { best, sentences, commands: options.specs.get(best).map(commands).unwrap_or_default() };
     Ok(comparison)
@@ -335,6 +337,7 @@ fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
         offered_rate: rate(flow.bytes as f64),
         fair_rate: rate(offered.fair_bytes(number)),
         light: flow.is_light(),
+        kind: Kind::of(&offered.classifier().flows()[number], flow.is_light()),
     };
     offered.flows().iter().enumerate().map(describe).collect()
 }
