@@ -285,8 +285,13 @@ fn conclude(
     disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     let weighted = flows.iter().any(|flow| flow.weight != 1);
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
-    let distinctions =
-        Distinctions { flow_by: options.flow_by, weighted, prioritised, code_points: code_points(&offered, &options.weights) };
+    let distinctions = Distinctions {
+        flow_by: options.flow_by,
+        weighted,
+        prioritised,
+        code_points: code_points(&offered, &options.weights),
+        rules: options.weights.rules(),
+    };
     let commands = |spec: &QueueSpec| {
         let lines = tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
         tc::with_size_table(lines, options.link)
