@@ -59,7 +59,7 @@ use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 use alloc::vec::Vec;
@@ -251,15 +251,7 @@ impl<T> Afq<T> {
         if flow.queue.is_empty() {
             self.end_backlog(number);
         }
-        self.debug_check();
         Some(packet)
-    }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
     }
 }
 
@@ -269,7 +261,6 @@ impl<T> Scheduler<T> for Afq<T> {
             return Err(packet);
         }
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
@@ -278,15 +269,11 @@ impl<T> Scheduler<T> for Afq<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
@@ -315,7 +302,6 @@ impl<T> Scheduler<T> for Afq<T> {
         let flow = self.flow_mut(flow.index());
         flow.weight = config.weight;
         flow.leaves = false;
-        self.debug_check();
         Ok(())
     }
 
@@ -325,7 +311,6 @@ impl<T> Scheduler<T> for Afq<T> {
         if record.queue.is_empty() {
             *record = Flow::UNKNOWN;
         }
-        self.debug_check();
     }
 
     fn footprint(&self) -> Footprint {

@@ -35,7 +35,7 @@ use crate::mechanisms::codel::{Codel, Leaving, Target};
 use crate::mechanisms::signalling::{SignallingQueue, mark};
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
@@ -137,34 +137,23 @@ impl<T> CodelQueue<T> {
             self.codel.emptied();
         }
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.queue.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T> Scheduler<T> for CodelQueue<T> {
     /// Sets the packet's arrival time for CoDel.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.queue.push(Packet { arrival: now, ..packet });
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(now);
-        self.debug_check();
-        packet
+        self.dequeue_packet(now)
     }
 
     /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_tail();
         self.shortened();
-        self.debug_check();
         packet
     }
 

@@ -47,7 +47,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::{self, Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
@@ -316,7 +316,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
             return Err(packet);
         }
         self.enqueue_packet(Packet { arrival: now, ..packet });
-        self.debug_check();
         Ok(())
     }
 
@@ -325,9 +324,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(now);
-        self.debug_check();
-        packet
+        self.dequeue_packet(now)
     }
 
     /// The head of the longest queue. Packets behind the head are dropped too, up to half of the
@@ -345,7 +342,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
             self.dropped.extend(self.pool.pop(queue).map(|packet| (packet, DropReason::PushedOut)));
         }
         self.shortened(number);
-        self.debug_check();
         first
     }
 
@@ -389,15 +385,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
-    }
-}
-
-impl<T, P: Places<T>> FqCodel<T, P> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len() / 16, self.pool.backlog()) {
-            self.check_invariants();
-        }
     }
 }
 

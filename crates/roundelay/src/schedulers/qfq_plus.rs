@@ -504,7 +504,6 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
                 self.settle(number);
             }
         }
-        self.debug_check();
         Some(packet)
     }
 }
@@ -512,9 +511,7 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let result = self.enqueue_packet(packet);
-        self.debug_check();
-        result
+        self.enqueue_packet(packet)
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
@@ -528,32 +525,25 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn enqueue_burst(&mut self, _now: Instant, packets: &mut Vec<Packet<T>>) {
         enqueue_in_windows(self, packets, Self::ask_for_arrivals, Self::enqueue_packet);
-        self.debug_check();
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
-        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None), Self::debug_check);
+        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None));
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
         if let Some(linux) = &mut self.linux {
-            let packet = linux.evict();
-            self.debug_check();
-            return packet;
+            return linux.evict();
         }
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         self.evict_from(number)
@@ -561,9 +551,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         if let Some(linux) = &mut self.linux {
-            let packet = linux.evict_from(flow.index());
-            self.debug_check();
-            return packet;
+            return linux.evict_from(flow.index());
         }
         self.evict_from(flow.index())
     }
@@ -601,14 +589,13 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
                 self.settle(number);
             }
         }
-        self.debug_check();
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
         if let Some(linux) = &mut self.linux {
             linux.remove_flow(flow.index());
-            return self.debug_check();
+            return;
         }
         if !self.is_known(flow.index()) {
             return;
@@ -618,7 +605,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
         if record.queue.is_empty() {
             self.settle(flow.index());
         }
-        self.debug_check();
     }
 
     fn total_weight(&self) -> Option<u64> {

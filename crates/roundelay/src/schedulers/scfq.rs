@@ -53,7 +53,7 @@ use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -222,13 +222,6 @@ impl<T, P: Places<T>> Scfq<T, P> {
             self.set_weight(number, 0);
         }
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
@@ -237,7 +230,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
             return Err(packet);
         }
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
@@ -246,29 +238,21 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let packet = self.drop_tail(number);
-        self.debug_check();
-        packet
+        self.drop_tail(number)
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
-        let packet = self.drop_tail(flow.index());
-        self.debug_check();
-        packet
+        self.drop_tail(flow.index())
     }
 
     #[inline]
@@ -281,7 +265,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
         self.know(flow.index());
         self.flows[flow.index()].leaves = false;
         self.set_weight(flow.index(), config.weight);
-        self.debug_check();
         Ok(())
     }
 
@@ -291,7 +274,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
         if record.queue.is_empty() {
             self.leave_if_removed(flow.index());
         }
-        self.debug_check();
     }
 
     fn footprint(&self) -> Footprint {

@@ -71,7 +71,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -446,13 +446,6 @@ impl<T, P: Places<T>> Srr<T, P> {
             bits(weight & !before).for_each(|column| self.link(number, column));
         }
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
@@ -461,7 +454,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
             return Err(packet);
         }
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
@@ -470,9 +462,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet();
-        self.debug_check();
-        packet
+        self.dequeue_packet()
     }
 
     /// The tail of the longest backlog.
@@ -484,7 +474,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
         if flow.queue.is_empty() {
             self.end_backlog(number);
         }
-        self.debug_check();
         packet
     }
 
@@ -497,7 +486,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
         config.check(Config::NAME, flow)?;
         self.flow_mut(flow.index()).leaves = false;
         self.set_weight(flow.index(), config.weight);
-        self.debug_check();
         Ok(())
     }
 
@@ -507,7 +495,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
         if !record.leaves {
             record.weight = FlowConfig::DEFAULT.weight;
         }
-        self.debug_check();
     }
 
     fn footprint(&self) -> Footprint {

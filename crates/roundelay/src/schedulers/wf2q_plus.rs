@@ -62,7 +62,7 @@ use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::{MAX_AHEAD, VirtualClock, VirtualTime};
@@ -317,13 +317,6 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
             self.set_weight(number, 0);
         }
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
@@ -340,7 +333,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
         if was_idle {
             self.activate(number, len);
         }
-        self.debug_check();
         Ok(())
     }
 
@@ -349,29 +341,21 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let packet = self.evict_from(number);
-        self.debug_check();
-        packet
+        self.evict_from(number)
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
-        let packet = self.evict_from(flow.index());
-        self.debug_check();
-        packet
+        self.evict_from(flow.index())
     }
 
     #[inline]
@@ -383,7 +367,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
         config.check(Config::NAME, flow)?;
         self.know(flow.index()).leaves = false;
         self.set_weight(flow.index(), config.weight);
-        self.debug_check();
         Ok(())
     }
 
@@ -393,7 +376,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
         if record.queue.is_empty() {
             self.leave_if_removed(flow.index());
         }
-        self.debug_check();
     }
 
     fn total_weight(&self) -> Option<u64> {
