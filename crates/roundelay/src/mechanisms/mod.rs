@@ -8,6 +8,7 @@
 //! | the fluid server | [`gps_clock`] (virtual time), [`fluid`] (packet times) |
 //! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (a scheduler), [`rank_by`] (the key) |
 //! | order by a key, roughly | [`levels`] (FIFO queues in strict priority) |
+//! | queues and weights by flow | [`flow_table`] |
 //! | the longest backlog | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | random numbers | [`random`], [`lottery`] |
@@ -21,6 +22,7 @@ pub(crate) mod codel;
 pub(crate) mod early_detection;
 pub(crate) mod entity;
 pub(crate) mod flow_counts;
+pub(crate) mod flow_table;
 pub(crate) mod fluid;
 pub(crate) mod gps_clock;
 pub(crate) mod groups;

@@ -1,0 +1,183 @@
+//! Flow table: for each flow a queue, a weight and the discipline's own state.
+//!
+//! A flow joins with its first packet or settings. A removed flow keeps its record until its last
+//! packet has left.
+
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
+
+use crate::mechanisms::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
+use crate::scheduler::Refusal;
+
+/// Flows by number, and their packets. `S` is what the discipline keeps for a flow.
+#[derive(Debug, Clone)]
+pub(crate) struct FlowTable<T, S, P = Nodes<T>> {
+    pool: Pool<T, P>,
+    flows: Vec<Flow<S>>,
+    longest: Longest,
+}
+
+/// One flow.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow<S> {
+    pub(crate) queue: Queue,
+    /// Zero: unknown flow.
+    pub(crate) weight: u32,
+    /// Removed: the flow becomes unknown with its last packet.
+    leaves: bool,
+    pub(crate) state: S,
+}
+
+impl<T, S, P: Places<T>> Default for FlowTable<T, S, P> {
+    fn default() -> Self {
+        Self { pool: Pool::empty(), flows: Vec::new(), longest: Longest::default() }
+    }
+}
+
+impl<T, S, P> FlowTable<T, S, P> {
+    /// Memory for a flow.
+    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Flow<S>>() + Longest::BYTES_PER_QUEUE;
+
+    #[inline]
+    pub(crate) fn get(&self, number: usize) -> Option<&Flow<S>> {
+        self.flows.get(number)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut Flow<S>> {
+        self.flows.get_mut(number)
+    }
+
+    pub(crate) fn iter(&self) -> core::slice::Iter<'_, Flow<S>> {
+        self.flows.iter()
+    }
+}
+
+impl<T, S, P> Index<usize> for FlowTable<T, S, P> {
+    type Output = Flow<S>;
+
+    #[inline]
+    fn index(&self, number: usize) -> &Flow<S> {
+        &self.flows[number]
+    }
+}
+
+impl<T, S, P> IndexMut<usize> for FlowTable<T, S, P> {
+    #[inline]
+    fn index_mut(&mut self, number: usize) -> &mut Flow<S> {
+        &mut self.flows[number]
+    }
+}
+
+/// Flows.
+impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
+    /// The flow's record, which is made if missing.
+    #[inline]
+    pub(crate) fn record(&mut self, number: usize) -> &mut Flow<S> {
+        if number >= self.flows.len() {
+            self.grow(number);
+        }
+        &mut self.flows[number]
+    }
+
+    #[cold]
+    fn grow(&mut self, number: usize) {
+        self.flows.resize_with(number + 1, || Flow { queue: Queue::EMPTY, weight: 0, leaves: false, state: S::default() });
+    }
+
+    /// A flow gets settings: a removal asked for before is void.
+    pub(crate) fn stay(&mut self, number: usize) {
+        self.record(number).leaves = false;
+    }
+
+    /// Removes a flow: with the last packet, or now. True: now, and the discipline sets the weight
+    /// to zero.
+    pub(crate) fn remove(&mut self, flow: FlowId) -> bool {
+        let Some(record) = self.flows.get_mut(flow.index()).filter(|record| record.weight > 0) else { return false };
+        record.leaves = !record.queue.is_empty();
+        !record.leaves
+    }
+
+    /// Whether a flow that has lost its last packet has been removed: the discipline then sets the
+    /// weight to zero.
+    #[inline]
+    pub(crate) fn has_left(&mut self, number: usize) -> bool {
+        core::mem::take(&mut self.flows[number].leaves)
+    }
+}
+
+/// Packets.
+impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
+    /// Whether a packet can be taken: of at most `most` bytes, of a flow and a handle that fit.
+    #[inline]
+    pub(crate) fn takes(&mut self, packet: &Packet<T>, most: u32) -> bool {
+        packet.len <= most && packet.flow.fits_a_table() && self.pool.makes_room_for(packet)
+    }
+
+    /// Why [`takes`](Self::takes) is false.
+    pub(crate) fn refusal(&self, packet: &Packet<T>, most: u32) -> Option<Refusal> {
+        Refusal::of_tabled(packet, most).or_else(|| self.pool.refusal(packet))
+    }
+
+    #[inline]
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    /// Appends a packet to the flow's queue. The flow must have a record.
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet<T>) {
+        let number = packet.flow.index();
+        let queue = &mut self.flows[number].queue;
+        self.pool.push(queue, packet);
+        self.longest.changed(number, queue.size());
+    }
+
+    /// Removes the head of the flow's queue. A packet of `refill` joins the queue before anything
+    /// else is known of the departure.
+    #[inline]
+    pub(crate) fn pop(&mut self, number: usize, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+        let queue = &mut self.flows[number].queue;
+        let packet = self.pool.pop(queue);
+        if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
+            debug_assert_eq!(next.flow.index(), number, "a node takes its children's packets");
+            self.pool.push(queue, next);
+        }
+        self.longest.changed(number, queue.size());
+        packet
+    }
+
+    /// Removes the tail of the flow's queue.
+    pub(crate) fn pop_tail(&mut self, number: usize) -> Option<P::Leaving> {
+        let queue = &mut self.flows.get_mut(number)?.queue;
+        let packet = self.pool.pop_tail(queue)?;
+        self.longest.changed(number, queue.size());
+        Some(packet)
+    }
+
+    /// The flow with the most queued bytes, if any has packets.
+    pub(crate) fn longest(&mut self) -> Option<usize> {
+        self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))
+    }
+
+    /// Panics if a queue is broken, or a flow with packets is unknown.
+    pub(crate) fn check(&self) {
+        for flow in &self.flows {
+            self.pool.check_queue(&flow.queue);
+            assert!(flow.weight > 0 || (flow.queue.is_empty() && !flow.leaves), "flows with packets are known");
+            assert!(!flow.leaves || !flow.queue.is_empty(), "a removed flow leaves with its last packet");
+        }
+        let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
+        assert_eq!(bytes, self.pool.backlog().bytes, "the queues' bytes add up");
+    }
+}
+
+impl<T, S> FlowTable<T, S> {
+    /// The head packet of a flow's queue.
+    #[inline]
+    pub(crate) fn head(&self, number: usize) -> Option<&Packet<T>> {
+        self.pool.head(&self.flows.get(number)?.queue)
+    }
+}
