@@ -181,3 +181,64 @@ impl<T, S> FlowTable<T, S> {
         self.pool.head(&self.flows.get(number)?.queue)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(flow: u32, len: u32) -> Packet<()> {
+        Packet::new(FlowId(flow), len, ())
+    }
+
+    fn table(packets: &[(u32, u32)]) -> FlowTable<(), u64> {
+        let mut table = FlowTable::default();
+        for &(flow, len) in packets {
+            table.record(flow as usize).weight = 1;
+            table.push(packet(flow, len));
+        }
+        table.check();
+        table
+    }
+
+    #[test]
+    fn a_removed_flow_leaves_with_its_last_packet() {
+        let mut table = table(&[(2, 100), (2, 200)]);
+        assert!(!table.remove(FlowId(2)) && !table.remove(FlowId(0)) && !table.remove(FlowId(9)), "backlogged, unknown, beyond the table");
+        table.pop(2, |_| None);
+        assert_eq!(table.pop_tail(2).map(|packet| packet.len), Some(200));
+        assert!(table.has_left(2) && !table.has_left(2), "once");
+        table.record(2).weight = 7;
+        assert!(table.remove(FlowId(2)), "an idle flow leaves at once");
+    }
+
+    #[test]
+    fn a_flow_with_new_settings_stays() {
+        let mut table = table(&[(0, 100)]);
+        table.remove(FlowId(0));
+        table.stay(0);
+        table.pop(0, |_| None);
+        assert!(!table.has_left(0));
+    }
+
+    #[test]
+    fn a_refilled_queue_stays_the_longest() {
+        let mut table = table(&[(0, 100), (1, 300)]);
+        assert_eq!(table.longest(), Some(1));
+        let sent = table.pop(1, |flow| Some(packet(flow.0, 400)));
+        assert_eq!(
+            (sent.map(|packet| packet.len), table.longest(), table.backlog()),
+            (Some(300), Some(1), Backlog { packets: 2, bytes: 500 })
+        );
+        table.pop(1, |_| None);
+        assert_eq!(table.longest(), Some(0));
+        table.check();
+    }
+
+    #[test]
+    fn refused_packets_have_reasons() {
+        let mut table = table(&[]);
+        for (packet, is_taken) in [(packet(0, 1500), true), (packet(0, 1501), false), (packet(u32::MAX, 1), false)] {
+            assert_eq!((table.takes(&packet, 1500), table.refusal(&packet, 1500).is_none()), (is_taken, is_taken));
+        }
+    }
+}
