@@ -12,13 +12,14 @@
 //! | the longest backlog | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | random numbers | [`random`], [`lottery`] |
-//! | signals of congestion | [`codel`], [`early_detection`], [`signalling`] |
+//! | signals of congestion | [`codel`], [`codel_queue`], [`early_detection`], [`signalling`] |
 //! | packet order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
 pub(crate) mod by_rank;
 pub(crate) mod calendar;
 pub(crate) mod codel;
+pub(crate) mod codel_queue;
 pub(crate) mod early_detection;
 pub(crate) mod entity;
 pub(crate) mod flow_counts;
