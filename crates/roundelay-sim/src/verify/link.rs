@@ -13,7 +13,7 @@ use crate::network::TREE;
 /// Disciplines that drop to signal congestion.
 const SIGNALS: [&str; 7] = ["codel", "fq_codel", "red", "choke", "sfb", "afd", "aifo"];
 /// Disciplines that take every packet.
-const REFUSES_NONE: [&str; 7] = ["fifo", "lifo", "random", "drr", "sfq", "codel", "fq_codel"];
+const REFUSES_NONE: [&str; 6] = ["fifo", "lifo", "random", "drr", "codel", "fq_codel"];
 
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
