@@ -167,7 +167,7 @@ fn loss_of_light_flows_is_in_the_table() {
     for width in [60, 100, 200] {
         let text = table(&comparison, TableStyle { color: false, width: Some(width) });
         let row = text.lines().find(|line| line.starts_with("  drr")).unwrap();
-        assert!(row.contains("  4.7%") && text.contains(" light flows "), "{text}");
+        assert!(row.contains("  4.7%") && text.contains(" light flows"), "{text}");
     }
     assert!(html(&comparison).contains("<small>4.7% lost</small>"));
     comparison.disciplines[2].light = Default::default();
