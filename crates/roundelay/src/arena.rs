@@ -190,15 +190,41 @@ impl<T> Slots<T> {
 }
 
 impl<T, S> Arena<T, S> {
+    /// Slots of cancelled packets that may await their turns, however few packets are queued: a bound
+    /// for memory, and for the slots that one dequeue may have to skip.
+    pub const MOST_CANCELLED: u64 = 1024;
+
     /// The ticket of the packet that was enqueued last. None if this packet has left.
     pub fn newest(&self) -> Option<Ticket> {
         self.slots.newest.and_then(|handle| self.slots.ticket(handle))
     }
 
-    /// Takes a packet out of the queue. None if the packet has left already. Call
+    /// Takes a packet out of the queue. None if the packet has left already, or if as many slots of
+    /// cancelled packets as there are queued packets, and [`MOST_CANCELLED`](Self::MOST_CANCELLED),
+    /// still await their turns: the packet then stays. Call
     /// [`take_dropped`](Scheduler::take_dropped) first, as after each call of a scheduler.
-    pub fn cancel(&mut self, ticket: Ticket) -> Option<Packet<T>> {
-        self.slots.cancel(ticket)
+    ///
+    /// Until its turn, the slot of a cancelled packet counts in the flow's queue, also where the
+    /// scheduler looks for the longest queue to push out from.
+    pub fn cancel(&mut self, ticket: Ticket) -> Option<Packet<T>>
+    where
+        S: Scheduler<Handle, Departure>,
+    {
+        let (queued, cancelled) = (self.order.backlog().packets, self.slots.cancelled.packets);
+        if cancelled >= Self::MOST_CANCELLED.max(queued.saturating_sub(cancelled)) {
+            return None;
+        }
+        let packet = self.slots.cancel(ticket)?;
+        if self.slots.cancelled.packets == queued {
+            // Nothing else is queued: no slot need wait for its turn.
+            while let Some(departure) = self.order.evict() {
+                self.slots.depart(departure);
+            }
+            while let Some((departure, _)) = self.order.take_dropped() {
+                self.slots.depart(departure);
+            }
+        }
+        Some(packet)
     }
 }
 
@@ -328,5 +354,44 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
 
     fn check_invariants(&self) {
         self.order.check_invariants();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::{Discipline, qfq};
+
+    fn cancelled(times: usize, others: u64) -> (Arena<usize, <qfq::Config as Discipline>::ByHandle>, usize) {
+        let mut arena = Arena::new(qfq::Config.build_by_handle(1).expect("legal parameters"));
+        for other in 0..others {
+            arena.enqueue(Instant::ZERO, Packet::new(FlowId(1), 100, other as usize)).expect("a legal packet");
+        }
+        let mut refused = 0;
+        for number in 0..times {
+            arena.enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, number)).expect("a legal packet");
+            let ticket = arena.newest().expect("a packet was enqueued");
+            refused += usize::from(arena.cancel(ticket).is_none());
+        }
+        (arena, refused)
+    }
+
+    #[test]
+    fn cancelled_packets_alone_leave_no_slot() {
+        let (mut arena, refused) = cancelled(10_000, 0);
+        assert_eq!((refused, arena.slots.slots.len(), arena.backlog().packets), (0, 1, 0));
+        assert_eq!(arena.dequeue(Instant::ZERO), None);
+        arena.check_invariants();
+    }
+
+    #[test]
+    fn slots_of_cancelled_packets_are_bounded() {
+        let most = Arena::<usize, ()>::MOST_CANCELLED as usize;
+        let (mut arena, refused) = cancelled(most + 500, 1);
+        assert_eq!((refused, arena.backlog().packets), (500, 501), "the packets stay");
+        let sent = core::iter::from_fn(|| arena.dequeue(Instant::ZERO)).count();
+        assert_eq!((sent, arena.slots.cancelled), (501, Backlog::default()));
+        let (_, refused) = cancelled(3 * most, 2 * most as u64);
+        assert!(refused > 0 && refused < most, "as many as there are packets: {refused}");
     }
 }

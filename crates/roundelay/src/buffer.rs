@@ -75,8 +75,8 @@ impl<S> Buffer<S> {
         &self.scheduler
     }
 
-    /// Mutable access to the scheduler, to set its flows. Packets must go in and out through the
-    /// buffer.
+    /// Mutable access to the scheduler, to set its flows. Packets are enqueued and
+    /// dequeued through the buffer; an [`Arena`](crate::Arena) may cancel them.
     pub const fn scheduler_mut(&mut self) -> &mut S {
         &mut self.scheduler
     }
@@ -93,12 +93,12 @@ impl<S> Buffer<S> {
             return dropped(packet, DropReason::Full);
         }
         let flow = packet.flow;
-        self.check.names(flow);
         let outcome = self.scheduler.enqueue(now, packet);
         self.check.after_call(&self.scheduler);
         if let Err(packet) = outcome {
             return dropped(packet, DropReason::Refused);
         }
+        self.check.names(flow);
         self.take_dropped(&mut dropped);
         // The last packet of this flow with this arrival time is the arriving one, or cannot be
         // distinguished from it.

@@ -31,27 +31,41 @@ impl<S> ByCopy<S> {
     }
 }
 
+/// Set in the handle of a packet that was marked on arrival: the mark is not the discipline's.
+const CAME_MARKED: u32 = 1 << 31;
+const _: () = assert!(Handle::LARGEST.0 < CAME_MARKED);
+
+fn arrival(packet: Packet<Handle>) -> Packet<Handle> {
+    let came_marked = if packet.ecn == Ecn::Marked { CAME_MARKED } else { 0 };
+    Packet { payload: Handle(packet.payload.0 | came_marked), ..packet }
+}
+
+fn handle(packet: &Packet<Handle>) -> Handle {
+    Handle(packet.payload.0 & !CAME_MARKED)
+}
+
 fn departure(packet: Packet<Handle>) -> Departure {
-    Departure { handle: packet.payload, mark: packet.ecn == Ecn::Marked }
+    let came_marked = packet.payload.0 & CAME_MARKED != 0;
+    Departure { handle: handle(&packet), mark: packet.ecn == Ecn::Marked && !came_marked }
 }
 
 impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet<Handle>) -> Result<(), Packet<Handle>> {
-        self.by_value.enqueue(now, packet)
+        if packet.payload > Handle::LARGEST {
+            return Err(packet);
+        }
+        self.by_value.enqueue(now, arrival(packet)).map_err(|packet| Packet { payload: handle(&packet), ..packet })
     }
 
     fn refusal(&self, packet: &Packet<Handle>) -> Option<Refusal> {
-        self.by_value.refusal(packet)
+        let has_large_handle = packet.payload > Handle::LARGEST;
+        self.by_value.refusal(packet).or_else(|| has_large_handle.then_some(Refusal::HandleNumber))
     }
 
     #[inline]
     fn dequeue(&mut self, now: Instant) -> Option<Departure> {
         self.by_value.dequeue(now).map(departure)
-    }
-
-    fn enqueue_burst(&mut self, now: Instant, packets: &mut Vec<Packet<Handle>>) {
-        self.by_value.enqueue_burst(now, packets);
     }
 
     fn dequeue_burst(&mut self, now: Instant, most: usize, into: &mut Vec<Departure>) {
@@ -60,7 +74,7 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
     }
 
     fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<Handle>>) -> Option<Departure> {
-        self.by_value.dequeue_refilled(now, refill).map(departure)
+        self.by_value.dequeue_refilled(now, &mut |flow| refill(flow).map(arrival)).map(departure)
     }
 
     fn evict(&mut self) -> Option<Departure> {
@@ -125,5 +139,37 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
 
     fn check_invariants(&self) {
         self.by_value.check_invariants();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::AnyDiscipline;
+
+    /// By copy and over links: a packet that arrives marked has no new mark.
+    #[test]
+    fn marks_of_arrivals_are_no_marks_of_the_discipline() {
+        for discipline in AnyDiscipline::all() {
+            let mut order = discipline.build_by_handle(1).expect("legal parameters");
+            let packet = Packet { ecn: Ecn::Marked, ..Packet::new(FlowId(0), 100, Handle(7)) };
+            order.enqueue(Instant::ZERO, packet).expect("a legal packet");
+            let departure = order.dequeue(Instant::ZERO);
+            assert_eq!(departure, Some(Departure { handle: Handle(7), mark: false }), "{discipline}");
+        }
+    }
+
+    /// FIFO keeps the handles themselves, in no table.
+    #[test]
+    fn large_handles_are_refused_unchanged() {
+        for discipline in AnyDiscipline::all().into_iter().filter(|discipline| discipline.info().name != "fifo") {
+            let mut order = discipline.build_by_handle(1).expect("legal parameters");
+            let packet = Packet { ecn: Ecn::Marked, ..Packet::new(FlowId(0), 100, Handle(Handle::LARGEST.0 + 1)) };
+            assert_eq!(
+                (order.refusal(&packet), order.enqueue(Instant::ZERO, packet)),
+                (Some(Refusal::HandleNumber), Err(packet)),
+                "{discipline}"
+            );
+        }
     }
 }

@@ -66,8 +66,17 @@ impl Charges {
     /// Adds a difference: the actual cost less the estimate, after service. A request that was
     /// cancelled costs nothing: its difference is the estimate with a minus sign.
     pub fn charge(&mut self, flow: FlowId, difference: i64) {
-        let owed = self.owed_mut(flow);
-        *owed = owed.saturating_add(difference);
+        if flow.fits_a_table() {
+            let owed = self.owed_mut(flow);
+            *owed = owed.saturating_add(difference);
+        }
+    }
+
+    /// Takes back the charge of a request that was dropped before service, of this `len` and
+    /// estimate: the part of `len` beyond the estimate is owed again.
+    pub fn dropped(&mut self, flow: FlowId, len: u32, estimate: u32) {
+        let charged = i64::from(len) * i64::from(self.unit.get());
+        self.charge(flow, charged - i64::from(estimate));
     }
 
     fn owed_mut(&mut self, flow: FlowId) -> &mut i64 {
@@ -78,9 +87,14 @@ impl Charges {
     }
 
     /// The length for a flow's next request: the estimated cost and the flow's debt, in units, from
-    /// 1 to `most` (the flow's longest packet). The rest is owed further.
+    /// 1 to `most` (the flow's longest packet). The rest is owed further: with actual costs above
+    /// `most` units on average, debts grow without end and shares follow the lengths; choose the
+    /// unit by the largest actual cost. Flows beyond [`FlowId::LARGEST_TABLED`] have no debts.
     pub fn len(&mut self, flow: FlowId, estimate: u32, most: u32) -> u32 {
         let unit = i64::from(self.unit.get());
+        if !flow.fits_a_table() {
+            return (i64::from(estimate) / unit).clamp(1, i64::from(most.max(1))) as u32;
+        }
         let owed = self.owed_mut(flow);
         let due = i64::from(estimate).saturating_add(*owed);
         let len = (due / unit).clamp(1, i64::from(most.max(1)));
@@ -134,6 +148,23 @@ mod tests {
         let mut charges = Charges::default();
         assert_eq!((charges.len(FlowId(0), 100_000, 65_536), charges.owed(FlowId(0))), (65_536, 100_000 - 65_536));
         assert_eq!((charges.len(FlowId(0), 1, 65_536), charges.owed(FlowId(0))), (100_001 - 65_536, 0));
+    }
+
+    #[test]
+    fn a_dropped_request_leaves_debts_as_they_were() {
+        let mut charges = Charges::in_units_of(NonZeroU32::new(10).expect("not zero"));
+        charges.charge(FlowId(0), 1_234);
+        let len = charges.len(FlowId(0), 500, 100);
+        assert_eq!((len, charges.owed(FlowId(0))), (100, 734));
+        charges.dropped(FlowId(0), len, 500);
+        assert_eq!(charges.owed(FlowId(0)), 1_234);
+    }
+
+    #[test]
+    fn a_stray_flow_number_costs_no_memory() {
+        let (mut charges, stray) = (Charges::default(), FlowId(u32::MAX));
+        charges.charge(stray, 5);
+        assert_eq!((charges.len(stray, 500, 100), charges.owed(stray), charges.owed.len()), (100, 0, 0));
     }
 
     #[test]

@@ -32,13 +32,14 @@ use crate::time::Instant;
 /// The caller's number for a packet.
 ///
 /// A handle may be queued only once, in one scheduler at a time; a second time before its departure
-/// breaks the links of both. Debug builds check this. Schedulers refuse handles beyond
-/// [`Handle::LARGEST`].
+/// breaks the links of both queues: packets are lost or leave twice. Debug builds check this in
+/// schedulers over [`Links`]. Schedulers but FIFO refuse handles beyond
+/// [`Handle::LARGEST`], and a table of links grows to the largest handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Handle(pub u32);
 
 impl Handle {
-    /// The largest handle accepted by a table of links: a stray number must not cost all memory.
+    /// The largest handle accepted, 67,108,863: a stray number must not cost all memory.
     pub const LARGEST: Self = Self((1 << 26) - 1);
 
     /// The packet's index in a table.
@@ -246,7 +247,7 @@ impl<N: Note> Links<N> {
         #[cfg(debug_assertions)]
         {
             let before = core::mem::replace(&mut self.waits[place as usize], waits);
-            assert!(before != waits, "handle {place} is put in once, and taken out once");
+            assert!(before != waits, "handle {place} is enqueued while it still waits, or leaves without having been enqueued");
         }
         let _ = (place, waits);
     }

@@ -303,9 +303,6 @@ impl<T, P: Places<T>> Strata<T, P> {
     /// Enqueues a packet. A flow that was idle is returned with its times, to be listed.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Packet<T>> {
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
-        }
         self.forget_steps_if_idle();
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.flows.get_mut(number) {
@@ -317,6 +314,9 @@ impl<T, P: Places<T>> Strata<T, P> {
                 &mut self.flows[number]
             }
         };
+        if !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
         let was_idle = flow.queue.is_empty();
         self.pool.push(&mut flow.queue, packet);
         self.longest.changed(number, flow.size());
@@ -419,6 +419,7 @@ impl<T, P: Places<T>> Strata<T, P> {
         let is_vacated = self.unlist(number);
         self.flows[number].finish = self.flows[number].start;
         self.leave_if_removed(number);
+        self.let_weights_go();
         is_vacated
     }
 }

@@ -238,9 +238,6 @@ impl<T, P: Places<T>> Qfq<T, P> {
 impl<T, P: Places<T>> Qfq<T, P> {
     #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
-        }
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.groups.entities.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
@@ -251,6 +248,9 @@ impl<T, P: Places<T>> Qfq<T, P> {
                 &mut self.groups.entities[number]
             }
         };
+        if !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
         let was_idle = flow.queue.is_empty();
         self.pool.push(&mut flow.queue, packet);
         self.longest.changed(number, flow.queue.size());

@@ -270,6 +270,7 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
             self.eligible.remove(number);
             self.ineligible.remove(number);
             self.leave_if_removed(number);
+            self.let_weights_go();
             self.update_eligible();
         }
         Some(packet)

@@ -53,6 +53,7 @@ fn fates(discipline: &AnyDiscipline, in_bursts: bool) -> Vec<Fate> {
         }
         fates.extend(packets.iter().map(|packet| Fate::Refused(packet.payload)));
         take_dropped(&mut scheduler, &mut fates);
+        scheduler.check_invariants();
         let mut sent = Vec::new();
         if in_bursts {
             scheduler.dequeue_burst(now, most, &mut sent);
@@ -61,6 +62,7 @@ fn fates(discipline: &AnyDiscipline, in_bursts: bool) -> Vec<Fate> {
         }
         fates.extend(sent.iter().map(|packet| Fate::Sent(packet.payload)));
         take_dropped(&mut scheduler, &mut fates);
+        scheduler.check_invariants();
     }
     fates
 }

@@ -112,6 +112,7 @@ impl<S: Scheduler<u64>> Run<S> {
         }
         let dropped = core::iter::from_fn(|| self.scheduler.take_dropped());
         self.fates.extend(dropped.map(|(packet, reason)| Fate::Dropped(packet.payload, reason)));
+        self.scheduler.check_invariants();
         let (backlog, total_weight) = (self.scheduler.backlog(), self.scheduler.total_weight());
         self.fates.push(Fate::Seen(backlog.packets, backlog.bytes, total_weight, self.scheduler.has_decided()));
     }
@@ -121,7 +122,6 @@ fn fates(scheduler: impl Scheduler<u64>, seed: u64, is_interior: bool, calls: u3
     let mut run = Run { scheduler, random: seed, serial: 0, now: Instant::ZERO, is_interior, fates: Vec::new() };
     run.scheduler.set_link_rate(Rate::from_bits_per_second(100_000_000).expect("a rate"));
     (0..calls).for_each(|_| run.call());
-    run.scheduler.check_invariants();
     run.fates
 }
 
@@ -198,7 +198,7 @@ fn drr() -> AnyDiscipline {
 /// Debug builds only: other builds would be silently wrong.
 #[test]
 #[cfg(debug_assertions)]
-#[should_panic(expected = "put in once")]
+#[should_panic(expected = "enqueued while it still waits")]
 fn a_handle_that_is_put_in_twice_is_told() {
     let mut drr = by_handle(&drr(), 1);
     for flow in [0, 1] {

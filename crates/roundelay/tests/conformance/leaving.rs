@@ -3,6 +3,7 @@
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
+use roundelay_conformance::subjects;
 
 const LEN: u32 = 1_000;
 /// Counted departures, fewer than the waiting packets.
@@ -123,5 +124,34 @@ fn a_weight_that_shrinks_counts_no_longer_when_the_link_has_rested() {
             assert!(scheduler.dequeue(now).is_some(), "{name}");
         }
         assert!(scheduler.total_weight().is_none_or(|total| total == 1 + 5), "{name}: {:?}", scheduler.total_weight());
+    }
+}
+
+/// The sum of weights after removal of a heavy flow, idle by departures or by evictions.
+#[test]
+fn a_removed_weight_is_gone_when_nothing_waits() {
+    for discipline in subjects() {
+        let total = |by_eviction: bool| {
+            let mut scheduler = discipline.build(1).expect("legal parameters");
+            for (flow, weight) in [(0, 100), (1, 1)] {
+                scheduler.set_flow(FlowId(flow), FlowConfig { weight, ..FlowConfig::DEFAULT }).expect("a legal weight");
+                for number in 0..3 {
+                    scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 500, number)).expect("a legal packet");
+                }
+            }
+            scheduler.dequeue(Instant::ZERO);
+            scheduler.remove_flow(FlowId(0));
+            while !scheduler.backlog().is_empty() {
+                let _ = if by_eviction { scheduler.evict() } else { scheduler.dequeue(Instant::ZERO) };
+                while scheduler.take_dropped().is_some() {}
+            }
+            scheduler.total_weight()
+        };
+        let name = discipline.info().name;
+        // The fluid server of `wfq` and `wf2q` finishes later.
+        if !matches!(name, "wfq" | "wf2q") && discipline.info().weighted {
+            assert!(total(true).is_none_or(|total| total == 1), "{discipline}: {:?}", total(true));
+            assert_eq!(total(true), total(false), "{discipline}");
+        }
     }
 }

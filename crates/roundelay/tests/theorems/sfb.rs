@@ -218,7 +218,7 @@ fn capable_packets_are_marked_not_dropped() {
 }
 
 /// Linux: a change of parameters zeroed the bins while their packets waited, and counts went below
-/// zero. `check_invariants` runs after each call and adds the bins up.
+/// zero. `check_invariants` adds the bins up.
 #[test]
 fn known_bug_33_parameters_change_while_packets_wait() {
     let mut scheduler = build(sfb::Config::default(), 1);
