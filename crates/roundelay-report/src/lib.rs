@@ -44,7 +44,7 @@ pub use lives::{IndicesSummary, LivesSummary};
 pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceResult, SourceRun, Verdict};
 #[cfg(feature = "parquet")]
 pub use parquet::{
-    Cells, Column, Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, Table, flows_table, provenance,
+    Cells, Column, Fate, Measurement, PacketFile, SWEEP_FIGURES, SweepFile, SweepRow, sweep_rows, sweep_table, PacketRow, SimulatedHops, SimulatedPackets, Table, flows_table, provenance,
     read_schedule, simulated_flows_table, simulated_links_table, simulated_rates_table, simulated_transfers_table, write_flows,
     write_measurements, write_replays, write_schedule, write_simulated_flows, write_simulated_links, write_simulated_rates,
     write_simulated_transfers,
