@@ -26,7 +26,7 @@ pub use session::{Session, Task, run_task};
 pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
     let host = Host::default();
     if arguments.why {
-        return print(&Session::open(arguments, &host)?.why());
+        return print(&Session::open(arguments, &host)?.why()?);
     }
     let summary = compute(arguments, &host, false)?;
     print(&if arguments.json { summary.json() } else { summary.text() })?;

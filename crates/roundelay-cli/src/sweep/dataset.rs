@@ -20,6 +20,8 @@ use super::identity::run_identity;
 
 /// Name of the journals' folder.
 const JOURNAL: &str = ".journal";
+/// Name of the file that a process locks while changing the dataset.
+const LOCK: &str = ".lock";
 /// Time between two syncs of the journal. A killed process loses nothing; a power failure these runs.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// Longest key or value in the name of a folder, in bytes, before a hash in place of the rest. File
@@ -105,7 +107,7 @@ pub(super) struct Dataset {
 
 /// Locks a dataset against other processes until the file is closed.
 fn lock(folder: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().create(true).append(true).open(folder.join(".lock"))?;
+    let file = OpenOptions::new().create(true).append(true).open(folder.join(LOCK))?;
     file.lock()?;
     Ok(file)
 }
@@ -201,6 +203,21 @@ impl Dataset {
         let bytes = file.bytes().map_err(|error| format!("{}: {error}", path.display()))?;
         fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path)).map_err(failed)?;
         others.iter().try_for_each(fs::remove_file).map_err(failed)
+    }
+
+    /// Ends without work: removes the journal of this process, and a folder without content.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(super) fn leave(self) -> Result<(), String> {
+        let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
+        let own = self.journal.into_inner().unwrap_or_else(PoisonError::into_inner);
+        fs::remove_dir_all(&own.folder).map_err(failed)?;
+        drop(fs::remove_dir(self.folder.join(JOURNAL)));
+        if entries(&self.folder).map_err(failed)? == [self.folder.join(LOCK)] {
+            fs::remove_dir_all(&self.folder).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Ends the work: all files are on disk, and journals without other runs are removed. Returns the

@@ -28,6 +28,8 @@ pub(super) struct Plan {
     pub(super) name: String,
     /// Text of the scenario.
     pub(super) text: String,
+    /// Whether the plan is from a sweep file.
+    pub(super) is_file: bool,
     /// Folder of the files named in the scenario.
     pub(super) folder: PathBuf,
     /// The scenario's table.
@@ -55,7 +57,7 @@ impl Plan {
         let (mut plan, mut dimensions) = if table.contains_key("scenario") {
             Self::of_file(File { name: &name, text: &content }, table, &folder)?
         } else {
-            (Self { name, text: content, folder, table, points: Vec::new(), replicas: None, seed: None }, Vec::new())
+            (Self { name, text: content, is_file: false, folder, table, points: Vec::new(), replicas: None, seed: None }, Vec::new())
         };
         plan.replicas = arguments.replicas.or(plan.replicas);
         plan.seed = arguments.seed.or(plan.seed);
@@ -101,7 +103,7 @@ impl Plan {
         }
         let table = parse(&name, &text)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok((Self { name, text, folder, table, points: Vec::new(), replicas, seed }, dimensions))
+        Ok((Self { name, text, is_file: true, folder, table, points: Vec::new(), replicas, seed }, dimensions))
     }
 
     /// # Errors
@@ -325,7 +327,7 @@ mod tests {
     fn plan(points: Vec<Values>) -> Plan {
         let table = toml::from_str(SCENARIO).unwrap();
         let (name, text) = ("a.toml".to_owned(), SCENARIO.to_owned());
-        Plan { name, text, folder: PathBuf::new(), table, points, replicas: None, seed: None }
+        Plan { name, text, is_file: false, folder: PathBuf::new(), table, points, replicas: None, seed: None }
     }
 
     fn resolved(key: &str) -> Result<String, String> {

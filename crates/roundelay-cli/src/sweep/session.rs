@@ -78,8 +78,12 @@ impl Point {
 
     /// Keys and values in words.
     pub(super) fn name(&self) -> String {
-        self.labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+        name_of(&self.labels)
     }
+}
+
+fn name_of(labels: &[(String, String)]) -> String {
+    labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 /// A run to do: a point and a seed.
@@ -157,7 +161,7 @@ impl Session {
             quiet: arguments.quiet,
             shard: arguments.shard,
         };
-        let points = points(&plan, &folder, &behaviours, options.threads)?;
+        let (points, refused) = points(&plan, &folder, &behaviours, options.threads, options.fail_fast)?;
         let first_seed = plan.seed.unwrap_or_else(|| plan.table.get("seed").and_then(toml::Value::as_integer).map_or(1, i64::cast_unsigned));
         if first_seed.checked_add(u64::from(options.max_replicas)).is_none() {
             return Err(Failure::usage(format!("seed {first_seed}: the last replica's must be below 2^64")));
@@ -188,6 +192,9 @@ impl Session {
             done: Mutex::new(0),
             targets: None,
         };
+        for (values, message) in refused {
+            session.note_failure(&values, session.first_seed, message);
+        }
         session.cached = session.planned().filter(|job| session.points[job.point].has(job.seed)).count();
         Ok(session)
     }
@@ -280,17 +287,19 @@ impl Session {
 
     pub(super) fn fail(&self, job: Job, message: String) -> Result<(), String> {
         let point = &self.points[job.point];
-        let out = quoted(&self.folder.display().to_string());
-        let values: Vec<_> = point.values.iter().map(|(key, value)| word(key, value)).collect();
-        let file = quoted(&if self.plan.name == self.arguments.file.display().to_string() || self.arguments.file.as_os_str() == "-" {
-            self.arguments.file.display().to_string()
-        } else {
-            self.plan.name.clone()
-        });
-        let command = format!("roundelay sweep {file} {} --seed {} --out {out}", values.join(" "), job.seed).replace("  ", " ");
-        let failed = Failed { point: point.name(), seed: job.seed, message, command };
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).push(failed);
+        self.note_failure(&point.values, job.seed, message);
         self.count_down(point)
+    }
+
+    /// Notes a failure with the command that repeats the run.
+    fn note_failure(&self, values: &Values, seed: u64, message: String) {
+        // A sweep file stands for its scenario and the values of the point.
+        let file = if self.plan.is_file { self.plan.name.clone() } else { self.arguments.file.display().to_string() };
+        let [file, out] = [file, self.folder.display().to_string()].map(|path| quoted(&path));
+        let keys: String = values.iter().map(|(key, value)| format!(" {}", word(key, value))).collect();
+        let command = format!("roundelay sweep {file}{keys} --seed {seed} --out {out}");
+        let failed = Failed { point: name_of(&labels(values)), seed, message, command };
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).push(failed);
     }
 
     /// Writes the new runs of a point into the dataset.
@@ -302,8 +311,17 @@ impl Session {
         self.dataset.add(&point.folder, &point.identity, point.origin.metadata(), runs.values())
     }
 
-    /// For each run of the plan: new, changed (and what), or cached.
-    pub(crate) fn why(&self) -> String {
+    /// For each run of the plan: new, changed (and what), or cached. Runs nothing.
+    ///
+    /// # Errors
+    /// The dataset cannot be read.
+    pub fn why(self) -> Result<String, Failure> {
+        let all = self.reasons();
+        self.dataset.leave().map_err(Failure::run)?;
+        Ok(all)
+    }
+
+    fn reasons(&self) -> String {
         let line = |job: Job| {
             let point = &self.points[job.point];
             let state = match &point.changes {
@@ -400,9 +418,10 @@ impl Session {
         let mut failed = std::mem::take(&mut *self.failed.lock().unwrap_or_else(PoisonError::into_inner));
         failed.sort_by(|one, other| (&one.point, one.seed).cmp(&(&other.point, other.seed)));
         let done = *self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let points = self.points.len();
         let identities: BTreeSet<String> = self.points.into_iter().map(|point| point.identity).collect();
         let waiting = self.dataset.finish(|done| identities.contains(&done.point)).map_err(Failure::run)?;
-        Ok(Summary { name: self.plan.name, folder: self.folder, points: identities.len(), cached: self.cached, done, failed, others, waiting, figures, rows })
+        Ok(Summary { name: self.plan.name, folder: self.folder, points, cached: self.cached, done, failed, others, waiting, figures, rows })
     }
 }
 
@@ -440,8 +459,14 @@ pub fn run_task(task: &str, stop: &Stop) -> Result<Vec<u8>, Failure> {
     Ok(Done { point, seed, replica, rows }.line().into_bytes())
 }
 
+/// Points that the scenario's reader refuses, each with the message.
+type Refused = Vec<(Values, String)>;
+
 /// Checks all points.
-fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, threads: Option<u16>) -> Result<Vec<Point>, Failure> {
+///
+/// # Errors
+/// No point is a valid scenario, or one is not and the first failure ends the sweep.
+fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, threads: Option<u16>, fail_fast: bool) -> Result<(Vec<Point>, Refused), Failure> {
     let hashes = FileHashes::default();
     let one = |values: &Values| point(plan, values, folder, behaviours, &hashes);
     let all: Vec<Result<Point, String>> = in_pool(threads, || plan.points.par_iter().with_min_len(8).map(one).collect())?;
@@ -452,8 +477,8 @@ fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, threads: Option<u
             Err(message) => messages.push((values, message)),
         }
     }
-    if messages.is_empty() {
-        return Ok(points);
+    if messages.is_empty() || !points.is_empty() && !fail_fast {
+        return Ok((points, messages.into_iter().map(|(values, message)| (values.clone(), message)).collect()));
     }
     let mut lines: Vec<_> = messages.iter().take(MOST_MESSAGES).map(|(values, message)| told(plan, values, message)).collect();
     lines.dedup();
@@ -495,4 +520,114 @@ fn point(plan: &Plan, values: &Values, folder: &Path, behaviours: &Behaviours, h
         }
     }
     Ok(Point { values: values.clone(), labels, folder: own, origin, identity, changes, stored, fresh: Mutex::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    const SCENARIO: &str = "duration = '100ms'\n[topology]\ntemplate = 'dumbbell'\npairs = 1\nrate = '1mbit'\n[[source]]\nname = 'a'\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '900kbit'\n";
+
+    /// A folder with a scenario, deleted on drop.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("roundelay-session-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            std::fs::write(path.join("s.toml"), SCENARIO).unwrap();
+            Self(path)
+        }
+
+        fn session(&self, words: &[&str], behaviours: Behaviours) -> Session {
+            let [file, out] = ["s.toml", "out"].map(|name| self.0.join(name).display().to_string());
+            let words = [&["roundelay", "sweep", &file, "--quiet", "--out", &out], words].concat();
+            let Command::Sweep(arguments) = Arguments::try_parse_from(words).unwrap().command else { panic!("not sweep") };
+            Session::open_with(&arguments, &Host::default(), behaviours).unwrap()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            drop(std::fs::remove_dir_all(&self.0));
+        }
+    }
+
+    fn run(mut session: Session) -> [usize; 3] {
+        super::super::runner::run(&mut session).unwrap();
+        let summary = session.finish(false).unwrap();
+        [summary.cached, summary.done, summary.failed.len()]
+    }
+
+    #[test]
+    fn a_changed_discipline_runs_exactly_its_rows() {
+        let folder = Folder::new("changed");
+        let words = ["queue.core=fifo,qfq,fq_codel", "source.a.packet_len=500,1000", "--replicas", "3"];
+        assert_eq!(run(folder.session(&words, Behaviours::of_program())), [0, 18, 0]);
+        assert_eq!(run(folder.session(&words, Behaviours::of_program())), [18, 0, 0]);
+        let changed = || Behaviours::of_program().changed("discipline.qfq");
+        let why = folder.session(&words, changed()).why().unwrap();
+        for line in why.lines() {
+            let expected = if line.contains("core=qfq") { ": changed: behaviour of discipline.qfq" } else { ": cached" };
+            assert!(line.ends_with(expected), "{line}");
+        }
+        assert_eq!(run(folder.session(&words, changed())), [12, 6, 0]);
+        assert_eq!(run(folder.session(&words, changed())), [18, 0, 0]);
+        // All runs use the engine.
+        assert_eq!(run(folder.session(&words, changed().changed("engine"))), [0, 18, 0]);
+        assert_eq!(run(folder.session(&words, changed().changed("engine").changed("source.tcp"))), [18, 0, 0], "no run has TCP");
+    }
+
+    #[test]
+    fn tasks_run_elsewhere_and_results_count_once() {
+        let folder = Folder::new("tasks");
+        let words = ["queue.core=fifo,qfq", "--replicas", "3"];
+        let session = folder.session(&words, Behaviours::of_program());
+        let tasks = session.tasks().unwrap();
+        assert_eq!(tasks.len(), 6);
+        let results: Vec<_> = tasks.iter().map(|task| run_task(task, &Stop::default()).unwrap()).collect();
+        for result in results.iter().chain(&results).rev().take(10) {
+            session.commit(result).unwrap();
+        }
+        assert!(session.commit(b"{}").is_err());
+        let summary = session.finish(true).unwrap();
+        assert_eq!((summary.done, summary.rows.iter().map(|(_, rows)| rows.len()).sum::<usize>()), (6, 6));
+        assert_eq!(run(folder.session(&words, Behaviours::of_program())), [6, 0, 0]);
+        // A task of another version is refused.
+        let other = folder.session(&["queue.core=fq"], Behaviours::of_program().changed("engine")).tasks().unwrap();
+        assert!(run_task(&other[0], &Stop::default()).unwrap_err().to_string().contains("another version"));
+    }
+
+    /// A failed run leaves the other runs of its point in the dataset; a resumed sweep does only the
+    /// failed one.
+    #[test]
+    fn a_failed_run_is_repeated_alone() {
+        let folder = Folder::new("failed");
+        let words = ["queue.core=fifo,qfq", "--replicas", "2"];
+        let session = folder.session(&words, Behaviours::of_program());
+        let tasks = session.tasks().unwrap();
+        for task in &tasks[1..] {
+            session.commit(&run_task(task, &Stop::default()).unwrap()).unwrap();
+        }
+        session.failed(&tasks[0], "the worker died").unwrap();
+        let summary = session.finish(false).unwrap();
+        let message = summary.failure().unwrap().to_string();
+        assert!(message.starts_with("1 of 4 runs failed, the first with: the worker died\n  queue.core=fifo seed=1: "), "{message}");
+        assert!(message.contains("s.toml queue.core=fifo --seed 1 --out "), "{message}");
+        assert_eq!(run(folder.session(&words, Behaviours::of_program())), [3, 1, 0]);
+    }
+
+    #[test]
+    fn the_first_failure_ends_a_sweep_that_fails_fast() {
+        let folder = Folder::new("fast");
+        let session = folder.session(&["queue.core=fifo,qfq", "--replicas", "2", "--fail-fast"], Behaviours::of_program());
+        let jobs = session.pending().unwrap();
+        session.fail(jobs[0], "a fault".to_owned()).unwrap();
+        jobs[1..].iter().for_each(|job| session.run(*job).unwrap());
+        let summary = session.finish(false).unwrap();
+        assert_eq!((summary.done, summary.failed.len()), (0, 1));
+    }
 }

@@ -58,7 +58,7 @@ impl Quantity {
     fn value(self) -> Value {
         match self.unit {
             Unit::BitsPerSecond => Value::String(format!("{}bit", self.whole)),
-            Unit::Picoseconds => Value::String(format!("{}ns", decimal(self.whole, 3))),
+            Unit::Picoseconds => Value::String(format!("{}s", decimal(self.whole, 12))),
             Unit::Bytes => Value::String(format!("{}b", self.whole)),
             Unit::Whole => i64::try_from(self.whole).map_or_else(|_| Value::String(self.whole.to_string()), Value::Integer),
             Unit::Plain => Value::Float(self.plain),
