@@ -77,12 +77,18 @@ impl Plan {
             let meant = nearest(key, KEYS.into_iter()).map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
             return Err(file.at(key, format!("unknown key '{key}'{meant}: expected {}", KEYS.join(", "))));
         }
-        let Some(Value::String(scenario)) = table.remove("scenario") else {
-            return Err(file.at("scenario", "scenario: expected the path of a scenario, as in \"home.toml\"".to_owned()));
+        let (name, text, folder) = match table.remove("scenario") {
+            Some(Value::String(scenario)) => {
+                let path = folder.join(&scenario);
+                let text = text_file::read(&path, "a scenario in TOML").map_err(|error| file.at("scenario", format!("scenario: {error}")))?;
+                (path.display().to_string(), text, path.parent().unwrap_or(Path::new("")).to_owned())
+            }
+            Some(Value::Table(scenario)) => {
+                let text = toml::to_string(&scenario).map_err(Failure::run)?;
+                (file.name.to_owned(), text, folder.to_owned())
+            }
+            _ => return Err(file.at("scenario", "scenario: expected a path, as in \"home.toml\", or a table".to_owned())),
         };
-        let path = folder.join(&scenario);
-        let text = text_file::read(&path, "a scenario in TOML").map_err(|error| file.at("scenario", format!("scenario: {error}")))?;
-        let name = path.display().to_string();
         let whole = |key: &str, least: i64, most: i64| match table.get(key) {
             None => Ok(None),
             Some(Value::Integer(number)) if (least..=most).contains(number) => Ok(Some(*number)),
@@ -102,7 +108,6 @@ impl Plan {
             dimensions.push(points);
         }
         let table = parse(&name, &text)?;
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok((Self { name, text, is_file: true, folder, table, points: Vec::new(), replicas, seed }, dimensions))
     }
 
