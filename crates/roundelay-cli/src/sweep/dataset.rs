@@ -105,6 +105,17 @@ pub(super) struct Dataset {
     pub(super) found: Vec<Done>,
 }
 
+/// Length and time of a file, to detect a replacement.
+#[derive(Debug, PartialEq, Eq)]
+struct State(u64, SystemTime);
+
+impl State {
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self(metadata.len(), metadata.modified().ok()?))
+    }
+}
+
 /// Locks a dataset against other processes until the file is closed.
 fn lock(folder: &Path) -> io::Result<File> {
     let file = OpenOptions::new().create(true).append(true).open(folder.join(LOCK))?;
@@ -173,36 +184,37 @@ impl Dataset {
         &self,
         folder: &Path,
         point: &str,
-        metadata: Vec<(String, String)>,
+        metadata: &[(String, String)],
         runs: impl IntoIterator<Item = &'a Done>,
     ) -> Result<(), String> {
         let folder = self.folder.join(folder);
         let path = folder.join(format!("{point}.parquet"));
         let failed = |error: io::Error| format!("{}: {error}", path.display());
         fs::create_dir_all(&folder).map_err(failed)?;
-        // Another process may add runs of the same point.
-        let _lock = lock(&self.folder).map_err(failed)?;
-        let (mut file, mut others) = (SweepFile::default(), Vec::new());
-        for other in entries(&folder).map_err(failed)?.into_iter().filter(|other| is_parquet(other)) {
-            if other == path {
-                // An incomplete file, after a power failure, is replaced.
-                file = SweepFile::read(&path).unwrap_or_default();
-            } else {
-                others.push(other);
-            }
-        }
-        let mut all: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
-        file.rows.into_iter().for_each(|row| all.entry(row.seed).or_default().push(row));
-        runs.into_iter().for_each(|done| drop(all.insert(done.seed, done.rows().collect())));
-        file = SweepFile { metadata, rows: all.into_values().flatten().collect() };
         let partial = {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
             journal.files += 1;
             journal.folder.join(format!("{}.partial", journal.files))
         };
-        let bytes = file.bytes().map_err(|error| format!("{}: {error}", path.display()))?;
-        fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path)).map_err(failed)?;
-        others.iter().try_for_each(fs::remove_file).map_err(failed)
+        let new: BTreeMap<u64, Vec<SweepRow>> = runs.into_iter().map(|done| (done.seed, done.rows().collect())).collect();
+        loop {
+            let before = State::of(&path);
+            // An incomplete file, after a power failure, is replaced.
+            let file = if before.is_some() { SweepFile::read(&path).unwrap_or_default() } else { SweepFile::default() };
+            let mut all: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
+            file.rows.into_iter().for_each(|row| all.entry(row.seed).or_default().push(row));
+            all.extend(new.iter().map(|(seed, rows)| (*seed, rows.clone())));
+            let file = SweepFile { metadata: metadata.to_vec(), rows: all.into_values().flatten().collect() };
+            let bytes = file.bytes().map_err(|error| format!("{}: {error}", path.display()))?;
+            fs::write(&partial, bytes).map_err(failed)?;
+            let _lock = lock(&self.folder).map_err(failed)?;
+            // Otherwise another process has added runs of the same point meanwhile.
+            if State::of(&path) == before {
+                fs::rename(&partial, &path).map_err(failed)?;
+                let others = entries(&folder).map_err(failed)?.into_iter().filter(|other| is_parquet(other) && *other != path);
+                return others.map(fs::remove_file).collect::<io::Result<()>>().map_err(failed);
+            }
+        }
     }
 
     /// Ends without work: removes the journal of this process, and a folder without content.
@@ -365,13 +377,13 @@ mod tests {
         // The first process lives: its journal is read, and stays.
         let second = open();
         assert_eq!((second.found.len(), second.adopted.len()), (1, 0));
-        second.add(Path::new("k=1"), "ab", Vec::new(), [&done(2)]).unwrap();
+        second.add(Path::new("k=1"), "ab", &[], [&done(2)]).unwrap();
         assert_eq!(second.finish(|_| true), Ok(0));
         drop(first);
         let third = open();
         assert_eq!((third.found.clone(), third.adopted.len()), (vec![done(1)], 1));
-        third.add(Path::new("k=1"), "ab", Vec::new(), &third.found).unwrap();
-        third.add(Path::new("k=1"), "ab", Vec::new(), [&done(3)]).unwrap();
+        third.add(Path::new("k=1"), "ab", &[], &third.found).unwrap();
+        third.add(Path::new("k=1"), "ab", &[], [&done(3)]).unwrap();
         assert_eq!(third.finish(|_| true), Ok(0));
         let rows = SweepFile::read(&folder.join("k=1/ab.parquet")).unwrap().rows;
         assert_eq!(rows.iter().map(|row| row.seed).collect::<Vec<_>>(), [1, 2, 3]);

@@ -41,10 +41,13 @@ pub(super) struct Point {
     fresh: Mutex<Fresh>,
 }
 
-/// Runs of a point that are not in the file yet.
+/// Runs of a point from journals and from this session.
 #[derive(Default)]
 struct Fresh {
+    /// Not in the file yet.
     runs: BTreeMap<u64, Done>,
+    /// Written into the file; with results if a figure of these is asked for.
+    written: BTreeMap<u64, Option<Done>>,
     /// Runs to come.
     pending: usize,
     /// The scenario, while runs are pending.
@@ -58,7 +61,8 @@ impl Point {
 
     /// Whether the run with this seed is known.
     pub(super) fn has(&self, seed: u64) -> bool {
-        self.stored.contains_key(&seed) || self.fresh().runs.contains_key(&seed)
+        let fresh = self.fresh();
+        self.stored.contains_key(&seed) || fresh.runs.contains_key(&seed) || fresh.written.contains_key(&seed)
     }
 
     /// A figure of a source by seed.
@@ -66,14 +70,21 @@ impl Point {
         let of_row = |rows: &Vec<SweepRow>| rows.iter().find(|row| *row.source == *source).and_then(|row| row.figures[figure]);
         let mut all: BTreeMap<u64, Option<f64>> = self.stored.iter().map(|(seed, rows)| (*seed, of_row(rows))).collect();
         let of_done = |done: &Done| done.rows.iter().find(|(name, _)| **name == *source).and_then(|(_, figures)| figures[figure]);
-        all.extend(self.fresh().runs.iter().map(|(seed, done)| (*seed, of_done(done))));
+        let fresh = self.fresh();
+        let written = fresh.written.iter().filter_map(|(seed, done)| Some((*seed, done.as_ref()?)));
+        all.extend(fresh.runs.iter().map(|(seed, done)| (*seed, done)).chain(written).map(|(seed, done)| (seed, of_done(done))));
+        drop(fresh);
         all
     }
 
     /// Names of the sources, if a run is known.
     pub(super) fn sources(&self) -> Vec<String> {
-        let stored = self.stored.values().next().map(|rows| rows.iter().map(|row| row.source.to_string()).collect());
-        stored.or_else(|| Some(self.fresh().runs.values().next()?.rows.iter().map(|(name, _)| name.to_string()).collect())).unwrap_or_default()
+        if let Some(rows) = self.stored.values().next() {
+            return rows.iter().map(|row| row.source.to_string()).collect();
+        }
+        let fresh = self.fresh();
+        let done = fresh.runs.values().next().or_else(|| fresh.written.values().flatten().next());
+        done.map(|done| done.rows.iter().map(|(name, _)| name.to_string()).collect()).unwrap_or_default()
     }
 
     /// Keys and values in words.
@@ -161,7 +172,7 @@ impl Session {
             quiet: arguments.quiet,
             shard: arguments.shard,
         };
-        let (points, refused) = points(&plan, &folder, &behaviours, options.threads, options.fail_fast)?;
+        let (points, refused) = points(&plan, &folder, &behaviours, &options)?;
         let first_seed = plan.seed.unwrap_or_else(|| plan.table.get("seed").and_then(toml::Value::as_integer).map_or(1, i64::cast_unsigned));
         if first_seed.checked_add(u64::from(options.max_replicas)).is_none() {
             return Err(Failure::usage(format!("seed {first_seed}: the last replica's must be below 2^64")));
@@ -265,11 +276,7 @@ impl Session {
     pub(super) fn record(&self, number: usize, done: Done) -> Result<(), String> {
         *self.done.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         let point = &self.points[number];
-        let is_last = point.fresh().pending <= 1;
-        // The last run goes into the file at once.
-        if !is_last {
-            self.dataset.note(&done)?;
-        }
+        self.dataset.note(&done)?;
         point.fresh().runs.insert(done.seed, done);
         self.count_down(point)
     }
@@ -304,11 +311,14 @@ impl Session {
 
     /// Writes the new runs of a point into the dataset.
     fn write(&self, point: &Point) -> Result<(), String> {
-        let runs = point.fresh().runs.clone();
+        let runs = std::mem::take(&mut point.fresh().runs);
         if runs.is_empty() {
             return Ok(());
         }
-        self.dataset.add(&point.folder, &point.identity, point.origin.metadata(), runs.values())
+        self.dataset.add(&point.folder, &point.identity, &point.origin.metadata(), runs.values())?;
+        let is_kept = self.arguments.figure.is_some();
+        point.fresh().written.extend(runs.into_iter().map(|(seed, done)| (seed, is_kept.then_some(done))));
+        Ok(())
     }
 
     /// For each run of the plan: new, changed (and what), or cached. Runs nothing.
@@ -466,9 +476,17 @@ type Refused = Vec<(Values, String)>;
 ///
 /// # Errors
 /// No point is a valid scenario, or one is not and the first failure ends the sweep.
-fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, threads: Option<u16>, fail_fast: bool) -> Result<(Vec<Point>, Refused), Failure> {
+fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, options: &Options) -> Result<(Vec<Point>, Refused), Failure> {
+    let Options { threads, fail_fast, .. } = *options;
+    let with_rows = options.figure.is_some();
     let hashes = FileHashes::default();
-    let one = |values: &Values| point(plan, values, folder, behaviours, &hashes);
+    let one = |values: &Values| {
+        let mut point = point(plan, values, folder, behaviours, &hashes)?;
+        if !with_rows {
+            point.stored.values_mut().for_each(|rows| *rows = Vec::new());
+        }
+        Ok(point)
+    };
     let all: Vec<Result<Point, String>> = in_pool(threads, || plan.points.par_iter().with_min_len(8).map(one).collect())?;
     let (mut points, mut messages) = (Vec::new(), Vec::new());
     for (values, point) in plan.points.iter().zip(all) {
