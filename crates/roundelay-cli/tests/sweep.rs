@@ -131,7 +131,9 @@ fn a_comment_runs_nothing_and_a_changed_key_its_runs() {
     assert!(folder.done(&arguments).contains("6 points, 12 runs: 0 cached, 12 done, 0 failed"));
     let before = folder.dataset("s.sweep");
     // Comments, the order of keys, other spellings, a name.
-    let other = SCENARIO.replace("duration = '2s'", "name = 'other' # a comment\nduration = \"2000ms\"").replace("rate = '1mbit'\ndelay = '5ms'", "delay = '5000us'\nrate = '1000kbit'");
+    let other = SCENARIO
+        .replace("duration = '2s'", "name = 'other' # a comment\nduration = \"2000ms\"")
+        .replace("rate = '1mbit'\ndelay = '5ms'", "delay = '5000us'\nrate = '1000kbit'");
     fs::write(folder.0.join("s.toml"), other).unwrap();
     assert!(folder.why(&arguments).values().all(|state| state == "cached"));
     assert!(folder.done(&arguments).contains("12 cached, 0 done"));
@@ -170,7 +172,8 @@ fn bytes_do_not_depend_on_threads_shards_or_order() {
     ["1", "2", "4"].iter().for_each(|replicas| drop(folder.done(&over(&["--replicas", replicas, "--out", "grown"]))));
     assert!(folder.dataset("grown") == expected);
     // Three shards at once, in one folder.
-    let shards = ["1/3", "2/3", "3/3"].map(|shard| folder.command(&over(&["--replicas", "4", "--shard", shard, "--out", "shards", "--json"])).spawn().unwrap());
+    let shards = ["1/3", "2/3", "3/3"]
+        .map(|shard| folder.command(&over(&["--replicas", "4", "--shard", shard, "--out", "shards", "--json"])).spawn().unwrap());
     let done = shards.map(|shard| {
         let output = shard.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -293,7 +296,8 @@ fn runs_are_added_until_the_interval_is_narrow_enough() {
     assert_eq!((difference["from"].as_str(), difference["pairs"].as_u64()), (Some("fifo"), Some(runs[1])));
     assert!(difference["mean"].as_f64().unwrap() < 0.0, "{difference}");
     // The number of runs is a matter of the results alone.
-    let again: serde_json::Value = serde_json::from_str(&folder.done(&[&arguments[..], &["--threads", "1", "--out", "again"]].concat())).unwrap();
+    let again: serde_json::Value =
+        serde_json::from_str(&folder.done(&[&arguments[..], &["--threads", "1", "--out", "again"]].concat())).unwrap();
     assert_eq!(again["figure"], json["figure"]);
     assert!(folder.dataset("again") == folder.dataset("s.sweep"));
     let most = folder.done(&["s.toml", "--until", "ci=0.01%", "--figure", "delay_mean", "--max-replicas", "9", "--json", "--out", "most"]);

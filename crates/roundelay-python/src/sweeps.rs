@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use roundelay_cli::{Failure, call};
 use roundelay_cli::sweep::{self as command, Summary};
+use roundelay_cli::{Failure, call};
 
 use crate::own::Fault;
 use crate::results::{Given, host};

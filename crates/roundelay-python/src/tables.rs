@@ -51,7 +51,8 @@ impl Table {
             let plain = || values.iter().map(|value| value.parse().ok()).collect::<Option<Vec<f64>>>();
             let array: ArrayRef = match whole {
                 Some(whole) => Arc::new(Int64Array::from(whole)),
-                None => plain().map_or_else(|| Arc::new(StringArray::from(values.clone())) as ArrayRef, |plain| Arc::new(Float64Array::from(plain))),
+                None => plain()
+                    .map_or_else(|| Arc::new(StringArray::from(values.clone())) as ArrayRef, |plain| Arc::new(Float64Array::from(plain))),
             };
             fields.push(Field::new(*key, array.data_type().clone(), false));
             arrays.push(array);

@@ -136,7 +136,9 @@ impl Dataset {
         let _lock = lock(folder).map_err(failed)?;
         let (mut adopted, mut found) = (Vec::new(), Vec::new());
         for path in entries(&journals).map_err(failed)? {
-            for file in entries(&path).map_err(failed)?.into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl")) {
+            for file in
+                entries(&path).map_err(failed)?.into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
+            {
                 let bytes = fs::read(&file).map_err(failed)?;
                 found.extend(String::from_utf8_lossy(&bytes).lines().filter_map(Done::parse));
             }
@@ -319,7 +321,12 @@ fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let named = |keys: &[String]| if keys.is_empty() { "no keys".to_owned() } else { keys.join(", ") };
-    Err(format!("{}: has a sweep over {}; this one is over {}: expected another folder in --out", folder.display(), named(&found), named(&expected)))
+    Err(format!(
+        "{}: has a sweep over {}; this one is over {}: expected another folder in --out",
+        folder.display(),
+        named(&found),
+        named(&expected)
+    ))
 }
 
 /// The folder of a point: `KEY=VALUE` for each key, special characters as in URLs.

@@ -81,7 +81,8 @@ impl Origin {
 
     /// Identity of the point.
     pub(super) fn identity(&self) -> String {
-        let all = [&self.inputs, &self.behaviours].map(|map| map.iter().map(|(name, hash)| format!("{name}={hash}")).collect::<Vec<_>>().join("\n"));
+        let all = [&self.inputs, &self.behaviours]
+            .map(|map| map.iter().map(|(name, hash)| format!("{name}={hash}")).collect::<Vec<_>>().join("\n"));
         hash(&[&self.scenario, &all[0], &all[1]])
     }
 
@@ -100,7 +101,8 @@ impl Origin {
 
     /// The origin in the metadata of a Parquet file.
     pub(super) fn of_metadata(metadata: &[(String, String)]) -> Option<Self> {
-        let text = |name: &str| metadata.iter().find(|(key, _)| key.strip_prefix("roundelay.") == Some(name)).map(|(_, value)| value.as_str());
+        let text =
+            |name: &str| metadata.iter().find(|(key, _)| key.strip_prefix("roundelay.") == Some(name)).map(|(_, value)| value.as_str());
         let map = |name: &str| text(name).and_then(|text| serde_json::from_str(text).ok());
         Some(Self { scenario: text("scenario")?.to_owned(), inputs: map("inputs")?, behaviours: map("behaviours")? })
     }

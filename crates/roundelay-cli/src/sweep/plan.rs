@@ -62,7 +62,8 @@ impl Plan {
         plan.replicas = arguments.replicas.or(plan.replicas);
         plan.seed = arguments.seed.or(plan.seed);
         for word in &arguments.keys {
-            let (key, values) = word.split_once('=').ok_or_else(|| Failure::usage(format!("'{word}': expected KEY=VALUES, as in queue.core=fifo,qfq")))?;
+            let (key, values) =
+                word.split_once('=').ok_or_else(|| Failure::usage(format!("'{word}': expected KEY=VALUES, as in queue.core=fifo,qfq")))?;
             let values = list(values).map_err(|error| Failure::usage(format!("{key}: {error}")))?;
             replace(&mut dimensions, one_key(key.trim(), values)).map_err(|error| Failure::usage(format!("{key}: {error}")))?;
         }
@@ -80,7 +81,8 @@ impl Plan {
         let (name, text, folder) = match table.remove("scenario") {
             Some(Value::String(scenario)) => {
                 let path = folder.join(&scenario);
-                let text = text_file::read(&path, "a scenario in TOML").map_err(|error| file.at("scenario", format!("scenario: {error}")))?;
+                let text =
+                    text_file::read(&path, "a scenario in TOML").map_err(|error| file.at("scenario", format!("scenario: {error}")))?;
                 (path.display().to_string(), text, path.parent().unwrap_or(Path::new("")).to_owned())
             }
             Some(Value::Table(scenario)) => {
@@ -218,7 +220,9 @@ fn zipped(file: &File<'_>, table: &Table) -> Result<Option<Dimension>, Failure> 
         let values = many(values).map_err(|message| file.at("zip", format!("zip: {key}: {message}")))?;
         let rows = dimension.get_or_insert_with(|| vec![Vec::new(); values.len()]);
         if rows.len() != values.len() {
-            return Err(file.at("zip", format!("zip: {key} has {} values, the keys before have {}: expected as many", values.len(), rows.len())));
+            return Err(
+                file.at("zip", format!("zip: {key} has {} values, the keys before have {}: expected as many", values.len(), rows.len()))
+            );
         }
         rows.iter_mut().zip(values).for_each(|(row, value)| row.push((key.clone(), value)));
     }
@@ -327,7 +331,8 @@ fn names(number: usize, element: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const SCENARIO: &str = "duration = '1s'\n[[source]]\nname = 'calls'\nkind = 'cbr'\n[[source]]\nkind = 'tcp'\n[[port]]\nfrom = 'a'\nto = 'b'";
+    const SCENARIO: &str =
+        "duration = '1s'\n[[source]]\nname = 'calls'\nkind = 'cbr'\n[[source]]\nkind = 'tcp'\n[[port]]\nfrom = 'a'\nto = 'b'";
 
     fn plan(points: Vec<Values>) -> Plan {
         let table = toml::from_str(SCENARIO).unwrap();
@@ -367,7 +372,9 @@ mod tests {
             let (_, dimensions) = Plan::of_file(file, toml::from_str(text).unwrap(), &folder)?;
             product(&dimensions)
         };
-        let points = read("scenario = 'a.toml'\n[grid]\nqueue.core = 'fifo,qfq'\n[zip]\n'a' = [1, 2]\n'b' = [3, 4]\n[[points]]\nc = 5\n[[points]]\nc = 6");
+        let points = read(
+            "scenario = 'a.toml'\n[grid]\nqueue.core = 'fifo,qfq'\n[zip]\n'a' = [1, 2]\n'b' = [3, 4]\n[[points]]\nc = 5\n[[points]]\nc = 6",
+        );
         let points = points.unwrap();
         assert_eq!(points.len(), 8);
         let first: Vec<_> = labels(&points[1]).into_iter().map(|(key, value)| format!("{key}={value}")).collect();

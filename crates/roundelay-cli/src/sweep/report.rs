@@ -69,10 +69,12 @@ pub struct Summary {
 impl Summary {
     /// The output of `--json`.
     pub fn json(&self) -> String {
-        let failed = |failed: &Failed| json!({ "point": failed.point, "seed": failed.seed, "message": failed.message, "command": failed.command });
+        let failed =
+            |failed: &Failed| json!({ "point": failed.point, "seed": failed.seed, "message": failed.message, "command": failed.command });
         let interval = |interval: &Interval| json!({ "mean": interval.mean, "half_width": interval.half_width });
         let point = |point: &FigureOfPoint| {
-            let keys: serde_json::Map<String, serde_json::Value> = point.point.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
+            let keys: serde_json::Map<String, serde_json::Value> =
+                point.point.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
             json!({
                 "keys": keys,
                 "runs": point.runs,
@@ -105,10 +107,15 @@ impl Summary {
         let count = |number: usize, word: &str| if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") };
         let runs = count(cached + done + failed.len(), "run");
         let folder = clean(&self.folder.display().to_string());
-        let mut text = format!("{}: {}, {runs}: {cached} cached, {done} done, {} failed\n", clean(&self.name), count(*points, "point"), failed.len());
+        let mut text =
+            format!("{}: {}, {runs}: {cached} cached, {done} done, {} failed\n", clean(&self.name), count(*points, "point"), failed.len());
         _ = writeln!(text, "Dataset: {folder} (DuckDB: FROM '{folder}/**/*.parquet')");
         if self.others > 0 {
-            _ = writeln!(text, "Note: {} in the dataset with other values or from earlier versions, not checked", count(self.others, "file"));
+            _ = writeln!(
+                text,
+                "Note: {} in the dataset with other values or from earlier versions, not checked",
+                count(self.others, "file")
+            );
         }
         if self.waiting > 0 {
             _ = writeln!(text, "Note: {} of other plans in {folder}/.journal", count(self.waiting, "run"));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use roundelay_report::{SweepFile, SweepRow, clean, sweep_rows};
@@ -23,6 +23,9 @@ use crate::failure::Failure;
 use crate::scenario::Read;
 use crate::threads::in_pool;
 
+/// Points and links of scenarios that stay in memory from the check until the run; others are read
+/// again.
+const KEPT: [usize; 2] = [20_000, 64];
 /// Messages on wrong points before the rest is only counted.
 const MOST_MESSAGES: usize = 5;
 
@@ -172,8 +175,9 @@ impl Session {
             quiet: arguments.quiet,
             shard: arguments.shard,
         };
-        let (points, refused) = points(&plan, &folder, &behaviours, &options)?;
-        let first_seed = plan.seed.unwrap_or_else(|| plan.table.get("seed").and_then(toml::Value::as_integer).map_or(1, i64::cast_unsigned));
+        let (points, refused) = points(&plan, &folder, &behaviours, &options, &host.stop)?;
+        let first_seed =
+            plan.seed.unwrap_or_else(|| plan.table.get("seed").and_then(toml::Value::as_integer).map_or(1, i64::cast_unsigned));
         if first_seed.checked_add(u64::from(options.max_replicas)).is_none() {
             return Err(Failure::usage(format!("seed {first_seed}: the last replica's must be below 2^64")));
         }
@@ -352,7 +356,8 @@ impl Session {
     /// # Errors
     /// The dataset cannot be written.
     pub fn tasks(&self) -> Result<Vec<String>, Failure> {
-        let folder = std::path::absolute(&self.plan.folder).map_err(Failure::run)?;
+        // An empty path has no absolute form.
+        let folder = std::path::absolute(Path::new(".").join(&self.plan.folder)).map_err(Failure::run)?;
         let behaviours = self.behaviours.hash();
         let jobs = self.pending()?;
         let text = |job: Job| -> Result<String, String> {
@@ -457,7 +462,8 @@ fn simulate(scenario: &Scenario, seed: u64) -> Result<super::dataset::Rows, Stri
 /// The run failed, or this program has other behaviours than that of the session.
 pub fn run_task(task: &str, stop: &Stop) -> Result<Vec<u8>, Failure> {
     let task: Task = serde_json::from_str(task).map_err(|error| Failure::usage(format!("no task of a sweep: {error}")))?;
-    if task.behaviours != Behaviours::of_program().hash() {
+    static OWN: OnceLock<String> = OnceLock::new();
+    if task.behaviours != *OWN.get_or_init(|| Behaviours::of_program().hash()) {
         return Err(Failure::run("another version of Roundelay planned the sweep: expected the same here and there"));
     }
     let rows = Read::of_text(&task.name, &task.scenario, &task.folder, stop).and_then(|scenario| simulate(&scenario, task.seed));
@@ -476,12 +482,12 @@ type Refused = Vec<(Values, String)>;
 ///
 /// # Errors
 /// No point is a valid scenario, or one is not and the first failure ends the sweep.
-fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, options: &Options) -> Result<(Vec<Point>, Refused), Failure> {
+fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, options: &Options, stop: &Stop) -> Result<(Vec<Point>, Refused), Failure> {
     let Options { threads, fail_fast, .. } = *options;
     let with_rows = options.figure.is_some();
     let hashes = FileHashes::default();
     let one = |values: &Values| {
-        let mut point = point(plan, values, folder, behaviours, &hashes)?;
+        let mut point = point(plan, values, folder, behaviours, &hashes, stop)?;
         if !with_rows {
             point.stored.values_mut().for_each(|rows| *rows = Vec::new());
         }
@@ -518,9 +524,9 @@ fn told(plan: &Plan, values: &Values, message: &str) -> String {
     }
 }
 
-fn point(plan: &Plan, values: &Values, folder: &Path, behaviours: &Behaviours, hashes: &FileHashes) -> Result<Point, String> {
+fn point(plan: &Plan, values: &Values, folder: &Path, behaviours: &Behaviours, hashes: &FileHashes, stop: &Stop) -> Result<Point, String> {
     let (table, text) = text_of(plan, values)?;
-    let scenario = Read::of_text(&plan.name, &text, &plan.folder, &Stop::default())?;
+    let scenario = Read::of_text(&plan.name, &text, &plan.folder, stop)?;
     let origin = Origin::new(&table, &scenario, behaviours, hashes)?;
     let identity = origin.identity();
     let labels = labels(values);
@@ -537,7 +543,9 @@ fn point(plan: &Plan, values: &Values, folder: &Path, behaviours: &Behaviours, h
             changes = Origin::of_metadata(&file.metadata).map(|before| origin.changes(&before));
         }
     }
-    Ok(Point { values: values.clone(), labels, folder: own, origin, identity, changes, stored, fresh: Mutex::default() })
+    let is_kept = plan.points.len() <= KEPT[0] && scenario.topology.network.links().len() <= KEPT[1] && scenario.files.is_empty();
+    let fresh = Mutex::new(Fresh { scenario: is_kept.then(|| scenario.into()), ..Fresh::default() });
+    Ok(Point { values: values.clone(), labels, folder: own, origin, identity, changes, stored, fresh })
 }
 
 #[cfg(test)]

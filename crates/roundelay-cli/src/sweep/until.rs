@@ -82,7 +82,9 @@ impl Session {
         let sources = self.points.iter().map(Point::sources).find(|sources| !sources.is_empty()).unwrap_or_default();
         let (source, figure) = text.rsplit_once('.').map_or((None, text.as_str()), |(source, figure)| (Some(source), figure));
         let meant = |written: &str, known: &[&str]| {
-            roundelay::suggestion::nearest(written, known.iter().copied()).map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default()
+            roundelay::suggestion::nearest(written, known.iter().copied())
+                .map(|meant| format!(" (did you mean '{meant}'?)"))
+                .unwrap_or_default()
         };
         let number = SWEEP_FIGURES.iter().position(|known| *known == figure).ok_or_else(|| {
             let meant = meant(figure, &SWEEP_FIGURES);

@@ -112,8 +112,12 @@ impl Column {
         match &self.values {
             Values::Times(values) => write::<Int64Type, W>(group, values, None),
             Values::OptionalTimes(values) => write_optional::<Int64Type, W>(group, values),
-            Values::Small(values) => write::<Int32Type, W>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
-            Values::Counts(values) => write::<Int64Type, W>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
+            Values::Small(values) => {
+                write::<Int32Type, W>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None)
+            }
+            Values::Counts(values) => {
+                write::<Int64Type, W>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None)
+            }
             Values::OptionalCounts(values) => {
                 write_optional::<Int64Type, W>(group, &values.iter().map(|value| value.map(u64::cast_signed)).collect::<Vec<_>>())
             }
@@ -179,12 +183,12 @@ impl std::fmt::Debug for ColumnFile {
     }
 }
 
-/// A Parquet file in memory, with one row group of few rows: plain values, without dictionaries,
+/// A Parquet file in memory with the schema of its columns and one row group of few rows: plain values, without dictionaries,
 /// statistics, indices and compression, which would cost more than the values.
-pub(super) fn file_bytes(columns: &[Column], metadata: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
+pub(super) fn file_bytes(schema: Arc<Type>, columns: &[Column], metadata: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
     let plain = properties(columns, metadata).into_builder().set_dictionary_enabled(false).set_compression(Compression::UNCOMPRESSED);
     let plain = plain.set_statistics_enabled(EnabledStatistics::None).set_offset_index_disabled(true);
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema(columns)?, Arc::new(plain.build()))?;
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(plain.build()))?;
     append(&mut writer, columns)?;
     writer.into_inner()
 }
@@ -193,7 +197,8 @@ fn started<W: Write + Send>(to: W, columns: &[Column], metadata: &[(String, Stri
     SerializedFileWriter::new(to, schema(columns)?, Arc::new(properties(columns, metadata)))
 }
 
-fn schema(columns: &[Column]) -> Result<Arc<Type>, ParquetError> {
+/// The schema of `columns`; values are ignored.
+pub(super) fn schema(columns: &[Column]) -> Result<Arc<Type>, ParquetError> {
     let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
     parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" "))).map(Arc::new)
 }

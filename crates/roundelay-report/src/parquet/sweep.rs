@@ -2,15 +2,16 @@
 //! [`Summary`](crate::Summary).
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
+use parquet::schema::types::Type;
 use roundelay_sim::scenario::{ClassResult, GroupResult, Results};
 
-use super::column::{Column, Values, file_bytes};
+use super::column::{Column, Values, file_bytes, schema};
 use super::rows::Table;
 
 /// Figures of a source, then those of each class of links. Seconds, bits per second, parts of 1.
@@ -106,9 +107,8 @@ fn of_group(group: &GroupResult) -> [Option<f64>; 19] {
 
 fn of_class(results: &Results, name: &str) -> [Option<f64>; 6] {
     let class = results.classes.iter().find(|class| class.class == name);
-    let of = |class: &ClassResult| {
-        [Some(class.utilisation), Some(class.busiest), class.loss, class.wait.mean, class.wait.p99, class.wait.max]
-    };
+    let of =
+        |class: &ClassResult| [Some(class.utilisation), Some(class.busiest), class.loss, class.wait.mean, class.wait.p99, class.wait.max];
     class.map_or([None; 6], of)
 }
 
@@ -128,7 +128,11 @@ impl SweepFile {
     ///
     /// The encoder's error.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        file_bytes(&columns(&self.rows), &self.metadata).map_err(|error| error.to_string())
+        // Parsing the schema costs as much as encoding a file.
+        static SCHEMA: OnceLock<Arc<Type>> = OnceLock::new();
+        let known = SCHEMA.get().cloned().map_or_else(|| schema(&columns(&[])), Ok);
+        let bytes = known.and_then(|known| file_bytes(SCHEMA.get_or_init(|| known).clone(), &columns(&self.rows), &self.metadata));
+        bytes.map_err(|error| error.to_string())
     }
 
     /// Reads a file.

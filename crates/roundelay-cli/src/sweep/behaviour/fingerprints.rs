@@ -84,7 +84,8 @@ fn discipline(discipline: &AnyDiscipline) -> String {
             _ => vec![parameter.range.0.clone(), doubled(&parameter.value)],
         };
         for value in values {
-            let text = if parameter.kind == Kind::Switch { format!("{value}{}", parameter.name) } else { format!("{} {value}", parameter.name) };
+            let text =
+                if parameter.kind == Kind::Switch { format!("{value}{}", parameter.name) } else { format!("{} {value}", parameter.name) };
             texts.push(format!("{name} {text} limit 60"));
         }
     }
@@ -164,20 +165,55 @@ fn scenarios() -> Vec<(String, String)> {
         ("loss".to_owned(), port("loss = '1%'")),
         ("jitter".to_owned(), port("jitter = '3ms'")),
         ("decision".to_owned(), port("decision = '100us'")),
-        ("link_layer".to_owned(), port("link = 'docsis'") + "[[port]]\nfrom = 'right'\nto = 'r0'\noverhead = 10\nmpu = 64\nframing = 'atm'\n"),
-        ("preemption".to_owned(), format!("[queue]\ncore = 'lstf preempt limit 20'\n{}urgency = 'slack 10ms'\n{}", source("name = 'a'\nkind = 'cbr'\nrate = '2.2mbit'"), source("name = 'b'\nkind = 'cbr'\nrate = '1mbit'\npacket_len = 100\nurgency = 'slack 1ms'"))),
-        ("tree".to_owned(), format!("[queue]\ncore = 'tree t limit 20'\n[[trees.t.node]]\nname = 'link'\ndiscipline = 'fq'\n[[trees.t.node]]\nname = 'a'\nparent = 'link'\ndiscipline = 'fifo'\nflows = ['dscp ef']\n[[trees.t.node]]\nname = 'b'\nparent = 'link'\ndiscipline = 'fifo'\ndefault = true\n{cbr}{}", source("name = 'ef'\nkind = 'cbr'\nrate = '1mbit'\ndscp = 'ef'"))),
-        ("routing.spread".to_owned(), format!("duration = '1s'\n[routing]\nspread = true\n[topology]\ntemplate = 'leaf_spine'\n{}", "[[source]]\nkind = 'cbr'\nfrom = 'host*'\nto = 'host*'\npairs = 'random'\nrate = '1mbit'\n")),
+        (
+            "link_layer".to_owned(),
+            port("link = 'docsis'") + "[[port]]\nfrom = 'right'\nto = 'r0'\noverhead = 10\nmpu = 64\nframing = 'atm'\n",
+        ),
+        (
+            "preemption".to_owned(),
+            format!(
+                "[queue]\ncore = 'lstf preempt limit 20'\n{}urgency = 'slack 10ms'\n{}",
+                source("name = 'a'\nkind = 'cbr'\nrate = '2.2mbit'"),
+                source("name = 'b'\nkind = 'cbr'\nrate = '1mbit'\npacket_len = 100\nurgency = 'slack 1ms'")
+            ),
+        ),
+        (
+            "tree".to_owned(),
+            format!(
+                "[queue]\ncore = 'tree t limit 20'\n[[trees.t.node]]\nname = 'link'\ndiscipline = 'fq'\n[[trees.t.node]]\nname = 'a'\nparent = 'link'\ndiscipline = 'fifo'\nflows = ['dscp ef']\n[[trees.t.node]]\nname = 'b'\nparent = 'link'\ndiscipline = 'fifo'\ndefault = true\n{cbr}{}",
+                source("name = 'ef'\nkind = 'cbr'\nrate = '1mbit'\ndscp = 'ef'")
+            ),
+        ),
+        (
+            "routing.spread".to_owned(),
+            format!(
+                "duration = '1s'\n[routing]\nspread = true\n[topology]\ntemplate = 'leaf_spine'\n{}",
+                "[[source]]\nkind = 'cbr'\nfrom = 'host*'\nto = 'host*'\npairs = 'random'\nrate = '1mbit'\n"
+            ),
+        ),
         ("edge_codel".to_owned(), format!("{queue}{}", source("kind = 'tcp'\nedge_codel = { target = '1ms', interval = '20ms' }"))),
     ];
     let tcp = |keys: &str| format!("{queue}{}", source(&format!("kind = 'tcp'\nstart_jitter = '50ms'\ntcp = {{ {keys} }}")));
-    for (name, values) in [("preset", &["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..]), ("flavour", &["tahoe", "reno", "newreno", "sack"]), ("control", &["reno", "cubic"])] {
+    for (name, values) in [
+        ("preset", &["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..]),
+        ("flavour", &["tahoe", "reno", "newreno", "sack"]),
+        ("control", &["reno", "cubic"]),
+    ] {
         all.extend(values.iter().map(|value| (format!("tcp.{name}.{value}"), tcp(&format!("{name} = '{value}'")))));
     }
     for name in ["ecn", "pacing"] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
-    for rule in ["priority 3", "slack 10ms", "size 1ms", "remaining 1ms", "fair 2mbit", "deadline 20ms", "cautious 1ms 50mbit", "slack 10ms plus 1s"] {
+    for rule in [
+        "priority 3",
+        "slack 10ms",
+        "size 1ms",
+        "remaining 1ms",
+        "fair 2mbit",
+        "deadline 20ms",
+        "cautious 1ms 50mbit",
+        "slack 10ms plus 1s",
+    ] {
         let name = if rule.contains("plus") { "plus" } else { rule.split(' ').next().unwrap() };
         // RC3 is for TCP only.
         let burst = source(&format!("name = 'a'\nkind = 'burst'\nsize = '20kb'\nurgency = '{rule}'"));
@@ -192,7 +228,9 @@ fn scenarios() -> Vec<(String, String)> {
 /// congestion control has no part in them.
 fn of_kind(kind: &str) -> String {
     let hosts = "from = ['s0', 's1', 'r0', 'r1']\n";
-    let two = |one: &str, other: &str| source(&format!("name = 'a'\nkind = '{kind}'\n{one}")) + &source(&format!("name = 'b'\nkind = '{kind}'\n{other}"));
+    let two = |one: &str, other: &str| {
+        source(&format!("name = 'a'\nkind = '{kind}'\n{one}")) + &source(&format!("name = 'b'\nkind = '{kind}'\n{other}"))
+    };
     let among = |keys: &str| format!("[[source]]\nkind = '{kind}'\n{hosts}{keys}\n");
     match kind {
         "cbr" => two("rate = '300kbit'", "rate = '300kbit'\ngaps = 'random'\npackets = 20"),
@@ -203,9 +241,16 @@ fn of_kind(kind: &str) -> String {
         "tcp" => two("size = '4kb'", "size = '10kb'\nstart = '1s'"),
         "request_response" => two("request = 500\nresponse = '4kb'\nthink = '100ms'", "request = '2kb'\nresponse = 100\nthink = '50ms'"),
         "video" => two("segment = '8kb'\ninterval = '300ms'", "segment = '4kb'\ninterval = '200ms'"),
-        "arrivals" => among("name = 'a'\nutilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ntransport = 'burst'") + &among("name = 'b'\nutilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ninterpolated = true\ntransport = 'tcp'"),
+        "arrivals" => {
+            among("name = 'a'\nutilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ntransport = 'burst'")
+                + &among(
+                    "name = 'b'\nutilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ninterpolated = true\ntransport = 'tcp'",
+                )
+        }
         "trace" => two("file = 'packets.txt'", "file = 'packets.txt'\nstart = '500ms'"),
-        "workload" => among("name = 'a'\nfile = 'flows.txt'\ntransport = 'burst'") + &among("name = 'b'\nfile = 'flows.txt'\ntransport = 'tcp'"),
+        "workload" => {
+            among("name = 'a'\nfile = 'flows.txt'\ntransport = 'burst'") + &among("name = 'b'\nfile = 'flows.txt'\ntransport = 'tcp'")
+        }
         other => panic!("no canonical scenario for sources of kind {other}"),
     }
 }
