@@ -32,7 +32,6 @@ where
     G: Source,
     N: Number,
     L: Leaving + Numbered,
-    Packet<N>: Numbered,
 {
     pub(crate) fn new(scheduler: S, load: &Load) -> Self {
         let (least, most) = load.pattern.backlog_per_flow();
@@ -152,7 +151,6 @@ where
     G: Source,
     N: Number,
     L: Leaving + Numbered,
-    Packet<N>: Numbered,
 {
     fn run(&mut self, pairs: u64) -> Passed {
         let mut passed = Passed { offered: self.waiting, sent: 0 };

@@ -17,6 +17,8 @@ const _: () = assert!(LENGTHS.is_power_of_two());
 /// The generator's number for a packet, as a payload: by value or as a handle.
 pub(crate) trait Number {
     fn of(number: u32) -> Self;
+
+    fn number(&self) -> u32;
 }
 
 impl Number for u32 {
@@ -24,10 +26,15 @@ impl Number for u32 {
     fn of(number: u32) -> Self {
         number
     }
+
+    #[inline(always)]
+    fn number(&self) -> u32 {
+        *self
+    }
 }
 
-/// A number under the neutral generator: a type of its own, so that a scheduler is compiled for one
-/// loop and its calls are inlined there, as in a program with one queue.
+/// A number under the neutral generator. With a type for each loop, a scheduler is compiled for one
+/// loop, and calls are inlined as in a program with one queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn(u32);
 
@@ -36,12 +43,10 @@ impl Number for Turn {
     fn of(number: u32) -> Self {
         Self(number)
     }
-}
 
-impl Numbered for Packet<Turn> {
     #[inline(always)]
     fn number(&self) -> u32 {
-        self.payload.0
+        self.0
     }
 }
 
@@ -50,24 +55,22 @@ impl Number for Handle {
     fn of(number: u32) -> Self {
         Self(number)
     }
+
+    #[inline(always)]
+    fn number(&self) -> u32 {
+        self.0
+    }
 }
 
-/// A packet that a scheduler returns.
+/// The result of a dequeue, with the generator's number.
 pub(crate) trait Numbered {
     fn number(&self) -> u32;
 }
 
-impl Numbered for Packet<u32> {
+impl<N: Number> Numbered for Packet<N> {
     #[inline(always)]
     fn number(&self) -> u32 {
-        self.payload
-    }
-}
-
-impl Numbered for Packet<Handle> {
-    #[inline(always)]
-    fn number(&self) -> u32 {
-        self.payload.0
+        self.payload.number()
     }
 }
 

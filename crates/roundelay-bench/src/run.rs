@@ -140,7 +140,6 @@ where
     G: Source + 'static,
     N: Number + 'static,
     L: Leaving + Numbered + 'static,
-    Packet<N>: Numbered,
 {
     Box::new(Controller::<_, G, N, L>::new(scheduler, load))
 }
@@ -155,10 +154,7 @@ pub fn run_pairs(subject: &Subject, load: &Load, pairs: u64) -> Result<Passed, L
 
 struct ByValue<'a, G, N>(&'a Load, PhantomData<(G, N)>);
 
-impl<G: Source + 'static, N: Number + Send + 'static> Visitor for ByValue<'_, G, N>
-where
-    Packet<N>: Numbered,
-{
+impl<G: Source + 'static, N: Number + Send + 'static> Visitor for ByValue<'_, G, N> {
     type Output = Result<Box<dyn Running>, LoadRefused>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use roundelay::{Backlog, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
+use roundelay::{Backlog, DebugCheck, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
 
 /// A packet's unique number.
 pub type Serial = u64;
@@ -107,6 +107,7 @@ pub enum Event {
 /// A scheduler with a record of its packets.
 pub struct Audited<S> {
     scheduler: S,
+    invariants: DebugCheck,
     reorders: bool,
     now: Instant,
     next: Serial,
@@ -119,7 +120,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
     /// `reorders`: whether packets of a flow may leave out of order.
     pub fn new(scheduler: S, reorders: bool) -> Self {
         let (waiting, backlog, events) = (BTreeMap::new(), Backlog::default(), Vec::new());
-        Self { scheduler, reorders, now: Instant::ZERO, next: 0, waiting, backlog, events }
+        Self { scheduler, invariants: DebugCheck::NEW, reorders, now: Instant::ZERO, next: 0, waiting, backlog, events }
     }
 
     /// The events of all calls.
@@ -137,11 +138,14 @@ impl<S: Scheduler<Serial>> Audited<S> {
         &mut self.scheduler
     }
 
-    /// Executes one operation and checks all visible effects.
+    /// Executes one operation, and checks all visible effects and, in debug builds, the invariants.
     ///
     /// # Errors
     /// The scheduler breaks the contract.
     pub fn apply(&mut self, operation: Operation) -> Result<(), Violation> {
+        if let Operation::Enqueue { flow, .. } | Operation::SetFlow { flow, .. } = operation {
+            self.invariants.names(FlowId(flow));
+        }
         match operation {
             Operation::Enqueue { flow, len, ecn, urgency } => self.enqueue(FlowId(flow), len, ecn, urgency)?,
             Operation::Dequeue => self.dequeue()?,
@@ -152,6 +156,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
             }
             Operation::RemoveFlow { flow } => self.scheduler.remove_flow(FlowId(flow)),
         }
+        self.invariants.after_call(&self.scheduler);
         self.check()
     }
 

@@ -1,9 +1,9 @@
 //! Event queue: a few lanes of events in order, and a heap for those that fit no lane.
 //!
 //! Most delays in a network are constants: a propagation delay and the transmission time of a full
-//! packet, or the gap of a source. Events with one delay are made in the order in which they happen,
-//! whatever links they belong to, and a lane takes them at the cost of a list. The queue compares the
-//! first events of a few lanes, whatever the size of the network.
+//! packet, or the gap of a source. Events with one delay are made in order of their times, on all
+//! links together, and a lane takes each at the cost of a list. The queue compares the first events
+//! of a few lanes, for networks of any size.
 //!
 //! Events are not changed: when a pick is brought forward or a timer put off, the old event stays and
 //! does nothing when its time comes. Each acknowledgement puts off TCP's retransmission timer, which
@@ -223,8 +223,8 @@ struct Timers {
 #[derive(Debug, Clone, Copy)]
 struct Timer {
     key: Key,
-    /// The earliest entries of the agent. Two, so that a timer that is set alternately near and far
-    /// leaves one far entry and not one each time.
+    /// The earliest entries of the agent. With two, a timer set alternately near and far leaves one
+    /// far entry, not one each time.
     queued: [Key; 2],
 }
 

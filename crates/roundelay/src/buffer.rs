@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::debug_check::DebugCheck;
 use crate::packet::Packet;
 use crate::scheduler::{DropReason, Scheduler};
 use crate::time::Instant;
@@ -55,6 +56,7 @@ impl fmt::Display for Limit {
 pub struct Buffer<S> {
     limit: Limit,
     scheduler: S,
+    check: DebugCheck,
 }
 
 impl<S> Buffer<S> {
@@ -65,7 +67,7 @@ impl<S> Buffer<S> {
         S: Scheduler<T>,
     {
         scheduler.set_buffer_limit(limit);
-        Self { limit, scheduler }
+        Self { limit, scheduler, check: DebugCheck::NEW }
     }
 
     /// The scheduler.
@@ -91,7 +93,10 @@ impl<S> Buffer<S> {
             return dropped(packet, DropReason::Full);
         }
         let flow = packet.flow;
-        if let Err(packet) = self.scheduler.enqueue(now, packet) {
+        self.check.names(flow);
+        let outcome = self.scheduler.enqueue(now, packet);
+        self.check.after_call(&self.scheduler);
+        if let Err(packet) = outcome {
             return dropped(packet, DropReason::Refused);
         }
         self.take_dropped(&mut dropped);
@@ -116,7 +121,9 @@ impl<S> Buffer<S> {
         S: Scheduler<T>,
     {
         while self.exceeds_limit() {
-            let Some(victim) = self.scheduler.evict() else { break };
+            let victim = self.scheduler.evict();
+            self.check.after_call(&self.scheduler);
+            let Some(victim) = victim else { break };
             let reason = if has_just_come(&victim) { DropReason::Full } else { DropReason::PushedOut };
             dropped(victim, reason);
             self.take_dropped(&mut dropped);
@@ -141,6 +148,7 @@ impl<S> Buffer<S> {
         S: Scheduler<T>,
     {
         let packet = self.scheduler.dequeue(now);
+        self.check.after_call(&self.scheduler);
         self.take_dropped(&mut dropped);
         packet
     }

@@ -173,9 +173,8 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
         Vec::new()
     }
 
-    /// Panics if the state breaks an invariant. Debug builds check after each public call while
-    /// flows and packets are few, and after some calls while they are many; release builds never
-    /// check.
+    /// Panics if the state breaks an invariant. In debug builds each [`Buffer`](crate::Buffer), and
+    /// so each port, calls this: see [`DebugCheck`](crate::DebugCheck).
     fn check_invariants(&self) {}
 }
 
@@ -310,12 +309,6 @@ impl DropReason {
             Self::Refused => "refused",
         }
     }
-}
-
-/// Whether a discipline should check its invariants now: in debug builds after each call while
-/// flows are few, and after some calls when a check would cost more than its test.
-pub(crate) const fn is_time_to_check(flows: usize, backlog: Backlog) -> bool {
-    cfg!(debug_assertions) && ((flows <= 64 && backlog.packets <= 256) || backlog.packets % 61 == 60)
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ use crate::config::ConfigError;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::AnyScheduler;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -278,7 +278,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
             self.below.commit(number);
             self.activate(number);
         }
-        self.debug_check();
         Ok(())
     }
 
@@ -293,9 +292,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         self.below.now = self.below.now.max(now);
-        let packet = self.dequeue_packet();
-        self.debug_check();
-        packet
+        self.dequeue_packet()
     }
 
     /// Evicts from the leaf with the largest backlog: a packet given up by its discipline, else the
@@ -305,9 +302,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         let leaf = self.below.longest.find(sizes)?;
         let victim = self.evict_from(leaf);
         // A leaf that gives nothing up must not block evictions from other leaves.
-        let victim = victim.or_else(|| (0..self.below.nodes.len()).find_map(|other| self.evict_from(other)));
-        self.debug_check();
-        victim
+        victim.or_else(|| (0..self.below.nodes.len()).find_map(|other| self.evict_from(other)))
     }
 
     #[inline]
@@ -344,7 +339,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         if self.below.plan.placed(number).is_some_and(|placed| placed.longest < config.max_packet_len) {
             self.lengthen(number, config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN))?;
         }
-        self.debug_check();
         Ok(())
     }
 
@@ -353,7 +347,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         if let Some((leaf, _)) = self.below.leaf_mut(number) {
             leaf.buffer.scheduler_mut().remove_flow(flow);
         }
-        self.debug_check();
     }
 
     fn footprint(&self) -> Footprint {
@@ -390,14 +383,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
-    /// The schedulers of the nodes check their own invariants.
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.below.nodes.len(), self.below.backlog) {
-            self.check_tree();
-        }
-    }
-
     fn check_tree(&self) {
         self.check_class(&self.root, true);
         let mut sum = Backlog::default();

@@ -120,9 +120,8 @@ fn pages_show_no_more_and_no_less_than_asked() {
     assert_eq!(lacking("drr", &ParameterInfo { name: "flows", ..parameter("1", "2") }, &rows(page)).len(), 1);
 }
 
-/// Parameters that are not legal alone, with what makes them legal. As in `tc`: the default of
-/// choke's `max` does not depend on `min` and must exceed it; red's `nodrop` is about packets without
-/// ECN, and refused without `ecn`.
+/// Parameters that need another one, with that one, as in `tc`: the default of choke's `max` does not
+/// depend on `min` and must be larger; red's `nodrop` concerns packets without ECN, and needs `ecn`.
 const NOT_ALONE: [(&str, &str, &str); 2] = [("choke", "min", " max 4194304"), ("red", "nodrop", " ecn")];
 
 fn companion(discipline: &str, parameter: &str) -> &'static str {

@@ -6,7 +6,7 @@ use core::fmt::Debug;
 use crate::mechanisms::ranked::{Ordinal, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::time::Instant;
 
 /// The rank of a discipline; implemented by its configuration.
@@ -37,28 +37,21 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let packet = Packet { arrival: now, ..packet };
         self.waiting.push(R::key(&packet), packet);
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_first();
-        self.debug_check();
-        packet
+        self.waiting.pop_first()
     }
 
     /// The newest of the packets with the largest rank, or the newest of all with
     /// `GIVES_UP_NEWEST`.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = if R::GIVES_UP_NEWEST { self.waiting.pop_newest() } else { self.waiting.pop_last() };
-        self.debug_check();
-        packet
+        if R::GIVES_UP_NEWEST { self.waiting.pop_newest() } else { self.waiting.pop_last() }
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_newest_of(flow);
-        self.debug_check();
-        packet
+        self.waiting.pop_newest_of(flow)
     }
 
     #[inline]
@@ -75,14 +68,5 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
         self.waiting.check();
         let first = self.waiting.first().map(|(_, first)| R::key(first));
         assert_eq!(first, self.waiting.first_key(), "invariant 1: by rank");
-    }
-}
-
-impl<R: Rank, T> ByRank<R, T> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
     }
 }

@@ -38,7 +38,7 @@ use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::time::Instant;
 use crate::units::Rate;
 use crate::virtual_time::VirtualTime;
@@ -199,13 +199,6 @@ impl<T, O: Order> Imitation<T, O> {
             self.clock.forget(number);
         }
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 /// The packet with another payload.
@@ -226,7 +219,6 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         }
         self.know(packet.flow.index());
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
@@ -236,9 +228,7 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(now);
-        self.debug_check();
-        packet
+        self.dequeue_packet(now)
     }
 
     /// The tail packet of the longest backlog; the fluid server drops the packet too.
@@ -253,7 +243,6 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
             self.order.remove(number);
             self.leave_if_removed(number);
         }
-        self.debug_check();
         Some(with(packet, |(_, payload)| payload))
     }
 
@@ -274,7 +263,6 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         }
         self.flows[number].leaves = false;
         self.set_weight(number, config.weight);
-        self.debug_check();
         Ok(())
     }
 
@@ -284,7 +272,6 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         if record.queue.is_empty() {
             self.leave_if_removed(flow.index());
         }
-        self.debug_check();
     }
 
     /// Departed flows count until the fluid server has finished their packets. Of two weights of a

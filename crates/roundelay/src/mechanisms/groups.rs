@@ -169,6 +169,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// Stamps and lists an idle entity with a next service of this `span`.
     #[inline(never)]
     pub(crate) fn activate(&mut self, number: usize, span: u64) {
+        self.forget_steps_if_idle();
         let now = self.clock.now();
         let entity = self.entities[number].as_mut();
         if !entity.is_settled() {

@@ -8,19 +8,22 @@
 //! | the fluid server | [`gps_clock`] (virtual time), [`fluid`] (packet times) |
 //! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (a scheduler), [`rank_by`] (the key) |
 //! | order by a key, roughly | [`levels`] (FIFO queues in strict priority) |
+//! | queues and weights by flow | [`flow_table`] |
 //! | the longest backlog | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | random numbers | [`random`], [`lottery`] |
-//! | signals of congestion | [`codel`], [`early_detection`], [`signalling`] |
+//! | signals of congestion | [`codel`], [`codel_queue`], [`early_detection`], [`signalling`] |
 //! | packet order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
 pub(crate) mod by_rank;
 pub(crate) mod calendar;
 pub(crate) mod codel;
+pub(crate) mod codel_queue;
 pub(crate) mod early_detection;
 pub(crate) mod entity;
 pub(crate) mod flow_counts;
+pub(crate) mod flow_table;
 pub(crate) mod fluid;
 pub(crate) mod gps_clock;
 pub(crate) mod groups;

@@ -14,8 +14,8 @@
 //! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM
 //! ToN 4(3), 1996.
 //!
-//! A queue emptied by push-out keeps its position until its turn, so leaving needs no search: if
-//! packets arrive earlier, the queue has lost only the packet and its deficit. If the emptied queue
+//! A queue emptied by push-out keeps the position until the next turn, and leaving needs no search.
+//! If packets arrive earlier, the queue has lost only the packet and the deficit. If the emptied queue
 //! held the current turn, the turn ends; otherwise a refilled queue would get a second quantum in
 //! one turn. A change of the quantum while packets wait takes effect at the next turn; a smaller
 //! quantum also cuts the current turn.

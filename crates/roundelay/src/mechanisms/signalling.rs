@@ -1,6 +1,6 @@
 //! FIFO queue with congestion signals: a mark if the packet is ECN-capable, else a drop.
 //!
-//! Shared by the disciplines that keep one queue short (`red`, `codel`, `sfb`, `afd`), which differ
+//! Shared by the disciplines that keep one queue short (`red`, `sfb`, `afd`, `aifo`), which differ
 //! in the time of the signal.
 
 use alloc::collections::VecDeque;

@@ -306,6 +306,7 @@ impl<T, P: Places<T>> Strata<T, P> {
         if !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
+        self.forget_steps_if_idle();
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
@@ -467,9 +468,9 @@ impl<T, P: Places<T>> Strata<T, P> {
 
 /// Invariants.
 impl<T, P: Places<T>> Strata<T, P> {
-    /// Call after each public call.
+    /// The invariants' L is that of a busy period.
     #[inline]
-    pub(crate) fn note_emptiness(&mut self) {
+    fn forget_steps_if_idle(&mut self) {
         if cfg!(debug_assertions) && self.pool.backlog().is_empty() {
             self.largest_step = 0;
         }

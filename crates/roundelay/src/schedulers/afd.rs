@@ -46,7 +46,7 @@ use crate::mechanisms::random::{Probability, Random};
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
@@ -214,34 +214,22 @@ impl<T> Afd<T> {
         let full = u128::from(self.sample_bytes) * u128::from(self.config.shadow) / u128::from(packets);
         full as i128 * i128::from(Billionths::ONE.0)
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.sample.len() / 16, self.queue.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T> Scheduler<T> for Afd<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.enqueue_packet(now, packet);
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         self.update(now);
-        let packet = self.queue.pop();
-        self.debug_check();
-        packet
+        self.queue.pop()
     }
 
     /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.queue.pop_tail();
-        self.debug_check();
-        packet
+        self.queue.pop_tail()
     }
 
     #[inline]

@@ -55,14 +55,14 @@ use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
+use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::pool::Backlog;
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
-use alloc::vec::Vec;
 
 /// Parameters of AFQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +115,7 @@ impl Discipline for Config {
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Afq<T> {
-    pool: Pool<T>,
-    flows: Vec<Flow>,
+    flows: FlowTable<T, Credit>,
     /// Backlogged flows waiting for a turn.
     waiting: Heap<Urgency>,
     /// The flow in turn; the flow's credit covers the head packet.
@@ -124,22 +123,13 @@ pub struct Afq<T> {
     /// The latest round in which a flow had a turn.
     round: u64,
     decisions: u64,
-    longest: Longest,
     config: Config,
 }
 
-#[derive(Debug, Clone)]
-struct Flow {
-    queue: Queue,
+#[derive(Debug, Clone, Default)]
+struct Credit {
     /// Bytes the flow may send in a turn; for a backlogged flow, at least the head packet's length.
     deficit: u64,
-    weight: u32,
-    /// Removed: the weight is dropped with the last packet.
-    leaves: bool,
-}
-
-impl Flow {
-    const UNKNOWN: Self = Self { queue: Queue::EMPTY, deficit: 0, weight: FlowConfig::DEFAULT.weight, leaves: false };
 }
 
 /// Key of a flow waiting for a turn; the smallest key is next.
@@ -160,8 +150,7 @@ impl<T> Afq<T> {
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        let (pool, flows, waiting, longest) = (Pool::default(), Vec::new(), Heap::default(), Longest::default());
-        Ok(Self { pool, flows, waiting, in_turn: None, round: 0, decisions: 0, longest, config })
+        Ok(Self { flows: FlowTable::default(), waiting: Heap::default(), in_turn: None, round: 0, decisions: 0, config })
     }
 
     /// Turns given so far; each turn sorts the flows once.
@@ -169,20 +158,15 @@ impl<T> Afq<T> {
         self.decisions
     }
 
-    fn flow_mut(&mut self, flow: usize) -> &mut Flow {
-        if flow >= self.flows.len() {
-            self.flows.resize(flow + 1, Flow::UNKNOWN);
-        }
-        &mut self.flows[flow]
-    }
-
+    /// An unknown flow joins with weight 1.
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = packet.flow.index();
-        self.flow_mut(number);
-        let flow = &mut self.flows[number];
+        let flow = self.flows.record(number);
+        if flow.weight == 0 {
+            flow.weight = FlowConfig::DEFAULT.weight;
+        }
         let was_idle = flow.queue.is_empty();
-        self.pool.push(&mut flow.queue, packet);
-        self.longest.changed(number, flow.queue.size());
+        self.flows.push(packet);
         if was_idle {
             self.await_turn(number);
         }
@@ -191,13 +175,12 @@ impl<T> Afq<T> {
     /// Adds at least one credit to a backlogged flow, as many as the head packet needs, and inserts
     /// the flow into `waiting`.
     fn await_turn(&mut self, number: usize) {
+        let Some((len, deadline)) = self.flows.head(number).map(|head| (u64::from(head.len), head.deadline)) else { return };
         let flow = &mut self.flows[number];
-        let Some(head) = self.pool.head(&flow.queue) else { return };
         let credit = u64::from(flow.weight) * u64::from(self.config.quantum);
-        let short = u64::from(head.len).saturating_sub(flow.deficit);
-        let rounds = short.div_ceil(credit).max(1);
-        flow.deficit += rounds * credit;
-        self.waiting.insert(number, Urgency { deadline: head.deadline, round: self.round + rounds });
+        let rounds = len.saturating_sub(flow.state.deficit).div_ceil(credit).max(1);
+        flow.state.deficit += rounds * credit;
+        self.waiting.insert(number, Urgency { deadline, round: self.round + rounds });
     }
 
     /// The flow in turn; between turns, the most urgent flow, which gets the next turn.
@@ -213,17 +196,13 @@ impl<T> Afq<T> {
         Some(number)
     }
 
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let number = self.take_turn()?;
+        let packet = self.flows.pop(number, refill)?;
         let flow = &mut self.flows[number];
-        let packet = self.pool.pop(&mut flow.queue)?;
-        flow.deficit -= u64::from(packet.len);
-        if let Some(next) = refill(packet.flow) {
-            self.pool.push(&mut flow.queue, next);
-        }
-        self.longest.changed(number, flow.queue.size());
-        match self.pool.head(&flow.queue) {
-            Some(head) if u64::from(head.len) <= flow.deficit => {}
+        flow.state.deficit -= u64::from(packet.len);
+        match flow.queue.next_len() {
+            Some(len) if u64::from(len) <= flow.state.deficit => {}
             Some(_) => {
                 self.in_turn = None;
                 self.await_turn(number);
@@ -237,61 +216,47 @@ impl<T> Afq<T> {
     fn end_backlog(&mut self, number: usize) {
         self.waiting.remove(number);
         self.in_turn = self.in_turn.filter(|flow| *flow as usize != number);
+        let has_left = self.flows.has_left(number);
         let flow = &mut self.flows[number];
-        flow.deficit = 0;
-        if flow.leaves {
-            *flow = Flow::UNKNOWN;
+        flow.state.deficit = 0;
+        if has_left {
+            flow.weight = 0;
         }
     }
 
     fn evict_tail(&mut self, number: usize) -> Option<Packet<T>> {
-        let flow = self.flows.get_mut(number)?;
-        let packet = self.pool.pop_tail(&mut flow.queue)?;
-        self.longest.changed(number, flow.queue.size());
-        if flow.queue.is_empty() {
+        let packet = self.flows.pop_tail(number)?;
+        if self.flows[number].queue.is_empty() {
             self.end_backlog(number);
         }
-        self.debug_check();
         Some(packet)
-    }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
     }
 }
 
 impl<T> Scheduler<T> for Afq<T> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() {
+        if !self.flows.takes(&packet, u32::MAX) {
             return Err(packet);
         }
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        Refusal::of_tabled(packet, u32::MAX)
+        self.flows.refusal(packet, u32::MAX)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
+        let number = self.flows.longest()?;
         self.evict_tail(number)
     }
 
@@ -306,30 +271,25 @@ impl<T> Scheduler<T> for Afq<T> {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+        self.flows.backlog()
     }
 
     /// A new weight counts from the flow's next credit on.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
-        let flow = self.flow_mut(flow.index());
-        flow.weight = config.weight;
-        flow.leaves = false;
-        self.debug_check();
+        self.flows.stay(flow.index());
+        self.flows[flow.index()].weight = config.weight;
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.flows.get_mut(flow.index()) else { return };
-        record.leaves = true;
-        if record.queue.is_empty() {
-            *record = Flow::UNKNOWN;
+        if self.flows.remove(flow) {
+            self.flows[flow.index()].weight = 0;
         }
-        self.debug_check();
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + Heap::<Urgency>::BYTES_PER_PLACE + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = FlowTable::<T, Credit>::BYTES_PER_FLOW + Heap::<Urgency>::BYTES_PER_PLACE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
@@ -340,21 +300,21 @@ impl<T> Scheduler<T> for Afq<T> {
         for (number, flow) in self.flows.iter().enumerate() {
             let places = usize::from(self.waiting.key(number).is_some()) + usize::from(self.in_turn == Some(number as u32));
             assert_eq!(places, usize::from(!flow.queue.is_empty()), "invariant 1");
-            let covered = self.pool.head(&flow.queue).map_or(flow.deficit == 0, |head| u64::from(head.len) <= flow.deficit);
+            let covered = flow.queue.next_len().map_or(flow.state.deficit == 0, |len| u64::from(len) <= flow.state.deficit);
             assert!(covered, "invariant 2");
-            self.pool.check_queue(&flow.queue);
         }
-        let deadline = |number: usize| self.pool.head(&self.flows[number].queue).map(|head| head.deadline);
+        self.flows.check();
+        let deadline = |number: usize| self.flows.head(number).map(|head| head.deadline);
         let sorted_by = self.waiting.first().map(|(urgency, number)| (Some(urgency.deadline), deadline(number)));
         assert!(sorted_by.is_none_or(|(kept, head)| kept == head), "invariant 3");
         self.waiting.check();
-        let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
-        assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     /// Order of service for 100-byte packets, each given as (flow, deadline).
@@ -389,6 +349,6 @@ mod tests {
         }
         scheduler.remove_flow(FlowId(0));
         assert_eq!(core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect::<Vec<_>>(), [0, 0, 0, 1]);
-        assert_eq!(scheduler.flows[0].weight, 1);
+        assert_eq!(scheduler.flows[0].weight, 0);
     }
 }

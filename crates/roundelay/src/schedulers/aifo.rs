@@ -46,7 +46,7 @@ use crate::links::Handle;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
@@ -184,13 +184,6 @@ impl<T> Aifo<T> {
         self.recent[self.oldest] = rank;
         self.oldest = (self.oldest + 1) % self.recent.len();
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.queue.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T> Scheduler<T> for Aifo<T> {
@@ -204,21 +197,16 @@ impl<T> Scheduler<T> for Aifo<T> {
             self.queue.drop_early(packet);
         }
         self.remember(rank);
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.queue.pop();
-        self.debug_check();
-        packet
+        self.queue.pop()
     }
 
     /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.queue.pop_tail();
-        self.debug_check();
-        packet
+        self.queue.pop_tail()
     }
 
     #[inline]

@@ -43,7 +43,7 @@ use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
@@ -227,26 +227,17 @@ impl<T> Choke<T> {
             self.detection.emptied(now);
         }
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.queue.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T> Scheduler<T> for Choke<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.enqueue_packet(now, packet);
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         let packet = self.queue.pop()?;
         self.left(Some(now));
-        self.debug_check();
         Some(packet)
     }
 
@@ -254,7 +245,6 @@ impl<T> Scheduler<T> for Choke<T> {
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_newest()?;
         self.left(None);
-        self.debug_check();
         Some(packet)
     }
 

@@ -27,15 +27,16 @@
 //! less than the packet's own length, waits behind the packet (the RFC: the longest packet ever
 //! seen).
 
+use alloc::collections::VecDeque;
+
 use crate::buffer::Limit;
-use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
-use crate::links::Handle;
-use crate::mechanisms::codel::{Codel, Leaving, Target};
-use crate::mechanisms::signalling::{SignallingQueue, mark};
+use crate::links::{Age, Handle, Links};
+use crate::mechanisms::codel::Target;
+use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::pool::{Backlog, Nodes, Places, Pool};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
@@ -78,103 +79,84 @@ impl Discipline for Config {
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
-    type Scheduler<T: Send> = CodelQueue<T>;
-    /// By copy. The queue type shared with `red` keeps marks and flows.
-    type ByHandle = ByCopy<CodelQueue<Handle>>;
+    type Scheduler<T: Send> = Codel<T>;
+    type ByHandle = Codel<Handle, Links<Age>>;
 
-    fn build<T: Send>(&self, _seed: u64) -> Result<CodelQueue<T>, ConfigError> {
-        CodelQueue::new(*self)
+    fn build<T: Send>(&self, _seed: u64) -> Result<Codel<T>, ConfigError> {
+        Codel::new(*self)
     }
 
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Codel::empty(*self)
     }
 
-    fn configuration<T: Send>(scheduler: &mut CodelQueue<T>) -> Option<&mut Self> {
+    fn configuration<T: Send>(scheduler: &mut Codel<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
 }
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct CodelQueue<T> {
-    queue: SignallingQueue<T>,
-    codel: Codel,
+pub struct Codel<T, P: Places<T> = Nodes<T>> {
+    pool: Pool<T, P>,
+    queue: CodelQueue,
+    /// Dropped packets, not yet taken by the caller.
+    dropped: VecDeque<(P::Leaving, DropReason)>,
     config: Config,
 }
 
-impl<T> CodelQueue<T> {
+impl<T> Codel<T> {
     /// An empty scheduler.
     ///
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
-        Ok(Self { queue: SignallingQueue::default(), codel: Codel::default(), config })
-    }
-
-    /// The next packet, past CoDel's drops.
-    fn dequeue_packet(&mut self, now: Instant) -> Option<Packet<T>> {
-        let Config { target, interval, ecn, ce_threshold } = self.config;
-        while let Some(packet) = self.queue.pop() {
-            let sojourn = now.since(packet.arrival);
-            let leaving = Leaving { len: packet.len, sojourn, backlog_bytes: self.queue.backlog().bytes };
-            let is_bad = self.codel.judges_bad(Target { target, interval }, now, leaving);
-            self.shortened();
-            let kept = if is_bad { self.queue.signal(packet, ecn) } else { Some(packet) };
-            if let Some(mut packet) = kept {
-                if ce_threshold.is_some_and(|threshold| sojourn > threshold) {
-                    mark(&mut packet);
-                }
-                return Some(packet);
-            }
-        }
-        None
-    }
-
-    fn shortened(&mut self) {
-        if self.queue.backlog().is_empty() {
-            self.codel.emptied();
-        }
-    }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.queue.backlog()) {
-            self.check_invariants();
-        }
+        Self::empty(config)
     }
 }
 
-impl<T> Scheduler<T> for CodelQueue<T> {
+impl<T, P: Places<T>> Codel<T, P> {
+    fn empty(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self { pool: Pool::empty(), queue: CodelQueue::default(), dropped: VecDeque::new(), config })
+    }
+}
+
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
     /// Sets the packet's arrival time for CoDel.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        self.queue.push(Packet { arrival: now, ..packet });
-        self.debug_check();
+        if !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
+        self.pool.push(&mut self.queue.queue, Packet { arrival: now, ..packet });
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(now);
-        self.debug_check();
-        packet
+    fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
+        self.pool.refusal(packet)
+    }
+
+    /// The next packet, past CoDel's drops.
+    fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
+        let Config { target, interval, ecn, ce_threshold } = self.config;
+        let signals = Signals { target: Target { target, interval }, ecn, ce_threshold };
+        self.queue.pull(&mut self.pool, signals, now, &mut self.dropped).map(|(packet, _)| packet)
     }
 
     /// Drop tail: the newest packet.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.queue.pop_tail();
-        self.shortened();
-        self.debug_check();
+    fn evict(&mut self) -> Option<P::Leaving> {
+        let packet = self.pool.pop_tail(&mut self.queue.queue);
+        self.queue.shortened();
         packet
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.queue.backlog()
+        self.pool.backlog()
     }
 
-    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
-        self.queue.take_dropped()
+    fn take_dropped(&mut self) -> Option<(P::Leaving, DropReason)> {
+        self.dropped.pop_front()
     }
 
     fn footprint(&self) -> Footprint {
@@ -184,7 +166,8 @@ impl<T> Scheduler<T> for CodelQueue<T> {
     /// 1. CoDel has nothing pending while nothing waits.
     /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
-        assert!(!self.queue.backlog().is_empty() || self.codel.is_at_rest(), "invariant 1: CoDel rests while the queue is empty");
-        self.queue.check();
+        self.queue.check(&self.pool);
+        let counted = Backlog { packets: self.queue.queue.packets().into(), bytes: self.queue.queue.bytes() };
+        assert_eq!(counted, self.pool.backlog(), "invariant 2");
     }
 }

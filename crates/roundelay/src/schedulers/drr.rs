@@ -56,7 +56,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -163,9 +163,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
         if flow.index() >= self.ring.queues() && !self.add_queue_of(flow) {
             return Err(packet);
         }
-        let outcome = self.ring.push(flow.index(), packet);
-        self.debug_check();
-        outcome
+        self.ring.push(flow.index(), packet)
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
@@ -174,9 +172,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.ring.send();
-        self.debug_check();
-        packet
+        self.ring.send()
     }
 
     fn enqueue_burst(&mut self, now: Instant, packets: &mut Vec<Packet<T>>) {
@@ -186,13 +182,11 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
         let ask = |scheduler: &Self, packets| scheduler.ring.prefetch_sends(packets);
-        dequeue_in_windows(self, most, into, ask, |scheduler| scheduler.ring.send_next(false), |scheduler| scheduler.debug_check());
+        dequeue_in_windows(self, most, into, ask, |scheduler| scheduler.ring.send_next(false));
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let packet = self.ring.send_refilled(refill);
-        self.debug_check();
-        packet
+        self.ring.send_refilled(refill)
     }
 
     /// The tail of the longest backlog.
@@ -202,9 +196,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
-        let packet = self.ring.give_up(flow.index(), End::Newest);
-        self.debug_check();
-        packet
+        self.ring.give_up(flow.index(), End::Newest)
     }
 
     #[inline]
@@ -215,7 +207,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         self.ring.set_weight(flow.index(), config.weight);
-        self.debug_check();
         Ok(())
     }
 
@@ -243,12 +234,5 @@ impl<T, P: Places<T>> Drr<T, P> {
             self.ring.add_up_to(flow.index());
         }
         fits
-    }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.ring.queues(), self.ring.backlog()) {
-            self.check_invariants();
-        }
     }
 }

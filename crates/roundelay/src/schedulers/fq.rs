@@ -46,7 +46,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -197,7 +197,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
             return Err(packet);
         }
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
@@ -208,7 +207,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let next = self.dequeue_packet();
-        self.debug_check();
         next.map(|(packet, ..)| packet)
     }
 
@@ -221,7 +219,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
             // The bin went behind all others when the packet left.
             self.old_bins.pop_back().into_iter().for_each(|bin| self.old_bins.push_front(bin));
         }
-        self.debug_check();
         Some(packet)
     }
 
@@ -231,7 +228,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         let bin = &mut self.bins[number];
         let packet = self.pool.pop_tail(&mut bin.queue);
         self.longest.changed(number, bin.queue.size());
-        self.debug_check();
         packet
     }
 
@@ -240,7 +236,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         let bin = self.bins.get_mut(flow.index()).filter(|_| self.hash.is_none())?;
         let packet = self.pool.pop_tail(&mut bin.queue);
         self.longest.changed(flow.index(), bin.queue.size());
-        self.debug_check();
         packet
     }
 
@@ -275,14 +270,5 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         }
         let bytes: u64 = self.bins.iter().map(|bin| bin.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "bins' backlogs add up");
-    }
-}
-
-impl<T, P: Places<T>> Fq<T, P> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.bins.len() / 16, self.pool.backlog()) {
-            self.check_invariants();
-        }
     }
 }

@@ -42,12 +42,13 @@ use alloc::vec::Vec;
 use crate::buffer::Limit;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::{Age, Handle, Links};
-use crate::mechanisms::codel::{Codel, Leaving, Target};
+use crate::mechanisms::codel::Target;
+use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
-use crate::packet::{Ecn, FlowId, Packet};
-use crate::pool::{self, Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::packet::{FlowId, Packet};
+use crate::pool::{Backlog, Nodes, Places, Pool};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
@@ -148,8 +149,7 @@ pub struct FqCodel<T, P: Places<T> = Nodes<T>> {
 
 #[derive(Debug, Clone, Default)]
 struct Flow {
-    queue: Queue,
-    codel: Codel,
+    queue: CodelQueue,
     /// Bytes the flow may still send in this turn. The turn's last packet may overdraw the deficit;
     /// the flow then waits for enough new quanta.
     deficit: i64,
@@ -192,8 +192,8 @@ impl<T, P: Places<T>> FqCodel<T, P> {
             flow.deficit = self.config.quantum.into();
             self.new_flows.push_back(number);
         }
-        self.pool.push(&mut flow.queue, packet);
-        self.longest.changed(number as usize, flow.queue.size());
+        self.pool.push(&mut flow.queue.queue, packet);
+        self.longest.changed(number as usize, flow.size());
     }
 
     fn dequeue_packet(&mut self, now: Instant) -> Option<P::Leaving> {
@@ -245,11 +245,11 @@ impl<T, P: Places<T>> FqCodel<T, P> {
     fn skip_rounds(&mut self) {
         self.fruitless_turns = 0;
         let (flows, quantum) = (&mut self.flows, i64::from(self.config.quantum));
-        let backlogged = self.old_flows.iter().map(|&number| &flows[number as usize]).filter(|flow| !flow.queue.is_empty());
+        let backlogged = self.old_flows.iter().map(|&number| &flows[number as usize]).filter(|flow| !flow.is_empty());
         let rounds = backlogged.map(|flow| flow.rounds_short(quantum)).min().unwrap_or(i64::MAX);
         self.old_flows.retain(|&number| {
             let flow = &mut flows[number as usize];
-            flow.is_listed = !flow.queue.is_empty() || flow.rounds_short(quantum) >= rounds;
+            flow.is_listed = !flow.is_empty() || flow.rounds_short(quantum) >= rounds;
             if flow.is_listed {
                 flow.deficit += rounds * quantum;
             }
@@ -260,53 +260,34 @@ impl<T, P: Places<T>> FqCodel<T, P> {
     /// The next packet of a flow, after CoDel's drops, and the packet's length. None if the flow is
     /// empty or emptied by drops.
     fn pull(&mut self, number: usize, now: Instant) -> Option<(P::Leaving, u32)> {
-        loop {
-            let flow = &mut self.flows[number];
-            let (age, len) = (self.pool.head_age(&flow.queue)?, flow.queue.head_len());
-            let mut packet = self.pool.pop(&mut flow.queue)?;
-            let sojourn = now.since(age.arrival);
-            let leaving = Leaving { len, sojourn, backlog_bytes: self.pool.backlog().bytes };
-            let is_bad = flow.codel.judges_bad(self.config.target(), now, leaving);
-            self.shortened(number);
-            if is_bad && !(self.config.ecn && mark(&mut packet, age.ecn)) {
-                self.dropped.push_back((packet, DropReason::Early));
-                continue;
-            }
-            if self.config.ce_threshold.is_some_and(|threshold| sojourn > threshold) {
-                mark(&mut packet, age.ecn);
-            }
-            return Some((packet, len));
-        }
-    }
-
-    fn shortened(&mut self, number: usize) {
         let flow = &mut self.flows[number];
-        self.longest.changed(number, flow.queue.size());
-        if flow.queue.is_empty() {
-            flow.codel.emptied();
-        }
+        let pulled = flow.queue.pull(&mut self.pool, self.config.signals(), now, &mut self.dropped);
+        self.longest.changed(number, flow.size());
+        pulled
     }
 }
 
 impl Config {
-    const fn target(&self) -> Target {
-        Target { target: self.target, interval: self.interval }
+    const fn signals(&self) -> Signals {
+        let Self { target, interval, ecn, ce_threshold, .. } = *self;
+        Signals { target: Target { target, interval }, ecn, ce_threshold }
     }
 }
 
 impl Flow {
+    /// Backlog in the index of the longest.
+    fn size(&self) -> u64 {
+        self.queue.queue.size()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queue.queue.is_empty()
+    }
+
     /// Rounds until the flow has credit.
     const fn rounds_short(&self, quantum: i64) -> i64 {
         if self.deficit > 0 { 0 } else { -self.deficit / quantum + 1 }
     }
-}
-
-/// Marks an ECN-capable packet. Returns whether the packet is marked.
-fn mark(packet: &mut impl pool::Leaving, ecn: Ecn) -> bool {
-    if ecn == Ecn::Capable {
-        packet.mark();
-    }
-    ecn != Ecn::NotCapable
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
@@ -316,7 +297,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
             return Err(packet);
         }
         self.enqueue_packet(Packet { arrival: now, ..packet });
-        self.debug_check();
         Ok(())
     }
 
@@ -325,16 +305,15 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(now);
-        self.debug_check();
-        packet
+        self.dequeue_packet(now)
     }
 
     /// The head of the longest queue. Packets behind the head are dropped too, up to half of the
     /// queue's bytes or `drop_batch` packets; see [`take_dropped`](Self::take_dropped).
     fn evict(&mut self) -> Option<P::Leaving> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let queue = &mut self.flows[number].queue;
+        let number = self.longest.find(self.flows.iter().map(Flow::size))?;
+        let flow = &mut self.flows[number];
+        let queue = &mut flow.queue.queue;
         // At least half of the bytes go, but in Linux half rounded down.
         let keep = if self.config.linux { queue.size().div_ceil(2) } else { queue.size() / 2 };
         let first = self.pool.pop(queue);
@@ -344,8 +323,8 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
             }
             self.dropped.extend(self.pool.pop(queue).map(|packet| (packet, DropReason::PushedOut)));
         }
-        self.shortened(number);
-        self.debug_check();
+        flow.queue.shortened();
+        self.longest.changed(number, flow.size());
         first
     }
 
@@ -372,32 +351,21 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     /// 1. A flow marked as listed is in one list, once; other flows are in none. Flows with packets
     ///    are listed.
     /// 2. RFC 8290, section 4.2: credit never exceeds a quantum.
-    /// 3. CoDel has nothing pending for a flow without packets.
-    /// 4. A packet is in the queue of the flow's hash.
+    /// 3. A packet is in the queue of the flow's hash.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.flows.len()];
         self.new_flows.iter().chain(&self.old_flows).for_each(|number| places[*number as usize] += 1);
         for (number, (flow, places)) in self.flows.iter().zip(places).enumerate() {
-            let is_empty = flow.queue.is_empty();
+            let is_empty = flow.is_empty();
             assert_eq!(places, usize::from(flow.is_listed), "invariant 1: in one list, once");
             assert!(flow.is_listed || is_empty, "invariant 1: a backlogged flow is in a list");
             assert!(flow.deficit <= self.config.quantum.into(), "invariant 2: no credit beyond a quantum");
-            assert!(!is_empty || flow.codel.is_at_rest(), "invariant 3: CoDel rests while the queue is empty");
-            let home = self.pool.head_flow(&flow.queue).map(|flow| self.hash.bucket(flow, self.config.flows));
-            assert!(home.is_none_or(|home| home as usize == number), "invariant 4: a packet is where its flow hashes to");
-            self.pool.check_queue(&flow.queue);
+            let home = self.pool.head_flow(&flow.queue.queue).map(|flow| self.hash.bucket(flow, self.config.flows));
+            assert!(home.is_none_or(|home| home as usize == number), "invariant 3: a packet is where its flow hashes to");
+            flow.queue.check(&self.pool);
         }
-        let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
+        let bytes: u64 = self.flows.iter().map(|flow| flow.queue.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
-    }
-}
-
-impl<T, P: Places<T>> FqCodel<T, P> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len() / 16, self.pool.backlog()) {
-            self.check_invariants();
-        }
     }
 }
 
@@ -437,7 +405,7 @@ mod tests {
         let mut scheduler = without_drops(1514);
         // `enqueue` would check invariants each time.
         (0..100_000u32).for_each(|number| scheduler.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 256, number)));
-        let lengths = || scheduler.flows.iter().map(|flow| flow.queue.packets());
+        let lengths = || scheduler.flows.iter().map(|flow| flow.queue.queue.packets());
         // 97.7 on average, with a standard deviation of 9.9.
         assert!(lengths().max() <= Some(160) && lengths().min() >= Some(50));
         assert!((0..100_000u32).all(|number| number.wrapping_mul(1024) % 1024 == 0), "without a key they would be in one");

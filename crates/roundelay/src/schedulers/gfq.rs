@@ -61,7 +61,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -250,14 +250,6 @@ impl<T, P: Places<T>> Gfq<T, P> {
         self.jump();
         served.packet
     }
-
-    #[inline]
-    fn debug_check(&mut self) {
-        self.strata.note_emptiness();
-        if is_time_to_check(self.strata.flows.len(), self.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
@@ -267,7 +259,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
             self.list(number);
             self.jump();
         }
-        self.debug_check();
         Ok(())
     }
 
@@ -277,9 +268,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
 
     #[inline]
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet();
-        self.debug_check();
-        packet
+        self.dequeue_packet()
     }
 
     /// The tail of the longest backlog. An emptied flow is not charged for the packet, which was
@@ -294,7 +283,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
             }
             self.jump();
         }
-        self.debug_check();
         Some(packet)
     }
 
@@ -305,13 +293,11 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         self.strata.set_flow(Config::NAME, flow, config)?;
-        self.debug_check();
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
         self.strata.remove_flow(flow);
-        self.debug_check();
     }
 
     fn total_weight(&self) -> Option<u64> {

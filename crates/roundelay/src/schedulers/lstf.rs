@@ -55,7 +55,7 @@ use crate::mechanisms::rank_by::last_bit_due;
 use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 use crate::units::Rate;
@@ -130,21 +130,16 @@ impl<T> Scheduler<T> for Lstf<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.waiting.push(self.last_bit_due(&packet, now), Packet { arrival: now, ..packet });
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_first();
-        self.debug_check();
-        packet
+        self.waiting.pop_first()
     }
 
     /// The newest packet with the most slack left.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_last();
-        self.debug_check();
-        packet
+        self.waiting.pop_last()
     }
 
     #[inline]
@@ -175,14 +170,5 @@ impl<T> Scheduler<T> for Lstf<T> {
         let slack_and_arrival = |packet: &Packet<T>| i128::from(packet.arrival.as_picos()) + i128::from(packet.slack.as_picos());
         let least = self.waiting.first().map(|(_, first)| slack_and_arrival(first));
         assert!(self.waiting.first_key() >= least, "invariant 1: not before its slack is spent");
-    }
-}
-
-impl<T> Lstf<T> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
     }
 }

@@ -55,7 +55,7 @@ use crate::mechanisms::levels::{self, Levels};
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -185,13 +185,6 @@ impl<T> LstfLevels<T> {
         let empty = self.levels.first_from(first).map_or(ahead, |queue| ((queue + count - first) % count) as u64);
         self.base += ahead.min(empty);
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T> Scheduler<T> for LstfLevels<T> {
@@ -201,22 +194,17 @@ impl<T> Scheduler<T> for LstfLevels<T> {
         let due = last_bit_due(&packet, now, self.link_rate);
         let queue = self.queue_of(due - i128::from(now.as_picos()), due);
         self.levels.push(queue, Packet { arrival: now, ..packet });
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         self.turn(now);
-        let packet = self.levels.pop(self.levels.first_from(self.first_queue())?);
-        self.debug_check();
-        packet
+        self.levels.pop(self.levels.first_from(self.first_queue())?)
     }
 
     /// The newest packet of the last queue with packets.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.levels.pop_tail(self.levels.last_from(self.first_queue())?);
-        self.debug_check();
-        packet
+        self.levels.pop_tail(self.levels.last_from(self.first_queue())?)
     }
 
     #[inline]

@@ -70,7 +70,7 @@ use crate::mechanisms::resequencer::{Resequencer, Ticket};
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -336,9 +336,7 @@ impl<T> Mqfq<T> {
 
 impl<T> Scheduler<T> for Mqfq<T> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let outcome = self.enqueue_packet(packet);
-        self.debug_check();
-        outcome
+        self.enqueue_packet(packet)
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
@@ -347,16 +345,12 @@ impl<T> Scheduler<T> for Mqfq<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet();
-        self.debug_check();
-        packet
+        self.dequeue_packet()
     }
 
     /// The newest packet of the longest queue.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.evict_packet();
-        self.debug_check();
-        packet
+        self.evict_packet()
     }
 
     #[inline]
@@ -392,15 +386,6 @@ impl<T> Scheduler<T> for Mqfq<T> {
         assert!(counts().map(u64::from).sum::<u64>() <= self.waiting.backlog().packets, "invariant 4: one first cell a packet");
         self.waiting.check_invariants();
         assert_eq!(self.ring.backlog().packets, self.waiting.pieces(), "invariant 3: a ticket for each piece");
-    }
-}
-
-impl<T> Mqfq<T> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.ring.queues() / 16, self.waiting.backlog()) {
-            self.check_invariants();
-        }
     }
 }
 

@@ -62,7 +62,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -344,25 +344,14 @@ impl<T, P: Places<T>> Qfq<T, P> {
             self.groups.withdraw(number);
             self.leave_if_removed(number);
         }
-        self.debug_check();
         Some(packet)
-    }
-
-    #[inline]
-    fn debug_check(&mut self) {
-        self.groups.forget_steps_if_idle();
-        if is_time_to_check(self.groups.entities.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
     }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let result = self.enqueue_packet(packet);
-        self.debug_check();
-        result
+        self.enqueue_packet(packet)
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
@@ -372,24 +361,19 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn enqueue_burst(&mut self, _now: Instant, packets: &mut Vec<Packet<T>>) {
         enqueue_in_windows(self, packets, Self::ask_for_arrivals, Self::enqueue_packet);
-        self.debug_check();
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
-        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None), Self::debug_check);
+        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None));
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
@@ -419,7 +403,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
         record.has_longer |= config.max_packet_len < record.max_packet_len();
         record.shorter_than = config.max_packet_len + 1;
         self.set_weight(flow.index(), config.weight);
-        self.debug_check();
         Ok(())
     }
 
@@ -429,7 +412,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
         if record.queue.is_empty() {
             self.leave_if_removed(flow.index());
         }
-        self.debug_check();
     }
 
     fn total_weight(&self) -> Option<u64> {

@@ -278,14 +278,15 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
 impl<T, P: Places<T>> QfqPlus<T, P> {
     #[inline(always)]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        if let Some(linux) = &mut self.linux {
-            return linux.dequeue(&mut refill);
-        }
         if self.in_service == NONE {
             self.begin_service();
         }
         let place = self.in_service;
-        let aggregate = self.aggregates.groups.entities.get_mut(place as usize)?;
+        let Some(aggregate) = self.aggregates.groups.entities.get_mut(place as usize) else {
+            let mut leaving = None;
+            self.dequeue_by_linux(&mut refill, &mut leaving);
+            return leaving;
+        };
         let number = aggregate.turn as usize;
         let flow = self.flows.get_mut(number)?;
         let len = flow.queue.head_len();
@@ -386,22 +387,45 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
 
     #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if let Some(linux) = &mut self.linux {
-            return linux.enqueue(packet);
+        match self.enqueue_here(packet) {
+            Ok(()) => Ok(()),
+            Err(packet) => self.enqueue_by_linux(packet),
         }
-        if !self.pool.makes_room_for(&packet) {
-            return Err(packet);
+    }
+
+    /// With Linux's rules no aggregate is known here, and none enters service. The packet leaves by
+    /// way of memory: as the result, it would send every packet by way of memory.
+    #[cold]
+    #[inline(never)]
+    fn dequeue_by_linux(&mut self, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>, leaving: &mut Option<P::Leaving>) {
+        *leaving = self.linux.as_mut().and_then(|linux| linux.dequeue(refill));
+    }
+
+    /// With Linux's rules no flow is known here.
+    #[cold]
+    #[inline(never)]
+    fn enqueue_by_linux(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        match &mut self.linux {
+            Some(linux) => linux.enqueue(packet),
+            None => Err(packet),
         }
+    }
+
+    #[inline(always)]
+    fn enqueue_here(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
             _ => {
-                if !self.welcomes(packet.flow, len) {
+                if self.linux.is_some() || !self.pool.makes_room_for(&packet) || !self.welcomes(packet.flow, len) {
                     return Err(packet);
                 }
                 &mut self.flows[number]
             }
         };
+        if !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
         if len > self.longest_packet {
             (self.longest_packet, self.roomy_below) = (len, 0);
         }
@@ -480,7 +504,6 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
                 self.settle(number);
             }
         }
-        self.debug_check();
         Some(packet)
     }
 }
@@ -488,9 +511,7 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let result = self.enqueue_packet(packet);
-        self.debug_check();
-        result
+        self.enqueue_packet(packet)
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
@@ -504,32 +525,25 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn enqueue_burst(&mut self, _now: Instant, packets: &mut Vec<Packet<T>>) {
         enqueue_in_windows(self, packets, Self::ask_for_arrivals, Self::enqueue_packet);
-        self.debug_check();
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
-        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None), Self::debug_check);
+        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None));
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
         if let Some(linux) = &mut self.linux {
-            let packet = linux.evict();
-            self.debug_check();
-            return packet;
+            return linux.evict();
         }
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         self.evict_from(number)
@@ -537,9 +551,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         if let Some(linux) = &mut self.linux {
-            let packet = linux.evict_from(flow.index());
-            self.debug_check();
-            return packet;
+            return linux.evict_from(flow.index());
         }
         self.evict_from(flow.index())
     }
@@ -577,14 +589,13 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
                 self.settle(number);
             }
         }
-        self.debug_check();
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
         if let Some(linux) = &mut self.linux {
             linux.remove_flow(flow.index());
-            return self.debug_check();
+            return;
         }
         if !self.is_known(flow.index()) {
             return;
@@ -594,7 +605,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
         if record.queue.is_empty() {
             self.settle(flow.index());
         }
-        self.debug_check();
     }
 
     fn total_weight(&self) -> Option<u64> {

@@ -28,7 +28,7 @@ use crate::links::Handle;
 use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -83,15 +83,7 @@ impl<T> Random<T> {
         let drawn = self.generator.below(self.waiting.len() as u32) as usize;
         let packet = self.waiting.swap_remove(drawn);
         self.bytes -= u64::from(packet.len);
-        self.debug_check();
         Some(packet)
-    }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
     }
 }
 
@@ -100,7 +92,6 @@ impl<T> Scheduler<T> for Random<T> {
         assert!(self.waiting.len() < u32::MAX as usize, "fewer than 2^32 - 1 packets can wait");
         self.bytes += u64::from(packet.len);
         self.waiting.push(packet);
-        self.debug_check();
         Ok(())
     }
 

@@ -44,7 +44,7 @@ use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
@@ -255,13 +255,6 @@ impl<T> Red<T> {
             self.detection.emptied(now);
         }
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.queue.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 fn marked_if_capable<T>(mut packet: Packet<T>) -> Packet<T> {
@@ -272,14 +265,12 @@ fn marked_if_capable<T>(mut packet: Packet<T>) -> Packet<T> {
 impl<T> Scheduler<T> for Red<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.enqueue_packet(now, packet);
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         let packet = self.queue.pop()?;
         self.left(Some(now));
-        self.debug_check();
         Some(packet)
     }
 
@@ -287,7 +278,6 @@ impl<T> Scheduler<T> for Red<T> {
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_tail()?;
         self.left(None);
-        self.debug_check();
         Some(packet)
     }
 

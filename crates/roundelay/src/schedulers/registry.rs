@@ -74,7 +74,7 @@ defaults! {
     afq::Afq = |config| legal(Self::new(config)),
     aifo::Aifo = |config| legal(Self::new(config)),
     choke::Choke = |config| legal(Self::new(config, 0)),
-    codel::CodelQueue = |config| legal(Self::new(config)),
+    codel::Codel = |config| legal(Self::new(config)),
     drr::Drr = |config| legal(Self::new(config)),
     fq::Fq = |config| legal(Self::new(config, 0)),
     fq_codel::FqCodel = |config| legal(Self::new(config, 0)),

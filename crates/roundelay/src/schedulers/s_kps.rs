@@ -71,7 +71,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -360,14 +360,6 @@ impl<T, P: Places<T>> SKps<T, P> {
         }
         self.update_eligible();
     }
-
-    #[inline]
-    fn debug_check(&mut self) {
-        self.strata.note_emptiness();
-        if is_time_to_check(self.strata.flows.len(), self.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
@@ -376,7 +368,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
         if let Some(number) = self.strata.arrive(packet)? {
             self.list_newcomer(number);
         }
-        self.debug_check();
         Ok(())
     }
 
@@ -386,9 +377,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet();
-        self.debug_check();
-        packet
+        self.dequeue_packet()
     }
 
     /// The tail of the longest backlog. An emptied flow is not charged: the packet was not sent.
@@ -397,7 +386,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
         if self.strata.flows[number].queue.is_empty() {
             self.withdraw(number);
         }
-        self.debug_check();
         Some(packet)
     }
 
@@ -408,13 +396,11 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         self.strata.set_flow(Config::NAME, flow, config)?;
-        self.debug_check();
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
         self.strata.remove_flow(flow);
-        self.debug_check();
     }
 
     fn total_weight(&self) -> Option<u64> {

@@ -12,7 +12,7 @@
 //! | paper | here |
 //! |---|---|
 //! | v(t), finish tag of the packet in service | `Scfq::now` |
-//! | F_k^i, of the head packet | `Flow::finish` |
+//! | F_k^i, of the head packet | `Times::finish` |
 //! | r_k, rate | weight over the sum of all weights, of the link's rate |
 //!
 //! With phi a flow's share, L_k its longest packet, L the longest of all flows, and N flows:
@@ -43,17 +43,16 @@
 //! counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which
 //! bounds the distance of times.
 
-use alloc::vec::Vec;
-
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
+use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::pool::{Backlog, Nodes, Places};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -105,34 +104,27 @@ impl Discipline for Config {
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Scfq<T, P = Nodes<T>> {
-    pool: Pool<T, P>,
-    flows: Vec<Flow>,
+    flows: FlowTable<T, Times, P>,
     /// v(t): F of the packet on the link, or of the last packet sent.
     now: VirtualTime,
     /// Flows with packets, by F of the first.
     backlogged: FlowHeap,
-    longest: Longest,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Flow {
-    queue: Queue,
+struct Times {
     /// F of the head packet; meaningless while the flow is idle.
     finish: VirtualTime,
     /// Remainder of F's division, in units of 1 / weight.
     remainder: u64,
-    /// Zero: unknown flow.
-    weight: u32,
-    /// Removed: the record goes with the last packet.
-    leaves: bool,
 }
 
-impl Flow {
+impl Times {
     /// F of a head packet of `len` bytes that starts at `start`.
     #[inline]
-    fn finish_after(&mut self, start: VirtualTime, len: u32) {
+    fn finish_after(&mut self, start: VirtualTime, len: u32, weight: u32) {
         let scaled = (u64::from(len) << VirtualTime::FRACTION_BITS) + self.remainder;
-        let weight = u64::from(self.weight);
+        let weight = u64::from(weight);
         self.finish = start.plus(scaled / weight);
         self.remainder = scaled % weight;
     }
@@ -147,177 +139,139 @@ impl<T> Default for Scfq<T> {
 impl<T, P: Places<T>> Scfq<T, P> {
     /// An empty scheduler.
     fn empty() -> Self {
-        let (pool, flows, now) = (Pool::empty(), Vec::new(), VirtualTime::ZERO);
-        Self { pool, flows, now, backlogged: FlowHeap::default(), longest: Longest::default() }
+        Self { flows: FlowTable::default(), now: VirtualTime::ZERO, backlogged: FlowHeap::default() }
     }
 }
 
 impl<T, P: Places<T>> Scfq<T, P> {
-    /// Gives a flow a record; an unknown flow joins with weight 1.
-    fn know(&mut self, flow: usize) {
-        if flow >= self.flows.len() {
-            self.flows.resize_with(flow + 1, Flow::default);
-        }
-        if self.flows[flow].weight == 0 {
-            self.set_weight(flow, FlowConfig::DEFAULT.weight);
-        }
-    }
-
     fn set_weight(&mut self, number: usize, weight: u32) {
-        let flow = &mut self.flows[number];
+        let flow = self.flows.record(number);
         if flow.weight != weight {
-            (flow.weight, flow.remainder) = (weight, 0);
+            (flow.weight, flow.state.remainder) = (weight, 0);
         }
     }
 
+    /// An unknown flow joins with weight 1.
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let (number, len) = (packet.flow.index(), packet.len);
-        self.know(number);
+        if self.flows.record(number).weight == 0 {
+            self.set_weight(number, FlowConfig::DEFAULT.weight);
+        }
         let flow = &mut self.flows[number];
         if flow.queue.is_empty() {
-            flow.remainder = 0;
-            flow.finish_after(self.now, len);
-            self.backlogged.insert(number, flow.finish);
+            flow.state.remainder = 0;
+            flow.state.finish_after(self.now, len, flow.weight);
+            self.backlogged.insert(number, flow.state.finish);
         }
-        self.pool.push(&mut flow.queue, packet);
-        self.longest.changed(number, flow.queue.size());
+        self.flows.push(packet);
     }
 
     /// `refill` is asked for the flow's next packet while the flow still counts as backlogged.
     #[inline]
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let (finish, number) = self.backlogged.first()?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop(&mut flow.queue)?;
-        if let Some(more) = refill(FlowId(number as u32)).filter(|more| self.pool.makes_room_for(more)) {
-            debug_assert!(more.flow.index() == number && more.len <= FlowConfig::MAX_PACKET_LEN, "a node takes its children's packets");
-            self.pool.push(&mut flow.queue, more);
-        }
+        let packet = self.flows.pop(number, refill);
         self.now = finish;
-        self.longest.changed(number, flow.queue.size());
+        let flow = &mut self.flows[number];
         if let Some(next) = flow.queue.next_len() {
-            flow.finish_after(finish, next);
-            self.backlogged.change(number, flow.finish);
+            flow.state.finish_after(finish, next, flow.weight);
+            self.backlogged.change(number, flow.state.finish);
         } else {
-            self.backlogged.remove(number);
-            self.leave_if_removed(number);
+            self.end_backlog(number);
         }
-        Some(packet)
+        packet
     }
 
-    /// Removes the flow's newest packet. V does not change: the packet was not sent.
-    fn drop_tail(&mut self, number: usize) -> Option<P::Leaving> {
-        let flow = self.flows.get_mut(number)?;
-        let packet = self.pool.pop_tail(&mut flow.queue)?;
-        self.longest.changed(number, flow.queue.size());
-        if flow.queue.is_empty() {
-            self.backlogged.remove(number);
-            self.leave_if_removed(number);
-        }
-        Some(packet)
-    }
-
-    fn leave_if_removed(&mut self, number: usize) {
-        if core::mem::take(&mut self.flows[number].leaves) {
+    fn end_backlog(&mut self, number: usize) {
+        self.backlogged.remove(number);
+        if self.flows.has_left(number) {
             self.set_weight(number, 0);
         }
     }
 
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
+    /// Removes the flow's newest packet. V does not change: the packet was not sent.
+    fn drop_tail(&mut self, number: usize) -> Option<P::Leaving> {
+        let packet = self.flows.pop_tail(number)?;
+        if self.flows[number].queue.is_empty() {
+            self.end_backlog(number);
         }
+        Some(packet)
     }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if packet.len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
+        if !self.flows.takes(&packet, FlowConfig::MAX_PACKET_LEN) {
             return Err(packet);
         }
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| self.pool.refusal(packet))
+        self.flows.refusal(packet, FlowConfig::MAX_PACKET_LEN)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let packet = self.drop_tail(number);
-        self.debug_check();
-        packet
+        let number = self.flows.longest()?;
+        self.drop_tail(number)
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
-        let packet = self.drop_tail(flow.index());
-        self.debug_check();
-        packet
+        self.drop_tail(flow.index())
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+        self.flows.backlog()
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
-        self.know(flow.index());
-        self.flows[flow.index()].leaves = false;
+        self.flows.stay(flow.index());
         self.set_weight(flow.index(), config.weight);
-        self.debug_check();
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.flows.get_mut(flow.index()).filter(|record| record.weight > 0) else { return };
-        record.leaves = true;
-        if record.queue.is_empty() {
-            self.leave_if_removed(flow.index());
+        if self.flows.remove(flow) {
+            self.set_weight(flow.index(), 0);
         }
-        self.debug_check();
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + FlowHeap::BYTES_PER_FLOW + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = FlowTable::<T, Times, P>::BYTES_PER_FLOW + FlowHeap::BYTES_PER_FLOW;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
     /// 1. A flow is in the heap if it has packets; the heap is in order.
     /// 2. F of a head packet is 0 to `MAX_PACKET_LEN` bytes, at weight 1, after V.
-    /// 3. Flows with packets are known.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             assert_eq!(self.backlogged.contains(number), !flow.queue.is_empty(), "invariant 1");
             if !flow.queue.is_empty() {
                 let most = i64::from(FlowConfig::MAX_PACKET_LEN) << VirtualTime::FRACTION_BITS;
-                assert!((0..=most).contains(&flow.finish.since(self.now)), "invariant 2");
+                assert!((0..=most).contains(&flow.state.finish.since(self.now)), "invariant 2");
             }
-            assert!(flow.weight > 0 || flow.queue.is_empty() && !flow.leaves, "invariant 3");
-            self.pool.check_queue(&flow.queue);
         }
+        self.flows.check();
         self.backlogged.check();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     fn packet(flow: u32, len: u32) -> Packet<()> {

@@ -50,7 +50,7 @@ use crate::mechanisms::random::{Probability, Random};
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
@@ -395,22 +395,13 @@ impl<T> Sfb<T> {
         if let Some(packet) = &packet {
             self.counting().for_each(|(config, filter)| filter.uncount(config, packet.flow));
         }
-        self.debug_check();
         packet
-    }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.filters[0].bins.len() / 16, self.queue.backlog()) {
-            self.check_invariants();
-        }
     }
 }
 
 impl<T> Scheduler<T> for Sfb<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.enqueue_packet(now, packet);
-        self.debug_check();
         Ok(())
     }
 

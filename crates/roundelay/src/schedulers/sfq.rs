@@ -51,7 +51,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
-use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 use linux::Turns;
@@ -285,9 +285,7 @@ impl<T, P: Places<T>> Sfq<T, P> {
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.perturb_if_due(now);
-        let outcome = self.enqueue_packet(packet);
-        self.debug_check();
-        outcome
+        self.enqueue_packet(packet)
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
@@ -305,22 +303,17 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
 
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
         self.perturb_if_due(now);
-        let packet = self.dequeue_packet();
-        self.debug_check();
-        packet
+        self.dequeue_packet()
     }
 
     /// The tail of the longest bucket; the head with `headdrop`.
     fn evict(&mut self) -> Option<P::Leaving> {
         if let Some(turns) = &mut self.linux {
-            let packet = turns.evict(self.config.headdrop);
-            self.debug_check();
-            return packet;
+            return turns.evict(self.config.headdrop);
         }
         let bucket = self.ring.longest()?;
         let packet = self.ring.give_up(bucket, if self.config.headdrop { End::Oldest } else { End::Newest });
         self.backlogged -= u32::from(self.ring.queue(bucket).is_empty());
-        self.debug_check();
         packet
     }
 
@@ -354,15 +347,6 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
         self.ring.check_invariants(|bucket, flow| self.bucket_of(flow) == bucket);
         let backlogged = (0..self.ring.queues()).filter(|bucket| !self.ring.queue(*bucket).is_empty()).count();
         assert_eq!(backlogged, self.backlogged as usize, "invariant 2: backlogged buckets are counted");
-    }
-}
-
-impl<T, P: Places<T>> Sfq<T, P> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.config.divisor as usize / 16, Scheduler::<T, P::Leaving>::backlog(self)) {
-            self.check_invariants();
-        }
     }
 }
 

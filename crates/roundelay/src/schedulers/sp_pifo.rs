@@ -47,7 +47,7 @@ use crate::links::Handle;
 use crate::mechanisms::levels::{self, Levels};
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::Rate;
@@ -145,13 +145,6 @@ impl<T> SpPifo<T> {
         self.bounds[queue] = rank;
         queue
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T> Scheduler<T> for SpPifo<T> {
@@ -160,21 +153,16 @@ impl<T> Scheduler<T> for SpPifo<T> {
         let rank = self.config.rank.rank(&packet, now, self.link_rate);
         let queue = self.admit(rank);
         self.levels.push(queue, Packet { arrival: now, ..packet });
-        self.debug_check();
         Ok(())
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.levels.pop(self.levels.first_from(0)?);
-        self.debug_check();
-        packet
+        self.levels.pop(self.levels.first_from(0)?)
     }
 
     /// The newest packet of the last queue with packets.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.levels.pop_tail(self.levels.last_from(0)?);
-        self.debug_check();
-        packet
+        self.levels.pop_tail(self.levels.last_from(0)?)
     }
 
     #[inline]

@@ -47,7 +47,7 @@ use crate::links::Handle;
 use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, Priority};
 use crate::time::Instant;
 
@@ -155,7 +155,6 @@ impl<T> Scheduler<T> for Srpt<T> {
             return Err(packet);
         }
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
@@ -164,17 +163,13 @@ impl<T> Scheduler<T> for Srpt<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet();
-        self.debug_check();
-        packet
+        self.dequeue_packet()
     }
 
     /// The newest packet with the most remaining.
     fn evict(&mut self) -> Option<Packet<T>> {
         let place = self.waiting.last()?;
-        let packet = self.take(place);
-        self.debug_check();
-        packet
+        self.take(place)
     }
 
     #[inline]
@@ -208,14 +203,5 @@ impl<T> Scheduler<T> for Srpt<T> {
             assert_eq!(flow.newest, before, "invariant 1: a list ends at its newest packet");
         }
         assert_eq!(packets, self.backlog().packets, "invariant 1: once");
-    }
-}
-
-impl<T> Srpt<T> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.backlog()) {
-            self.check_invariants();
-        }
     }
 }

@@ -68,10 +68,11 @@ use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
+use crate::mechanisms::flow_table::{Flow, FlowTable};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::pool::{Backlog, Nodes, Places};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -128,7 +129,7 @@ impl Discipline for Config {
     /// A turn in progress is cut as if begun with the smaller quantum.
     fn adopt<T: Send>(scheduler: &mut Srr<T>, before: &Self) {
         if let Some(flow) = scheduler.flows.get_mut(scheduler.serving as usize) {
-            flow.deficit = flow.deficit.saturating_sub(before.quantum.saturating_sub(scheduler.config.quantum).into());
+            flow.state.deficit = flow.state.deficit.saturating_sub(before.quantum.saturating_sub(scheduler.config.quantum).into());
         }
     }
 
@@ -168,8 +169,7 @@ impl Config {
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Srr<T, P = Nodes<T>> {
-    pool: Pool<T, P>,
-    flows: Vec<Flow>,
+    flows: FlowTable<T, Turn, P>,
     /// Each flow's neighbours in the columns of its weight, while it is backlogged.
     links: Vec<[Link; COLUMNS]>,
     /// First flow of each column; column b stands for bit b.
@@ -185,21 +185,16 @@ pub struct Srr<T, P = Nodes<T>> {
     backlogged: usize,
     /// Turns without a packet since the last packet.
     fruitless_turns: usize,
-    longest: Longest,
     config: Config,
     /// Terms, turns and links walked.
     #[cfg(test)]
     steps: u64,
 }
 
-#[derive(Debug, Clone)]
-struct Flow {
-    queue: Queue,
+#[derive(Debug, Clone, Default)]
+struct Turn {
     /// Bytes left in this turn, or carried to the next.
     deficit: u64,
-    weight: u32,
-    /// Removed: the weight is dropped with the last packet.
-    leaves: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -243,8 +238,7 @@ impl<T, P: Places<T>> Srr<T, P> {
     fn empty(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
-            pool: Pool::empty(),
-            flows: Vec::new(),
+            flows: FlowTable::default(),
             links: Vec::new(),
             columns: [NONE; COLUMNS],
             occupied: 0,
@@ -253,29 +247,20 @@ impl<T, P: Places<T>> Srr<T, P> {
             serving: NONE,
             backlogged: 0,
             fruitless_turns: 0,
-            longest: Longest::default(),
             config,
             #[cfg(test)]
             steps: 0,
         })
     }
 
-    fn flow_mut(&mut self, flow: usize) -> &mut Flow {
-        if flow >= self.flows.len() {
-            let weight = FlowConfig::DEFAULT.weight;
-            self.flows.resize_with(flow + 1, || Flow { queue: Queue::default(), deficit: 0, weight, leaves: false });
-            self.links.resize(flow + 1, UNLINKED);
-        }
-        &mut self.flows[flow]
-    }
-
+    /// An unknown flow joins with weight 1.
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = packet.flow.index();
-        self.flow_mut(number);
-        let flow = &mut self.flows[number];
-        let was_idle = flow.queue.is_empty();
-        self.pool.push(&mut flow.queue, packet);
-        self.longest.changed(number, flow.queue.size());
+        if self.flows.record(number).weight == 0 {
+            self.set_weight(number, FlowConfig::DEFAULT.weight);
+        }
+        let was_idle = self.flows[number].queue.is_empty();
+        self.flows.push(packet);
         if was_idle {
             self.backlogged += 1;
             bits(self.flows[number].weight).for_each(|column| self.link(number, column));
@@ -285,27 +270,26 @@ impl<T, P: Places<T>> Srr<T, P> {
     fn dequeue_packet(&mut self) -> Option<P::Leaving> {
         loop {
             if let Some(flow) = self.flows.get(self.serving as usize) {
-                if u64::from(flow.queue.next_len()?) <= flow.deficit {
+                if u64::from(flow.queue.next_len()?) <= flow.state.deficit {
                     return self.send(self.serving as usize);
                 }
                 self.serving = NONE;
                 self.fruitless_turns += 1;
             }
             self.serving = self.next_turn()?;
-            self.flows[self.serving as usize].deficit += u64::from(self.config.quantum);
+            self.flows[self.serving as usize].state.deficit += u64::from(self.config.quantum);
         }
     }
 
     fn send(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = &mut self.flows[number];
-        flow.deficit -= u64::from(flow.queue.head_len());
-        let packet = self.pool.pop(&mut flow.queue)?;
-        self.longest.changed(number, flow.queue.size());
+        flow.state.deficit -= u64::from(flow.queue.head_len());
+        let packet = self.flows.pop(number, |_| None);
         self.fruitless_turns = 0;
-        if flow.queue.is_empty() {
+        if self.flows[number].queue.is_empty() {
             self.end_backlog(number);
         }
-        Some(packet)
+        packet
     }
 
     /// The flow has lost its last packet: the credit is forfeited, and the turn if the flow has it.
@@ -315,11 +299,9 @@ impl<T, P: Places<T>> Srr<T, P> {
         if self.serving == number as u32 {
             self.serving = NONE;
         }
-        let flow = &mut self.flows[number];
-        flow.deficit = 0;
-        if flow.leaves {
-            flow.leaves = false;
-            flow.weight = FlowConfig::DEFAULT.weight;
+        self.flows[number].state.deficit = 0;
+        if self.flows.has_left(number) {
+            self.set_weight(number, 0);
         }
     }
 
@@ -361,15 +343,15 @@ impl<T, P: Places<T>> Srr<T, P> {
         self.fruitless_turns = 0;
         let (from, quantum) = (u64::from(self.position), self.config.quantum);
         let mut least = None;
-        self.for_each_backlogged(|flow, head| least = Some(least.unwrap_or(u64::MAX).min(flow.terms_short(head, from, quantum))));
+        self.for_each_backlogged(|flow, head| least = Some(least.unwrap_or(u64::MAX).min(terms_short(flow, head, from, quantum))));
         let to = from + least.unwrap_or(1) - 1;
-        self.for_each_backlogged(|flow, _| flow.deficit += u64::from(quantum) * (turns(flow.weight, to) - turns(flow.weight, from)));
+        self.for_each_backlogged(|flow, _| flow.state.deficit += u64::from(quantum) * (turns(flow.weight, to) - turns(flow.weight, from)));
         self.position = (to % u64::from(PERIOD)) as u32;
     }
 
     /// Shows each backlogged flow and the length of its head once: on the walk of the flow's
     /// highest column.
-    fn for_each_backlogged(&mut self, mut show: impl FnMut(&mut Flow, u32)) {
+    fn for_each_backlogged(&mut self, mut show: impl FnMut(&mut Flow<Turn>, u32)) {
         for (column, first) in self.columns.into_iter().enumerate() {
             let mut at = first;
             while let Some(flow) = self.flows.get_mut(at as usize) {
@@ -386,25 +368,23 @@ impl<T, P: Places<T>> Srr<T, P> {
     }
 }
 
-impl Flow {
-    /// Number of terms after `from` until the flow can send a packet of `len` bytes.
-    fn terms_short(&self, len: u32, from: u64, quantum: u32) -> u64 {
-        let short = u64::from(len).saturating_sub(self.deficit);
-        let turns_short = short.div_ceil(quantum.into()).max(1) - 1;
-        let (rounds, rest) = (turns_short / u64::from(self.weight), turns_short % u64::from(self.weight));
-        let has_turns = |terms: u64| turns(self.weight, from + terms) - turns(self.weight, from) > rest;
-        // Bisection: a whole round has enough turns, zero terms have none.
-        let (mut too_few, mut enough) = (0, u64::from(PERIOD));
-        while enough - too_few > 1 {
-            let middle = u64::midpoint(too_few, enough);
-            if has_turns(middle) {
-                enough = middle;
-            } else {
-                too_few = middle;
-            }
+/// Number of terms after `from` until the flow can send a packet of `len` bytes.
+fn terms_short(flow: &Flow<Turn>, len: u32, from: u64, quantum: u32) -> u64 {
+    let short = u64::from(len).saturating_sub(flow.state.deficit);
+    let turns_short = short.div_ceil(quantum.into()).max(1) - 1;
+    let (rounds, rest) = (turns_short / u64::from(flow.weight), turns_short % u64::from(flow.weight));
+    let has_turns = |terms: u64| turns(flow.weight, from + terms) - turns(flow.weight, from) > rest;
+    // Bisection: a whole round has enough turns, zero terms have none.
+    let (mut too_few, mut enough) = (0, u64::from(PERIOD));
+    while enough - too_few > 1 {
+        let middle = u64::midpoint(too_few, enough);
+        if has_turns(middle) {
+            enough = middle;
+        } else {
+            too_few = middle;
         }
-        rounds * u64::from(PERIOD) + enough
     }
+    rounds * u64::from(PERIOD) + enough
 }
 
 /// Columns.
@@ -439,79 +419,65 @@ impl<T, P: Places<T>> Srr<T, P> {
     }
 
     fn set_weight(&mut self, number: usize, weight: u32) {
-        let flow = &mut self.flows[number];
+        if number >= self.links.len() {
+            self.links.resize(number + 1, UNLINKED);
+        }
+        let flow = self.flows.record(number);
         let before = core::mem::replace(&mut flow.weight, weight);
         if !flow.queue.is_empty() {
             bits(before & !weight).for_each(|column| self.unlink(number, column));
             bits(weight & !before).for_each(|column| self.link(number, column));
         }
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
+        if !self.flows.takes(&packet, u32::MAX) {
             return Err(packet);
         }
         self.enqueue_packet(packet);
-        self.debug_check();
         Ok(())
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        Refusal::of_tabled(packet, u32::MAX).or_else(|| self.pool.refusal(packet))
+        self.flows.refusal(packet, u32::MAX)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet();
-        self.debug_check();
-        packet
+        self.dequeue_packet()
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop_tail(&mut flow.queue);
-        self.longest.changed(number, flow.queue.size());
-        if flow.queue.is_empty() {
+        let number = self.flows.longest()?;
+        let packet = self.flows.pop_tail(number);
+        if self.flows[number].queue.is_empty() {
             self.end_backlog(number);
         }
-        self.debug_check();
         packet
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+        self.flows.backlog()
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
-        self.flow_mut(flow.index()).leaves = false;
+        self.flows.stay(flow.index());
         self.set_weight(flow.index(), config.weight);
-        self.debug_check();
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.flows.get_mut(flow.index()) else { return };
-        record.leaves = !record.queue.is_empty();
-        if !record.leaves {
-            record.weight = FlowConfig::DEFAULT.weight;
+        if self.flows.remove(flow) {
+            self.set_weight(flow.index(), 0);
         }
-        self.debug_check();
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + size_of_val(&UNLINKED) + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = FlowTable::<T, Turn, P>::BYTES_PER_FLOW + size_of_val(&UNLINKED);
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
@@ -520,7 +486,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
     /// 2. An idle flow has no deficit and no turn.
     /// 3. The cursor is on a flow of the visited column.
     fn check_invariants(&self) {
-        let mut found = alloc::vec![0; self.flows.len()];
+        let mut found = alloc::vec![0; self.flows.iter().len()];
         for (column, first) in self.columns.iter().enumerate() {
             assert_eq!(self.occupied >> column & 1 == 1, *first != NONE, "invariant 1: occupied columns are known");
             let (mut at, mut before) = (*first, NONE);
@@ -535,9 +501,9 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
         for (flow, found) in self.flows.iter().zip(&found) {
             let is_idle = flow.queue.is_empty();
             assert_eq!(*found, if is_idle { 0 } else { flow.weight }, "invariant 1: in the columns of its weight");
-            assert!(!is_idle || flow.deficit == 0, "invariant 2: an idle flow carries nothing");
-            self.pool.check_queue(&flow.queue);
+            assert!(!is_idle || flow.state.deficit == 0, "invariant 2: an idle flow carries nothing");
         }
+        self.flows.check();
         let backlogged = self.flows.iter().filter(|flow| !flow.queue.is_empty()).count();
         assert_eq!(self.backlogged, backlogged, "flows that are backlogged are counted");
         assert!(self.flows.get(self.serving as usize).is_none_or(|flow| !flow.queue.is_empty()), "invariant 2: no turn for an idle flow");

@@ -52,17 +52,16 @@
 //! from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds
 //! the distance of timestamps.
 
-use alloc::vec::Vec;
-
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
+use crate::mechanisms::flow_table::{Flow, FlowTable};
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler, is_time_to_check};
+use crate::pool::{Backlog, Nodes, Places};
+use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::{MAX_AHEAD, VirtualClock, VirtualTime};
@@ -110,41 +109,34 @@ impl Discipline for Config {
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Wf2qPlus<T, P = Nodes<T>> {
-    pool: Pool<T, P>,
-    flows: Vec<Flow>,
+    flows: FlowTable<T, Times, P>,
     clock: VirtualClock,
     /// Backlogged flows with a start no later than V, by finish time.
     eligible: FlowHeap,
     /// The other backlogged flows, by start time.
     ineligible: FlowHeap,
-    longest: Longest,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Flow {
-    queue: Queue,
+struct Times {
     /// S of the head packet.
     start: VirtualTime,
     /// F of the head packet; of the last packet if the flow is idle.
     finish: VirtualTime,
     /// Remainder of F's division, in units of 1 / weight.
     remainder: u64,
-    /// Zero: unknown flow.
-    weight: u32,
-    /// Removed: the record goes with the last packet.
-    leaves: bool,
 }
 
 /// Virtual times no further apart than this are equal: 2^-18 bytes.
 const TOLERANCE: u64 = 1 << ROUNDED_BITS;
 const ROUNDED_BITS: u32 = 12;
 
-impl Flow {
+impl Times {
     /// F = S + len / weight.
     #[inline]
-    fn finish_after(&mut self, len: u32) {
+    fn finish_after(&mut self, len: u32, weight: u32) {
         let scaled = (u64::from(len) << VirtualTime::FRACTION_BITS) + self.remainder;
-        let weight = u64::from(self.weight);
+        let weight = u64::from(weight);
         self.finish = self.start.plus(scaled / weight);
         self.remainder = scaled % weight;
     }
@@ -166,34 +158,23 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
     /// An empty scheduler.
     fn empty() -> Self {
         let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
-        Self { pool: Pool::empty(), flows: Vec::new(), clock: VirtualClock::default(), eligible, ineligible, longest: Longest::default() }
+        Self { flows: FlowTable::default(), clock: VirtualClock::default(), eligible, ineligible }
     }
 }
 
 impl<T, P: Places<T>> Wf2qPlus<T, P> {
-    /// The flow's record; an unknown flow joins with weight 1.
-    fn know(&mut self, flow: usize) -> &mut Flow {
-        if flow >= self.flows.len() {
-            self.flows.resize_with(flow + 1, Flow::default);
-        }
-        if self.flows[flow].weight == 0 {
-            self.set_weight(flow, FlowConfig::DEFAULT.weight);
-        }
-        &mut self.flows[flow]
-    }
-
     fn set_weight(&mut self, number: usize, weight: u32) {
-        let (id, flow) = (FlowId(number as u32), &mut self.flows[number]);
+        let (id, flow) = (FlowId(number as u32), self.flows.record(number));
         let before = flow.weight;
         if weight == before {
             return;
         }
-        flow.weight = weight;
-        flow.remainder = 0;
+        let finish = flow.state.finish;
+        (flow.weight, flow.state.remainder) = (weight, 0);
         if weight > before {
             self.clock.add_weight(id, weight - before);
         } else if weight < before {
-            self.clock.remove_weight(id, before - weight, flow.finish);
+            self.clock.remove_weight(id, before - weight, finish);
             self.let_weights_go();
         }
     }
@@ -201,25 +182,24 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
     /// Eq. 2 on a newly backlogged flow.
     fn activate(&mut self, number: usize, len: u32) {
         let now = self.clock.now();
-        let flow = &mut self.flows[number];
-        let ahead = flow.finish.since(now);
+        let Flow { weight, state: times, .. } = &mut self.flows[number];
+        let ahead = times.finish.since(now);
         if (0..=MAX_AHEAD).contains(&ahead) {
-            flow.start = flow.finish;
+            times.start = times.finish;
         } else {
-            flow.start = now;
-            flow.remainder = 0;
+            (times.start, times.remainder) = (now, 0);
         }
-        flow.finish_after(len);
+        times.finish_after(len, *weight);
         self.sort_in(number);
         self.update_eligible();
     }
 
     fn sort_in(&mut self, number: usize) {
-        let flow = &self.flows[number];
-        if self.is_eligible(flow.start) {
-            self.eligible.insert(number, flow.rounded_finish());
+        let times = &self.flows[number].state;
+        if self.is_eligible(times.start) {
+            self.eligible.insert(number, times.rounded_finish());
         } else {
-            self.ineligible.insert(number, flow.start);
+            self.ineligible.insert(number, times.start);
         }
     }
 
@@ -244,24 +224,16 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
     fn admit_eligible(&mut self) {
         let (eligible, flows) = (&mut self.eligible, &self.flows);
         let limit = self.clock.now().plus(TOLERANCE);
-        self.ineligible.take_up_to(limit, |number| eligible.insert(number, flows[number].rounded_finish()));
+        self.ineligible.take_up_to(limit, |number| eligible.insert(number, flows[number].state.rounded_finish()));
     }
 
-    /// `refill` comes before the test for an empty queue: with a new packet the flow stays
-    /// backlogged, and S = F.
     #[inline]
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let (_, number) = self.eligible.first()?;
-        let flow = &mut self.flows[number];
-        let len = flow.queue.head_len();
-        let packet = self.pool.pop(&mut flow.queue);
-        if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
-            debug_assert!(next.flow.index() == number && next.len <= FlowConfig::MAX_PACKET_LEN);
-            self.pool.push(&mut flow.queue, next);
-        }
-        self.longest.changed(number, flow.queue.size());
+        let len = self.flows[number].queue.head_len();
+        let packet = self.flows.pop(number, refill);
         self.clock.advance_exactly(len);
-        let next = flow.queue.next_len();
+        let next = self.flows[number].queue.next_len();
         self.let_weights_go();
         match next {
             Some(len) => self.go_on(number, len),
@@ -277,10 +249,10 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
     /// Eq. 2 on a served flow with another packet: S = F.
     #[inline]
     fn go_on(&mut self, number: usize, len: u32) {
-        let flow = &mut self.flows[number];
-        flow.start = flow.finish;
-        flow.finish_after(len);
-        let (start, finish) = (flow.start, flow.rounded_finish());
+        let Flow { weight, state: times, .. } = &mut self.flows[number];
+        times.start = times.finish;
+        times.finish_after(len, *weight);
+        let (start, finish) = (times.start, times.rounded_finish());
         if self.is_eligible(start) {
             self.eligible.change(number, finish);
         } else {
@@ -291,11 +263,10 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
 
     /// Removes the tail of a flow's queue. An emptied flow is not charged: the packet was not sent.
     fn evict_from(&mut self, number: usize) -> Option<P::Leaving> {
-        let flow = self.flows.get_mut(number)?;
-        let packet = self.pool.pop_tail(&mut flow.queue)?;
-        self.longest.changed(number, flow.queue.size());
+        let packet = self.flows.pop_tail(number)?;
+        let flow = &mut self.flows[number];
         if flow.queue.is_empty() {
-            flow.finish = flow.start;
+            flow.state.finish = flow.state.start;
             self.eligible.remove(number);
             self.ineligible.remove(number);
             self.leave_if_removed(number);
@@ -307,93 +278,73 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
     #[inline]
     fn let_weights_go(&mut self) {
         if self.clock.has_leaving() {
-            self.clock.let_go(self.pool.backlog().is_empty());
+            self.clock.let_go(self.flows.backlog().is_empty());
         }
     }
 
     fn leave_if_removed(&mut self, number: usize) {
-        if self.flows[number].leaves {
-            self.flows[number].leaves = false;
+        if self.flows.has_left(number) {
             self.set_weight(number, 0);
-        }
-    }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
         }
     }
 }
 
 impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if packet.len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
+        if !self.flows.takes(&packet, FlowConfig::MAX_PACKET_LEN) {
             return Err(packet);
         }
         let (number, len) = (packet.flow.index(), packet.len);
-        self.know(number);
-        let flow = &mut self.flows[number];
-        let was_idle = flow.queue.is_empty();
-        self.pool.push(&mut flow.queue, packet);
-        self.longest.changed(number, flow.queue.size());
+        if self.flows.record(number).weight == 0 {
+            // An unknown flow joins with weight 1.
+            self.set_weight(number, FlowConfig::DEFAULT.weight);
+        }
+        let was_idle = self.flows[number].queue.is_empty();
+        self.flows.push(packet);
         if was_idle {
             self.activate(number, len);
         }
-        self.debug_check();
         Ok(())
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| self.pool.refusal(packet))
+        self.flows.refusal(packet, FlowConfig::MAX_PACKET_LEN)
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(|_| None);
-        self.debug_check();
-        packet
+        self.dequeue_packet(|_| None)
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let packet = self.dequeue_packet(refill);
-        self.debug_check();
-        packet
+        self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let packet = self.evict_from(number);
-        self.debug_check();
-        packet
+        let number = self.flows.longest()?;
+        self.evict_from(number)
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
-        let packet = self.evict_from(flow.index());
-        self.debug_check();
-        packet
+        self.evict_from(flow.index())
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+        self.flows.backlog()
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
-        self.know(flow.index()).leaves = false;
+        self.flows.stay(flow.index());
         self.set_weight(flow.index(), config.weight);
-        self.debug_check();
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.flows.get_mut(flow.index()).filter(|record| record.weight > 0) else { return };
-        record.leaves = true;
-        if record.queue.is_empty() {
-            self.leave_if_removed(flow.index());
+        if self.flows.remove(flow) {
+            self.set_weight(flow.index(), 0);
         }
-        self.debug_check();
     }
 
     fn total_weight(&self) -> Option<u64> {
@@ -401,7 +352,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + 2 * FlowHeap::BYTES_PER_FLOW + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = FlowTable::<T, Times, P>::BYTES_PER_FLOW + 2 * FlowHeap::BYTES_PER_FLOW;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
@@ -413,12 +364,12 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             let (early, late) = (self.eligible.contains(number), self.ineligible.contains(number));
-            let is_late = !self.is_eligible(flow.start);
+            let is_late = !self.is_eligible(flow.state.start);
             assert_eq!((early, late), if flow.queue.is_empty() { (false, false) } else { (!is_late, is_late) }, "invariant 1");
-            assert!(flow.queue.is_empty() || flow.finish.since(flow.start) >= 0, "invariant 3");
-            self.pool.check_queue(&flow.queue);
+            assert!(flow.queue.is_empty() || flow.state.finish.since(flow.state.start) >= 0, "invariant 3");
         }
-        assert_eq!(self.eligible.is_empty(), self.pool.backlog().is_empty(), "invariant 2");
+        self.flows.check();
+        assert_eq!(self.eligible.is_empty(), self.flows.backlog().is_empty(), "invariant 2");
         self.eligible.check();
         self.ineligible.check();
     }
@@ -426,6 +377,8 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     /// Flows 0 and 1 have weights 3 and 1 and send 1000-byte packets; V advances by 250 with each.
@@ -491,7 +444,8 @@ mod tests {
         }
         assert_eq!(scheduler.evict_flow(FlowId(7)), None);
         assert_eq!(scheduler.evict_flow(FlowId(0)).map(|packet| packet.flow), Some(FlowId(0)));
-        assert_eq!(scheduler.flows[0].finish, scheduler.flows[0].start);
+        let times = &scheduler.flows[0].state;
+        assert_eq!(times.finish, times.start);
         assert_eq!(scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow), Some(FlowId(1)));
         assert_eq!(scheduler.evict_flow(FlowId(1)), None);
     }

@@ -48,7 +48,6 @@ impl<T: Send> Tree<T> {
             self.below.nodes[number] = State::Absent;
             self.below.plan.forget(number);
         }
-        self.debug_check();
         adopted
     }
 
@@ -78,7 +77,6 @@ impl<T: Send> Tree<T> {
             return Err(fails(error));
         }
         self.settle(number, node);
-        self.debug_check();
         Ok(())
     }
 
@@ -136,7 +134,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             }
             self.below.plan.forget(number);
         }
-        self.debug_check();
         Ok(())
     }
 

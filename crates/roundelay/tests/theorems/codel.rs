@@ -14,7 +14,7 @@ fn millis(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-fn build(config: codel::Config) -> codel::CodelQueue<u64> {
+fn build(config: codel::Config) -> codel::Codel<u64> {
     config.build(1).expect("legal parameters")
 }
 

@@ -6,9 +6,9 @@ use crate::mechanisms::groups::{EB, ER, Groups, IB, IR, Set};
 
 /// Invariants: the theorems of appendix A; sigma_i is the group's slot size, L the largest step of V.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
-    /// Call before `check`.
+    /// The invariants' L is that of a busy period.
     #[inline]
-    pub(crate) const fn forget_steps_if_idle(&mut self) {
+    pub(super) const fn forget_steps_if_idle(&mut self) {
         if cfg!(debug_assertions) && self.is_idle() {
             self.largest_step = 0;
         }

@@ -3,7 +3,6 @@
 use super::{Flow, QfqPlus};
 use crate::mechanisms::aggregates::FlowKind;
 use crate::pool::Places;
-use crate::scheduler::{Scheduler, is_time_to_check};
 
 /// Invariants.
 impl<T, P: Places<T>> QfqPlus<T, P> {
@@ -36,14 +35,5 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
         }
         let is_backlogged = |flow: &&Flow| flow.weight > 0 && flow.aggregate == number && !flow.queue.is_empty();
         assert_eq!(self.flows.iter().filter(is_backlogged).count(), found, "invariant 5: all of them");
-    }
-
-    #[inline]
-    pub(super) fn debug_check(&mut self) {
-        self.aggregates.groups.forget_steps_if_idle();
-        let flows = self.linux.as_ref().map_or(self.flows.len(), |linux| linux.flows());
-        if is_time_to_check(flows, Scheduler::<T, P::Leaving>::backlog(self)) {
-            self.check_invariants();
-        }
     }
 }

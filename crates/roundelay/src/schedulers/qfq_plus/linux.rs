@@ -188,11 +188,6 @@ impl<T, P: Places<T>> Scheduler<T, P> {
         Footprint { fixed_bytes: size_of::<Self>() + GROUPS * size_of::<Group>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
-    /// Number of flow records.
-    pub(super) const fn flows(&self) -> usize {
-        self.flows.len()
-    }
-
     pub(super) fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }

@@ -1,0 +1,112 @@
+//! FIFO queue with a CoDel of its own: the queue of `codel`, and of each flow of `fq_codel`.
+
+use alloc::collections::VecDeque;
+
+use crate::mechanisms::codel::{Codel, Leaving, Target};
+use crate::packet::Ecn;
+use crate::pool::{self, Places, Pool, Queue};
+use crate::scheduler::DropReason;
+use crate::time::{Duration, Instant};
+
+/// When CoDel signals, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Signals {
+    pub(crate) target: Target,
+    /// Whether ECN-capable packets are marked where others are dropped.
+    pub(crate) ecn: bool,
+    /// Time in the queue above which each ECN-capable packet is marked. None: never.
+    pub(crate) ce_threshold: Option<Duration>,
+}
+
+/// The queue. Its packets are in a pool.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CodelQueue {
+    pub(crate) queue: Queue,
+    codel: Codel,
+}
+
+impl CodelQueue {
+    /// The next packet, past CoDel's drops, and the packet's length. None if the queue is empty or
+    /// emptied by drops.
+    pub(crate) fn pull<T, P: Places<T>>(
+        &mut self,
+        pool: &mut Pool<T, P>,
+        signals: Signals,
+        now: Instant,
+        dropped: &mut VecDeque<(P::Leaving, DropReason)>,
+    ) -> Option<(P::Leaving, u32)> {
+        loop {
+            let (age, len) = (pool.head_age(&self.queue)?, self.queue.head_len());
+            let mut packet = pool.pop(&mut self.queue)?;
+            let sojourn = now.since(age.arrival);
+            let leaving = Leaving { len, sojourn, backlog_bytes: pool.backlog().bytes };
+            let is_bad = self.codel.judges_bad(signals.target, now, leaving);
+            self.shortened();
+            if is_bad && !(signals.ecn && mark(&mut packet, age.ecn)) {
+                dropped.push_back((packet, DropReason::Early));
+                continue;
+            }
+            if signals.ce_threshold.is_some_and(|threshold| sojourn > threshold) {
+                mark(&mut packet, age.ecn);
+            }
+            return Some((packet, len));
+        }
+    }
+
+    /// Packets have left the queue otherwise.
+    pub(crate) fn shortened(&mut self) {
+        if self.queue.is_empty() {
+            self.codel.emptied();
+        }
+    }
+
+    /// Panics if the queue is broken, or CoDel has something pending for an empty queue.
+    pub(crate) fn check<T, P: Places<T>>(&self, pool: &Pool<T, P>) {
+        assert!(!self.queue.is_empty() || self.codel.is_at_rest(), "CoDel rests while the queue is empty");
+        pool.check_queue(&self.queue);
+    }
+}
+
+/// Marks an ECN-capable packet. Returns whether the packet is marked.
+fn mark(packet: &mut impl pool::Leaving, ecn: Ecn) -> bool {
+    if ecn == Ecn::Capable {
+        packet.mark();
+    }
+    ecn != Ecn::NotCapable
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::packet::{FlowId, Packet};
+
+    /// A queue that stands for a second, with a target of a nanosecond: CoDel judges the second
+    /// packet bad.
+    #[test]
+    fn it_marks_what_may_be_marked_and_drops_the_rest() {
+        for (ecn, marks, leaves) in [
+            (Ecn::NotCapable, true, None),
+            (Ecn::Capable, true, Some(Ecn::Marked)),
+            (Ecn::Capable, false, None),
+            (Ecn::Marked, true, Some(Ecn::Marked)),
+            (Ecn::Marked, false, None),
+        ] {
+            let (mut pool, mut queue, mut dropped) = (Pool::default(), CodelQueue::default(), VecDeque::new());
+            for number in 0..6 {
+                pool.push(&mut queue.queue, Packet { ecn, ..Packet::new(FlowId(0), 1500, number) });
+            }
+            let target = Target { target: Duration::from_nanos(1), interval: Duration::from_nanos(1) };
+            let signals = Signals { target, ecn: marks, ce_threshold: None };
+            let mut pull = |now| queue.pull(&mut pool, signals, Instant::from_nanos(now), &mut dropped).map(|(packet, _)| packet);
+            assert_eq!(pull(1_000).map(|packet| packet.ecn), Some(ecn), "the first packet begins the interval");
+            let second = pull(2_000).map(|packet| (packet.payload, packet.ecn));
+            let dropped: Vec<_> = dropped.into_iter().map(|(packet, reason)| (packet.payload, reason)).collect();
+            match leaves {
+                Some(marked) => assert_eq!((second, dropped), (Some((1, marked)), Vec::new())),
+                None => assert_eq!((second, dropped), (Some((2, ecn)), alloc::vec![(1, DropReason::Early)])),
+            }
+        }
+    }
+}

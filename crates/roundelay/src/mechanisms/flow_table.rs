@@ -1,0 +1,244 @@
+//! Flow table: for each flow a queue, a weight and the discipline's own state.
+//!
+//! A flow joins with its first packet or settings. A removed flow keeps its record until its last
+//! packet has left.
+
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
+
+use crate::mechanisms::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
+use crate::scheduler::Refusal;
+
+/// Flows by number, and their packets. `S` is what the discipline keeps for a flow.
+#[derive(Debug, Clone)]
+pub(crate) struct FlowTable<T, S, P = Nodes<T>> {
+    pool: Pool<T, P>,
+    flows: Vec<Flow<S>>,
+    longest: Longest,
+}
+
+/// One flow.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow<S> {
+    pub(crate) queue: Queue,
+    /// Zero: unknown flow.
+    pub(crate) weight: u32,
+    /// Removed: the flow becomes unknown with its last packet.
+    leaves: bool,
+    pub(crate) state: S,
+}
+
+impl<T, S, P: Places<T>> Default for FlowTable<T, S, P> {
+    fn default() -> Self {
+        Self { pool: Pool::empty(), flows: Vec::new(), longest: Longest::default() }
+    }
+}
+
+impl<T, S, P> FlowTable<T, S, P> {
+    /// Memory for a flow.
+    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Flow<S>>() + Longest::BYTES_PER_QUEUE;
+
+    #[inline]
+    pub(crate) fn get(&self, number: usize) -> Option<&Flow<S>> {
+        self.flows.get(number)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut Flow<S>> {
+        self.flows.get_mut(number)
+    }
+
+    pub(crate) fn iter(&self) -> core::slice::Iter<'_, Flow<S>> {
+        self.flows.iter()
+    }
+}
+
+impl<T, S, P> Index<usize> for FlowTable<T, S, P> {
+    type Output = Flow<S>;
+
+    #[inline]
+    fn index(&self, number: usize) -> &Flow<S> {
+        &self.flows[number]
+    }
+}
+
+impl<T, S, P> IndexMut<usize> for FlowTable<T, S, P> {
+    #[inline]
+    fn index_mut(&mut self, number: usize) -> &mut Flow<S> {
+        &mut self.flows[number]
+    }
+}
+
+/// Flows.
+impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
+    /// The flow's record, which is made if missing.
+    #[inline]
+    pub(crate) fn record(&mut self, number: usize) -> &mut Flow<S> {
+        if number >= self.flows.len() {
+            self.grow(number);
+        }
+        &mut self.flows[number]
+    }
+
+    #[cold]
+    fn grow(&mut self, number: usize) {
+        self.flows.resize_with(number + 1, || Flow { queue: Queue::EMPTY, weight: 0, leaves: false, state: S::default() });
+    }
+
+    /// A flow gets settings: a removal asked for before is void.
+    pub(crate) fn stay(&mut self, number: usize) {
+        self.record(number).leaves = false;
+    }
+
+    /// Removes a flow: with the last packet, or now. True: now, and the discipline sets the weight
+    /// to zero.
+    pub(crate) fn remove(&mut self, flow: FlowId) -> bool {
+        let Some(record) = self.flows.get_mut(flow.index()).filter(|record| record.weight > 0) else { return false };
+        record.leaves = !record.queue.is_empty();
+        !record.leaves
+    }
+
+    /// Whether a flow that has lost its last packet has been removed: the discipline then sets the
+    /// weight to zero.
+    #[inline]
+    pub(crate) fn has_left(&mut self, number: usize) -> bool {
+        core::mem::take(&mut self.flows[number].leaves)
+    }
+}
+
+/// Packets.
+impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
+    /// Whether a packet can be taken: of at most `most` bytes, of a flow and a handle that fit.
+    #[inline]
+    pub(crate) fn takes(&mut self, packet: &Packet<T>, most: u32) -> bool {
+        packet.len <= most && packet.flow.fits_a_table() && self.pool.makes_room_for(packet)
+    }
+
+    /// Why [`takes`](Self::takes) is false.
+    pub(crate) fn refusal(&self, packet: &Packet<T>, most: u32) -> Option<Refusal> {
+        Refusal::of_tabled(packet, most).or_else(|| self.pool.refusal(packet))
+    }
+
+    #[inline]
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    /// Appends a packet to the flow's queue. The flow must have a record.
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet<T>) {
+        let number = packet.flow.index();
+        let queue = &mut self.flows[number].queue;
+        self.pool.push(queue, packet);
+        self.longest.changed(number, queue.size());
+    }
+
+    /// Removes the head of the flow's queue. A packet of `refill` joins the queue before anything
+    /// else is known of the departure.
+    #[inline]
+    pub(crate) fn pop(&mut self, number: usize, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+        let queue = &mut self.flows[number].queue;
+        let packet = self.pool.pop(queue);
+        if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
+            debug_assert_eq!(next.flow.index(), number, "a node takes its children's packets");
+            self.pool.push(queue, next);
+        }
+        self.longest.changed(number, queue.size());
+        packet
+    }
+
+    /// Removes the tail of the flow's queue.
+    pub(crate) fn pop_tail(&mut self, number: usize) -> Option<P::Leaving> {
+        let queue = &mut self.flows.get_mut(number)?.queue;
+        let packet = self.pool.pop_tail(queue)?;
+        self.longest.changed(number, queue.size());
+        Some(packet)
+    }
+
+    /// The flow with the most queued bytes, if any has packets.
+    pub(crate) fn longest(&mut self) -> Option<usize> {
+        self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))
+    }
+
+    /// Panics if a queue is broken, or a flow with packets is unknown.
+    pub(crate) fn check(&self) {
+        for flow in &self.flows {
+            self.pool.check_queue(&flow.queue);
+            assert!(flow.weight > 0 || (flow.queue.is_empty() && !flow.leaves), "flows with packets are known");
+            assert!(!flow.leaves || !flow.queue.is_empty(), "a removed flow leaves with its last packet");
+        }
+        let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
+        assert_eq!(bytes, self.pool.backlog().bytes, "the queues' bytes add up");
+    }
+}
+
+impl<T, S> FlowTable<T, S> {
+    /// The head packet of a flow's queue.
+    #[inline]
+    pub(crate) fn head(&self, number: usize) -> Option<&Packet<T>> {
+        self.pool.head(&self.flows.get(number)?.queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(flow: u32, len: u32) -> Packet<()> {
+        Packet::new(FlowId(flow), len, ())
+    }
+
+    fn table(packets: &[(u32, u32)]) -> FlowTable<(), u64> {
+        let mut table = FlowTable::default();
+        for &(flow, len) in packets {
+            table.record(flow as usize).weight = 1;
+            table.push(packet(flow, len));
+        }
+        table.check();
+        table
+    }
+
+    #[test]
+    fn a_removed_flow_leaves_with_its_last_packet() {
+        let mut table = table(&[(2, 100), (2, 200)]);
+        assert!(!table.remove(FlowId(2)) && !table.remove(FlowId(0)) && !table.remove(FlowId(9)), "backlogged, unknown, beyond the table");
+        table.pop(2, |_| None);
+        assert_eq!(table.pop_tail(2).map(|packet| packet.len), Some(200));
+        assert!(table.has_left(2) && !table.has_left(2), "once");
+        table.record(2).weight = 7;
+        assert!(table.remove(FlowId(2)), "an idle flow leaves at once");
+    }
+
+    #[test]
+    fn a_flow_with_new_settings_stays() {
+        let mut table = table(&[(0, 100)]);
+        table.remove(FlowId(0));
+        table.stay(0);
+        table.pop(0, |_| None);
+        assert!(!table.has_left(0));
+    }
+
+    #[test]
+    fn a_refilled_queue_stays_the_longest() {
+        let mut table = table(&[(0, 100), (1, 300)]);
+        assert_eq!(table.longest(), Some(1));
+        let sent = table.pop(1, |flow| Some(packet(flow.0, 400)));
+        assert_eq!(
+            (sent.map(|packet| packet.len), table.longest(), table.backlog()),
+            (Some(300), Some(1), Backlog { packets: 2, bytes: 500 })
+        );
+        table.pop(1, |_| None);
+        assert_eq!(table.longest(), Some(0));
+        table.check();
+    }
+
+    #[test]
+    fn refused_packets_have_reasons() {
+        let mut table = table(&[]);
+        for (packet, is_taken) in [(packet(0, 1500), true), (packet(0, 1501), false), (packet(u32::MAX, 1), false)] {
+            assert_eq!((table.takes(&packet, 1500), table.refusal(&packet, 1500).is_none()), (is_taken, is_taken));
+        }
+    }
+}
