@@ -207,7 +207,7 @@ mod tests {
             seed,
             replica: seed - 7,
             source: source.into(),
-            figures: (0..SWEEP_FIGURES.len()).map(|number| (number % 3 > 0).then(|| 0.1 * number as f64 + 0.2)).collect(),
+            figures: (0..SWEEP_FIGURES.len()).map(|number| (number % 3 > 0).then_some(0.1 * number as f64 + 0.2)).collect(),
         };
         let metadata = vec![("roundelay.point".to_owned(), "cd".to_owned())];
         let file = SweepFile { metadata, rows: vec![row(7, "calls"), row(7, "all"), row(u64::MAX, "all")] };
