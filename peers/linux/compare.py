@@ -198,6 +198,11 @@ SPECS = [
     "codel", "codel target 20ms ecn limit 200", "red", "red min 10kb max 40kb ecn nodrop limit 80kb", "red adaptive", "choke", "choke min 20 max 60 limit 200",
     "sfb", "sfb increment 0.01 rehash 60000",
 ]
+# Rules of weights: a first one with ports, networks of both families, a code point, either end.
+WEIGHTS = [
+    ["src port 443 = 10"],
+    ["udp dst portrange 40000-40100 = 20", "dscp ef = 7", "host 192.0.2.1 = 3", "src 2001:db8::/32 and tcp = 2", "icmp = 5"],
+]
 RATES = ["5mbit", "20mbit", "10gbit"]
 # Parameters of these names are compared: as written in the command, in the units of `tc -j`.
 UNITS = {"us": 1, "ms": 1000, "s": 1000000}
@@ -228,6 +233,13 @@ def commands(_):
                 if not lines:
                     sys.exit(f"no commands for {spec}")
                 scripts[f"{spec}, {rate}, {by}"] = lines
+    for spec in ("drr", "qfq", "qfq_plus linux"):
+        for rules in WEIGHTS:
+            run = [program, "compare", CAPTURE, spec, "--rate", RATES[0], "--no-cost", "--json", *(word for rule in rules for word in ("--weight", rule))]
+            lines = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)["verdict"]["commands"]
+            if sum("flower" in line for line in lines) < len(rules):
+                sys.exit(f"no filters for {spec} with {rules}: {lines}")
+            scripts[f"{spec}, {rules}"] = lines
     with tempfile.TemporaryDirectory(prefix="roundelay-linux-") as directory:
         work = pathlib.Path(directory)
         shell = ["set -u", "ip link add dummy9 type dummy", "ip link set dev dummy9 up", "DEV=dummy9"]

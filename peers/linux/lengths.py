@@ -87,12 +87,16 @@ def guest(path):
         device.set(words.split())
         # Lengths rise: the longest yet is that of the last packet.
         different = []
+        # Cake's 32 bits wrap where a negative overhead exceeds the packet; no IP packet is as short.
+        least = max([0, *(-int(number) for word, number in zip(words.split(), words.split()[1:]) if word == "overhead" and "raw" not in words)])
         for length, expected in enumerate(map(int, ours.split())):
+            if length < least:
+                continue
             device.send(length)
             linux = device.longest()
             if linux != expected:
                 different.append(f"{length} bytes: {expected}, Linux {linux}")
-        print(f"{words}: {length + 1} lengths, {len(different)} differ", *different[:3], sep="; ", flush=True)
+        print(f"{words}: {length + 1 - least} lengths, {len(different)} differ", *different[:3], sep="; ", flush=True)
     print("end")
 
 

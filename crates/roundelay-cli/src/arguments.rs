@@ -117,10 +117,10 @@ pub(crate) struct Compare {
     /// input
     pub(crate) capture: PathBuf,
 
-    /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; default: all, unless
-    /// --tree is given
-    #[arg(value_parser = parse_spec)]
-    pub(crate) disciplines: Vec<QueueSpec>,
+    /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; all for every one; default:
+    /// those of Linux with the kernel's rules, unless --tree is given
+    #[arg(value_parser = parse_choice)]
+    pub(crate) disciplines: Vec<Choice>,
 
     /// TOML file with a tree of disciplines, compared as one more discipline; may be repeated
     #[arg(long = "tree", value_name = "FILE")]
@@ -198,6 +198,11 @@ pub(crate) struct Compare {
     /// Print JSON instead of the table
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// All sections, columns and names in full, however wide; without this option, what fits into 40
+    /// lines and the width of the terminal
+    #[arg(long)]
+    pub(crate) wide: bool,
 
     /// Write a self-contained HTML page
     #[arg(long, value_name = "FILE")]
@@ -504,6 +509,26 @@ fn parse_pairs(text: &str) -> Result<u64, String> {
     pairs.ok_or_else(|| format!("expected a whole number, legal range 1 to {MOST_PAIRS}"))
 }
 
+/// Disciplines to compare: one, or every one.
+#[derive(Debug, Clone)]
+pub(crate) enum Choice {
+    All,
+    One(QueueSpec),
+}
+
+impl Choice {
+    pub(crate) const fn one(&mut self) -> Option<&mut QueueSpec> {
+        match self {
+            Self::All => None,
+            Self::One(spec) => Some(spec),
+        }
+    }
+}
+
+fn parse_choice(text: &str) -> Result<Choice, String> {
+    if text == "all" { Ok(Choice::All) } else { parse_spec(text).map(Choice::One) }
+}
+
 fn parse_spec(text: &str) -> Result<QueueSpec, String> {
     text.parse().map_err(|error: ConfigError| with_hint(&error))
 }
@@ -529,7 +554,8 @@ fn parse_text_of_spec(text: &str) -> Result<String, String> {
 pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
     let rate = text.parse().map_err(|error: roundelay::UnitError| error.to_string())?;
     if !text.contains(|letter: char| letter.is_ascii_alphabetic()) {
-        return Err(format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second"));
+        let range = "legal range 1bit to 18000000tbit";
+        return Err(format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second; {range}"));
     }
     Ok(rate)
 }

@@ -24,7 +24,7 @@ use roundelay_report::{Page, Replayed, Simulated, TableStyle, html, json, simula
 use roundelay_sim::scenario::{self, Curves};
 pub use roundelay_trace::{Comparison, Stop};
 
-use crate::arguments::{Arguments, Command, parse_rate};
+use crate::arguments::{Arguments, Choice, Command, parse_rate};
 use crate::failure::Failure;
 use crate::sweep::{Session, Summary};
 use crate::{bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping};
@@ -113,8 +113,8 @@ fn parse(command: &str, words: impl IntoIterator<Item = OsString>) -> Result<Com
     Arguments::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| Failure::arguments(&error))
 }
 
-fn put<'a>(own: &Own, specs: impl Iterator<Item = &'a mut QueueSpec>) {
-    for (place, spec) in specs.enumerate() {
+fn put<'a>(own: &Own, specs: impl Iterator<Item = Option<&'a mut QueueSpec>>) {
+    for (place, spec) in specs.enumerate().filter_map(|(place, spec)| Some((place, spec?))) {
         if let Some((_, discipline)) = own.iter().find(|(at, _)| *at == place) {
             spec.discipline = discipline.clone();
         }
@@ -127,7 +127,7 @@ fn put<'a>(own: &Own, specs: impl Iterator<Item = &'a mut QueueSpec>) {
 /// As the command, with the same message.
 pub fn compare(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Own) -> Result<Compared, Failure> {
     let Command::Compare(mut arguments) = parse("compare", words)? else { return Err(Failure::usage("compare: expected a capture")) };
-    put(own, arguments.disciplines.iter_mut());
+    put(own, arguments.disciplines.iter_mut().map(Choice::one));
     comparing::compute(&arguments, &host.stop)
 }
 
@@ -138,7 +138,7 @@ pub fn compare(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Own
 /// As the command, with the same message.
 pub fn simulate(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Own) -> Result<Ran, Failure> {
     let Command::Simulate(mut arguments) = parse("simulate", words)? else { return Err(Failure::usage("simulate: expected a scenario")) };
-    put(own, arguments.queue.iter_mut());
+    put(own, arguments.queue.iter_mut().map(Some));
     let Some(path) = arguments.scenario.clone() else { return Err(Failure::usage("simulate: expected a scenario")) };
     let (ran, written) = simulating::compute(&path, &arguments, host)?;
     written.map(|()| ran)

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{LinkLayer, QueueSpec};
-use roundelay_report::{ReportError, html, json, provenance, table, write_flows, write_text};
+use roundelay_report::{ReportError, SCREEN, TableStyle, html, json, provenance, table, table_within, write_flows, write_text};
 use roundelay_trace::{
     Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, Selection, Stop, TreeFile, WeightRules,
     compare,
 };
 
-use crate::arguments::Compare;
+use crate::arguments::{Choice, Compare};
 use crate::call::Compared;
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
@@ -52,10 +52,20 @@ pub(crate) fn compute(arguments: &Compare, stop: &Stop) -> Result<Compared, Fail
     Ok(Compared { comparison, metadata: metadata(&options) })
 }
 
+/// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
+const DEPLOYED: [&str; 10] = ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel", "red", "choke", "sfb"];
+
+fn chosen(choice: &Choice) -> Vec<QueueSpec> {
+    match choice {
+        Choice::All => AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect(),
+        Choice::One(spec) => vec![spec.clone()],
+    }
+}
+
 fn options(arguments: &Compare) -> Result<Options, Failure> {
-    let mut specs = arguments.disciplines.clone();
+    let mut specs: Vec<QueueSpec> = arguments.disciplines.iter().flat_map(chosen).collect();
     if specs.is_empty() && arguments.trees.is_empty() {
-        specs = AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect();
+        specs = DEPLOYED.into_iter().map(|text| text.parse().expect("a discipline of Linux")).collect();
     }
     let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), read_weights)?;
     arguments.weight.iter().rev().for_each(|rule| weights.push_first(rule.clone()));
@@ -113,7 +123,11 @@ fn show(arguments: &Compare, comparison: &Comparison) -> String {
     if arguments.json {
         return json(comparison);
     }
-    table(comparison, style::of_stdout())
+    let style = style::of_stdout();
+    if arguments.wide {
+        return table(comparison, TableStyle { width: Some(u16::MAX), ..style });
+    }
+    table_within(comparison, style, SCREEN)
 }
 
 fn write_files(arguments: &Compare, options: &Options, comparison: &Comparison) -> Result<(), ReportError> {

@@ -217,7 +217,7 @@ fn the_table_goes_to_stdout_without_colors_where_it_is_no_terminal() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
     let stdout = success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost"]));
-    assert_says(&stdout, &["600 packets, 3 flows", "fifo", "drr", "sfq", "wf2q_plus", "qfq", "fq_codel"]);
+    assert_says(&stdout, &["600 packets, 3 flows", "fifo", "drr", "sfq linux", "qfq_plus linux", "fq_codel linux"]);
     assert!(!stdout.contains('\x1b'), "{stdout}");
     let colorless = roundelay().env("NO_COLOR", "1").args(["compare", &capture, "--rate", "4mbit", "--no-cost"]).output().unwrap();
     assert_eq!(success(colorless), stdout);
@@ -233,7 +233,7 @@ fn json_is_the_same_on_every_run_with_any_number_of_threads() {
     assert_eq!(first, with("1"));
     let comparison: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(comparison["capture"]["packets"], PACKETS);
-    assert_eq!(comparison["disciplines"].as_array().unwrap().len(), success(run(&["list"])).lines().count());
+    assert_eq!(comparison["disciplines"].as_array().unwrap().len(), 10);
     assert!(comparison["disciplines"].as_array().unwrap().iter().all(|discipline| discipline["cost"].is_null()));
     let costed: Value = serde_json::from_str(&success(run(&["compare", &capture, "--rate", "4mbit", "--json", "fifo"]))).unwrap();
     assert!(costed["disciplines"][0]["cost"]["nanos_per_packet"].is_number());
@@ -502,4 +502,56 @@ fn tc_understands_the_commands() {
         let said = run_in_a_network_of_its_own(&["# a comment".to_owned(), format!("tc qdisc replace dev $DEV root {wrong}")]);
         assert!(said.contains(complaint), "a mistake would be seen: {said}");
     }
+}
+
+#[test]
+fn by_default_those_of_linux_are_compared_on_a_screen() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let with = |words: &[&str]| success(run(&[&["compare", &capture, "--rate", "4mbit", "--no-cost"], words].concat()));
+    let names = |words: &[&str]| -> Vec<String> {
+        let page: Value = serde_json::from_str(&with(&[words, &["--json"]].concat())).unwrap();
+        page["disciplines"].as_array().unwrap().iter().map(|each| each["spec"].as_str().unwrap().to_owned()).collect()
+    };
+    let deployed = ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel", "red", "choke", "sfb"];
+    assert_eq!(names(&[]), deployed);
+    assert_eq!(names(&["all"]).len(), success(run(&["list"])).lines().count());
+    let screen = with(&[]);
+    let lines = screen.lines().filter(|line| !line.starts_with("  tc ") && !line.starts_with("  #")).count();
+    assert!(lines <= 40, "{screen}");
+    assert!(screen.contains("--wide shows all.") && !screen.contains("µs") && !screen.contains(" %"), "{screen}");
+    let wide = with(&["--wide"]);
+    assert!(wide.contains("Jain mean") && wide.contains("p99.9") && !wide.contains("Left out"), "{wide}");
+}
+
+/// Regression: "1 packets", "headers of link type link type 999".
+#[test]
+fn one_packet_and_an_unknown_link_are_named_well() {
+    let folder = Folder::new();
+    let whole = capture();
+    let lone = folder.file("one.pcap", &whole[..24 + 16 + 28]);
+    let text = success(run(&["compare", &lone, "--rate", "4mbit", "--no-cost", "fifo"]));
+    assert!(text.contains("1 packet, 1 flow by 5tuple"), "{text}");
+    let mut unknown = whole;
+    unknown[20..24].copy_from_slice(&999_u32.to_le_bytes());
+    let message = failure(run(&["compare", &folder.file("unknown.pcap", unknown), "--rate", "4mbit"]), 2);
+    assert!(message.contains("headers of link type 999 are not read"), "{message}");
+    let message = failure(run(&["compare", &lone, "--rate", "4mbit", "--html", "-"]), 2);
+    assert!(message.contains("--html -: standard output is for the table; expected a file"), "{message}");
+}
+
+#[test]
+fn wrong_values_are_answered_with_the_range_and_their_key() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let message = |words: &[&str]| failure(run(&[&["compare", &capture], words].concat()), 2);
+    let text = message(&["--rate", "20", "fifo"]);
+    assert!(
+        text.contains("--rate") && text.contains("expected a unit: 20mbit, or 20bit") && text.contains("legal range 1bit to"),
+        "{text}"
+    );
+    let text = message(&["--rate", "4mbit", "--seed", "x"]);
+    assert!(text.contains("--seed") && text.contains("legal range 0 to 18446744073709551615"), "{text}");
+    let text = message(&["--rate", "4mbit", "--buffer", "0p"]);
+    assert!(text.contains("--buffer") && text.contains("1p or more"), "{text}");
 }

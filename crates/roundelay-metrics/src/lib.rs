@@ -18,7 +18,7 @@
 //! | how did a value change over time? | [`SumSeries`], [`LevelSeries`] |
 //!
 //! [`workload`] generates random and adversarial loads and measures a discipline's B-WFI and T-WFI
-//! under them.
+//! under them. [`units`] formats numbers with units for readers.
 
 mod delay;
 mod fairness;
@@ -30,6 +30,7 @@ mod replicas;
 mod series;
 mod table;
 mod totals;
+pub mod units;
 mod wfi;
 pub mod workload;
 

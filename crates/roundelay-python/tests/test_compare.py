@@ -122,7 +122,7 @@ def test_plots(result):
 
 
 def test_without_queues_all_disciplines_run():
-    few = rd.compare(CAPTURE, "5mbit", filter="udp port 53")
+    few = rd.compare(CAPTURE, "5mbit", "all", filter="udp port 53")
     assert few.disciplines == list(rd.schedulers())
 
 

@@ -11,7 +11,7 @@ const Roundelay = (() => {
   const dash = (index) => DASHES[index % DASHES.length];
   // ---- Units ------------------------------------------------------------------------------------
 
-  const TIME = [[1e-9, "ns"], [1e-6, "µs"], [1e-3, "ms"], [1, "s"]];
+  const TIME = [[1e-9, "ns"], [1e-6, "us"], [1e-3, "ms"], [1, "s"]];
   const RATE = [[1, "bit/s"], [1e3, "kbit/s"], [1e6, "Mbit/s"], [1e9, "Gbit/s"]];
   const BYTES = [[1, "B"], [1e3, "KB"], [1e6, "MB"], [1e9, "GB"]];
 
@@ -34,11 +34,11 @@ const Roundelay = (() => {
 
   const percent = (share) => {
     const value = share * 100;
-    if (value === 0) return "0 %";
-    if (value < 0.01) return "<0.01 %";
-    if (value < 1) return `${value.toFixed(2)} %`;
-    if (value < 99) return `${value.toFixed(1)} %`;
-    return `${Number(value.toFixed(2))} %`;
+    if (value === 0) return "0%";
+    if (value < 0.01) return "<0.01%";
+    if (value < 1) return `${value.toFixed(2)}%`;
+    if (value < 99.95) return `${value.toFixed(1)}%`;
+    return `${Number(value.toFixed(2))}%`;
   };
 
   const clock = (value) => {

@@ -52,7 +52,7 @@
     drawn("delay", `Distribution of delay, ${view.label}: ${label}`, {
       height: 320,
       scales: { x: { time: false, distr: 3, range: whole }, y: tail ? logarithmic : plain },
-      axes: [logarithmicAxis(tick.time, { size: 32 }), (tail ? logarithmicAxis : axis)((share) => `${few(share * 100)} %`, { size: 78 })],
+      axes: [logarithmicAxis(tick.time, { size: 32 }), (tail ? logarithmicAxis : axis)((share) => `${few(share * 100)}%`, { size: 78 })],
       plugins: [tooltip(lines, title, valueAt, percent)],
     }, [delays, ...(tail ? longer : within)]);
   };

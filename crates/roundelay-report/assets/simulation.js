@@ -39,7 +39,7 @@
       nothing,
       height: 300,
       scales: { x: { time: false, distr: 3, range: whole }, y: tail ? { distr: 3, range: [smallest, 1.1] } : { range: [0, 1.02] } },
-      axes: [logarithmicAxis(tick.time, { size: 32 }), (tail ? logarithmicAxis : axis)((share) => `${few(share * 100)} %`, { size: 78 })],
+      axes: [logarithmicAxis(tick.time, { size: 32 }), (tail ? logarithmicAxis : axis)((share) => `${few(share * 100)}%`, { size: 78 })],
       plugins: [tooltip(groups, title, valueAt, percent)],
     }, [times, ...(tail ? longer : within)], groups));
   };
@@ -84,7 +84,7 @@
     drawSpread("delay", "delay of packets", "No packet arrived.");
     drawSpread("completion", "completion times", "No transfer was complete.");
     drawFairness();
-    drawOverTime("utilisation", "Utilisation over time", "Part of the time at work, in", { format: percent, ticks: (share) => `${few(share * 100)} %`, least: 0.01 });
+    drawOverTime("utilisation", "Utilisation over time", "Part of the time at work, in", { format: percent, ticks: (share) => `${few(share * 100)}%`, least: 0.01 });
     drawOverTime("backlog", "Backlog over time", "Bytes that wait, looked at", { format: bytes, ticks: tick.bytes, least: 1 });
     drawOverTime("dropped", "Drops over time", "Packets that the queue dropped, in", { format: count, ticks: whole, least: 1 });
   };

@@ -60,6 +60,7 @@ impl PartialFile {
         }
         // Follows a symbolic link: the target is replaced, not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        remove_leftovers(&target);
         let partial = beside(&target);
         let mut unfinished = unfinished();
         if !unfinished.insert(partial.clone()) {
@@ -112,10 +113,42 @@ impl Drop for PartialFile {
     }
 }
 
-/// A name in the same folder, hence on the same file system, unique to this process.
+/// A name in the same folder, hence on the same file system, unique to this process among all
+/// machines that share the folder.
 fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.partial", process::id()))
+    path.with_file_name(format!("{}{}.{}.partial", prefix(path), host(), process::id()))
+}
+
+/// The beginning of the temporary names for `path`.
+fn prefix(path: &Path) -> String {
+    format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// This machine until its next start: the first digits of the boot's random number, or a constant
+/// where the system has none.
+fn host() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let digits: String = boot.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    if digits.is_empty() { "local".to_owned() } else { digits }
+}
+
+/// Removes what killed processes of this machine have left of earlier runs for `path`. Files of
+/// other machines, and of processes that run, stay.
+fn remove_leftovers(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (before, after) = (format!("{}{}.", prefix(path), host()), ".partial");
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix(&before).and_then(|rest| rest.strip_suffix(after)).and_then(|id| id.parse::<u32>().ok());
+        if process.is_some_and(|id| id != process::id() && has_ended(id)) {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Whether a process does not exist. False where the system does not tell.
+fn has_ended(id: u32) -> bool {
+    Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{id}")).exists()
 }
 
 /// Ignores a failure: the error that led here is the one to report.
@@ -159,6 +192,30 @@ mod tests {
         drop(file);
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(names(&folder), ["report.html"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Regression: a process ended by SIGKILL left its temporary file for ever.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_killed_run_has_left_is_removed_by_the_next() {
+        let folder = folder("killed");
+        let path = folder.join("report.html");
+        let mut child = process::Command::new("true").spawn().unwrap();
+        let ended = child.id();
+        child.wait().unwrap();
+        let leftover = |host: &str, id: u32| format!(".report.html.{host}.{id}.partial");
+        let kept = [leftover("0123456789ab", ended), leftover(&host(), 1), format!(".other.html.{}.{ended}.partial", host())];
+        for name in kept.iter().chain([&leftover(&host(), ended)]) {
+            fs::write(folder.join(name), "half").unwrap();
+        }
+        write_text(&path, "new").unwrap();
+        let mut expected = Vec::from(kept);
+        expected.push("report.html".to_owned());
+        expected.sort();
+        let mut found = names(&folder);
+        found.sort();
+        assert_eq!(found, expected, "those of other machines, of processes that run, and of other files stay");
         fs::remove_dir_all(folder).unwrap();
     }
 

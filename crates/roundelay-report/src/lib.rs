@@ -32,7 +32,7 @@ mod replayed;
 mod simulation;
 mod table;
 mod text;
-mod units;
+use roundelay_metrics::units;
 mod verified;
 
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
@@ -51,6 +51,6 @@ pub use parquet::{
 };
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
-pub use table::{TableStyle, table};
+pub use table::{SCREEN, TableStyle, table, table_within};
 pub use text::{clean, width};
 pub use verified::verified;

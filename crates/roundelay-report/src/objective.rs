@@ -8,8 +8,8 @@ use roundelay_sim::scenario::{Figure, Interval, student_95};
 use serde::Serialize;
 
 pub use sources::{SourceResult, SourceRun};
+use verdict::is_better;
 pub use verdict::{Answer, Verdict};
-use verdict::{is_better, signed};
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
 use crate::grid::{Cell, Column, Grid, Paint};
@@ -17,7 +17,7 @@ use crate::html::{ItemPage, item_html};
 use crate::simulation::figure;
 use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
-use crate::units::{count, percent, seconds, significant};
+use crate::units::{count, percent, seconds, signed_percent as signed, significant};
 
 /// Fraction of flows cut off by the end of the run above which a note appears: mean completion
 /// times exclude these flows.
@@ -376,7 +376,7 @@ impl ObjectiveResult {
 fn part(worse: Option<Interval>) -> String {
     let Some(Interval { mean, half_width }) = worse else { return "–".to_owned() };
     match half_width {
-        Some(half) if half > 0.0 => format!("{} ±{:.1} %", signed(mean), half * 100.0),
+        Some(half) if half > 0.0 => format!("{} ±{:.1}%", signed(mean), half * 100.0),
         _ => signed(mean),
     }
 }

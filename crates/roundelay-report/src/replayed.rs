@@ -12,7 +12,7 @@ use crate::html::{ItemPage, item_html};
 use crate::simulation::figure;
 use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
-use crate::units::{count, percent, seconds};
+use crate::units::{count, fine_percent as share, percent, seconds};
 
 /// Schedules of one scenario, one per seed, and their replays.
 #[derive(Debug, Clone, Serialize)]
@@ -308,16 +308,6 @@ impl Replayed {
             columns.push(Column::new(percent(part), cells).under("quantile of replayed over recorded queueing delay"));
         }
         Grid::new(columns).lines(style.limit(), style.color)
-    }
-}
-
-/// A fraction of all packets in per cent, with more digits below 0.001 %.
-fn share(part: f64) -> String {
-    match part * 100.0 {
-        0.0 => "0".to_owned(),
-        percent if percent < 1e-5 => format!("{percent:.0e}%"),
-        percent if percent < 1e-3 => format!("{percent:.5}%"),
-        percent => format!("{percent:.3}%"),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Outcome};
+use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome};
 
 use crate::grid::{Cell, Column, Grid, Paint};
-use crate::text::{clean, cut, cut_apart, cut_middle, distinct_at, width, wrap};
-use crate::units::{bytes, count, percent, rate, seconds, short_count, significant};
+use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width, wrap};
+use crate::units::{bytes, count, counted, percent, rate, seconds, short_count, significant};
 
 /// Look of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,6 +23,9 @@ impl TableStyle {
     }
 }
 
+/// Lines of a screen.
+pub const SCREEN: usize = 40;
+
 /// Flows in the section on flows.
 const FLOWS: usize = 10;
 /// Columns of a short flow label, or more if two labels would look alike.
@@ -31,19 +34,34 @@ const SHORT_LABEL: usize = 34;
 /// The comparison as a terminal table: the capture, a row for each discipline, important flows, the
 /// verdict, and the commands to apply it. Only commands may be wider than the terminal.
 pub fn table(comparison: &Comparison, style: TableStyle) -> String {
-    let sections = [headline(comparison, style), service(comparison, style), fairness(comparison, style)];
-    let sections = sections.into_iter().chain([flows(comparison, style), verdict(comparison, style)]);
-    let mut text = String::new();
-    for section in sections.filter(|lines| !lines.is_empty()) {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        for line in section {
-            text.push_str(&line);
-            text.push('\n');
+    table_within(comparison, style, usize::MAX)
+}
+
+/// The table in at most `lines` lines without the commands, as far as possible: sections on flows,
+/// and on fairness and cost, are left out, and a line says so.
+pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) -> String {
+    let (headline, service, verdict) = (headline(comparison, style), service(comparison, style), verdict(comparison, style));
+    let commands = comparison.verdict.commands.len();
+    let optional = [("fairness and cost", fairness(comparison, style)), ("flows", flows(comparison, style))];
+    let height = |lines: &[String]| lines.len() + usize::from(!lines.is_empty());
+    let mut used = [&headline, &service, &verdict].map(|lines| height(lines)).iter().sum::<usize>() - commands;
+    let (mut sections, mut left_out) = (vec![headline, service], Vec::new());
+    for (name, section) in optional {
+        used += height(&section);
+        if used + usize::from(!left_out.is_empty()) <= lines {
+            sections.push(section);
+        } else {
+            used -= height(&section);
+            left_out.push(name);
         }
     }
-    text
+    if !left_out.is_empty() {
+        let line = format!("Left out for want of lines: {}. --wide shows all.", left_out.join(", "));
+        sections.last_mut().expect("a headline").push(Paint::Faint.on(&line, style.color));
+    }
+    sections.push(verdict);
+    sections.retain(|lines| !lines.is_empty());
+    sections.iter().map(|lines| lines.iter().map(|line| format!("{line}\n")).collect::<String>()).collect::<Vec<_>>().join("\n")
 }
 
 fn headline(comparison: &Comparison, style: TableStyle) -> Vec<String> {
@@ -51,8 +69,8 @@ fn headline(comparison: &Comparison, style: TableStyle) -> Vec<String> {
     let name = cut(&clean(&capture.name), style.limit());
     let offered = capture.bytes as f64 * 8.0 / capture.seconds;
     let share = percent(offered / comparison.link_rate as f64);
-    let (packets, flows) = (count(capture.packets), count(comparison.flows.len() as u64));
-    let facts = format!("{packets} packets, {flows} flows by {}, {}.", clean(&capture.flow_by), seconds(capture.seconds));
+    let (packets, flows) = (counted(capture.packets, "packet"), counted(comparison.flows.len() as u64, "flow"));
+    let facts = format!("{packets}, {flows} by {}, {}.", clean(&capture.flow_by), seconds(capture.seconds));
     let load = format!("Offered {}, {share} of a link of {}.", rate(offered), rate(comparison.link_rate as f64));
     let mut lines = vec![Paint::Bold.on(&name, style.color)];
     lines.extend(wrap(&format!("{facts} {load}"), style.limit()));
@@ -66,21 +84,44 @@ fn service(comparison: &Comparison, style: TableStyle) -> Vec<String> {
     let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, comparison.disciplines.iter().map(cell));
     let delay = |head, of: fn(&Delay) -> f64| column(head, &|result| delay(&result.total, of).into()).under("delay");
     let reorders = comparison.disciplines.iter().any(|result| result.total.reordered > 0);
-    let reordered = reorders.then(|| column("reordered", &|result| reordered(&result.total)).spare(2));
+    let reordered = reorders.then(|| column("reordered", &|result| reordered(&result.total)).spare(4));
     let columns = vec![
         names(comparison),
-        column("sent", &|result| rate(result.total.throughput).into()),
+        column("sent", &|result| rate(result.total.throughput).into()).spare(3),
         column("loss", &|result| loss(&result.total)),
-        column("dropped", &|result| reasons(result.total.drops).into()).spare(3),
-        delay("p50", |delay| delay.p50).spare(1),
+        column("dropped", &|result| reasons(result.total.drops).into()).spare(7),
+        delay("p50", |delay| delay.p50).spare(5),
         delay("p99", |delay| delay.p99),
-        delay("p99.9", |delay| delay.p999).spare(4),
-        delay("max", |delay| delay.max).spare(2),
+        delay("p99.9", |delay| delay.p999).spare(8),
+        delay("max", |delay| delay.max).spare(6),
         column("p99", &|result| Cell { text: result.light_p99.map_or_else(none, seconds), paint: Paint::Bold }).under("light flows"),
         column("loss", &|result| light_loss(result)).under("light flows"),
     ];
-    let grid = Grid::new(columns.into_iter().chain(reordered).collect());
+    let grid = Grid::new(columns.into_iter().chain(reordered).chain(kinds(comparison)).collect());
     grid.lines(style.limit(), style.color)
+}
+
+/// Columns by kind of flow, where the capture has several kinds: the typical and the worst flow's
+/// delay and the loss of light kinds, the least share of bulk.
+fn kinds(comparison: &Comparison) -> Vec<Column> {
+    let Some(first) = comparison.disciplines.first().filter(|result| result.kinds.len() > 1) else { return Vec::new() };
+    let mut columns = Vec::new();
+    for (place, outcome) in first.kinds.iter().enumerate() {
+        let group = outcome.kind.name();
+        let column = |head: &str, cell: &dyn Fn(&KindOutcome) -> Cell| {
+            Column::new(head, comparison.disciplines.iter().map(|result| cell(&result.kinds[place]))).under(group)
+        };
+        if outcome.kind == Kind::Bulk {
+            columns.push(column("least share", &|of| of.least_share.map_or_else(none, percent).into()).spare(1));
+            continue;
+        }
+        columns.push(column("p99", &|of| of.p99.map_or_else(none, seconds).into()).spare(2));
+        if outcome.flows > 1 {
+            columns.push(column("worst", &|of| of.worst_p99.map_or_else(none, seconds).into()).spare(9));
+        }
+        columns.push(column("loss", &|of| part_lost(of.loss)).spare(9));
+    }
+    columns
 }
 
 fn fairness(comparison: &Comparison, style: TableStyle) -> Vec<String> {
@@ -104,10 +145,10 @@ fn flows(comparison: &Comparison, style: TableStyle) -> Vec<String> {
     if chosen.is_empty() {
         return Vec::new();
     }
-    let title = format!("99th percentile of delay, and loss: {} of {} flows", chosen.len(), count(comparison.flows.len() as u64));
+    let title = format!("99th percentile of delay, and loss: {} of {}", chosen.len(), counted(comparison.flows.len() as u64, "flow"));
     let labels: Vec<String> = chosen.iter().map(|&flow| clean(&comparison.flows[flow].label)).collect();
     let grids = |longest: usize| -> Vec<Grid> {
-        let cut: Vec<String> = labels.iter().map(|label| cut_middle(label, longest)).collect();
+        let cut: Vec<String> = labels.iter().map(|label| cut_parts(label, longest)).collect();
         flow_grids(comparison, &chosen, &cut, style.limit())
     };
     // Full labels, if they need no more grids than short labels.
@@ -192,8 +233,11 @@ fn delay(outcome: &Outcome, of: impl Fn(&Delay) -> f64) -> String {
 }
 
 fn loss(outcome: &Outcome) -> Cell {
-    let paint = if outcome.loss > 0.0 { Paint::Bad } else { Paint::Faint };
-    Cell { text: percent(outcome.loss), paint }
+    part_lost(outcome.loss)
+}
+
+fn part_lost(part: f64) -> Cell {
+    Cell { text: percent(part), paint: if part > 0.0 { Paint::Bad } else { Paint::Faint } }
 }
 
 /// Loss of light flows, if there are any.

@@ -68,6 +68,33 @@ pub(crate) fn cut_middle(text: &str, limit: usize) -> String {
     cut(text, limit - width(end)) + end
 }
 
+/// At most `limit` columns of a flow's name, cut between its parts: an address is whole or an
+/// ellipsis, and ports stay. Other texts, and names of more columns even then, are cut in the
+/// middle.
+pub(crate) fn cut_parts(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let shortened = || {
+        let (from, to) = text.split_once(" > ")?;
+        let (protocol, from) = from.split_once(' ')?;
+        let (short_from, short_to) = (without_address(from), without_address(to));
+        let ways = [(short_from.as_str(), to), (from, short_to.as_str()), (short_from.as_str(), short_to.as_str())];
+        ways.map(|(from, to)| format!("{protocol} {from} > {to}")).into_iter().find(|way| width(way) <= limit)
+    };
+    shortened().unwrap_or_else(|| cut_middle(text, limit))
+}
+
+/// An ellipsis for an address, followed by its port, if any.
+fn without_address(end: &str) -> String {
+    let port = match end.rsplit_once(':') {
+        // Colons of an IPv6 address without brackets are no sign of a port.
+        Some((address, port)) if !address.contains(':') || address.ends_with(']') => Some(port),
+        _ => None,
+    };
+    port.map_or_else(|| "…".to_owned(), |port| format!("…:{port}"))
+}
+
 /// Cuts each text to at most `limit` columns with `first`. Different texts that would look alike
 /// are cut in the middle; as a last resort they are numbered.
 pub(crate) fn cut_apart(texts: &[String], limit: usize, first: fn(&str, usize) -> String) -> Vec<String> {
@@ -90,11 +117,11 @@ fn look_alike(texts: &[String], short: &[String]) -> Vec<bool> {
     (0..texts.len()).map(is_other).collect()
 }
 
-/// The smallest limit, from `least`, at which `cut_middle` keeps all texts distinct.
+/// The smallest limit, from `least`, at which `cut_parts` keeps all texts distinct.
 pub(crate) fn distinct_at(texts: &[String], least: usize) -> usize {
     let longest = texts.iter().map(|text| width(text)).max().unwrap_or(least);
     let distinct = |limit: &usize| {
-        let short: Vec<String> = texts.iter().map(|text| cut_middle(text, *limit)).collect();
+        let short: Vec<String> = texts.iter().map(|text| cut_parts(text, *limit)).collect();
         !look_alike(texts, &short).contains(&true)
     };
     (least..longest).find(distinct).unwrap_or(longest)
@@ -144,6 +171,20 @@ mod tests {
         assert_eq!(cut_middle("short", 16), "short");
     }
 
+    /// Regression: a name was cut inside an address.
+    #[test]
+    fn a_flows_name_is_cut_between_its_parts() {
+        let name = "tcp 203.0.113.7:443 > 192.168.1.20:51012";
+        assert_eq!(cut_parts(name, 40), name);
+        assert_eq!(cut_parts(name, 39), "tcp …:443 > 192.168.1.20:51012");
+        assert_eq!(cut_parts(name, 29), "tcp 203.0.113.7:443 > …:51012");
+        assert_eq!(cut_parts(name, 28), "tcp …:443 > …:51012");
+        assert_eq!(cut_parts("udp [2001:db8::1]:53 > [2001:db8::2]:4000", 20), "udp …:53 > …:4000");
+        assert_eq!(cut_parts("icmp 2001:db8::1 > 2001:db8::2", 22), "icmp … > 2001:db8::2");
+        assert_eq!(width(&cut_parts(name, 12)), 12, "as a last resort anywhere");
+        assert_eq!(cut_parts("packets without IP headers", 12), cut_middle("packets without IP headers", 12));
+    }
+
     #[test]
     fn what_differs_looks_different_when_cut() {
         let apart = |texts: &[&str], limit| cut_apart(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), limit, cut);
@@ -157,10 +198,10 @@ mod tests {
 
     #[test]
     fn as_much_is_kept_as_tells_apart() {
-        let texts = ["tcp 10.0.0.1:1111 > 10.0.0.2:2222", "tcp 10.0.0.9:1111 > 10.0.0.2:2222"].map(str::to_owned);
+        let texts = ["tcp 10.0.0.1:1111 > 10.0.0.2:2222", "tcp 10.0.0.1:1111 > 10.0.0.9:2222"].map(str::to_owned);
         let limit = distinct_at(&texts, 20);
-        assert!((21..33).contains(&limit) && cut_middle(&texts[0], limit) != cut_middle(&texts[1], limit), "{limit}");
-        assert_eq!(cut_middle(&texts[0], limit - 1), cut_middle(&texts[1], limit - 1));
+        assert!((21..33).contains(&limit) && cut_parts(&texts[0], limit) != cut_parts(&texts[1], limit), "{limit}");
+        assert_eq!(cut_parts(&texts[0], limit - 1), cut_parts(&texts[1], limit - 1));
         assert_eq!(distinct_at(&texts[..1], 20), 20);
     }
 

@@ -17,7 +17,7 @@ use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
 
 /// Version of the format.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,8 +141,8 @@ pub enum Event {
     EdgeDrop { packet: u64 },
     /// A flow has ended, with the numbers of packets sent and delivered; replies are not counted.
     Close { flow: u64, sent: u64, delivered: u64 },
-    /// The simulation ends here; packets may still be on their way.
-    End,
+    /// The simulation ends here, with this number of open flows; packets may still be on their way.
+    End { open: u64 },
 }
 
 /// A line of the log after the first.
@@ -233,6 +233,8 @@ impl Header {
 pub struct Log<W: Write> {
     output: BufWriter<W>,
     preempts: Vec<bool>,
+    /// Flows opened and not closed.
+    open: u64,
     failure: Option<io::Error>,
 }
 
@@ -241,7 +243,7 @@ impl<W: Write> Log<W> {
     pub fn new(output: W, network: &Network) -> Self {
         let header = Header::of(network);
         let preempts = header.links.iter().map(|link| link.preempts).collect();
-        let mut log = Self { output: BufWriter::new(output), preempts, failure: None };
+        let mut log = Self { output: BufWriter::new(output), preempts, open: 0, failure: None };
         log.write(&header);
         log
     }
@@ -251,7 +253,7 @@ impl<W: Write> Log<W> {
     /// # Errors
     /// A write failed, now or before.
     pub fn finish(&mut self, now: Instant) -> io::Result<()> {
-        self.event(now, Event::End);
+        self.event(now, Event::End { open: self.open });
         self.output.flush()?;
         self.failure.take().map_or(Ok(()), Err)
     }
@@ -270,6 +272,7 @@ impl<W: Write> Log<W> {
 
 impl<W: Write> Probe for Log<W> {
     fn opened(&mut self, now: Instant, flow: FlowNumber, _group: u32, from: NodeId, to: NodeId) {
+        self.open += 1;
         self.event(now, Event::Open { flow: flow.0, from: from.0, to: to.0 });
     }
 
@@ -304,6 +307,7 @@ impl<W: Write> Probe for Log<W> {
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {
+        self.open -= 1;
         self.event(now, Event::Close { flow: flow.0, sent: counts.sent, delivered: counts.delivered });
     }
 }

@@ -154,7 +154,7 @@ fn first(lines: &[Line], is: impl Fn(&Event) -> bool) -> Option<usize> {
 }
 
 /// Logs of a simulator with bugs; simulators have had each of these bugs.
-const LIES: [(&str, Lie); 20] = [
+const LIES: [(&str, Lie); 26] = [
     ("a packet is delivered twice", |lines| {
         let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
         lines.insert(at, lines[at].clone());
@@ -280,6 +280,58 @@ const LIES: [(&str, Lie); 20] = [
         }
         true
     }),
+    ("an early drop becomes one for want of room", |lines| swap_reason(lines, "early", "full")),
+    ("a packet is pushed out by itself", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Transmit { .. })) else { return false };
+        let Event::Transmit { packet, link, .. } = lines[at].event else { return false };
+        lines[at].event = Event::Drop { packet, link, reason: "pushed_out".to_owned() };
+        true
+    }),
+    ("a packet's number skips", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Send { packet: 3, .. })) else { return false };
+        let most = |line: &Line| matches!(line.event, Event::Send { .. });
+        let sent = lines.iter().filter(|line| most(line)).count() as u64;
+        let renumber = |packet: &mut u64| *packet += u64::from(*packet >= 3) * sent;
+        lines[at..].iter_mut().for_each(|line| match &mut line.event {
+            Event::Send { packet, .. }
+            | Event::Arrive { packet, .. }
+            | Event::Transmit { packet, .. }
+            | Event::Drop { packet, .. }
+            | Event::Lose { packet, .. }
+            | Event::Deliver { packet }
+            | Event::EdgeDrop { packet } => renumber(packet),
+            Event::Open { .. } | Event::Close { .. } | Event::End { .. } => (),
+        });
+        true
+    }),
+    ("a flow's number skips", |lines| {
+        let last = |line: &Line| matches!(line.event, Event::Open { .. });
+        let Some(at) = lines.iter().rposition(last) else { return false };
+        let Event::Open { flow: old, .. } = lines[at].event else { return false };
+        lines.iter_mut().for_each(|line| match &mut line.event {
+            Event::Open { flow, .. } | Event::Send { flow, .. } | Event::Close { flow, .. } if *flow == old => *flow += 7,
+            _ => (),
+        });
+        true
+    }),
+    ("a flow is not closed", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Close { .. })) else { return false };
+        lines.remove(at);
+        true
+    }),
+    ("a link picks before an arrival of the same instant", |lines| {
+        let picks = |at: &usize| {
+            let (Event::Arrive { link, packet }, Event::Transmit { link: other, packet: picked, .. }) =
+                (&lines[*at].event, &lines[*at + 1].event)
+            else {
+                return false;
+            };
+            link == other && packet != picked && lines[*at].time == lines[*at + 1].time
+        };
+        let Some(at) = (0..lines.len() - 1).find(picks) else { return false };
+        lines.swap(at, at + 1);
+        true
+    }),
     ("the log goes on after its end", |lines| {
         let Some(last) = lines.last().cloned() else { return false };
         lines.push(last);
@@ -293,6 +345,62 @@ fn change_transmission(lines: &mut [Line], change: fn(u64) -> u64) -> bool {
         *end = change(*end);
     }
     true
+}
+
+fn swap_reason(lines: &mut [Line], from: &str, to: &str) -> bool {
+    let Some(at) = first(lines, |event| matches!(event, Event::Drop { reason, .. } if reason == from)) else { return false };
+    if let Event::Drop { reason, .. } = &mut lines[at].event {
+        to.clone_into(reason);
+    }
+    true
+}
+
+/// Lies in the header: another limit, another discipline, jitter that would allow anything.
+#[test]
+fn lies_in_the_header_are_found() {
+    type Lie = fn(&mut LinkRecord) -> bool;
+    let lies: [(&str, Lie); 2] = [
+        ("a fair queue is called a fifo", |link| {
+            let was = std::mem::replace(&mut link.queue, "fifo limit 20".to_owned());
+            link.order = Order::Fifo;
+            ["random", "wf2q_plus"].iter().any(|name| was.starts_with(name))
+        }),
+        ("jitter allows anything", |link| {
+            link.jitter = 1_000_000_000_000;
+            true
+        }),
+    ];
+    for (name, lie) in lies {
+        let mut told = 0;
+        for seed in 0..60 {
+            let log = simulate_all(seed);
+            let (header, rest) = log.split_once('\n').unwrap();
+            let mut header: Header = serde_json::from_str(header).unwrap();
+            let busy = |link: &usize| rest.matches(&format!("\"link\":{link},\"end\"")).count() > 200;
+            let Some(link) = (0..header.links.len()).filter(busy).find(|link| lie(&mut header.links[*link].clone())) else { continue };
+            lie(&mut header.links[link]);
+            let found = check(&format!("{}\n{rest}", serde_json::to_string(&header).unwrap()));
+            assert!(found.is_err(), "{name}, seed {seed}: not found");
+            told += 1;
+        }
+        assert!(told > 3, "{name}: told only {told} times");
+    }
+}
+
+/// An empty fifo without a limit drops nothing, for whatever reason.
+#[test]
+fn an_unlimited_fifo_drops_nothing() {
+    let plain = LinkRecord { limit: Limits { packets: None, bytes: None }, ..record("fifo", Order::Fifo, false) };
+    for (reason, message) in [
+        ("early", "fifo drops no packet early"),
+        ("refused", "fifo refuses no packet"),
+        ("full", "the queue has room for it"),
+        ("pushed_out", "fifo drops the arriving packet"),
+    ] {
+        let drop = [(0, Event::Drop { packet: 0, link: 0, reason: reason.to_owned() })];
+        let log = story(plain.clone(), &[&comes(0, 0)[..], &drop, &ends(0)].concat());
+        assert_refused(check(&log), message);
+    }
 }
 
 #[test]
@@ -354,9 +462,9 @@ fn order_is_checked_where_it_is_promised() {
             r#"{"time":1000000000,"event":"deliver","packet":1}"#,
             r#"{"time":1000000000,"event":"transmit","packet":0,"link":0,"end":2000000000}"#,
             r#"{"time":2000000000,"event":"deliver","packet":0}"#,
-            r#"{"time":2000000000,"event":"end"}"#,
+            r#"{"time":2000000000,"event":"end","open":1}"#,
         ];
-        format!("{{\"format\":2,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
+        format!("{{\"format\":3,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
     };
     assert!(check(&log("fifo", "fifo")).unwrap_err().to_string().starts_with("line 7: the packet overtakes"));
     assert_refused(check(&log("drr quantum 500", "per_flow")), "line 7: the packet overtakes");
@@ -425,7 +533,7 @@ fn goes(packet: u64, [start, end]: [u64; 2]) -> [(u64, Event); 2] {
 }
 
 fn ends(at: u64) -> [(u64, Event); 1] {
-    [(at, Event::End)]
+    [(at, Event::End { open: 1 })]
 }
 
 /// Checks the log of a preemptive link.
@@ -489,7 +597,7 @@ fn a_link_that_decides_stands_still_for_its_decisions() {
 fn a_full_queue_is_full() {
     let told = |packets, bytes, events: &[&[(u64, Event)]]| {
         let limit = Limits { packets, bytes };
-        check(&story(LinkRecord { limit, ..record("fifo", Order::Fifo, false) }, &events.concat()))
+        check(&story(LinkRecord { limit, ..record("drr", Order::PerFlow, false) }, &events.concat()))
     };
     let dropped = |at, packet, reason: &str| [(at, Event::Drop { packet, link: 0, reason: reason.to_owned() })];
     let come: Vec<_> = (0..3).flat_map(|packet| comes(0, packet)).collect();
@@ -516,9 +624,10 @@ fn a_full_queue_is_full() {
 fn a_number_is_given_once() {
     let fifo = |events: &[&[(u64, Event)]]| check(&story(record("fifo", Order::Fifo, false), &events.concat()));
     let (most, open) = (u64::MAX, [(0, Event::Open { flow: u64::MAX, from: 0, to: 1 })]);
-    assert_refused(fifo(&[&comes(0, most)[..1], &comes(0, most), &goes(most, [0, 1]), &ends(1)]), "is too large: legal range 0 to");
-    assert_refused(fifo(&[&open, &open, &ends(1)]), "is too large: legal range 0 to");
-    assert_eq!(fifo(&[&comes(0, most - 1), &goes(most - 1, [0, 1]), &ends(1)]).unwrap().delivered, 1);
+    assert_refused(fifo(&[&comes(0, most), &ends(1)]), "is too large: legal range 0 to");
+    assert_refused(fifo(&[&open, &ends(1)]), "is too large: legal range 0 to");
+    assert_refused(fifo(&[&comes(0, most - 1), &goes(most - 1, [0, 1]), &ends(1)]), "the next packet is 0: numbers do not skip");
+    assert_refused(fifo(&[&comes(0, 0), &goes(0, [0, 1]), &comes(1, 0), &ends(1)]), "there has been a packet 0 before");
 }
 
 /// A packet is lost when it goes on the wire (on a preemptive link, when it has left), not at the
@@ -546,10 +655,10 @@ fn what_is_no_log_is_refused_with_its_line() {
         ("\u{a}\u{d}", "line 1: no log of a simulation: "),
         (&log[..log.find('\n').unwrap() / 2], "line 1: no log of a simulation: it is cut off (EOF while"),
         (
-            &log.replacen("\"format\":2", "\"format\":1", 1),
-            "line 1: format 1, and this version reads 2: write the log anew with `roundelay simulate",
+            &log.replacen("\"format\":3", "\"format\":2", 1),
+            "line 1: format 2, and this version reads 3: write the log anew with `roundelay simulate",
         ),
-        (&log.replacen("\"format\":2", "\"new\":{},\"format\":3", 1), "line 1: format 3, and this version reads 2: "),
+        (&log.replacen("\"format\":3", "\"new\":{},\"format\":4", 1), "line 1: format 4, and this version reads 3: "),
         (&log.replacen("\"rate\":", "\"rats\":", 1), "line 1: unknown field"),
     ];
     for (text, message) in cases {

@@ -15,6 +15,7 @@ use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
 use crate::cost;
 use crate::error::CaptureError;
+use crate::kind::Kind;
 use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
@@ -24,7 +25,7 @@ use crate::stop::Stop;
 use crate::tc::{self, CodePoints, Distinctions};
 use crate::tree::TreeFile;
 use crate::urgency::{Carried, Known, reads_sizes};
-use crate::verdict::verdict;
+use crate::verdict::{judge_kinds, verdict};
 use crate::weights::WeightRules;
 
 /// Packets read before each run of the disciplines.
@@ -284,8 +285,13 @@ fn conclude(
     disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     let weighted = flows.iter().any(|flow| flow.weight != 1);
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
-    let distinctions =
-        Distinctions { flow_by: options.flow_by, weighted, prioritised, code_points: code_points(&offered, &options.weights) };
+    let distinctions = Distinctions {
+        flow_by: options.flow_by,
+        weighted,
+        prioritised,
+        code_points: code_points(&offered, &options.weights),
+        rules: options.weights.rules(),
+    };
     let commands = |spec: &QueueSpec| {
         let lines = tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
         tc::with_size_table(lines, options.link)
@@ -304,6 +310,7 @@ fn conclude(
         disciplines,
         verdict: Verdict::default(),
     };
+    judge_kinds(&mut comparison);
     let (best, sentences) = verdict(&comparison, &standings);
     comparison.verdict = Verdict { best, sentences, commands: options.specs.get(best).map(commands).unwrap_or_default() };
     Ok(comparison)
@@ -335,6 +342,7 @@ fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
         offered_rate: rate(flow.bytes as f64),
         fair_rate: rate(offered.fair_bytes(number)),
         light: flow.is_light(),
+        kind: Kind::of(&offered.classifier().flows()[number], flow.is_light()),
     };
     offered.flows().iter().enumerate().map(describe).collect()
 }

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::kind::{Kind, KindOutcome};
 use crate::selection::SelectionSummary;
 
 /// Results of one capture replayed through several disciplines.
@@ -81,6 +82,8 @@ pub struct FlowSummary {
     /// ideal server holds at most ten full packets of a light flow at 99% of its arrivals. A fair
     /// queue should not delay a light flow.
     pub light: bool,
+    /// What the flow most likely is.
+    pub kind: Kind,
 }
 
 /// Results of one discipline.
@@ -105,6 +108,8 @@ pub struct DisciplineResult {
     pub light_p99: Option<f64>,
     /// One entry per flow, as in [`Comparison::flows`].
     pub flows: Vec<FlowResult>,
+    /// One entry per kind of flows in the capture, in the order of [`Kind::ALL`].
+    pub kinds: Vec<KindOutcome>,
     /// Jain's fairness index over the flows that were backlogged throughout a window.
     pub jain: Option<Jain>,
     /// Largest of the flows' lags behind an ideal GPS server.

@@ -76,6 +76,10 @@ impl Network {
         if network.address == address { Ok(network) } else { Err(format!("{network} (no bits set after the prefix)")) }
     }
 
+    pub(crate) const fn is_ipv4(self) -> bool {
+        self.address.is_ipv4()
+    }
+
     pub(crate) fn contains(self, address: IpAddr) -> bool {
         self.address.is_ipv4() == address.is_ipv4() && truncate(address, self.prefix) == self.address
     }

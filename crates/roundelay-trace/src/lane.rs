@@ -217,6 +217,7 @@ impl<D: Discipline> Lane for LaneOf<D> {
             total: self.meters.outcome(&everyone),
             light: self.meters.outcome(&light),
             light_p99: geometric_mean(light.iter().filter_map(|flow| results[*flow].outcome.delay).map(|delay| delay.p99)),
+            kinds: Vec::new(),
             jain: self.meters.jain(),
             worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
             cost: None,

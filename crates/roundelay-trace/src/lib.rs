@@ -13,6 +13,7 @@ mod error;
 pub mod file;
 mod filter;
 mod headers;
+mod kind;
 mod lane;
 mod meters;
 mod offered;
@@ -35,6 +36,7 @@ pub use comparison::{
 pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError, WeightsError};
 pub use filter::Filter;
 pub use headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name, protocol_number};
+pub use kind::{Kind, KindOutcome};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use selection::{Direction, InterfaceName, LeftOut, Selection, SelectionSummary};
 pub use stop::Stop;

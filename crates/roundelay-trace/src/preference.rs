@@ -7,9 +7,11 @@
 
 use std::cmp::Ordering;
 
+use roundelay_metrics::units::{percent, seconds as precise};
+
 use crate::comparison::{DisciplineResult, Outcome};
 use crate::standing::{Obstacle, Standing};
-use crate::verdict::{Harm, NOTABLE, memory, notably, percent};
+use crate::verdict::{CLOSE, Harm, NOTABLE, memory, notably};
 
 /// Figures with a ratio below this factor look equal in the table.
 const VISIBLE: f64 = 1.005;
@@ -46,8 +48,8 @@ impl Preference<'_> {
 
     /// The discipline with notably less harm that cannot be recommended.
     fn barred(&self) -> Option<(Obstacle, String)> {
-        let first = (0..self.harms.len()).min_by(|a, b| self.harms[*a].light.total_cmp(&self.harms[*b].light))?;
-        let better = self.harms[first].light * NOTABLE < self.harms[self.best].light;
+        let first = (0..self.harms.len()).min_by(|a, b| self.harms[*a].regret_among_all.total_cmp(&self.harms[*b].regret_among_all))?;
+        let better = self.harms[first].regret_among_all * NOTABLE < self.harms[self.best].regret_among_all;
         let obstacle = self.standings[first].obstacle.filter(|_| better)?;
         Some((obstacle, format!("{} would do less harm, but {}.", self.spec(first), obstacle.reason())))
     }
@@ -66,13 +68,13 @@ impl Preference<'_> {
         if !self.by_harm {
             return format!("the difference does not matter here, and {}", self.less_plain(ahead));
         }
-        let least = self.fit.iter().map(|index| self.harms[*index].light).fold(f64::INFINITY, f64::min);
-        if self.harms[ahead].light > least * NOTABLE {
+        let least = self.fit.iter().map(|index| self.harms[*index].regret).fold(f64::INFINITY, f64::min);
+        if self.harms[ahead].regret > least * CLOSE {
             let (whose, lost) = (if self.has_light { "their" } else { "all" }, percent(self.outcome(ahead).loss));
             return format!("loses {lost} of {whose} packets, and a loss costs its sender a second of waiting or more");
         }
         let losses = if self.outcome(ahead).loss + self.outcome(self.best).loss > 0.0 { ", losses counted in" } else { "" };
-        let equal = format!("less than a factor of {NOTABLE} between the two counts as none{losses}");
+        let equal = format!("less than a factor of {CLOSE} between the two counts as none{losses}");
         format!("{equal}, and {}", self.less_wanted(ahead))
     }
 
@@ -123,19 +125,4 @@ impl Preference<'_> {
     fn spec(&self, index: usize) -> &str {
         &self.results[index].spec
     }
-}
-
-/// Seconds with three digits, as in the table, so that differences in the table show here too.
-fn precise(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        value if value >= 0.9995 => (value, "s"),
-        value if value >= 0.9995e-3 => (value * 1e3, "ms"),
-        value => (value * 1e6, "us"),
-    };
-    let decimals = match value {
-        value if value < 9.995 => 2,
-        value if value < 99.95 => 1,
-        _ => 0,
-    };
-    format!("{value:.decimals$} {unit}")
 }

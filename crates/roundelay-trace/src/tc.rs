@@ -2,16 +2,20 @@
 
 mod early_detection;
 mod size_table;
+mod weights;
 
 use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, red, sfb};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use crate::classifier::FlowBy;
+use crate::weights::WeightRule;
 use early_detection::EarlyDetection;
 pub(crate) use size_table::with_size_table;
 
 /// Number of classes that flows are hashed into, for qdiscs with classes.
 const CLASSES: u32 = 64;
+/// Priority of the filter after all rules.
+const LAST: u32 = 65_000;
 /// Bytes of a full Ethernet frame.
 const FULL_PACKET: u64 = 1514;
 const SECOND: u64 = 1_000_000_000_000;
@@ -28,13 +32,37 @@ const STEP: Billionths = Billionths(15_260);
 
 /// How a comparison classified packets.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Distinctions {
+pub(crate) struct Distinctions<'a> {
     pub(crate) flow_by: FlowBy,
     /// Flows differ in weight.
     pub(crate) weighted: bool,
     /// Rules set priorities.
     pub(crate) prioritised: bool,
     pub(crate) code_points: CodePoints,
+    /// Rules of weights, in order of evaluation.
+    pub(crate) rules: &'a [WeightRule],
+}
+
+impl Distinctions<'_> {
+    /// Why the weights have no classes and filters, if so. By code point they have classes of their
+    /// own.
+    fn lost_weights(&self, discipline: &AnyDiscipline) -> Option<String> {
+        let weights = self.rules.iter().map(|rule| u64::from(rule.weight().unwrap_or(self.code_points.default)));
+        let sum = weights.map(|weight| weight * u64::from(weights::CLASSES_A_RULE)).sum::<u64>()
+            + u64::from(CLASSES) * u64::from(self.code_points.default);
+        let is_qfq = !matches!(discipline, AnyDiscipline::Drr(_));
+        if self.rules.len() > weights::MOST_RULES {
+            return Some(format!("the weights are lost: more than {} rules would need more classes than there are", weights::MOST_RULES));
+        }
+        (is_qfq && sum > weights::MOST_WEIGHT)
+            .then(|| format!("the weights are lost: with theirs the sum is {sum}, and Linux's qfq takes {} at most", weights::MOST_WEIGHT))
+    }
+
+    /// The rules that have classes: flows are told apart by headers, and differ in weight.
+    fn weighted_rules(&self, discipline: &AnyDiscipline) -> &[WeightRule] {
+        let have_classes = self.weighted && self.flow_by != FlowBy::Dscp && self.lost_weights(discipline).is_none();
+        if have_classes { self.rules } else { &[] }
+    }
 }
 
 /// Weights by code point: if flows are defined by code point, each one has its own class.
@@ -56,7 +84,7 @@ impl Default for CodePoints {
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here and not in the device behind, so
 /// that the discipline has packets to order.
-pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions: &Distinctions) -> Vec<String> {
+pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
         "# DEV is the outgoing interface of this traffic; the present root qdisc is replaced".to_owned(),
@@ -98,7 +126,7 @@ fn with_device_queue(packets: u32, add: String) -> [String; 3] {
 }
 
 /// Comments on differences between the commands and the comparison.
-fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions) -> Vec<String> {
+fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     let flows = match discipline.info().linux {
         Linux::Qdisc { flows, .. } => flows,
@@ -112,10 +140,8 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
     remarks.extend(of_rules(discipline));
     remarks.extend(of_discipline(discipline));
     if flows == LinuxFlows::Classes && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp {
-        remarks.push(
-            "the weights are lost: all classes weigh the same here; give those of heavier flows their weight and filters of their own"
-                .to_owned(),
-        );
+        let kept = || format!("each rule's flows share {} classes of its weight each", weights::CLASSES_A_RULE);
+        remarks.push(distinctions.lost_weights(discipline).unwrap_or_else(kept));
     }
     if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
         remarks.push("classes are by code point here: packets with another priority by a rule need filters".to_owned());
@@ -290,29 +316,44 @@ fn class(discipline: &AnyDiscipline, weight: u32) -> String {
 }
 
 /// The classes, with individual weights for code points, and the filters to them.
-fn classes(discipline: &AnyDiscipline, distinctions: &Distinctions) -> Vec<String> {
+fn classes(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Vec<String> {
     let Linux::Qdisc { flows: LinuxFlows::Classes, .. } = discipline.info().linux else { return Vec::new() };
     let CodePoints { default, weights } = distinctions.code_points;
-    let (default, weights) = if distinctions.flow_by == FlowBy::Dscp { (default, &weights[..]) } else { (1, &[][..]) };
+    let rules = distinctions.weighted_rules(discipline);
+    let (default, weights) = match distinctions.flow_by {
+        FlowBy::Dscp => (default, &weights[..]),
+        _ if rules.is_empty() => (1, &[][..]),
+        _ => (default, &[][..]),
+    };
     let class = |weight| class(discipline, weight);
     let all =
         format!("for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent 10: classid 10:$(printf %x $i) {}; done", class(default));
     let heavier = weights.iter().enumerate().filter(|(_, weight)| **weight != default).map(|(dscp, weight)| {
         format!("tc class change dev $DEV parent 10: classid 10:{:x} {} # code point {dscp}", dscp + 1, class(*weight))
     });
-    [all].into_iter().chain(heavier).chain(filters(distinctions.flow_by)).collect()
+    let of_rules = weights::commands(rules, default, class, keys(distinctions.flow_by));
+    [all].into_iter().chain(heavier).chain(of_rules).chain(filters(distinctions.flow_by, rules.is_empty())).collect()
 }
 
 /// Filters that spread flows over the classes. A packet without a matching filter is dropped, so
 /// every packet must match one.
-fn filters(flow_by: FlowBy) -> Vec<String> {
-    let keys = match flow_by {
-        FlowBy::FiveTuple => "src,dst,proto,proto-src,proto-dst",
+fn filters(flow_by: FlowBy, are_first: bool) -> Vec<String> {
+    if flow_by == FlowBy::Dscp {
+        return code_point_filters();
+    }
+    let (keys, priority) = (keys(flow_by), if are_first { 1 } else { LAST });
+    vec![format!(
+        "tc filter add dev $DEV parent 10: protocol all prio {priority} handle 1 flow hash keys {keys} divisor {CLASSES} baseclass 10:1"
+    )]
+}
+
+/// Keys of the flow filter that tell flows apart.
+const fn keys(flow_by: FlowBy) -> &'static str {
+    match flow_by {
+        FlowBy::FiveTuple | FlowBy::Dscp => "src,dst,proto,proto-src,proto-dst",
         FlowBy::Source => "src",
         FlowBy::Destination => "dst",
-        FlowBy::Dscp => return code_point_filters(),
-    };
-    vec![format!("tc filter add dev $DEV parent 10: protocol all prio 1 handle 1 flow hash keys {keys} divisor {CLASSES} baseclass 10:1")]
+    }
 }
 
 /// A class for each code point, as many as classes; non-IP packets use the default class.
@@ -493,7 +534,7 @@ mod tests {
     }
 
     /// The commands after the root qdisc, the shaper and its class.
-    fn own_commands(text: &str, distinctions: Distinctions) -> Vec<String> {
+    fn own_commands(text: &str, distinctions: Distinctions<'_>) -> Vec<String> {
         let spec: QueueSpec = text.parse().unwrap();
         let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &distinctions);
         lines[4..].to_vec()
@@ -589,7 +630,16 @@ mod tests {
             assert_eq!(lines[2..4], [format!("{change}:1 {lighter} # code point 0"), format!("{change}:2f {heavier} # code point 46")]);
             assert!(lines.iter().filter(|line| line.contains("tc filter")).count() == 3 && !lines.concat().contains("weights are lost"));
             let hashed = own_commands(text, by(FlowBy::FiveTuple));
-            assert!(!hashed.concat().contains("class change") && hashed.concat().contains("# the weights are lost"), "{hashed:?}");
+            assert!(!hashed.concat().contains("class change") && hashed.concat().contains("16 classes of its weight"), "{hashed:?}");
+            let rules = ["udp = 1000".parse().unwrap(), "tcp = 1024".parse().unwrap(), "dst port 5 = 1024".parse().unwrap()];
+            let many = [&rules[..], &rules].concat();
+            let lines = own_commands(text, Distinctions { rules: &many, ..by(FlowBy::FiveTuple) }).concat();
+            assert_eq!(lines.contains("# the weights are lost: with theirs the sum is"), text == "qfq", "{lines}");
+            let lines = own_commands(text, Distinctions { rules: &rules[..1], ..by(FlowBy::FiveTuple) }).concat();
+            assert!(
+                lines.contains("flower ip_proto udp action goto chain 1") && lines.contains("prio 65000 handle 1 flow hash"),
+                "{lines}"
+            );
         }
     }
 }

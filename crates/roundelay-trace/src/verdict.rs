@@ -1,8 +1,9 @@
 //! Verdict: the best discipline for this traffic, with reasons in plain sentences.
 //!
-//! Light flows (flows below their fair share of the link) can be hurt or spared by a queue: the
-//! backlog is not their doing. The best discipline does least harm to light flows, among the
-//! disciplines suitable for a real port (`standing.rs`). If several are about equal, a discipline
+//! Each kind of flows (`kind.rs`) is judged on its own: a call that waits is not made up for by fifty
+//! web pages that do not. A discipline's harm to a kind is divided by the least harm that a
+//! discipline does to this kind, and the best discipline has the least of the largest quotients,
+//! among those suitable for a real port (`standing.rs`). If several are about equal, a discipline
 //! available on Linux is preferred, then least harm to all packets together, then keeping the order
 //! of packets, then least memory.
 
@@ -11,13 +12,20 @@ use std::cmp::Ordering;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Linux};
 use roundelay::tree;
 use roundelay_metrics::geometric_mean;
+use roundelay_metrics::units::{counted, percent, seconds, significant};
 
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
+use crate::kind::{Kind, KindOutcome, flows_of, outcomes, share_of};
 use crate::preference::Preference;
 use crate::standing::Standing;
 
+/// Harm of less than this is none, in geometric means.
+const LEAST_SECONDS: f64 = 1e-6;
 /// Harms with a ratio below this factor count as equal.
 pub(crate) const NOTABLE: f64 = 1.25;
+/// Disciplines whose largest ratios of harm differ by less than this factor are equally good: the
+/// largest of several ratios varies more than each.
+pub(crate) const CLOSE: f64 = 1.5;
 /// A flow is named if its delay differs by more than this factor, even if typical delays are equal.
 const STRIKING: f64 = 4.0;
 /// Negligible waiting time, beside the transmission itself.
@@ -27,14 +35,35 @@ const SHORTEST_RETRY: f64 = 1.0;
 /// Maximum harm by loss: the longest timeout may be limited to this (RFC 6298, section 2.5).
 const LONGEST_RETRY: f64 = 60.0;
 
+/// Losses that differ by this fraction of the packets count as much as harms with a ratio of
+/// `NOTABLE`.
+const NOTABLE_LOSS: f64 = 0.05;
+/// Negligible harm to bulk flows: about 8% less than the fair share.
+const NEGLIGIBLE_BULK_SECONDS: f64 = 0.1;
+
 /// Harm of a discipline, in seconds.
 pub(crate) struct Harm {
-    /// Harm to light flows. The typical harm is the geometric mean over the flows, each with equal
-    /// weight at any rate. A few starved flows hardly change the mean, so the harm is at least
-    /// `light_p99` plus the cost of the total loss of light packets.
-    pub(crate) light: f64,
+    /// The harm to some kind of flows is not negligible.
+    is_felt: bool,
+    /// The largest ratio of harm to a kind and the least harm to this kind under a discipline that
+    /// may be recommended. Harm below a negligible amount counts as this amount.
+    pub(crate) regret: f64,
+    /// The same with the least harm under any discipline.
+    pub(crate) regret_among_all: f64,
+    /// The kind with the ratio `regret`.
+    hurt: Option<Kind>,
     /// Harm to all packets together.
     pub(crate) total: f64,
+}
+
+struct KindHarm {
+    kind: Kind,
+    /// The largest of three: the harm to a typical flow, the geometric mean with equal weight for
+    /// each flow; the typical delay plus the cost of the loss among all packets of the kind, because
+    /// a few starved flows hardly change the mean; a quarter of the harm to the worst flow.
+    seconds: f64,
+    /// Loss among the packets of a light kind; 0 for bulk, where seconds tell the lacking share.
+    loss: f64,
 }
 
 /// Average wait of a sender until a packet is delivered, if this fraction is lost: one second,
@@ -44,53 +73,105 @@ fn retries(loss: f64) -> f64 {
     if loss < 0.5 { (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY) } else { LONGEST_RETRY }
 }
 
-/// The 99th percentile of delay plus the cost of losses.
-fn harm_of(outcome: &Outcome) -> f64 {
+/// Harm to a light flow: the 99th percentile of delay plus the cost of losses.
+fn light_harm(outcome: &Outcome) -> f64 {
     outcome.delay.map_or(0.0, |delay| delay.p99) + retries(outcome.loss)
 }
 
-/// Harm to all packets together. Overload makes some losses unavoidable: each loss counts as one
-/// timeout.
-fn total_harm(outcome: &Outcome) -> f64 {
-    outcome.delay.map_or(LONGEST_RETRY, |delay| delay.p99 + SHORTEST_RETRY * outcome.loss)
+/// Harm to a flow. Delay and losses of a bulk flow are its own doing; a queue hurts it by less
+/// service than its fair share, which costs as much as the loss of as large a part.
+pub(crate) fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
+    if comparison.flows[flow].kind == Kind::Bulk {
+        return retries(1.0 - share_of(comparison, result, flow));
+    }
+    light_harm(&result.flows[flow].outcome)
 }
 
-impl Harm {
-    fn of(result: &DisciplineResult, light: &[usize]) -> Self {
-        let total = total_harm(&result.total);
-        let typical = geometric_mean(light.iter().map(|flow| harm_of(&result.flows[*flow].outcome)));
-        let together = result.light_p99.unwrap_or(0.0) + retries(result.light.loss);
-        Self { light: typical.map_or(total, |typical| typical.max(together)), total }
+/// Harm to all packets together. Overload makes some losses unavoidable: only those beyond `least`
+/// count.
+fn total_harm(outcome: &Outcome, least: f64) -> f64 {
+    outcome.delay.map_or(LONGEST_RETRY, |delay| delay.p99 + retries(outcome.loss - least))
+}
+
+impl KindHarm {
+    fn of(comparison: &Comparison, result: &DisciplineResult, outcome: &KindOutcome) -> Self {
+        let flows = flows_of(&comparison.flows, outcome.kind);
+        let harms = || flows.iter().map(|flow| flow_harm(comparison, result, *flow));
+        let typical = geometric_mean(harms().map(|harm| harm.max(LEAST_SECONDS))).unwrap_or(0.0);
+        let worst = harms().fold(0.0, f64::max) / STRIKING;
+        if outcome.kind == Kind::Bulk {
+            return Self { kind: outcome.kind, seconds: typical.max(worst), loss: 0.0 };
+        }
+        let together = outcome.p99.unwrap_or(0.0) + retries(outcome.loss);
+        Self { kind: outcome.kind, seconds: typical.max(together).max(worst), loss: outcome.loss }
     }
 }
 
-/// The index of the best discipline, and two or three sentences with the reasons.
-pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize, Vec<String>) {
-    let flows = &comparison.flows;
-    let light: Vec<_> = (0..flows.len()).filter(|flow| flows[*flow].light).collect();
+/// The harms of all disciplines; ratios are to the least harm among `fit`.
+fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> Vec<Harm> {
     let results = &comparison.disciplines;
-    let harms: Vec<_> = results.iter().map(|result| Harm::of(result, &light)).collect();
+    let of_kinds =
+        |result: &DisciplineResult| result.kinds.iter().map(|outcome| KindHarm::of(comparison, result, outcome)).collect::<Vec<_>>();
+    let all: Vec<Vec<KindHarm>> = results.iter().map(of_kinds).collect();
+    let everyone: Vec<usize> = (0..results.len()).collect();
+    let least = |among: &[usize], of: &dyn Fn(usize) -> f64| among.iter().map(|index| of(*index)).fold(f64::INFINITY, f64::min);
+    let ratio = |among: &[usize], place: usize, harm: &KindHarm| {
+        let floor = if harm.kind == Kind::Bulk { NEGLIGIBLE_BULK_SECONDS } else { negligible };
+        let by_seconds = harm.seconds.max(floor) / least(among, &|index| all[index][place].seconds).max(floor);
+        let more_loss = harm.loss - least(among, &|index| all[index][place].loss);
+        by_seconds.max(1.0 + more_loss / NOTABLE_LOSS * (NOTABLE - 1.0))
+    };
+    let least_total_loss = results.iter().map(|result| result.total.loss).fold(1.0, f64::min);
+    let regret = |among: &[usize], kinds: &[KindHarm]| {
+        let ratios = kinds.iter().enumerate().map(|(place, harm)| (ratio(among, place, harm), harm.kind));
+        // Of equal ratios the first kind, the most sensitive one.
+        let (regret, hurt) = ratios.rev().max_by(|(a, _), (b, _)| a.total_cmp(b)).unzip();
+        (regret.unwrap_or(1.0), hurt)
+    };
+    let harm = |(kinds, result): (&Vec<KindHarm>, &DisciplineResult)| {
+        let ((regret, hurt), (regret_among_all, _)) = (regret(fit, kinds), regret(&everyone, kinds));
+        let is_heavy = |harm: &KindHarm| harm.seconds > if harm.kind == Kind::Bulk { NEGLIGIBLE_BULK_SECONDS } else { negligible };
+        let is_felt = kinds.iter().any(is_heavy);
+        Harm { is_felt, regret, regret_among_all, hurt, total: total_harm(&result.total, least_total_loss) }
+    };
+    all.iter().zip(results).map(harm).collect()
+}
+
+/// Fills [`DisciplineResult::kinds`] of each discipline.
+pub(crate) fn judge_kinds(comparison: &mut Comparison) {
+    let of = |result: &DisciplineResult| outcomes(comparison, result, |result, flow| flow_harm(comparison, result, flow));
+    let kinds: Vec<_> = comparison.disciplines.iter().map(of).collect();
+    comparison.disciplines.iter_mut().zip(kinds).for_each(|(result, kinds)| result.kinds = kinds);
+}
+
+/// The index of the best discipline, and sentences with the reasons.
+pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize, Vec<String>) {
+    let results = &comparison.disciplines;
     let negligible = NEGLIGIBLE_SECONDS + longest_transmission(comparison);
-    let contended = harms.iter().any(|harm| harm.light > negligible || harm.total > negligible);
-    let differ = spread(harms.iter().map(|harm| harm.light)) > NOTABLE || spread(harms.iter().map(|harm| harm.total)) > NOTABLE;
     let fit = fit(standings);
+    let harms = harms(comparison, &fit, negligible);
+    let contended = harms.iter().any(|harm| harm.total > negligible || harm.is_felt);
+    let differ = spread(harms.iter().map(|harm| harm.regret)) > NOTABLE
+        || spread(harms.iter().map(|harm| harm.total.max(negligible))) > NOTABLE
+        || range(results.iter().map(|result| result.total.loss)) > NOTABLE_LOSS;
     let by_harm = contended && differ;
     let best = if by_harm { best(results, &harms, standings, &fit) } else { simplest(results, standings, &fit) };
+    let has_light = comparison.flows.iter().any(|flow| flow.light);
     let first = match (contended, differ || results.len() == 1) {
         _ if results.len() > 1 && results.iter().all(|result| result.total.packets == 0) => {
             "Nothing gets through, whichever discipline it is.".to_owned()
         }
         (false, _) => format!("Nothing contends for this link: {} will do.", results[best].spec),
         (true, false) => format!("{} will do: what was compared serves this traffic alike on the whole.", results[best].spec),
-        (true, true) => praise(&results[best], light.len(), results.len() == 1),
+        (true, true) => praise(comparison, best, &fit),
     };
     let worst = worst(&harms, best, &fit).filter(|_| by_harm);
-    let blame = worst.and_then(|worst| blame(&results[worst], &results[best], standings[worst].one_queue));
+    let blame = worst.and_then(|worst| blame(comparison, (worst, best), harms[worst].hurt?, standings[worst].one_queue));
     let nowhere = (!standings[best].on_linux).then(|| match results[best].name {
-        tree::Config::NAME => "Commands that set up a tree on Linux are not written.".to_owned(),
+        tree::Config::NAME => "No tc commands are known here for this tree.".to_owned(),
         name => format!("No tc commands are known here for {}{}.", results[best].spec, namesake(name)),
     });
-    let preference = Preference { results, harms: &harms, standings, fit: &fit, best, has_light: !light.is_empty(), by_harm };
+    let preference = Preference { results, harms: &harms, standings, fit: &fit, best, has_light, by_harm };
     (
         best,
         [first]
@@ -143,6 +224,11 @@ fn longest_transmission(comparison: &Comparison) -> f64 {
     comparison.capture.longest_packet as f64 * 8.0 / comparison.link_rate as f64
 }
 
+/// The largest value less the smallest.
+fn range(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    values.clone().fold(0.0, f64::max) - values.fold(f64::INFINITY, f64::min)
+}
+
 /// The largest value divided by the smallest.
 fn spread(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(0.0, f64::max) / values.fold(f64::INFINITY, f64::min)
@@ -155,8 +241,8 @@ fn fit(standings: &[Standing]) -> Vec<usize> {
 }
 
 fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fit: &[usize]) -> usize {
-    let least = fit.iter().map(|index| harms[*index].light).fold(f64::INFINITY, f64::min);
-    let good = fit.iter().copied().filter(|index| harms[*index].light <= least * NOTABLE);
+    let least = fit.iter().map(|index| harms[*index].regret).fold(f64::INFINITY, f64::min);
+    let good = fit.iter().copied().filter(|index| harms[*index].regret <= least * CLOSE);
     let order = |a: &usize, b: &usize| {
         let linux = standings[*b].on_linux.cmp(&standings[*a].on_linux);
         let harm = notably(harms[*a].total, harms[*b].total);
@@ -190,44 +276,82 @@ pub(crate) fn memory(result: &DisciplineResult) -> usize {
 /// disciplines that may be recommended, if there are several.
 fn worst(harms: &[Harm], best: usize, fit: &[usize]) -> Option<usize> {
     let rivals: Vec<_> = if fit.len() > 1 { fit.to_vec() } else { (0..harms.len()).collect() };
-    let worst = rivals.into_iter().rev().max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
-    (harms[worst].light > NOTABLE * harms[best].light).then_some(worst)
+    let worst = rivals.into_iter().rev().max_by(|a, b| harms[*a].regret.total_cmp(&harms[*b].regret))?;
+    (harms[worst].regret > NOTABLE * harms[best].regret).then_some(worst)
 }
 
-fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
-    let spec = &winner.spec;
-    if light == 0 {
-        return format!("{spec} divides the wait best: every flow asks for more than its fair share.");
+/// The first sentence about a discipline chosen by harm: what each kind gets under it.
+fn praise(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
+    let winner = &comparison.disciplines[best];
+    let (spec, light) = (&winner.spec, winner.kinds.iter().filter(|outcome| outcome.kind != Kind::Bulk).collect::<Vec<_>>());
+    if light.is_empty() {
+        return praise_of_bulk(comparison, best, fit);
     }
-    let Some(wait) = winner.light_p99 else {
+    if light.iter().all(|outcome| outcome.p99.is_none()) {
         return format!("Even under {spec} nothing gets through of the flows that ask for less than a fair share.");
-    };
-    let what = if alone { format!("Under {spec},") } else { format!("{spec} serves this traffic best:") };
-    let who = if light == 1 { "the one flow that asks".to_owned() } else { format!("a typical one of the {light} flows that ask") };
-    let (who, within) = (format!("{who} for less than a fair share"), seconds(wait));
-    if winner.light.loss == 0.0 {
-        return format!("{what} 99% of the packets of {who} are through within {within}, and none is lost.");
     }
-    let lost = percent(winner.light.loss);
-    format!("{what} of {who}, 99% of the packets that get through take no more than {within}, and {lost} of such flows' packets are lost.")
+    let what = if comparison.disciplines.len() == 1 { format!("Under {spec}") } else { format!("{spec} serves this traffic best:") };
+    let waits: Vec<_> = light.iter().filter_map(|outcome| Some(format!("{} for {}", seconds(outcome.p99?), who(outcome)))).collect();
+    let waits = waits.join(", ");
+    let lost = |outcome: &&&KindOutcome| outcome.loss > 0.0;
+    let lost: Vec<_> = light.iter().filter(lost).map(|of| format!("{} of {}", percent(of.loss), of.kind.name())).collect();
+    if lost.is_empty() {
+        return format!("{what} 99% of the packets are through within {waits}; none is lost.");
+    }
+    format!("{what} 99% of the packets that get through take no more than {waits}; lost are {}.", lost.join(", "))
 }
 
-/// None without light flows.
-fn blame(loser: &DisciplineResult, winner: &DisciplineResult, one_queue: bool) -> Option<String> {
-    let spec = &loser.spec;
-    let least = winner.light_p99?;
-    let Some(wait) = loser.light_p99 else { return Some(format!("Under {spec} nothing of them gets through.")) };
-    let factor = wait / least;
-    let who = if loser.light.loss > 0.0 { "those that get through" } else { "they" };
-    let how = if factor >= NOTABLE {
-        let behind = if one_queue { ", in one queue with what all others have sent" } else { "" };
-        format!("{}, {factor:.1} times as long{behind}", seconds(wait))
-    } else {
-        seconds(wait)
-    };
-    let but = if wait < least { "but" } else { "and" };
-    let lost = if loser.light.loss > winner.light.loss { format!(", {but} {} are lost", percent(loser.light.loss)) } else { String::new() };
-    Some(format!("Under {spec} {who} take {how}{lost}."))
+/// `calls and games (3 flows)`.
+fn who(outcome: &KindOutcome) -> String {
+    format!("{} ({})", outcome.kind.name(), counted(outcome.flows as u64, "flow"))
+}
+
+/// The first sentence where all flows ask for more than their fair share.
+fn praise_of_bulk(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
+    let winner = &comparison.disciplines[best];
+    let (spec, delay) = (&winner.spec, winner.total.delay.map_or(0.0, |delay| delay.p99));
+    let within = format!("99% of the packets that get through within {}", seconds(delay));
+    if let [flow] = &comparison.flows[..] {
+        let loss = percent(winner.total.loss);
+        let most = fit.iter().map(|index| &comparison.disciplines[*index]).max_by(|a, b| a.total.loss.total_cmp(&b.total.loss));
+        let against = most.filter(|most| most.total.loss > winner.total.loss + NOTABLE_LOSS);
+        let against = against.map_or_else(String::new, |most| format!(", against {} under {}", percent(most.total.loss), most.spec));
+        return format!("{} is alone, so there is nothing to divide: {spec} loses {loss}{against}, {within}.", flow.label);
+    }
+    let least = winner.kinds.iter().find_map(|outcome| outcome.least_share).unwrap_or(1.0);
+    format!(
+        "{spec} divides the link best: every flow asks for more than its fair share, each gets at least {} of it, and {within}.",
+        percent(least)
+    )
+}
+
+/// Whom the most harmful discipline hurts, how much, and the worst of them.
+fn blame(comparison: &Comparison, (loser, winner): (usize, usize), hurt: Kind, one_queue: bool) -> Option<String> {
+    let [loser, winner] = [loser, winner].map(|index| &comparison.disciplines[index]);
+    let of = |result: &DisciplineResult| result.kinds.iter().find(|outcome| outcome.kind == hurt).cloned();
+    let (theirs, ours, spec) = (of(loser)?, of(winner)?, &loser.spec);
+    let label = |outcome: &KindOutcome| comparison.flows[outcome.worst].label.clone();
+    if let (Some(least), Some(best)) = (theirs.least_share, ours.least_share) {
+        let (least, best) = (percent(least), percent(best));
+        let (who, ours) = (label(&theirs), &winner.spec);
+        return Some(format!(
+            "{spec} hurts bulk: {who} gets {least} of its fair share, where each flow gets at least {best} under {ours}."
+        ));
+    }
+    let Some(wait) = theirs.p99 else { return Some(format!("{spec} hurts {}: nothing of them gets through.", who(&theirs))) };
+    let factor = ours.p99.map_or(1.0, |least| wait / least);
+    let behind = if one_queue && factor >= NOTABLE { ", in one queue with what all others have sent" } else { "" };
+    let times = if factor >= NOTABLE { format!(", {} times as long", significant(factor)) } else { String::new() };
+    let lost = if theirs.loss > ours.loss { format!(", and {} of their packets are lost", percent(theirs.loss)) } else { String::new() };
+    let worst = (theirs.flows > 1).then(|| {
+        let outcome = |result: &DisciplineResult| {
+            let Outcome { delay, loss, .. } = &result.flows[theirs.worst].outcome;
+            let wait = delay.map_or_else(|| "nothing gets through".to_owned(), |delay| seconds(delay.p99));
+            if *loss > 0.0 && delay.is_some() { format!("{wait} and {} lost", percent(*loss)) } else { wait }
+        };
+        format!(" The worst is {}: {}, against {}.", label(&theirs), outcome(loser), outcome(winner))
+    });
+    Some(format!("{spec} hurts {}: {}{times}{behind}{lost}.{}", who(&theirs), seconds(wait), worst.unwrap_or_default()))
 }
 
 fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<String> {
@@ -250,22 +374,6 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
     // decided.
     let decided = results.iter().any(|result| result.total.drops.full + result.total.drops.pushed_out > 0);
     [is_short.then_some(loss), (late > 0).then_some(order), (unlike && decided).then_some(buffers)].into_iter().flatten().collect()
-}
-
-fn seconds(value: f64) -> String {
-    match value {
-        v if v >= 1.0 => format!("{v:.2} s"),
-        v if v >= 0.01 => format!("{:.0} ms", v * 1e3),
-        v if v >= 0.001 => format!("{:.1} ms", v * 1e3),
-        v => format!("{:.0} us", v * 1e6),
-    }
-}
-
-pub(crate) fn percent(fraction: f64) -> String {
-    match fraction * 100.0 {
-        p if p < 0.1 => format!("{p:.3}%"),
-        p => format!("{p:.1}%"),
-    }
 }
 
 #[cfg(test)]

@@ -165,6 +165,11 @@ impl WeightRule {
         self.urgency
     }
 
+    /// The conditions, all of which must be met.
+    pub(crate) fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
     /// The rule's weight, 1 to 1024; none: the default weight.
     pub fn weight(&self) -> Option<u32> {
         self.weight

@@ -13,4 +13,5 @@ mod links;
 mod selection;
 mod speed;
 mod tree;
+mod verdicts;
 mod weights;

@@ -67,8 +67,8 @@ def compare(
     the given rate. The replay is open-loop: TCP does not react to delay or loss in the replay.
 
     ``capture``: a pcap or pcapng file. ``rate``: ``"20mbit"``, or bits per second. ``queues``:
-    disciplines as ``tc`` writes them, classes written in Python, or both; by default all built-in
-    disciplines, or none if there are ``trees``. ``trees``: TOML files with trees of disciplines.
+    disciplines as ``tc`` writes them, classes written in Python, or both; by default those
+    of Linux, or none if there are ``trees``; ``"all"`` for all built-in disciplines. ``trees``: TOML files with trees of disciplines.
     ``link``: the kind of link by a keyword of tc-cake(8), ``"docsis"``; ``overhead``, ``mpu`` (bytes) and
     ``framing`` (``"none"``, ``"atm"``, ``"ptm"``) replace its values. ``buffer``: for every discipline
     without a limit, ``"1000p"`` or ``"150kb"``.

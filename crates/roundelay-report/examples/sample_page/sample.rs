@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use roundelay_trace::{
-    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Verdict,
+    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Kind, KindOutcome, Outcome,
+    Verdict,
 };
 
 const LINK_RATE: u64 = 10_000_000;
@@ -174,6 +175,11 @@ fn summary(flow: usize, packets: &[Packet]) -> FlowSummary {
         offered_rate,
         fair_rate: if light { offered_rate } else { 2_450_000.0 },
         light,
+        kind: match SOURCES[flow].0 {
+            _ if !light => Kind::Bulk,
+            label if label.starts_with("udp") => Kind::Call,
+            _ => Kind::Web,
+        },
     }
 }
 
@@ -273,6 +279,7 @@ fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> Discipl
         total: outcome(&total),
         light: outcome(&light),
         light_p99: outcome(&light).delay.map(|delay| delay.p99),
+        kinds: kinds(&results, flows),
         worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
         flows: results,
         jain: Some(Jain { mean: fairness, min: fairness * 0.93, windows: 287, window: 0.1 }),
@@ -283,6 +290,27 @@ fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> Discipl
         curves: curves(&total),
         light_curves: curves(&light),
     }
+}
+
+/// Results by kind of flow.
+fn kinds(results: &[FlowResult], flows: &[FlowSummary]) -> Vec<KindOutcome> {
+    let of_kind = |kind: Kind| {
+        let of: Vec<usize> = (0..flows.len()).filter(|flow| flows[*flow].kind == kind).collect();
+        let p99 = |flow: &usize| results[*flow].outcome.delay.map_or(0.0, |delay| delay.p99);
+        let worst = *of.iter().max_by(|a, b| p99(a).total_cmp(&p99(b)))?;
+        let shares = of.iter().map(|flow| results[*flow].outcome.throughput / flows[*flow].fair_rate);
+        Some(KindOutcome {
+            kind,
+            flows: of.len(),
+            p99: Some(of.iter().map(p99).sum::<f64>() / of.len() as f64),
+            loss: of.iter().map(|flow| results[*flow].outcome.loss).sum::<f64>() / of.len() as f64,
+            worst,
+            worst_p99: Some(p99(&worst)),
+            worst_loss: results[worst].outcome.loss,
+            least_share: (kind == Kind::Bulk).then(|| shares.fold(1.0, f64::min)),
+        })
+    };
+    Kind::ALL.into_iter().filter_map(of_kind).collect()
 }
 
 fn flow_result(flow: usize, records: &[Record], sketch: &Sketch) -> FlowResult {

@@ -78,14 +78,14 @@ fn lead(simulated: &Simulated) -> String {
     };
     let replicas = match simulated.replicas.len() {
         1 => String::new(),
-        number => format!(" {} replicas: figures are means, with 95 % confidence intervals.", count(number as u64)),
+        number => format!(" {} replicas: figures are means, with 95% confidence intervals.", count(number as u64)),
     };
     format!("{} of simulated time{warmup}.{replicas}", seconds(simulated.duration))
 }
 
 const fn intervals(simulated: &Simulated) -> &'static str {
     if simulated.replicas.len() > 1 {
-        " Figures are means over the replicas, ± half the width of Student’s 95 % confidence interval."
+        " Figures are means over the replicas, ± half the width of Student’s 95% confidence interval."
     } else {
         ""
     }

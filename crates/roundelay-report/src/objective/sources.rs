@@ -52,7 +52,7 @@ impl SourceResult {
         names.enumerate().map(result).collect()
     }
 
-    /// `12 ms`; `12 ms, 3.2 % lost, 40 % undelivered`.
+    /// `12 ms`; `12 ms, 3.2% lost, 40% undelivered`.
     pub(super) fn in_words(&self) -> String {
         let mut words = self.tail.map_or_else(|| "–".to_owned(), |tail| seconds(tail.mean));
         if mean(self.loss) > 0.0 {
@@ -98,7 +98,7 @@ mod tests {
         assert!(!starved.pays_beside(&starved) && !served.pays_beside(&served));
         assert!(of(Some(0.03), 0.0, 0.0).pays_beside(&served) && !of(Some(0.015), 0.0, 0.0).pays_beside(&served));
         assert!(of(Some(0.01), 0.02, 0.0).pays_beside(&served) && of(Some(0.01), 0.0, 0.5).pays_beside(&served));
-        assert_eq!(starved.in_words(), "–, 100 % undelivered");
-        assert_eq!(of(Some(0.01), 0.032, 0.4).in_words(), "10.0 ms, 3.2 % lost, 40.0 % undelivered");
+        assert_eq!(starved.in_words(), "–, 100% undelivered");
+        assert_eq!(of(Some(0.01), 0.032, 0.4).in_words(), "10.0 ms, 3.2% lost, 40.0% undelivered");
     }
 }

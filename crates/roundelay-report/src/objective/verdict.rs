@@ -5,7 +5,7 @@ use roundelay_sim::scenario::{Figure, Interval};
 use serde::Serialize;
 
 use super::{DisciplineResult, name, worse};
-use crate::units::percent;
+use crate::units::{percent, signed_percent as signed};
 
 /// Fraction of lost packets or cut-off flows beyond which a difference is material: figures over
 /// the remaining packets or flows cannot be compared.
@@ -137,7 +137,7 @@ impl Gap {
         self.own > self.other
     }
 
-    /// `it loses 19.6 % of the packets where fifo loses none`.
+    /// `it loses 19.6% of the packets where fifo loses none`.
     fn in_words(&self, specialist: &str) -> String {
         let part = |part: f64| if part > 0.0 { percent(part) } else { "none".to_owned() };
         let Self { verb, of, .. } = self;
@@ -145,21 +145,15 @@ impl Gap {
     }
 }
 
-/// `2.1 % worse (95 % interval -0.5 % to 4.7 %)`.
+/// `2.1% worse (95% interval -0.5% to 4.7%)`.
 fn in_words(worse: Interval) -> String {
     let Interval { mean, half_width } = worse;
     let side = if mean < 0.0 { "better" } else { "worse" };
-    let interval = half_width.map(|half| format!(" (95 % interval {} to {})", signed(mean - half), signed(mean + half)));
+    let interval = half_width.map(|half| format!(" (95% interval {} to {})", signed(mean - half), signed(mean + half)));
     if mean == 0.0 && half_width == Some(0.0) {
         return "the same for each seed".to_owned();
     }
     format!("{} {side}{}", percent(mean.abs()), interval.unwrap_or_default())
-}
-
-pub(super) fn signed(part: f64) -> String {
-    // A value rounded to zero has no sign.
-    let tenths = (part * 1e3).round();
-    if tenths == 0.0 { "0.0 %".to_owned() } else { format!("{:+.1} %", tenths / 10.0) }
 }
 
 #[cfg(test)]
@@ -205,14 +199,14 @@ mod tests {
         assert_eq!(told.answer, Answer::CannotTell);
         assert!(
             told.sentence
-                .ends_with("50.0 % better (95 % interval -50.0 % to -50.0 %), but it loses 19.6 % of the packets where sjf loses none."),
+                .ends_with("50.0% better (95% interval -50.0% to -50.0%), but it loses 19.6% of the packets where sjf loses none."),
             "{told:?}"
         );
         let told = verdict_of(with(2.0, 0.0), with(1.0, 0.196), Figure::DelayTail);
         assert_eq!(told.answer, Answer::CannotTell);
-        assert!(told.sentence.contains("but it loses none of the packets where sjf loses 19.6 %"), "{told:?}");
+        assert!(told.sentence.contains("but it loses none of the packets where sjf loses 19.6%"), "{told:?}");
         let told = verdict_of(with(2.0, 0.196), with(1.0, 0.0), Figure::DelayTail);
-        assert!(told.answer == Answer::DoesNot && told.sentence.contains("and it loses 19.6 %"), "{told:?}");
+        assert!(told.answer == Answer::DoesNot && told.sentence.contains("and it loses 19.6%"), "{told:?}");
         assert_eq!(verdict_of(with(1.0, 0.0), with(1.0, 0.196), Figure::DelayTail).answer, Answer::Does);
         assert_eq!(verdict_of(with(1.0, 0.012), with(1.0, 0.005), Figure::DelayTail).answer, Answer::Does);
     }
@@ -226,8 +220,7 @@ mod tests {
             let told = verdict_of(with(good, 0.5), with(1.0, 0.001), which);
             assert_eq!(told.answer, Answer::CannotTell);
             assert!(
-                told.sentence
-                    .ends_with("but it leaves undelivered 50.0 % of the packets of one source where sjf leaves undelivered 0.10 %."),
+                told.sentence.ends_with("but it leaves undelivered 50.0% of the packets of one source where sjf leaves undelivered 0.10%."),
                 "{told:?}"
             );
             assert_eq!(verdict_of(with(good, 0.002), with(1.0, 0.001), which).answer, Answer::Does);
@@ -263,23 +256,23 @@ mod tests {
         let with = |value: f64, incomplete: u64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { incomplete, ..run }).collect();
         let told = verdict_of(with(0.5, 33), with(1.0, 1), Figure::Completion);
         assert_eq!(told.answer, Answer::CannotTell);
-        assert!(told.sentence.ends_with("but it leaves unfinished 25.0 % of the flows where sjf leaves unfinished 1.0 %."), "{told:?}");
+        assert!(told.sentence.ends_with("but it leaves unfinished 25.0% of the flows where sjf leaves unfinished 1.0%."), "{told:?}");
         assert_eq!(verdict_of(with(0.5, 2), with(1.0, 1), Figure::Completion).answer, Answer::Does);
         assert_eq!(verdict_of(with(1.0, 33), with(1.0, 1), Figure::Jain).answer, Answer::Does);
     }
 
     #[test]
     fn seeds_are_compared_one_by_one() {
-        // The seeds differ by a factor of ten, the disciplines by 2 %.
+        // The seeds differ by a factor of ten, the disciplines by 2%.
         let told = verdict(&[1.02, 10.2], &[1.0, 10.0], Figure::Completion);
         assert_eq!(told.answer, Answer::Does);
         assert!(
             told.sentence
-                .starts_with("lstf does as well as sjf: its mean flow completion time is 2.0 % worse (95 % interval +2.0 % to +2.0 %)"),
+                .starts_with("lstf does as well as sjf: its mean flow completion time is 2.0% worse (95% interval +2.0% to +2.0%)"),
             "{told:?}"
         );
         let told = verdict(&[0.5, 0.5], &[1.0, 1.0], Figure::Jain);
-        assert!(told.answer == Answer::DoesNot && told.sentence.contains("50.0 % worse"), "{told:?}");
+        assert!(told.answer == Answer::DoesNot && told.sentence.contains("50.0% worse"), "{told:?}");
         let told = verdict(&[1.0], &[1.0], Figure::Completion);
         assert!(told.sentence.contains("cannot be told from 1 seed") && told.sentence.contains("--replicas"), "{told:?}");
     }

@@ -159,7 +159,7 @@ const checkCopy = async (page) => {
   await page.waitForFunction(() => document.getElementById("copy").textContent === "Copied");
 };
 
-const SPREAD = /Within .+ (ns|µs|ms|s).+%/;
+const SPREAD = /Within .+ (ns|us|ms|s).+%/;
 
 const checkComparison = async (page) => {
   const legend = "legend";

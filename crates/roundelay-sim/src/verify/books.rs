@@ -54,7 +54,7 @@ pub(super) struct Books {
     flows: BTreeMap<u64, FlowState>,
     /// Packets with a fault: later lines about these packets are not checked.
     struck: BTreeSet<u64>,
-    /// Least numbers of the next packet and the next flow.
+    /// Numbers of the next packet and the next flow.
     next: [u64; 2],
     now: u64,
     has_ended: bool,
@@ -116,7 +116,7 @@ impl Books {
             Event::Deliver { packet } => self.deliver(*packet, true),
             Event::EdgeDrop { packet } => self.deliver(*packet, false),
             Event::Close { flow, sent, delivered } => self.close_flow(*flow, *sent, *delivered),
-            Event::End => self.end(),
+            Event::End { open } => self.end(*open),
         }
     }
 
@@ -201,8 +201,8 @@ impl Books {
     fn open(&mut self, flow: u64, ends: [u32; 2]) -> Check {
         let state = FlowState { ends, on_their_way: 0, sent: 0, delivered: 0, is_doubtful: false };
         let [_, next] = &mut self.next;
-        ensure(flow >= *next, || format!("there has been a flow {flow} before"))?;
-        *next = after(flow)?;
+        let expected = std::mem::replace(next, after(flow)?);
+        is_next("flow", flow, expected).inspect_err(|_| *next = expected.max(*next))?;
         ensure(ends[0].max(ends[1]) < self.nodes, || "an end of the link does not exist".to_owned())?;
         self.flows.insert(flow, state);
         Ok(())
@@ -210,8 +210,8 @@ impl Books {
 
     fn send(&mut self, packet: u64, flow: u64, len: u32, back: bool) -> Check {
         let [next, _] = &mut self.next;
-        ensure(packet >= *next, || format!("there has been a packet {packet} before"))?;
-        *next = after(packet)?;
+        let expected = std::mem::replace(next, after(packet)?);
+        is_next("packet", packet, expected).inspect_err(|_| *next = expected.max(*next))?;
         let state = self.flows.get_mut(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
         state.on_their_way += 1;
         state.sent += u64::from(!back);
@@ -239,6 +239,7 @@ impl Books {
                 self.checks.wires += 1;
                 ensure((earliest..=latest).contains(&now), || format!("the wire gives the packet back at {earliest} to {latest}"))?;
                 let link = &mut self.links[link as usize];
+                link.comes_late_by(now - earliest);
                 link.land(packet)?;
                 link.record.to
             }
@@ -255,6 +256,7 @@ impl Books {
         ensure(state.record.from == node, || format!("the packet is at node {node}, the link begins at {}", state.record.from))?;
         state.does_not_rest(now, &mut self.checks)?;
         state.holds(now, false)?;
+        state.has_not_picked(now)?;
         let place = state.enter(packet, flow, len, now);
         self.packet(packet)?.place = Place::Queue { link, place };
         Ok(())
@@ -334,9 +336,12 @@ impl Books {
         ensure(counted == (sent, delivered), || format!("{} of its packets were sent and {} delivered", counted.0, counted.1))
     }
 
-    /// The end of the log: no event is overdue.
-    fn end(&mut self) -> Check {
+    /// The end of the log: no event is overdue, flows closed or not are those opened.
+    fn end(&mut self, open: u64) -> Check {
         self.has_ended = true;
+        self.links.iter().enumerate().try_for_each(|(number, link)| link.has_jitter().map_err(|what| format!("link {number}: {what}")))?;
+        let known = self.flows.len() as u64;
+        ensure(known == open, || format!("{known} flows are open, not {open}"))?;
         self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks).and_then(|()| link.holds(self.now, false)))?;
         let is_late = |state: &PacketState| match state.place {
             Place::Node { since, .. } => since < self.now,
@@ -373,6 +378,12 @@ fn is_promise(link: &LinkRecord) -> Check {
     ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))
 }
 
+/// Checks that numbers are given in order, without gaps.
+fn is_next(what: &str, number: u64, expected: u64) -> Check {
+    ensure(number >= expected, || format!("there has been a {what} {number} before"))?;
+    ensure(number == expected, || format!("the next {what} is {expected}: numbers do not skip"))
+}
+
 /// The least number allowed after `number`.
 fn after(number: u64) -> Result<u64, String> {
     number.checked_add(1).ok_or_else(|| format!("number {number} is too large: legal range 0 to {}", u64::MAX - 1))
@@ -388,7 +399,7 @@ const fn packet_of(event: &Event) -> Option<u64> {
         | Event::Lose { packet, .. }
         | Event::Deliver { packet }
         | Event::EdgeDrop { packet } => Some(*packet),
-        Event::Open { .. } | Event::Close { .. } | Event::End => None,
+        Event::Open { .. } | Event::Close { .. } | Event::End { .. } => None,
     }
 }
 
@@ -408,7 +419,7 @@ mod tests {
             if forgets {
                 books.packets.clear();
             }
-            let end = books.check(&Line { time: 0, event: Event::End });
+            let end = books.check(&Line { time: 0, event: Event::End { open: 1 } });
             assert_eq!(end.is_err(), forgets, "{end:?}");
         }
     }

@@ -10,6 +10,11 @@ use super::books::{Check, ensure};
 use crate::log::{Limits, LinkRecord, Order};
 use crate::network::TREE;
 
+/// Disciplines that drop to signal congestion.
+const SIGNALS: [&str; 7] = ["codel", "fq_codel", "red", "choke", "sfb", "afd", "aifo"];
+/// Disciplines that take every packet.
+const REFUSES_NONE: [&str; 6] = ["fifo", "lifo", "random", "drr", "codel", "fq_codel"];
+
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
@@ -35,6 +40,10 @@ pub(super) struct LinkState {
     free_at: u64,
     /// Time of the line about the last transmission.
     told_at: u64,
+    /// Start of the last transmission; none before the first, and on preemptive links.
+    picked_at: Option<u64>,
+    /// Packets from the wire, and the largest time of one beyond the least.
+    late: (u32, u64),
     /// For a preemptive link: the earliest time at which all logged transmissions can be done.
     done: u128,
     /// For a preemptive link: the time by which all packets so far must be sent if the link is
@@ -65,6 +74,8 @@ impl LinkState {
             flying,
             free_at: 0,
             told_at: 0,
+            picked_at: None,
+            late: (0, 0),
             done,
             must_end,
             bytes: 0,
@@ -148,6 +159,38 @@ impl LinkState {
         })
     }
 
+    /// Name of the discipline.
+    fn discipline(&self) -> &str {
+        self.record.queue.split_whitespace().next().unwrap_or_default()
+    }
+
+    /// Whether the discipline is one of these, or a tree, whose leaves may be.
+    fn may_drop(&self, names: &[&str]) -> bool {
+        names.contains(&self.discipline()) || self.discipline() == TREE && names == SIGNALS
+    }
+
+    /// Notes how much later than possible a packet left the wire.
+    pub(super) fn comes_late_by(&mut self, time: u64) {
+        let (packets, largest) = &mut self.late;
+        *packets = packets.saturating_add(1);
+        *largest = (*largest).max(time);
+    }
+
+    /// Checks that the header does not exaggerate jitter, which is uniform from 0 to the bound: all
+    /// of 64 packets or more are in the first quarter with a probability of 2^-128.
+    pub(super) fn has_jitter(&self) -> Check {
+        let (packets, largest) = self.late;
+        ensure(packets < 64 || largest >= self.record.jitter / 4, || {
+            format!("none of {packets} packets was later than {largest} ps, and the header says {} ps of jitter", self.record.jitter)
+        })
+    }
+
+    /// Checks before an arrival that the link has not picked a packet at this instant: arrivals come
+    /// first.
+    pub(super) fn has_not_picked(&self, now: u64) -> Check {
+        ensure(self.picked_at != Some(now), || "the link has picked a packet at this instant: arrivals come first".to_owned())
+    }
+
     /// Checks that a drop reason is possible.
     pub(super) fn has_reason(&self, reason: DropReason, now: u64) -> Check {
         let arrives =
@@ -159,9 +202,11 @@ impl LinkState {
             }
             DropReason::PushedOut => {
                 arrives()?;
+                ensure(self.discipline() != "fifo", || format!("{} drops the arriving packet", self.record.queue))?;
                 ensure(self.last.1 > 1, || "there is no other packet to push it out".to_owned())
             }
-            DropReason::Early | DropReason::Refused => Ok(()),
+            DropReason::Early => ensure(self.may_drop(&SIGNALS), || format!("{} drops no packet early", self.record.queue)),
+            DropReason::Refused => ensure(!self.may_drop(&REFUSES_NONE), || format!("{} refuses no packet", self.record.queue)),
         }
     }
 
@@ -243,6 +288,7 @@ impl LinkState {
     /// last possible instant of arrival.
     pub(super) fn fly(&mut self, packet: u64, now: u64, end: u64) -> (u64, u64) {
         self.told_at = now;
+        self.picked_at = (!self.record.preempts).then_some(now);
         self.free_at = end;
         self.flying.push_back(packet);
         let earliest = end.saturating_add(self.record.delay);

@@ -28,6 +28,7 @@ pub(crate) struct CodelQueue {
 impl CodelQueue {
     /// The next packet, past CoDel's drops, and the packet's length. None if the queue is empty or
     /// emptied by drops.
+    #[inline]
     pub(crate) fn pull<T, P: Places<T>>(
         &mut self,
         pool: &mut Pool<T, P>,
@@ -54,6 +55,7 @@ impl CodelQueue {
     }
 
     /// Packets have left the queue otherwise.
+    #[inline]
     pub(crate) fn shortened(&mut self) {
         if self.queue.is_empty() {
             self.codel.emptied();

@@ -126,27 +126,29 @@ impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
         self.pool.backlog()
     }
 
-    /// Appends a packet to the flow's queue. The flow must have a record.
-    #[inline]
-    pub(crate) fn push(&mut self, packet: Packet<T>) {
+    /// Appends a packet to the flow's queue, which was empty if true. The flow must have a record.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, packet: Packet<T>) -> bool {
         let number = packet.flow.index();
         let queue = &mut self.flows[number].queue;
         self.pool.push(queue, packet);
         self.longest.changed(number, queue.size());
+        queue.packets() == 1
     }
 
     /// Removes the head of the flow's queue. A packet of `refill` joins the queue before anything
-    /// else is known of the departure.
-    #[inline]
-    pub(crate) fn pop(&mut self, number: usize, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
-        let queue = &mut self.flows[number].queue;
+    /// else is known of the departure. Returns the flow as well.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, number: usize, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> (Option<P::Leaving>, &mut Flow<S>) {
+        let flow = &mut self.flows[number];
+        let queue = &mut flow.queue;
         let packet = self.pool.pop(queue);
         if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
             debug_assert_eq!(next.flow.index(), number, "a node takes its children's packets");
             self.pool.push(queue, next);
         }
         self.longest.changed(number, queue.size());
-        packet
+        (packet, flow)
     }
 
     /// Removes the tail of the flow's queue.
@@ -193,8 +195,10 @@ mod tests {
     fn table(packets: &[(u32, u32)]) -> FlowTable<(), u64> {
         let mut table = FlowTable::default();
         for &(flow, len) in packets {
-            table.record(flow as usize).weight = 1;
-            table.push(packet(flow, len));
+            let record = table.record(flow as usize);
+            record.weight = 1;
+            let was_idle = record.queue.is_empty();
+            assert_eq!(table.push(packet(flow, len)), was_idle);
         }
         table.check();
         table
@@ -204,7 +208,7 @@ mod tests {
     fn a_removed_flow_leaves_with_its_last_packet() {
         let mut table = table(&[(2, 100), (2, 200)]);
         assert!(!table.remove(FlowId(2)) && !table.remove(FlowId(0)) && !table.remove(FlowId(9)), "backlogged, unknown, beyond the table");
-        table.pop(2, |_| None);
+        assert!(table.pop(2, |_| None).0.is_some());
         assert_eq!(table.pop_tail(2).map(|packet| packet.len), Some(200));
         assert!(table.has_left(2) && !table.has_left(2), "once");
         table.record(2).weight = 7;
@@ -224,7 +228,7 @@ mod tests {
     fn a_refilled_queue_stays_the_longest() {
         let mut table = table(&[(0, 100), (1, 300)]);
         assert_eq!(table.longest(), Some(1));
-        let sent = table.pop(1, |flow| Some(packet(flow.0, 400)));
+        let (sent, _) = table.pop(1, |flow| Some(packet(flow.0, 400)));
         assert_eq!(
             (sent.map(|packet| packet.len), table.longest(), table.backlog()),
             (Some(300), Some(1), Backlog { packets: 2, bytes: 500 })

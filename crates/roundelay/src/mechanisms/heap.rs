@@ -148,7 +148,7 @@ impl<K: Key> Heap<K> {
     }
 
     /// Sets a key that is at least the present one.
-    #[inline]
+    #[inline(always)]
     fn raise(&mut self, place: usize, key: K) {
         let family = &mut self.keys[place / ARITY];
         family[place % ARITY] = key;

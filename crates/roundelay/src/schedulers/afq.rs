@@ -165,9 +165,7 @@ impl<T> Afq<T> {
         if flow.weight == 0 {
             flow.weight = FlowConfig::DEFAULT.weight;
         }
-        let was_idle = flow.queue.is_empty();
-        self.flows.push(packet);
-        if was_idle {
+        if self.flows.push(packet) {
             self.await_turn(number);
         }
     }
@@ -198,8 +196,8 @@ impl<T> Afq<T> {
 
     fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let number = self.take_turn()?;
-        let packet = self.flows.pop(number, refill)?;
-        let flow = &mut self.flows[number];
+        let (packet, flow) = self.flows.pop(number, refill);
+        let packet = packet?;
         flow.state.deficit -= u64::from(packet.len);
         match flow.queue.next_len() {
             Some(len) if u64::from(len) <= flow.state.deficit => {}

@@ -170,9 +170,8 @@ impl<T, P: Places<T>> Scfq<T, P> {
     #[inline]
     fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let (finish, number) = self.backlogged.first()?;
-        let packet = self.flows.pop(number, refill);
+        let (packet, flow) = self.flows.pop(number, refill);
         self.now = finish;
-        let flow = &mut self.flows[number];
         if let Some(next) = flow.queue.next_len() {
             flow.state.finish_after(finish, next, flow.weight);
             self.backlogged.change(number, flow.state.finish);

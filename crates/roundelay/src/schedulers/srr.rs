@@ -259,9 +259,7 @@ impl<T, P: Places<T>> Srr<T, P> {
         if self.flows.record(number).weight == 0 {
             self.set_weight(number, FlowConfig::DEFAULT.weight);
         }
-        let was_idle = self.flows[number].queue.is_empty();
-        self.flows.push(packet);
-        if was_idle {
+        if self.flows.push(packet) {
             self.backlogged += 1;
             bits(self.flows[number].weight).for_each(|column| self.link(number, column));
         }
@@ -284,9 +282,9 @@ impl<T, P: Places<T>> Srr<T, P> {
     fn send(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = &mut self.flows[number];
         flow.state.deficit -= u64::from(flow.queue.head_len());
-        let packet = self.flows.pop(number, |_| None);
+        let (packet, flow) = self.flows.pop(number, |_| None);
         self.fruitless_turns = 0;
-        if self.flows[number].queue.is_empty() {
+        if flow.queue.is_empty() {
             self.end_backlog(number);
         }
         packet

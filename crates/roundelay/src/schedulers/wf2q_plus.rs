@@ -231,9 +231,9 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
     fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let (_, number) = self.eligible.first()?;
         let len = self.flows[number].queue.head_len();
-        let packet = self.flows.pop(number, refill);
+        let (packet, flow) = self.flows.pop(number, refill);
         self.clock.advance_exactly(len);
-        let next = self.flows[number].queue.next_len();
+        let next = flow.queue.next_len();
         self.let_weights_go();
         match next {
             Some(len) => self.go_on(number, len),
@@ -299,9 +299,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
             // An unknown flow joins with weight 1.
             self.set_weight(number, FlowConfig::DEFAULT.weight);
         }
-        let was_idle = self.flows[number].queue.is_empty();
-        self.flows.push(packet);
-        if was_idle {
+        if self.flows.push(packet) {
             self.activate(number, len);
         }
         Ok(())

@@ -1,35 +1,37 @@
-//! Readable numbers with units: three significant digits, and a unit without leading or trailing
-//! zeros.
+//! Formatter of numbers for readers: three significant digits, a unit without leading or trailing
+//! zeros, units as in `tc` (`us`), per cent without a space (`82.7%`).
+//!
+//! All tables, pages and sentences format with these functions.
 
 /// Seconds: `850 ns`, `12.3 ms`, `1.23 s`.
-pub(crate) fn seconds(value: f64) -> String {
-    scaled(value, &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")])
+pub fn seconds(value: f64) -> String {
+    scaled(value, &[(1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s")])
 }
 
 /// Bits per second: `9.87 Mbit/s`.
-pub(crate) fn rate(value: f64) -> String {
+pub fn rate(value: f64) -> String {
     scaled(value, &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")])
 }
 
 /// Bytes, in powers of a thousand: `12.3 KB`.
-pub(crate) fn bytes(value: f64) -> String {
+pub fn bytes(value: f64) -> String {
     scaled(value, &[(1.0, "B"), (1e3, "KB"), (1e6, "MB"), (1e9, "GB")])
 }
 
-/// A fraction of one: `12.3 %`, `0.04 %`, `<0.01 %`, `0 %`.
-pub(crate) fn percent(share: f64) -> String {
+/// A fraction of one: `12.3%`, `0.04%`, `<0.01%`, `0%`.
+pub fn percent(share: f64) -> String {
     match share * 100.0 {
         value if !value.is_finite() => "–".to_owned(),
-        0.0 => "0 %".to_owned(),
-        value if value < 0.01 => "<0.01 %".to_owned(),
-        value if value < 1.0 => format!("{value:.2} %"),
-        value if value < 99.95 => format!("{value:.1} %"),
-        value => format!("{value:.0} %"),
+        0.0 => "0%".to_owned(),
+        value if value < 0.01 => "<0.01%".to_owned(),
+        value if value < 1.0 => format!("{value:.2}%"),
+        value if value < 99.95 => format!("{value:.1}%"),
+        value => format!("{value:.0}%"),
     }
 }
 
 /// A count: `1,234,567`.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let first = digits.len() % 3;
     let mut text = digits[..first].to_owned();
@@ -42,8 +44,35 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
+/// A count with its noun: `1 packet`, `1,234 packets`. The plural has an `s`, or replaces a
+/// `y` by `ies`.
+pub fn counted(value: u64, noun: &str) -> String {
+    match (value, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{} {stem}ies", count(value)),
+        _ => format!("{} {noun}s", count(value)),
+    }
+}
+
+/// A fraction of one with its sign, in tenths of a per cent: `+12.3%`. Zero after rounding has no
+/// sign.
+pub fn signed_percent(part: f64) -> String {
+    let tenths = (part * 1e3).round();
+    if tenths == 0.0 { "0.0%".to_owned() } else { format!("{:+.1}%", tenths / 10.0) }
+}
+
+/// A fraction of one with more digits, for rare events: `0.123%`, `0.00012%`, `3e-7%`.
+pub fn fine_percent(part: f64) -> String {
+    match part * 100.0 {
+        0.0 => "0".to_owned(),
+        percent if percent < 1e-5 => format!("{percent:.0e}%"),
+        percent if percent < 1e-3 => format!("{percent:.5}%"),
+        percent => format!("{percent:.3}%"),
+    }
+}
+
 /// A count in little space: `1,234`, `12.3k`, `4.56M`.
-pub(crate) fn short_count(value: u64) -> String {
+pub fn short_count(value: u64) -> String {
     match value {
         0..10_000 => count(value),
         10_000..1_000_000 => format!("{}k", significant(value as f64 / 1e3)),
@@ -52,7 +81,7 @@ pub(crate) fn short_count(value: u64) -> String {
 }
 
 /// Three significant digits, never in scientific notation.
-pub(crate) fn significant(value: f64) -> String {
+pub fn significant(value: f64) -> String {
     let decimals = match value.abs() {
         size if size < 9.995 => 2,
         size if size < 99.95 => 1,
@@ -81,7 +110,7 @@ mod tests {
 
     #[test]
     fn seconds_change_unit_where_the_rounded_number_does() {
-        let cases = [(0.0, "0"), (8.5e-7, "850 ns"), (9.994e-7, "999 ns"), (9.996e-7, "1.00 µs"), (0.0123, "12.3 ms"), (75.0, "75.0 s")];
+        let cases = [(0.0, "0"), (8.5e-7, "850 ns"), (9.994e-7, "999 ns"), (9.996e-7, "1.00 us"), (0.0123, "12.3 ms"), (75.0, "75.0 s")];
         for (value, text) in cases {
             assert_eq!(seconds(value), text);
         }
@@ -99,10 +128,23 @@ mod tests {
 
     #[test]
     fn a_small_loss_is_not_called_none() {
-        let cases = [(0.0, "0 %"), (1e-6, "<0.01 %"), (0.0004, "0.04 %"), (0.123, "12.3 %"), (0.9999, "100 %")];
+        let cases = [(0.0, "0%"), (1e-6, "<0.01%"), (0.0004, "0.04%"), (0.123, "12.3%"), (0.9999, "100%")];
         for (share, text) in cases {
             assert_eq!(percent(share), text);
         }
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(counted(1, "packet"), "1 packet");
+        assert_eq!((counted(0, "packet"), counted(12_345, "flow")), ("0 packets".to_owned(), "12,345 flows".to_owned()));
+        assert_eq!((counted(1, "query"), counted(2, "query")), ("1 query".to_owned(), "2 queries".to_owned()));
+    }
+
+    #[test]
+    fn parts_have_a_sign_or_more_digits() {
+        assert_eq!([0.1234, -0.00001, -0.5].map(signed_percent), ["+12.3%", "0.0%", "-50.0%"]);
+        assert_eq!([0.0, 0.001_234, 1.2e-6, 3e-9].map(fine_percent), ["0", "0.123%", "0.00012%", "3e-7%"]);
     }
 
     #[test]
