@@ -132,8 +132,10 @@ impl Dataset {
         let failed = |error: io::Error| format!("{}: {error}", folder.display());
         check_keys(folder, keys)?;
         let journals = folder.join(JOURNAL);
-        fs::create_dir_all(&journals).map_err(failed)?;
+        fs::create_dir_all(folder).map_err(failed)?;
+        // Under the lock: a process that ends removes an empty folder of journals.
         let _lock = lock(folder).map_err(failed)?;
+        fs::create_dir_all(&journals).map_err(failed)?;
         let (mut adopted, mut found) = (Vec::new(), Vec::new());
         for path in entries(&journals).map_err(failed)? {
             for file in
