@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare python python-bench setup-python papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare kills python python-bench setup-python papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -42,7 +42,11 @@ peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of L
 
 test: lint docs test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 
-test-full: test python package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the Python package, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+# Sweeps killed at random times, two hundred of these.
+kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
+	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
+
+test-full: test python kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the Python package, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check

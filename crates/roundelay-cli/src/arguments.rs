@@ -3,6 +3,7 @@
 mod objective;
 mod replay;
 mod runs;
+mod sweep;
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, Weig
 pub(crate) use objective::Objective;
 pub(crate) use replay::Replay;
 pub(crate) use runs::Runs;
+pub(crate) use sweep::Sweep;
 
 /// Printed after the help text of `roundelay`.
 const EXIT_STATUS: &str = "Exit status: 0 fine; 1 the run failed, or found what must not be (a broken bound, a log of what cannot be); 2 what was asked for \
@@ -44,6 +46,13 @@ pub(crate) enum Command {
     /// The same scenario, seed and version give the same bytes of output, with any number of
     /// threads. See docs/simulator/scenarios.md.
     Simulate(Box<Simulate>),
+    /// Run a scenario for all combinations of values of its keys, with replicas, into one Parquet
+    /// dataset
+    ///
+    /// A run that is already in the dataset is not repeated: its identity is a hash of the resolved
+    /// scenario, the seed, and the behaviour of the disciplines and sources used. An interrupted
+    /// sweep goes on where it was. DuckDB and polars read the folder directly. See docs/sweeps.md.
+    Sweep(Box<Sweep>),
     /// Record a schedule, replay it under another discipline, and count the packets that come out
     /// too late
     ///

@@ -26,7 +26,8 @@ pub use roundelay_trace::{Comparison, Stop};
 
 use crate::arguments::{Arguments, Choice, Command, parse_rate};
 use crate::failure::Failure;
-use crate::{bounds, compare as comparing, replay as replaying, simulate as simulating};
+use crate::sweep::{Session, Summary};
+use crate::{bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping};
 
 /// What a program adds to the arguments of a call.
 #[derive(Debug, Clone, Default)]
@@ -141,6 +142,24 @@ pub fn simulate(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Ow
     let Some(path) = arguments.scenario.clone() else { return Err(Failure::usage("simulate: expected a scenario")) };
     let (ran, written) = simulating::compute(&path, &arguments, host)?;
     written.map(|()| ran)
+}
+
+/// `roundelay sweep`, without `--why`. The summary has the rows of the runs, and the failed ones.
+///
+/// # Errors
+/// As the command, with the same message; failed runs are in the summary.
+pub fn sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<Summary, Failure> {
+    let Command::Sweep(arguments) = parse("sweep", words)? else { return Err(Failure::usage("sweep: expected a scenario")) };
+    sweeping::compute(&arguments, host, true)
+}
+
+/// A sweep whose runs the program does elsewhere: see [`Session`].
+///
+/// # Errors
+/// As the command, with the same message.
+pub fn open_sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<Session, Failure> {
+    let Command::Sweep(arguments) = parse("sweep", words)? else { return Err(Failure::usage("sweep: expected a scenario")) };
+    Session::open(&arguments, host)
 }
 
 /// `roundelay replay`.

@@ -22,6 +22,7 @@ mod replay;
 mod scenario;
 mod simulate;
 mod style;
+pub mod sweep;
 mod text_file;
 mod threads;
 mod verify;
@@ -50,6 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Objective(arguments) => objective::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),

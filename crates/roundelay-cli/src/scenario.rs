@@ -8,6 +8,7 @@ use std::path::Path;
 
 use roundelay_report::clean;
 use roundelay_sim::scenario::{ReadCapture, Scenario, ScenarioError};
+use roundelay_trace::Stop;
 
 use crate::call::{Host, Text};
 use crate::failure::Failure;
@@ -47,12 +48,24 @@ impl Read {
         scenario.topology.network.set_stop(host.stop.clone());
         Ok(Self { name, scenario, text, notes: notes.into_inner() })
     }
+
+    /// A scenario from a text; files named in it are relative to `folder`.
+    ///
+    /// # Errors
+    /// The text is not a valid scenario: the message, without file and line.
+    pub(crate) fn of_text(name: &str, text: &str, folder: &Path, stop: &Stop) -> Result<Scenario, String> {
+        let notes = RefCell::default();
+        let scenario = Scenario::from_toml_with(name, text, folder, &|path, by, end| captures::read(path, by, end, &notes));
+        let mut scenario = scenario.map_err(|error| clean(&error.message))?;
+        scenario.topology.network.set_stop(stop.clone());
+        Ok(scenario)
+    }
 }
 
 type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, ScenarioError>;
 
 /// Name and text of the scenario file.
-fn text(path: &Path, host: &Host) -> Result<(String, String), Failure> {
+pub(crate) fn text(path: &Path, host: &Host) -> Result<(String, String), Failure> {
     const EXPECTED: &str = "a scenario in TOML";
     if path.as_os_str() != "-" {
         return Ok((path.display().to_string(), text_file::read(path, EXPECTED)?));

@@ -16,4 +16,5 @@ mod replay;
 mod selection;
 mod simulate;
 mod simulate_files;
+mod sweep;
 mod tree;

@@ -13,6 +13,7 @@ mod errors;
 mod own;
 mod packet;
 mod results;
+mod sweeps;
 mod tables;
 mod work;
 
@@ -37,6 +38,8 @@ mod _native {
     use crate::packet::{Drop, Packet};
     #[pymodule_export]
     use crate::results::{Compared, Ran, Replays, bounds, compare, replay, simulate};
+    #[pymodule_export]
+    use crate::sweeps::{Session, Swept, sweep, sweep_task};
     #[pymodule_export]
     use crate::tables::Table;
 

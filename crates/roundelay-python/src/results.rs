@@ -13,9 +13,9 @@ use crate::tables::Table;
 use crate::work;
 
 /// A text in place of the file `-`: its name in messages, and its content.
-type Given = Option<(String, String)>;
+pub(crate) type Given = Option<(String, String)>;
 
-fn host(fault: &Fault, given: Given) -> Host {
+pub(crate) fn host(fault: &Fault, given: Given) -> Host {
     Host { stop: fault.stop().clone(), text: given.map(|(name, text)| Text { name, text }) }
 }
 

@@ -36,6 +36,37 @@ impl Table {
     }
 }
 
+/// A point of a sweep: keys with values, and rows.
+type Point = (Vec<(String, String)>, Vec<report::SweepRow>);
+
+impl Table {
+    /// Rows of a sweep. Swept keys are columns of whole numbers, of numbers or of texts, as readers of
+    /// Hive's folders take them.
+    pub(crate) fn of_sweep(points: &[Point]) -> PyResult<Self> {
+        let keys: Vec<&str> = points.first().map_or_else(Vec::new, |(labels, _)| labels.iter().map(|(key, _)| key.as_str()).collect());
+        let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+        for (number, key) in keys.iter().enumerate() {
+            let values: Vec<&str> = points.iter().flat_map(|(labels, rows)| rows.iter().map(move |_| labels[number].1.as_str())).collect();
+            let whole: Option<Vec<i64>> = values.iter().map(|value| value.parse().ok()).collect();
+            let plain = || values.iter().map(|value| value.parse().ok()).collect::<Option<Vec<f64>>>();
+            let array: ArrayRef = match whole {
+                Some(whole) => Arc::new(Int64Array::from(whole)),
+                None => plain()
+                    .map_or_else(|| Arc::new(StringArray::from(values.clone())) as ArrayRef, |plain| Arc::new(Float64Array::from(plain))),
+            };
+            fields.push(Field::new(*key, array.data_type().clone(), false));
+            arrays.push(array);
+        }
+        let rows: Vec<report::SweepRow> = points.iter().flat_map(|(_, rows)| rows.iter().cloned()).collect();
+        let table = report::sweep_table(&rows);
+        fields.extend(table.header.iter().map(field));
+        arrays.extend(table.batches[0].iter().map(array));
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(failed)?;
+        Ok(Self { schema, batches: vec![batch] })
+    }
+}
+
 fn failed(error: ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-"""The code of docs/python.md and the README, and the examples in docstrings, run."""
+"""The code of docs/python.md, docs/sweeps.md and the README, and the examples in docstrings, run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import ROOT
 from roundelay import _scheduler, scenario
 
 
-@pytest.mark.parametrize("name", ["docs/python.md", "README.md"])
+@pytest.mark.parametrize("name", ["docs/python.md", "docs/sweeps.md", "README.md"])
 def test_every_code_block_runs(repository, name):
     matplotlib.use("Agg")
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(), re.MULTILINE | re.DOTALL)

@@ -44,10 +44,10 @@ pub use lives::{IndicesSummary, LivesSummary};
 pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceResult, SourceRun, Verdict};
 #[cfg(feature = "parquet")]
 pub use parquet::{
-    Cells, Column, Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, Table, flows_table, provenance,
-    read_schedule, simulated_flows_table, simulated_links_table, simulated_rates_table, simulated_transfers_table, write_flows,
-    write_measurements, write_replays, write_schedule, write_simulated_flows, write_simulated_links, write_simulated_rates,
-    write_simulated_transfers,
+    Cells, Column, Fate, Measurement, PacketFile, PacketRow, SWEEP_FIGURES, SimulatedHops, SimulatedPackets, SweepFile, SweepRow, Table,
+    flows_table, provenance, read_schedule, simulated_flows_table, simulated_links_table, simulated_rates_table, simulated_transfers_table,
+    sweep_rows, sweep_table, write_flows, write_measurements, write_replays, write_schedule, write_simulated_flows, write_simulated_links,
+    write_simulated_rates, write_simulated_transfers,
 };
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};

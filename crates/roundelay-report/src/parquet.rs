@@ -15,6 +15,7 @@ mod schedule;
 mod simulated_hops;
 mod simulated_packets;
 mod simulation;
+mod sweep;
 mod transfers;
 
 pub use column::{Cells, Column};
@@ -27,6 +28,7 @@ pub use schedule::{read_schedule, write_replays, write_schedule};
 pub use simulated_hops::SimulatedHops;
 pub use simulated_packets::SimulatedPackets;
 pub use simulation::{simulated_flows_table, simulated_links_table, write_simulated_flows, write_simulated_links};
+pub use sweep::{SWEEP_FIGURES, SweepFile, SweepRow, sweep_rows, sweep_table};
 pub use transfers::{simulated_transfers_table, write_simulated_transfers};
 
 /// Metadata of a file that identifies its origin: the version of Roundelay, the seed, and a hash of

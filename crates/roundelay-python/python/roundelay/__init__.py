@@ -17,6 +17,7 @@ from ._native import Drop, Packet, __version__
 from ._queues import Queue, QueueLike
 from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation, Table
 from ._scheduler import Scheduler
+from ._sweep import Sweep, sweep
 
 __all__ = [
     "Bounds",
@@ -35,6 +36,7 @@ __all__ = [
     "RunError",
     "Scheduler",
     "Simulation",
+    "Sweep",
     "Table",
     "UsageError",
     "__version__",
@@ -44,5 +46,6 @@ __all__ = [
     "replay",
     "schedulers",
     "simulate",
+    "sweep",
     "testing",
 ]

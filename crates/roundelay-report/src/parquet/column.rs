@@ -1,6 +1,6 @@
 //! Parquet column writer: plain values, and only the parts of the format needed here.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::ColumnPath;
+use parquet::schema::types::{ColumnPath, Type};
 
 use crate::ReportError;
 use crate::file::PartialFile;
@@ -108,35 +108,39 @@ impl Column {
         matches!(self.values, Values::Times(_) | Values::OptionalTimes(_))
     }
 
-    fn write(&self, group: &mut Group<'_>) -> Result<(), ParquetError> {
+    fn write<W: Write + Send>(&self, group: &mut Group<'_, W>) -> Result<(), ParquetError> {
         match &self.values {
-            Values::Times(values) => write::<Int64Type>(group, values, None),
-            Values::OptionalTimes(values) => write_optional::<Int64Type>(group, values),
-            Values::Small(values) => write::<Int32Type>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
-            Values::Counts(values) => write::<Int64Type>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
-            Values::OptionalCounts(values) => {
-                write_optional::<Int64Type>(group, &values.iter().map(|value| value.map(u64::cast_signed)).collect::<Vec<_>>())
+            Values::Times(values) => write::<Int64Type, W>(group, values, None),
+            Values::OptionalTimes(values) => write_optional::<Int64Type, W>(group, values),
+            Values::Small(values) => {
+                write::<Int32Type, W>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None)
             }
-            Values::Numbers(values) => write::<DoubleType>(group, values, None),
-            Values::OptionalNumbers(values) => write_optional::<DoubleType>(group, values),
-            Values::Flags(values) => write::<BoolType>(group, values, None),
-            Values::Texts(values) => write::<ByteArrayType>(group, values, None),
+            Values::Counts(values) => {
+                write::<Int64Type, W>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None)
+            }
+            Values::OptionalCounts(values) => {
+                write_optional::<Int64Type, W>(group, &values.iter().map(|value| value.map(u64::cast_signed)).collect::<Vec<_>>())
+            }
+            Values::Numbers(values) => write::<DoubleType, W>(group, values, None),
+            Values::OptionalNumbers(values) => write_optional::<DoubleType, W>(group, values),
+            Values::Flags(values) => write::<BoolType, W>(group, values, None),
+            Values::Texts(values) => write::<ByteArrayType, W>(group, values, None),
         }
     }
 }
 
-type Group<'a> = SerializedRowGroupWriter<'a, std::fs::File>;
+type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
 
-fn write<T: DataType>(group: &mut Group<'_>, values: &[T::T], present: Option<&[i16]>) -> Result<(), ParquetError> {
+fn write<T: DataType, W: Write + Send>(group: &mut Group<'_, W>, values: &[T::T], present: Option<&[i16]>) -> Result<(), ParquetError> {
     let mut column = group.next_column()?.expect("the schema was made from these columns");
     column.typed::<T>().write_batch(values, present, None)?;
     column.close()
 }
 
-fn write_optional<T: DataType>(group: &mut Group<'_>, values: &[Option<T::T>]) -> Result<(), ParquetError> {
+fn write_optional<T: DataType, W: Write + Send>(group: &mut Group<'_, W>, values: &[Option<T::T>]) -> Result<(), ParquetError> {
     let present: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
     let values: Vec<T::T> = values.iter().flatten().cloned().collect();
-    write::<T>(group, &values, Some(&present))
+    write::<T, W>(group, &values, Some(&present))
 }
 
 /// A Parquet file that gets its name when complete.
@@ -151,9 +155,7 @@ impl ColumnFile {
     pub(super) fn create(path: &Path, columns: &[Column], metadata: &[(String, String)]) -> Result<Self, ReportError> {
         let file = PartialFile::create(path)?;
         let handle = file.handle().map_err(ReportError::file("create", path))?;
-        let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
-        let schema = parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" "))).map_err(failure(path))?;
-        let writer = SerializedFileWriter::new(handle, Arc::new(schema), Arc::new(properties(columns, metadata))).map_err(failure(path))?;
+        let writer = started(handle, columns, metadata).map_err(failure(path))?;
         Ok(Self { writer, file, path: path.to_owned() })
     }
 
@@ -163,12 +165,7 @@ impl ColumnFile {
     }
 
     fn append(&mut self, columns: &[Column]) -> Result<(), ParquetError> {
-        let mut group = self.writer.next_row_group()?;
-        for column in columns {
-            column.write(&mut group)?;
-        }
-        group.close()?;
-        Ok(())
+        append(&mut self.writer, columns)
     }
 
     /// Writes the footer and renames the file to its final name.
@@ -184,6 +181,35 @@ impl std::fmt::Debug for ColumnFile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("ColumnFile").field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+/// A Parquet file in memory with the schema of its columns and one row group of few rows: plain values, without dictionaries,
+/// statistics, indices and compression, which would cost more than the values.
+pub(super) fn file_bytes(schema: Arc<Type>, columns: &[Column], metadata: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
+    let plain = properties(columns, metadata).into_builder().set_dictionary_enabled(false).set_compression(Compression::UNCOMPRESSED);
+    let plain = plain.set_statistics_enabled(EnabledStatistics::None).set_offset_index_disabled(true);
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(plain.build()))?;
+    append(&mut writer, columns)?;
+    writer.into_inner()
+}
+
+fn started<W: Write + Send>(to: W, columns: &[Column], metadata: &[(String, String)]) -> Result<SerializedFileWriter<W>, ParquetError> {
+    SerializedFileWriter::new(to, schema(columns)?, Arc::new(properties(columns, metadata)))
+}
+
+/// The schema of `columns`; values are ignored.
+pub(super) fn schema(columns: &[Column]) -> Result<Arc<Type>, ParquetError> {
+    let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
+    parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" "))).map(Arc::new)
+}
+
+fn append<W: Write + Send>(writer: &mut SerializedFileWriter<W>, columns: &[Column]) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for column in columns {
+        column.write(&mut group)?;
+    }
+    group.close()?;
+    Ok(())
 }
 
 fn properties(columns: &[Column], metadata: &[(String, String)]) -> WriterProperties {

@@ -1,0 +1,72 @@
+//! Command-line arguments of `roundelay sweep`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::sweep::{Precision, Shard};
+
+#[derive(Debug, Args)]
+pub(crate) struct Sweep {
+    /// Scenario file, or a sweep file: `scenario = "FILE"` (or a table) with tables [grid], [zip] and
+    /// [[points]]; - reads standard input
+    pub(crate) file: PathBuf,
+
+    /// Key of the scenario with values: queue.core=fq_codel,qfq; source.calls.rate=64kbit..1mbit/2
+    /// (each twice the one before); topology.delay=10ms..50ms+10ms (steps); runs are all combinations
+    #[arg(value_name = "KEY=VALUES")]
+    pub(crate) keys: Vec<String>,
+
+    /// Number of runs of each point, with consecutive seeds, the same for all points [default: the
+    /// sweep file's, else 1; with --until 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) replicas: Option<u32>,
+
+    /// Seed of the first run of each point [default: the sweep file's, else the scenario's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Folder of the dataset [default: NAME.sweep in the working directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// Only part I of N of the runs, as in 3/16: for N processes without a coordinator, with the same
+    /// folder or one each
+    #[arg(long, value_name = "I/N", value_parser = |text: &str| text.parse::<Shard>())]
+    pub(crate) shard: Option<Shard>,
+
+    /// Print for each run whether it is new, changed (and what) or cached, and run nothing
+    #[arg(long)]
+    pub(crate) why: bool,
+
+    /// Add runs to each point until the 95% confidence interval of --figure is narrow enough:
+    /// ci=2%, half its width as part of the mean
+    #[arg(long, value_name = "ci=PART", requires = "figure", conflicts_with = "shard", value_parser = |text: &str| text.parse::<Precision>())]
+    pub(crate) until: Option<Precision>,
+
+    /// With --until: maximum number of runs of a point
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "until", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub(crate) max_replicas: u32,
+
+    /// Print means of a figure with 95% confidence intervals, and paired differences from the first
+    /// value of the first key: SOURCE.FIGURE, as in calls.delay_p99; FIGURE alone is that of all
+    /// sources
+    #[arg(long, value_name = "NAME")]
+    pub(crate) figure: Option<String>,
+
+    /// Stop at the first failed run; without this option, the other runs go on
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+
+    /// Print JSON instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,145 @@
+//! Behaviour versions: fingerprints of disciplines, sources, TCP and the simulator, and the ones that a
+//! scenario uses.
+//!
+//! `behaviours.json` has a fingerprint for each name: the hash of the results of canonical runs. A
+//! test repeats the runs and fails if the file is stale (`fingerprints.rs`). The version of a run is
+//! therefore the behaviour of the code, not of a commit or a file's time.
+
+#[cfg(test)]
+mod fingerprints;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roundelay::{Duration, LinkLayer};
+use roundelay_sim::scenario::{Control, Flavour, Preset, Protocol, Scenario, SourceSpec, Transport};
+use roundelay_sim::sources::Urgency;
+use roundelay_sim::{DecisionCost, LinkConfig};
+
+/// The checked-in fingerprints.
+const TABLE: &str = include_str!("../../behaviours.json");
+
+/// Fingerprints by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Behaviours(BTreeMap<String, String>);
+
+impl Behaviours {
+    /// The fingerprints of this program.
+    pub(super) fn of_program() -> Self {
+        Self(serde_json::from_str(TABLE).expect("a test compares the table with the code"))
+    }
+
+    /// The table after a change of one behaviour.
+    #[cfg(test)]
+    pub(super) fn changed(mut self, name: &str) -> Self {
+        self.0.insert(name.to_owned(), "changed".to_owned());
+        self
+    }
+
+    /// Fingerprints of the behaviours that a scenario uses.
+    ///
+    /// # Errors
+    /// A behaviour has no fingerprint: a discipline from outside.
+    pub(super) fn of(&self, scenario: &Scenario) -> Result<BTreeMap<String, String>, String> {
+        let find = |name: String| match self.0.get(&name) {
+            Some(hash) => Ok((name, hash.clone())),
+            None => Err(format!("{name}: a behaviour without a version; sweeps run the disciplines of 'roundelay list'")),
+        };
+        used(scenario).into_iter().map(find).collect()
+    }
+
+    /// Hash of all fingerprints: equal for programs with equal results.
+    pub(super) fn hash(&self) -> String {
+        super::identity::hash(&self.0.iter().flat_map(|(name, hash)| [name.as_str(), hash.as_str()]).collect::<Vec<_>>())
+    }
+}
+
+/// Names of the behaviours that a scenario uses.
+fn used(scenario: &Scenario) -> BTreeSet<String> {
+    let mut all = BTreeSet::from(["engine".to_owned()]);
+    for link in scenario.topology.network.links() {
+        of_link(link, &mut all);
+    }
+    if scenario.topology.network.routing().spread.is_some() {
+        all.insert("routing.spread".to_owned());
+    }
+    for group in &scenario.groups {
+        all.insert(format!("source.{}", group.source.kind()));
+        protocol(&group.source).into_iter().for_each(|protocol| of_tcp(protocol, &mut all));
+        urgency(&group.urgency, &mut all);
+        if group.edge_codel.is_some() {
+            all.insert("edge_codel".to_owned());
+        }
+    }
+    all
+}
+
+fn of_link(link: &LinkConfig, all: &mut BTreeSet<String>) {
+    let mut add = |is_used: bool, name: &str| {
+        if is_used {
+            all.insert(name.to_owned());
+        }
+    };
+    add(link.tree.is_some(), "tree");
+    add(link.preempted_at().is_some(), "preemption");
+    add(link.decision != DecisionCost::NONE, "decision");
+    add(link.layer != LinkLayer::NONE, "link_layer");
+    add(link.loss.0 > 0, "loss");
+    add(link.jitter > Duration::ZERO, "jitter");
+    for discipline in link.disciplines() {
+        all.insert(format!("discipline.{}", discipline.name()));
+    }
+}
+
+const fn protocol(source: &SourceSpec) -> Option<&Protocol> {
+    match source {
+        SourceSpec::Tcp(spec) => Some(&spec.tcp),
+        SourceSpec::RequestResponse(spec) => Some(&spec.tcp),
+        SourceSpec::Video(spec) => Some(&spec.tcp),
+        SourceSpec::Arrivals(spec) if matches!(spec.transport, Transport::Tcp) => Some(&spec.tcp),
+        SourceSpec::Workload(spec) if matches!(spec.transport, Transport::Tcp) => Some(&spec.tcp),
+        _ => None,
+    }
+}
+
+/// A preset stands for its own loss repair, congestion control and options.
+fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
+    let preset = match protocol.preset {
+        Preset::Rfc => "rfc",
+        Preset::Ns2Newreno => "ns2_newreno",
+        Preset::Ns2Tahoe => "ns2_tahoe",
+        Preset::Ns2Reno => "ns2_reno",
+    };
+    let flavour = protocol.flavour.map(|flavour| match flavour {
+        Flavour::Tahoe => "flavour.tahoe",
+        Flavour::Reno => "flavour.reno",
+        Flavour::NewReno => "flavour.newreno",
+        Flavour::Sack => "flavour.sack",
+    });
+    let control = protocol.control.map(|control| match control {
+        Control::Reno => "control.reno",
+        Control::Cubic => "control.cubic",
+    });
+    let option = |is_on: Option<bool>, name: &'static str| is_on.filter(|is_on| *is_on).map(|_| name);
+    let options = [option(protocol.ecn, "option.ecn"), option(protocol.pacing, "option.pacing")];
+    all.insert(format!("tcp.preset.{preset}"));
+    all.extend([flavour, control].into_iter().chain(options).flatten().map(|name| format!("tcp.{name}")));
+}
+
+fn urgency(rule: &Urgency, all: &mut BTreeSet<String>) {
+    let name = match rule {
+        Urgency::None => return,
+        Urgency::Priority(_) => "priority",
+        Urgency::Constant(_) => "slack",
+        Urgency::FlowSize(_) => "size",
+        Urgency::Remaining(_) => "remaining",
+        Urgency::Fair(_) => "fair",
+        Urgency::Cautious { .. } => "cautious",
+        Urgency::Deadline(_) => "deadline",
+        Urgency::Plus(rule, _) => {
+            urgency(rule, all);
+            "plus"
+        }
+        Urgency::Custom(_) => "custom",
+    };
+    all.insert(format!("urgency.{name}"));
+}

@@ -1,0 +1,318 @@
+//! Fingerprints of behaviours: canonical runs, and the test of `behaviours.json`.
+//!
+//! A discipline runs in a port of its own, on a fixed list of arrivals: no source, TCP or simulator
+//! has a part in its fingerprint. Sources, TCP and the rest run in the simulator behind FIFO queues.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Kind, Observer, Packet, QueueSpec, Slack};
+use roundelay_report::sweep_rows;
+use roundelay_sim::scenario::{Scenario, SourceSpec};
+use roundelay_sim::{Cargo, Carried, LinkId, Probe};
+
+use super::{Behaviours, TABLE, used};
+use crate::sweep::identity::hash;
+
+/// Packets of the list of arrivals.
+const ARRIVALS: u64 = 1500;
+/// Flows of the list of arrivals.
+const FLOWS: u64 = 12;
+
+/// Numbers for the list of arrivals: D. Knuth's 64-bit linear congruential generator (MMIX).
+struct Numbers(u64);
+
+impl Numbers {
+    const fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Departures and drops as text.
+#[derive(Default)]
+struct Told(String);
+
+impl Observer<u64> for Told {
+    fn sent(&mut self, packet: Packet<u64>, start: Instant, end: Instant) {
+        _ = writeln!(self.0, "{} {} {} {:?}", packet.payload, start.as_picos(), end.as_picos(), packet.ecn);
+    }
+
+    fn dropped(&mut self, packet: Packet<u64>, now: Instant, reason: DropReason) {
+        _ = writeln!(self.0, "{} {} {reason:?}", packet.payload, now.as_picos());
+    }
+}
+
+/// Departures of one port: bursts, overload, idle times; weights from 1 to 4, all header fields.
+fn port(queue: &QueueSpec) -> String {
+    let mut told = Told::default();
+    let Ok(mut port) = AnyPort::new(queue, "10mbit".parse().unwrap(), 7) else { return "refused".to_owned() };
+    for flow in 0..FLOWS {
+        let config = FlowConfig { weight: 1 + flow as u32 % 4, max_packet_len: 1500 };
+        _ = write!(told.0, "{:?} ", port.set_flow(FlowId(flow as u32), config).is_ok());
+    }
+    let (mut numbers, mut now) = (Numbers(1), 0);
+    for packet in 0..ARRIVALS {
+        // Mean gap 0.45 ms for mean packets of 0.65 ms; a silence after each 500 packets.
+        now += if packet % 500 == 499 { 300_000_000 } else { numbers.below(3) * 450_000 };
+        let flow = numbers.below(FLOWS).min(numbers.below(FLOWS));
+        let mut arrival = Packet::new(FlowId(flow as u32), 64 + numbers.below(1437) as u32, packet);
+        arrival.ecn = if flow % 3 == 0 { Ecn::Capable } else { Ecn::NotCapable };
+        arrival.priority = numbers.below(4) as u32;
+        arrival.slack = Slack::from_picos(numbers.below(20_000_000).cast_signed() * 1000);
+        let at = Instant::from_nanos(now);
+        arrival.deadline = Instant::from_nanos(now + numbers.below(20_000_000));
+        port.advance(at, &mut told);
+        port.arrive(at, arrival, &mut told);
+    }
+    port.advance(Instant::from_nanos(now + 60_000_000_000), &mut told);
+    told.0
+}
+
+/// The discipline with its defaults in large and small buffers, and with each parameter at other
+/// values.
+fn discipline(discipline: &AnyDiscipline) -> String {
+    let name = discipline.name();
+    let mut texts = vec![name.to_owned(), format!("{name} limit 40"), format!("{name} limit 20kb")];
+    for parameter in discipline.info().parameters {
+        let values = match parameter.kind {
+            Kind::Switch => vec![String::new(), "no".to_owned()],
+            Kind::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+            _ => vec![parameter.range.0.clone(), doubled(&parameter.value)],
+        };
+        for value in values {
+            let text =
+                if parameter.kind == Kind::Switch { format!("{value}{}", parameter.name) } else { format!("{} {value}", parameter.name) };
+            texts.push(format!("{name} {text} limit 60"));
+        }
+    }
+    let mut all = String::new();
+    for text in texts {
+        let told = text.parse().map_or_else(|_| "no such setting".to_owned(), |queue| port(&queue));
+        _ = writeln!(all, "{text}\n{told}");
+    }
+    hash(&[&all])
+}
+
+/// Twice a quantity, if the first digits are a number.
+fn doubled(value: &str) -> String {
+    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (number, unit) = value.split_at(end);
+    number.parse::<u64>().map_or_else(|_| value.to_owned(), |number| format!("{}{unit}", number * 2))
+}
+
+/// Packets in the order of events, with all header fields.
+#[derive(Default)]
+struct Packets(String);
+
+impl Probe for Packets {
+    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, _: &Cargo) {
+        let Packet { flow, len, ecn, priority, slack, deadline, .. } = packet;
+        _ = writeln!(self.0, "{} {} {len} {ecn:?} {priority} {slack:?} {}", now.as_picos(), flow.0, deadline.as_picos());
+    }
+
+    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, _: &Cargo, reason: DropReason) {
+        _ = writeln!(self.0, "{} {} {} {reason:?}", now.as_picos(), link.0, packet.flow.0);
+    }
+
+    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, _: &Cargo) {
+        _ = writeln!(self.0, "{} {} {}", now.as_picos(), packet.flow.0, packet.len);
+    }
+}
+
+/// Network of the canonical scenarios.
+const NETWORK: &str = "
+duration = '3s'
+warmup = '200ms'
+node = [{ name = 's0', host = true }, { name = 's1', host = true }, { name = 'left' }, { name = 'right' },
+  { name = 'r0', host = true }, { name = 'r1', host = true }]
+link = [{ from = 's0', to = 'left', rate = '50mbit', delay = '1ms' }, { from = 's1', to = 'left', rate = '50mbit', delay = '2ms' },
+  { from = 'left', to = 'right', rate = '4mbit', delay = '5ms' }, { from = 'right', to = 'r0', rate = '50mbit' },
+  { from = 'right', to = 'r1', rate = '50mbit' }]
+";
+
+fn scenario(text: &str, folder: &Path) -> Scenario {
+    let text = if text.contains("duration") { text.to_owned() } else { format!("{NETWORK}{text}") };
+    Scenario::from_toml("canonical.toml", &text, folder).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn runs(text: &str, folder: &Path) -> String {
+    let scenario = scenario(text, folder);
+    let mut all = String::new();
+    for seed in [1, 2] {
+        let mut packets = Packets::default();
+        let (results, _) = scenario.run_with(seed, &mut packets, |_| ()).unwrap();
+        _ = writeln!(all, "{}{:?}", packets.0, sweep_rows(&results));
+    }
+    hash(&[&all])
+}
+
+/// A source between both pairs of hosts.
+fn source(keys: &str) -> String {
+    format!("[[source]]\nfrom = ['s0', 's1']\nto = ['r0', 'r1']\n{keys}\n")
+}
+
+/// The canonical scenarios of all behaviours but disciplines.
+fn scenarios() -> Vec<(String, String)> {
+    let queue = "[queue]\ncore = 'fifo limit 20'\nedge = 'fifo limit 20'\n";
+    let cbr = source("kind = 'cbr'\nrate = '2.2mbit'\nstart_jitter = '10ms'");
+    let port = |keys: &str| format!("{queue}{cbr}[[port]]\nfrom = 'left'\nto = 'right'\n{keys}\n");
+    let mut all = vec![
+        ("engine".to_owned(), format!("{queue}{cbr}")),
+        ("loss".to_owned(), port("loss = '1%'")),
+        ("jitter".to_owned(), port("jitter = '3ms'")),
+        ("decision".to_owned(), port("decision = '100us'")),
+        (
+            "link_layer".to_owned(),
+            port("link = 'docsis'") + "[[port]]\nfrom = 'right'\nto = 'r0'\noverhead = 10\nmpu = 64\nframing = 'atm'\n",
+        ),
+        (
+            "preemption".to_owned(),
+            format!(
+                "[queue]\ncore = 'lstf preempt limit 20'\n{}urgency = 'slack 10ms'\n{}",
+                source("name = 'a'\nkind = 'cbr'\nrate = '2.2mbit'"),
+                source("name = 'b'\nkind = 'cbr'\nrate = '1mbit'\npacket_len = 100\nurgency = 'slack 1ms'")
+            ),
+        ),
+        (
+            "tree".to_owned(),
+            format!(
+                "[queue]\ncore = 'tree t limit 20'\n[[trees.t.node]]\nname = 'link'\ndiscipline = 'fq'\n[[trees.t.node]]\nname = 'a'\nparent = 'link'\ndiscipline = 'fifo'\nflows = ['dscp ef']\n[[trees.t.node]]\nname = 'b'\nparent = 'link'\ndiscipline = 'fifo'\ndefault = true\n{cbr}{}",
+                source("name = 'ef'\nkind = 'cbr'\nrate = '1mbit'\ndscp = 'ef'")
+            ),
+        ),
+        (
+            "routing.spread".to_owned(),
+            format!(
+                "duration = '1s'\n[routing]\nspread = true\n[topology]\ntemplate = 'leaf_spine'\n{}",
+                "[[source]]\nkind = 'cbr'\nfrom = 'host*'\nto = 'host*'\npairs = 'random'\nrate = '1mbit'\n"
+            ),
+        ),
+        ("edge_codel".to_owned(), format!("{queue}{}", source("kind = 'tcp'\nedge_codel = { target = '1ms', interval = '20ms' }"))),
+    ];
+    let tcp = |keys: &str| format!("{queue}{}", source(&format!("kind = 'tcp'\nstart_jitter = '50ms'\ntcp = {{ {keys} }}")));
+    for (name, values) in [
+        ("preset", &["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..]),
+        ("flavour", &["tahoe", "reno", "newreno", "sack"]),
+        ("control", &["reno", "cubic"]),
+    ] {
+        all.extend(values.iter().map(|value| (format!("tcp.{name}.{value}"), tcp(&format!("{name} = '{value}'")))));
+    }
+    for name in ["ecn", "pacing"] {
+        all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
+    }
+    for rule in [
+        "priority 3",
+        "slack 10ms",
+        "size 1ms",
+        "remaining 1ms",
+        "fair 2mbit",
+        "deadline 20ms",
+        "cautious 1ms 50mbit",
+        "slack 10ms plus 1s",
+    ] {
+        let name = if rule.contains("plus") { "plus" } else { rule.split(' ').next().unwrap() };
+        // RC3 is for TCP only.
+        let burst = source(&format!("name = 'a'\nkind = 'burst'\nsize = '20kb'\nurgency = '{rule}'"));
+        let text = if name == "cautious" { String::new() } else { burst };
+        all.push((format!("urgency.{name}"), text + &source(&format!("name = 'b'\nkind = 'tcp'\nsize = '20kb'\nurgency = '{rule}'"))));
+    }
+    all.extend(SourceSpec::KINDS.iter().map(|kind| (format!("source.{kind}"), of_kind(kind))));
+    all
+}
+
+/// Sources of a kind in each of its settings. Transfers over TCP fit into the initial window: the
+/// congestion control has no part in them.
+fn of_kind(kind: &str) -> String {
+    let hosts = "from = ['s0', 's1', 'r0', 'r1']\n";
+    let two = |one: &str, other: &str| {
+        source(&format!("name = 'a'\nkind = '{kind}'\n{one}")) + &source(&format!("name = 'b'\nkind = '{kind}'\n{other}"))
+    };
+    let among = |keys: &str| format!("[[source]]\nkind = '{kind}'\n{hosts}{keys}\n");
+    match kind {
+        "cbr" => two("rate = '300kbit'", "rate = '300kbit'\ngaps = 'random'\npackets = 20"),
+        "poisson" => two("rate = '300kbit'\nlengths = 'exponential'", "rate = '300kbit'\nmix = [[64, 7], [1500, 1]]"),
+        "on_off" => two("rate = '500kbit'\non = '50ms'\noff = '50ms'", "rate = '500kbit'\non = '50ms'\noff = '50ms'\nshape = 1.5"),
+        "voip" => two("", "packet_len = 100"),
+        "burst" => two("size = '30kb'", "size = '5kb'\nstart = '1s'"),
+        "tcp" => two("size = '4kb'", "size = '10kb'\nstart = '1s'"),
+        "request_response" => two("request = 500\nresponse = '4kb'\nthink = '100ms'", "request = '2kb'\nresponse = 100\nthink = '50ms'"),
+        "video" => two("segment = '8kb'\ninterval = '300ms'", "segment = '4kb'\ninterval = '200ms'"),
+        "arrivals" => {
+            among("name = 'a'\nutilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ntransport = 'burst'")
+                + &among(
+                    "name = 'b'\nutilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ninterpolated = true\ntransport = 'tcp'",
+                )
+        }
+        "trace" => two("file = 'packets.txt'", "file = 'packets.txt'\nstart = '500ms'"),
+        "workload" => {
+            among("name = 'a'\nfile = 'flows.txt'\ntransport = 'burst'") + &among("name = 'b'\nfile = 'flows.txt'\ntransport = 'tcp'")
+        }
+        other => panic!("no canonical scenario for sources of kind {other}"),
+    }
+}
+
+/// A folder with the lists of the canonical scenarios.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = std::env::temp_dir().join(format!("roundelay-fingerprints-{}-{:?}", std::process::id(), std::thread::current().id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("packets.txt"), "0 1000\n0.01 500 0.001\n0.5 1500 0.002 3\n0.7 64 0 1 0.8\n").unwrap();
+        fs::write(folder.join("flows.txt"), "0 5000 s0 r0\n0.4 9000 s1 r0\n1.2 3000 r1 s0\n").unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn fingerprints() -> BTreeMap<String, String> {
+    let folder = Folder::new();
+    let of_disciplines = AnyDiscipline::all().into_iter().map(|each| (format!("discipline.{}", each.name()), discipline(&each)));
+    let of_scenarios = scenarios().into_iter().map(|(name, text)| (name, runs(&text, &folder.0)));
+    of_disciplines.chain(of_scenarios).collect()
+}
+
+#[test]
+fn the_table_of_behaviours_is_that_of_the_code() {
+    let text = serde_json::to_string_pretty(&fingerprints()).unwrap() + "\n";
+    if std::env::var_os("ROUNDELAY_WRITE").is_some() {
+        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("behaviours.json"), &text).unwrap();
+    } else {
+        let stale: Vec<_> = text.lines().filter(|line| !TABLE.contains(line.trim_end_matches(','))).collect();
+        assert!(
+            text == TABLE,
+            "results changed, and crates/roundelay-cli/behaviours.json has not: {stale:#?}\nIf the results are right: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --lib behaviours"
+        );
+    }
+}
+
+/// Each canonical scenario has a version under its own name, and uses no behaviour without one.
+#[test]
+fn canonical_scenarios_use_what_they_stand_for() {
+    let (folder, table) = (Folder::new(), Behaviours::of_program());
+    for (name, text) in scenarios() {
+        let scenario = scenario(&text, &folder.0);
+        assert!(used(&scenario).contains(&name), "{name}: {:?}", used(&scenario));
+        table.of(&scenario).unwrap();
+    }
+}
+
+/// Settings change results: no fingerprint is of a run that ignores its subject.
+#[test]
+fn fingerprints_differ() {
+    let all = fingerprints();
+    let mut hashes: BTreeMap<&String, Vec<&String>> = BTreeMap::new();
+    all.iter().for_each(|(name, hash)| hashes.entry(hash).or_default().push(name));
+    let alike: Vec<_> = hashes.values().filter(|names| names.len() > 1).collect();
+    // The default preset is SACK with CUBIC: these three settings are one.
+    assert!(alike.iter().all(|names| names.iter().all(|name| name.starts_with("tcp."))), "{alike:?}");
+}

@@ -1,0 +1,410 @@
+//! Dataset of a sweep: Parquet files in folders by swept keys, and a journal of unfinished points.
+//!
+//! `DIR/KEY=VALUE/.../POINT.parquet` has the runs of one point. While a process works, it appends each
+//! finished run to `DIR/.journal/NAME/runs.jsonl`. A killed process leaves its journal, and the next
+//! one takes it over. A file gets its name when complete. At the end the file system is synced, and
+//! the journal removed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use roundelay_report::{SWEEP_FIGURES, SweepFile, SweepRow};
+use serde::{Deserialize, Serialize};
+
+use super::identity::run_identity;
+
+/// Name of the journals' folder.
+const JOURNAL: &str = ".journal";
+/// Name of the file that a process locks while changing the dataset.
+const LOCK: &str = ".lock";
+/// Time between two syncs of the journal. A killed process loses nothing; a power failure these runs.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+/// Longest key or value in the name of a folder, in bytes, before a hash in place of the rest. File
+/// systems allow 255 for both.
+const LONGEST_NAME: usize = 80;
+
+/// Results of a run: figures of each source.
+pub(super) type Rows = Vec<(Arc<str>, Vec<Option<f64>>)>;
+
+/// A finished run: a line of the journal.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Done {
+    pub(super) point: String,
+    pub(super) seed: u64,
+    pub(super) replica: u64,
+    pub(super) rows: Rows,
+}
+
+/// A finished run as JSON. Numbers are texts, which come back to the last bit.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    point: String,
+    seed: u64,
+    replica: u64,
+    sources: Vec<(String, String)>,
+}
+
+impl Done {
+    /// A line without its end.
+    pub(super) fn line(&self) -> String {
+        let number = |figure: &Option<f64>| figure.map_or_else(String::new, |figure| figure.to_string());
+        let texts = |figures: &Vec<Option<f64>>| figures.iter().map(number).collect::<Vec<_>>().join(" ");
+        let sources = self.rows.iter().map(|(source, figures)| (source.to_string(), texts(figures))).collect();
+        let line = Line { point: self.point.clone(), seed: self.seed, replica: self.replica, sources };
+        serde_json::to_string(&line).expect("texts and numbers are JSON")
+    }
+
+    /// None for an incomplete line.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let Line { point, seed, replica, sources } = serde_json::from_str(line).ok()?;
+        let figure = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
+        let row = |(source, text): (String, String)| {
+            let figures: Option<Vec<_>> = text.split(' ').map(figure).collect();
+            Some((Arc::from(source), figures.filter(|figures| figures.len() == SWEEP_FIGURES.len())?))
+        };
+        Some(Self { point, seed, replica, rows: sources.into_iter().map(row).collect::<Option<_>>()? })
+    }
+
+    /// The rows of the dataset.
+    fn rows(&self) -> impl Iterator<Item = SweepRow> {
+        let identity: Arc<str> = run_identity(&self.point, self.seed).into();
+        let row = move |(source, figures): &(Arc<str>, Vec<Option<f64>>)| SweepRow {
+            identity: identity.clone(),
+            seed: self.seed,
+            replica: self.replica,
+            source: source.clone(),
+            figures: figures.clone(),
+        };
+        self.rows.iter().map(row)
+    }
+}
+
+/// The journal of this process.
+#[derive(Debug)]
+struct Journal {
+    folder: PathBuf,
+    file: File,
+    synced: Instant,
+    /// Number of temporary files so far.
+    files: u64,
+}
+
+/// An open dataset.
+#[derive(Debug)]
+pub(super) struct Dataset {
+    folder: PathBuf,
+    journal: Mutex<Journal>,
+    /// Journals of ended processes, locked.
+    adopted: Vec<(PathBuf, File)>,
+    /// Runs in journals.
+    pub(super) found: Vec<Done>,
+}
+
+/// Length and time of a file, to detect a replacement.
+#[derive(Debug, PartialEq, Eq)]
+struct State(u64, SystemTime);
+
+impl State {
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self(metadata.len(), metadata.modified().ok()?))
+    }
+}
+
+/// Locks a dataset against other processes until the file is closed.
+fn lock(folder: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().create(true).append(true).open(folder.join(LOCK))?;
+    file.lock()?;
+    Ok(file)
+}
+
+impl Dataset {
+    /// Opens the dataset in a folder, made if missing, over these keys.
+    ///
+    /// # Errors
+    /// The operating system's error, or the folder has a sweep over other keys.
+    pub(super) fn open(folder: &Path, keys: &[&str]) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("{}: {error}", folder.display());
+        check_keys(folder, keys)?;
+        let journals = folder.join(JOURNAL);
+        fs::create_dir_all(folder).map_err(failed)?;
+        // Under the lock: a process that ends removes an empty folder of journals.
+        let _lock = lock(folder).map_err(failed)?;
+        fs::create_dir_all(&journals).map_err(failed)?;
+        let (mut adopted, mut found) = (Vec::new(), Vec::new());
+        for path in entries(&journals).map_err(failed)? {
+            for file in
+                entries(&path).map_err(failed)?.into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
+            {
+                let bytes = fs::read(&file).map_err(failed)?;
+                found.extend(String::from_utf8_lossy(&bytes).lines().filter_map(Done::parse));
+            }
+            // A living process holds the lock.
+            if let Ok(file) = OpenOptions::new().create(true).append(true).open(path.join("runs.jsonl")) {
+                match file.try_lock() {
+                    Ok(()) => adopted.push((path, file)),
+                    Err(TryLockError::WouldBlock) => {}
+                    Err(TryLockError::Error(error)) => return Err(failed(error)),
+                }
+            }
+        }
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let own = journals.join(format!("{}-{now}", std::process::id()));
+        fs::create_dir(&own).map_err(failed)?;
+        let file = OpenOptions::new().create(true).append(true).open(own.join("runs.jsonl")).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        let journal = Mutex::new(Journal { folder: own, file, synced: Instant::now(), files: 0 });
+        Ok(Self { folder: folder.to_owned(), journal, adopted, found })
+    }
+
+    /// Appends a run to the journal.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(super) fn note(&self, done: &Done) -> Result<(), String> {
+        let line = done.line() + "\n";
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = journal.file.write_all(line.as_bytes()).and_then(|()| {
+            if journal.synced.elapsed() < SYNC_EVERY {
+                return Ok(());
+            }
+            journal.synced = Instant::now();
+            journal.file.sync_data()
+        });
+        written.map_err(|error| format!("{}: {error}", journal.folder.display()))
+    }
+
+    /// Adds runs to the file of a point, and removes files of the folder with runs of another
+    /// origin.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(super) fn add<'a>(
+        &self,
+        folder: &Path,
+        point: &str,
+        metadata: &[(String, String)],
+        runs: impl IntoIterator<Item = &'a Done>,
+    ) -> Result<(), String> {
+        let folder = self.folder.join(folder);
+        let path = folder.join(format!("{point}.parquet"));
+        let failed = |error: io::Error| format!("{}: {error}", path.display());
+        fs::create_dir_all(&folder).map_err(failed)?;
+        let partial = {
+            let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+            journal.files += 1;
+            journal.folder.join(format!("{}.partial", journal.files))
+        };
+        let new: BTreeMap<u64, Vec<SweepRow>> = runs.into_iter().map(|done| (done.seed, done.rows().collect())).collect();
+        loop {
+            let before = State::of(&path);
+            // An incomplete file, after a power failure, is replaced.
+            let file = if before.is_some() { SweepFile::read(&path).unwrap_or_default() } else { SweepFile::default() };
+            let mut all: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
+            file.rows.into_iter().for_each(|row| all.entry(row.seed).or_default().push(row));
+            all.extend(new.iter().map(|(seed, rows)| (*seed, rows.clone())));
+            let file = SweepFile { metadata: metadata.to_vec(), rows: all.into_values().flatten().collect() };
+            let bytes = file.bytes().map_err(|error| format!("{}: {error}", path.display()))?;
+            fs::write(&partial, bytes).map_err(failed)?;
+            let _lock = lock(&self.folder).map_err(failed)?;
+            // Otherwise another process has added runs of the same point meanwhile.
+            if State::of(&path) == before {
+                fs::rename(&partial, &path).map_err(failed)?;
+                let others = entries(&folder).map_err(failed)?.into_iter().filter(|other| is_parquet(other) && *other != path);
+                return others.map(fs::remove_file).collect::<io::Result<()>>().map_err(failed);
+            }
+        }
+    }
+
+    /// Ends without work: removes the journal of this process, and a folder without content.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(super) fn leave(self) -> Result<(), String> {
+        let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
+        let own = self.journal.into_inner().unwrap_or_else(PoisonError::into_inner);
+        fs::remove_dir_all(&own.folder).map_err(failed)?;
+        drop(fs::remove_dir(self.folder.join(JOURNAL)));
+        if entries(&self.folder).map_err(failed)? == [self.folder.join(LOCK)] {
+            fs::remove_dir_all(&self.folder).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the work: all files are on disk, and journals without other runs are removed. Returns the
+    /// number of runs left in journals.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(super) fn finish(self, is_written: impl Fn(&Done) -> bool) -> Result<usize, String> {
+        let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
+        let _lock = lock(&self.folder).map_err(failed)?;
+        sync(&self.folder).map_err(failed)?;
+        let left = self.found.iter().filter(|done| !is_written(done)).count();
+        let own = self.journal.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if left == 0 {
+            self.adopted.iter().try_for_each(|(path, _)| fs::remove_dir_all(path)).map_err(failed)?;
+        }
+        fs::remove_dir_all(&own.folder).map_err(failed)?;
+        // Not empty: another process is at work.
+        drop(fs::remove_dir(self.folder.join(JOURNAL)));
+        Ok(left)
+    }
+}
+
+/// Writes the files of a folder's file system to disk.
+#[cfg(target_os = "linux")]
+fn sync(folder: &Path) -> io::Result<()> {
+    rustix::fs::syncfs(File::open(folder)?).map_err(io::Error::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync(folder: &Path) -> io::Result<()> {
+    for path in entries(folder)? {
+        if path.is_dir() {
+            sync(&path)?;
+        } else if is_parquet(&path) {
+            File::open(&path)?.sync_all()?;
+        }
+    }
+    Ok(())
+}
+
+fn is_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "parquet")
+}
+
+/// Paths in a folder, sorted; none if the folder is missing.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut all = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    all.sort();
+    Ok(all)
+}
+
+/// Parquet files in a folder.
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+    entries(folder).unwrap_or_default().into_iter().filter(|path| is_parquet(path)).collect()
+}
+
+/// Number of Parquet files below a folder whose paths are not in `known`.
+pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
+    let of = |path: PathBuf| match path.is_dir() {
+        true if path.ends_with(JOURNAL) => 0,
+        true => others(&path, known),
+        false => usize::from(is_parquet(&path) && !known.contains(&path)),
+    };
+    entries(folder).unwrap_or_default().into_iter().map(of).sum()
+}
+
+/// # Errors
+/// The folder has a dataset over other keys, or Parquet files without keys.
+fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
+    let (mut found, mut path) = (Vec::new(), folder.to_owned());
+    while let Some((next, key)) = entries(&path).unwrap_or_default().into_iter().find_map(|path| {
+        let (key, _) = path.file_name()?.to_str()?.split_once('=')?;
+        let key = key.to_owned();
+        Some((path, key))
+    }) {
+        found.push(key);
+        path = next;
+    }
+    let is_there = !found.is_empty() || !files(folder).is_empty();
+    let expected: Vec<_> = keys.iter().map(|key| escaped(key)).collect();
+    if !is_there || found == expected {
+        return Ok(());
+    }
+    let named = |keys: &[String]| if keys.is_empty() { "no keys".to_owned() } else { keys.join(", ") };
+    Err(format!(
+        "{}: has a sweep over {}; this one is over {}: expected another folder in --out",
+        folder.display(),
+        named(&found),
+        named(&expected)
+    ))
+}
+
+/// The folder of a point: `KEY=VALUE` for each key, special characters as in URLs.
+pub(super) fn folder_of(labels: &[(String, String)]) -> PathBuf {
+    labels.iter().map(|(key, value)| format!("{}={}", escaped(key), escaped(value))).collect()
+}
+
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let mut all = String::new();
+    for byte in text.bytes() {
+        if plain(byte) {
+            all.push(byte.into());
+        } else {
+            all += &format!("%{byte:02X}");
+        }
+        if all.len() > LONGEST_NAME {
+            return format!("{all}-{}", super::identity::hash(&[text]));
+        }
+    }
+    // An empty value is no folder's name; Hive's readers take this one for none.
+    if all.is_empty() { "__HIVE_DEFAULT_PARTITION__".to_owned() } else { all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(seed: u64) -> Done {
+        let figures = (0..SWEEP_FIGURES.len()).map(|number| (number % 2 > 0).then(|| (number as f64).sqrt() * 1e-7)).collect();
+        Done { point: "ab".to_owned(), seed, replica: seed - 1, rows: vec![("calls".into(), figures)] }
+    }
+
+    #[test]
+    fn lines_come_back_to_the_last_bit_and_half_a_line_does_not() {
+        let line = done(u64::MAX).line();
+        assert_eq!(Done::parse(&line), Some(done(u64::MAX)));
+        (0..line.len()).for_each(|end| assert_eq!(Done::parse(&line[..end]), None));
+    }
+
+    #[test]
+    fn folders_are_named_as_in_urls() {
+        let labels = [("queue.core".to_owned(), "fq_codel limit 5".to_owned()), ("a".to_owned(), "0.5/x".to_owned())];
+        assert_eq!(folder_of(&labels), Path::new("queue.core=fq_codel%20limit%205/a=0.5%2Fx"));
+        let long = escaped(&"x".repeat(1000));
+        assert!(long.len() < 255 && long != escaped(&"x".repeat(1001)), "{long}");
+    }
+
+    #[test]
+    fn a_journal_of_an_ended_process_is_taken_over() {
+        let folder = std::env::temp_dir().join(format!("roundelay-dataset-{}", std::process::id()));
+        let open = || Dataset::open(&folder, &["k"]).unwrap();
+        let first = open();
+        first.note(&done(1)).unwrap();
+        // The first process lives: its journal is read, and stays.
+        let second = open();
+        assert_eq!((second.found.len(), second.adopted.len()), (1, 0));
+        second.add(Path::new("k=1"), "ab", &[], [&done(2)]).unwrap();
+        assert_eq!(second.finish(|_| true), Ok(0));
+        drop(first);
+        let third = open();
+        assert_eq!((third.found.clone(), third.adopted.len()), (vec![done(1)], 1));
+        third.add(Path::new("k=1"), "ab", &[], &third.found).unwrap();
+        third.add(Path::new("k=1"), "ab", &[], [&done(3)]).unwrap();
+        assert_eq!(third.finish(|_| true), Ok(0));
+        let rows = SweepFile::read(&folder.join("k=1/ab.parquet")).unwrap().rows;
+        assert_eq!(rows.iter().map(|row| row.seed).collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(!folder.join(JOURNAL).exists());
+        let error = Dataset::open(&folder, &["other"]).unwrap_err();
+        assert!(error.contains("has a sweep over k; this one is over other"), "{error}");
+        // Runs of another plan stay in the journal.
+        let fourth = Dataset::open(&folder, &["k"]).unwrap();
+        fourth.note(&done(9)).unwrap();
+        drop(fourth);
+        assert_eq!(open().finish(|_| false), Ok(1));
+        assert_eq!(open().found, [done(9)]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

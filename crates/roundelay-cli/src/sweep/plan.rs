@@ -1,0 +1,395 @@
+//! Plan of a sweep: a scenario, points of swept keys, replicas.
+
+use std::path::{Path, PathBuf};
+
+use roundelay::suggestion::nearest;
+use roundelay_report::clean;
+use toml::{Table, Value};
+
+use super::values::{label, list};
+use crate::arguments::Sweep;
+use crate::call::Host;
+use crate::failure::Failure;
+use crate::scenario::text;
+use crate::text_file;
+
+/// Maximum number of points.
+const MOST_POINTS: usize = 100_000;
+/// Keys of a sweep file.
+const KEYS: [&str; 6] = ["scenario", "replicas", "seed", "grid", "zip", "points"];
+
+/// A point: a value for each swept key, in the order of the keys.
+pub(super) type Values = Vec<(String, Value)>;
+
+/// A plan.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Name of the scenario's file in messages.
+    pub(super) name: String,
+    /// Text of the scenario.
+    pub(super) text: String,
+    /// Whether the plan is from a sweep file.
+    pub(super) is_file: bool,
+    /// Folder of the files named in the scenario.
+    pub(super) folder: PathBuf,
+    /// The scenario's table.
+    pub(super) table: Table,
+    pub(super) points: Vec<Values>,
+    /// Runs of each point; None: not said.
+    pub(super) replicas: Option<u32>,
+    /// Seed of the first run; None: the scenario's.
+    pub(super) seed: Option<u64>,
+}
+
+/// Values of the keys of one dimension: the grid's keys have one each.
+type Dimension = Vec<Values>;
+
+impl Plan {
+    /// Reads a scenario or a sweep file, and the keys of the command line.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a key or value is wrong.
+    pub(super) fn read(arguments: &Sweep, host: &Host) -> Result<Self, Failure> {
+        let path = &arguments.file;
+        let (name, content) = text(path, host)?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let table = parse(&name, &content)?;
+        let (mut plan, mut dimensions) = if table.contains_key("scenario") {
+            Self::of_file(File { name: &name, text: &content }, table, &folder)?
+        } else {
+            (Self { name, text: content, is_file: false, folder, table, points: Vec::new(), replicas: None, seed: None }, Vec::new())
+        };
+        plan.replicas = arguments.replicas.or(plan.replicas);
+        plan.seed = arguments.seed.or(plan.seed);
+        for word in &arguments.keys {
+            let (key, values) =
+                word.split_once('=').ok_or_else(|| Failure::usage(format!("'{word}': expected KEY=VALUES, as in queue.core=fifo,qfq")))?;
+            let values = list(values).map_err(|error| Failure::usage(format!("{key}: {error}")))?;
+            replace(&mut dimensions, one_key(key.trim(), values)).map_err(|error| Failure::usage(format!("{key}: {error}")))?;
+        }
+        plan.points = product(&dimensions)?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// A plan with the dimensions of a sweep file.
+    fn of_file(file: File<'_>, mut table: Table, folder: &Path) -> Result<(Self, Vec<Dimension>), Failure> {
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            let meant = nearest(key, KEYS.into_iter()).map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+            return Err(file.at(key, format!("unknown key '{key}'{meant}: expected {}", KEYS.join(", "))));
+        }
+        let (name, text, folder) = match table.remove("scenario") {
+            Some(Value::String(scenario)) => {
+                let path = folder.join(&scenario);
+                let text =
+                    text_file::read(&path, "a scenario in TOML").map_err(|error| file.at("scenario", format!("scenario: {error}")))?;
+                (path.display().to_string(), text, path.parent().unwrap_or(Path::new("")).to_owned())
+            }
+            Some(Value::Table(scenario)) => {
+                let text = toml::to_string(&scenario).map_err(Failure::run)?;
+                (file.name.to_owned(), text, folder.to_owned())
+            }
+            _ => return Err(file.at("scenario", "scenario: expected a path, as in \"home.toml\", or a table".to_owned())),
+        };
+        let whole = |key: &str, least: i64, most: i64| match table.get(key) {
+            None => Ok(None),
+            Some(Value::Integer(number)) if (least..=most).contains(number) => Ok(Some(*number)),
+            Some(other) => Err(file.at(key, format!("{key} {other}: expected a whole number, legal range {least} to {most}"))),
+        };
+        let replicas = whole("replicas", 1, 1_000_000)?.map(|number| number as u32);
+        let seed = whole("seed", 0, i64::MAX)?.map(i64::cast_unsigned);
+        let mut dimensions = Vec::new();
+        let of = |key: &str, message: String| file.at(key, format!("{key}: {message}"));
+        for (key, values) in keys_of(&file, &table, "grid")? {
+            dimensions.push(one_key(&key, many(values).map_err(|message| of("grid", format!("{key}: {message}")))?));
+        }
+        if let Some(zip) = zipped(&file, &table)? {
+            dimensions.push(zip);
+        }
+        if let Some(points) = listed(&file, &table)? {
+            dimensions.push(points);
+        }
+        let table = parse(&name, &text)?;
+        Ok((Self { name, text, is_file: true, folder, table, points: Vec::new(), replicas, seed }, dimensions))
+    }
+
+    /// # Errors
+    /// Two points have the same values, or a key may not be swept.
+    fn check(&self) -> Result<(), Failure> {
+        let keys = || self.points.iter().flatten().map(|(key, _)| key);
+        if keys().any(|key| key == "seed") {
+            return Err(Failure::usage("seed: seeds are consecutive: --seed and --replicas set them"));
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for point in &self.points {
+            if !seen.insert(labels(point)) {
+                let values: Vec<_> = labels(point).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+                return Err(Failure::usage(format!("two points are the same: {}", clean(&values.join(", ")))));
+            }
+        }
+        Ok(())
+    }
+
+    /// The scenario's table with the values of a point.
+    ///
+    /// # Errors
+    /// A key does not lead to a value of the scenario.
+    pub(super) fn resolved(&self, point: &Values) -> Result<Table, String> {
+        let mut table = Value::Table(self.table.clone());
+        for (key, value) in point {
+            let path: Vec<_> = key.split('.').collect();
+            set(&mut table, &path, "", value).map_err(|error| format!("{key}: {error}"))?;
+        }
+        match table {
+            Value::Table(table) => Ok(table),
+            _ => Err("no table".to_owned()),
+        }
+    }
+}
+
+/// Keys and values of a point as in the dataset.
+pub(super) fn labels(point: &Values) -> Vec<(String, String)> {
+    point.iter().map(|(key, value)| (key.clone(), label(key, value))).collect()
+}
+
+/// A sweep file, for messages with line numbers.
+#[derive(Clone, Copy)]
+struct File<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl File<'_> {
+    fn at(&self, key: &str, message: String) -> Failure {
+        let is_key = |line: &str| {
+            let line = line.trim_start().trim_start_matches(['[', '"']).trim_start();
+            line.strip_prefix(key).is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', ']', '.']))
+        };
+        let line = self.text.lines().position(is_key).map(|line| format!(":{}", line + 1)).unwrap_or_default();
+        Failure::usage(format!("{}{line}: {message}", self.name))
+    }
+}
+
+fn parse(name: &str, text: &str) -> Result<Table, Failure> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let line = 1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
+        Failure::usage(format!("{name}:{line}: {}", clean(error.message())))
+    })
+}
+
+/// The dotted keys of a table with their values.
+fn keys_of(file: &File<'_>, table: &Table, name: &str) -> Result<Vec<(String, Value)>, Failure> {
+    let mut all = Vec::new();
+    match table.get(name) {
+        None => {}
+        Some(Value::Table(table)) => flatten("", table, &mut all),
+        Some(_) => return Err(file.at(name, format!("{name}: expected a table, as in [{name}]"))),
+    }
+    Ok(all)
+}
+
+fn flatten(before: &str, table: &Table, all: &mut Vec<(String, Value)>) {
+    for (key, value) in table {
+        let key = if before.is_empty() { key.clone() } else { format!("{before}.{key}") };
+        match value {
+            Value::Table(table) => flatten(&key, table, all),
+            value => all.push((key, value.clone())),
+        }
+    }
+}
+
+/// The values of a key: a list, or a text as on the command line.
+fn many(value: Value) -> Result<Vec<Value>, String> {
+    match value {
+        Value::Array(values) if values.is_empty() => Err("an empty list".to_owned()),
+        Value::Array(values) => Ok(values),
+        Value::String(text) => list(&text),
+        other => Ok(vec![other]),
+    }
+}
+
+fn one_key(key: &str, values: Vec<Value>) -> Dimension {
+    values.into_iter().map(|value| vec![(key.to_owned(), value)]).collect()
+}
+
+/// `[zip]`: the first value of each key together, then the second, and so on.
+fn zipped(file: &File<'_>, table: &Table) -> Result<Option<Dimension>, Failure> {
+    let mut dimension: Option<Dimension> = None;
+    for (key, values) in keys_of(file, table, "zip")? {
+        let values = many(values).map_err(|message| file.at("zip", format!("zip: {key}: {message}")))?;
+        let rows = dimension.get_or_insert_with(|| vec![Vec::new(); values.len()]);
+        if rows.len() != values.len() {
+            return Err(
+                file.at("zip", format!("zip: {key} has {} values, the keys before have {}: expected as many", values.len(), rows.len()))
+            );
+        }
+        rows.iter_mut().zip(values).for_each(|(row, value)| row.push((key.clone(), value)));
+    }
+    Ok(dimension)
+}
+
+/// `[[points]]`: each table is a set of values.
+fn listed(file: &File<'_>, table: &Table) -> Result<Option<Dimension>, Failure> {
+    let expected = || file.at("points", "points: expected tables, as in [[points]]".to_owned());
+    let points = match table.get("points") {
+        None => return Ok(None),
+        Some(Value::Array(points)) if !points.is_empty() => points,
+        Some(_) => return Err(expected()),
+    };
+    let mut dimension = Dimension::new();
+    for point in points {
+        let Value::Table(point) = point else { return Err(expected()) };
+        let mut values = Vec::new();
+        flatten("", point, &mut values);
+        values.sort_by(|one, other| one.0.cmp(&other.0));
+        let keys = |values: &Values| values.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
+        if let Some(first) = dimension.first().filter(|first| keys(first) != keys(&values)) {
+            let (first, other) = (keys(first).join(", "), keys(&values).join(", "));
+            return Err(file.at("points", format!("points: one has the keys {first}, another {other}: expected the same for all")));
+        }
+        dimension.push(values);
+    }
+    Ok(Some(dimension))
+}
+
+/// Adds a dimension; one with the same key is replaced.
+///
+/// # Errors
+/// The key belongs to a `[zip]` or `[[points]]` with several keys, or stands twice.
+fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), String> {
+    let key = new[0][0].0.clone();
+    let has_key = |dimension: &Dimension| dimension.iter().flatten().any(|(other, _)| *other == key);
+    match dimensions.iter_mut().find(|dimension| has_key(dimension)) {
+        Some(dimension) if dimension[0].len() == 1 => *dimension = new,
+        Some(_) => return Err("the sweep file sets the key together with others".to_owned()),
+        None => dimensions.push(new),
+    }
+    Ok(())
+}
+
+/// All combinations, the last dimension fastest.
+///
+/// # Errors
+/// A key stands twice, or there are too many points.
+fn product(dimensions: &[Dimension]) -> Result<Vec<Values>, Failure> {
+    let mut keys: Vec<_> = dimensions.iter().flat_map(|dimension| dimension[0].iter().map(|(key, _)| key)).collect();
+    keys.sort();
+    if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Failure::usage(format!("{}: swept twice", pair[0])));
+    }
+    let count = dimensions.iter().try_fold(1_usize, |count, dimension| count.checked_mul(dimension.len()));
+    if count.is_none_or(|count| count > MOST_POINTS) {
+        return Err(Failure::usage(format!("more than {MOST_POINTS} points: choose fewer values")));
+    }
+    let mut points = vec![Values::new()];
+    for dimension in dimensions {
+        points = points.iter().flat_map(|point| dimension.iter().map(move |values| [&point[..], values].concat())).collect();
+    }
+    Ok(points)
+}
+
+/// Sets the value at a path. Elements of a list have their name, their number, or both ends:
+/// `source.calls.rate`, `port.0.loss`, `port.left>right.loss`.
+fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<(), String> {
+    let [key, rest @ ..] = path else {
+        *value = new.clone();
+        return Ok(());
+    };
+    match value {
+        Value::Table(table) if rest.is_empty() => {
+            table.insert((*key).to_owned(), new.clone());
+            Ok(())
+        }
+        Value::Table(table) => set(table.entry(*key).or_insert_with(|| Value::Table(Table::new())), rest, key, new),
+        Value::Array(elements) => {
+            let names: Vec<Vec<String>> = elements.iter().enumerate().map(|(number, element)| names(number, element)).collect();
+            match names.iter().position(|names| names.iter().any(|name| name == key)) {
+                Some(place) => set(&mut elements[place], rest, parent, new),
+                None => {
+                    let known: Vec<&str> = names.iter().filter_map(|names| Some(names.first()?.as_str())).collect();
+                    let meant = nearest(key, known.iter().copied()).map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+                    Err(format!("no {parent} is called '{key}'{meant}: {}", known.join(", ")))
+                }
+            }
+        }
+        other => Err(format!("{parent} is {other}, and has no key '{key}'")),
+    }
+}
+
+/// Names of an element of a list, the best one first.
+fn names(number: usize, element: &Value) -> Vec<String> {
+    let text = |key: &str| element.get(key).and_then(Value::as_str);
+    let ends = text("from").zip(text("to")).map(|(from, to)| format!("{from}>{to}"));
+    let of_kind = text("kind").map(|kind| format!("{kind}{number}"));
+    // A source without a name has its kind and number.
+    let name = text("name").map(str::to_owned).or(of_kind);
+    name.into_iter().chain(ends).chain([number.to_string()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str =
+        "duration = '1s'\n[[source]]\nname = 'calls'\nkind = 'cbr'\n[[source]]\nkind = 'tcp'\n[[port]]\nfrom = 'a'\nto = 'b'";
+
+    fn plan(points: Vec<Values>) -> Plan {
+        let table = toml::from_str(SCENARIO).unwrap();
+        let (name, text) = ("a.toml".to_owned(), SCENARIO.to_owned());
+        Plan { name, text, is_file: false, folder: PathBuf::new(), table, points, replicas: None, seed: None }
+    }
+
+    fn resolved(key: &str) -> Result<String, String> {
+        let value = Value::Integer(5);
+        plan(Vec::new()).resolved(&vec![(key.to_owned(), value)]).map(|table| toml::to_string(&table).unwrap())
+    }
+
+    #[test]
+    fn keys_lead_to_values_by_name_and_number() {
+        for (key, expected) in [
+            ("source.calls.rate", "name = \"calls\"\nkind = \"cbr\"\nrate = 5"),
+            ("source.0.rate", "name = \"calls\"\nkind = \"cbr\"\nrate = 5"),
+            ("source.tcp1.size", "kind = \"tcp\"\nsize = 5"),
+            ("port.a>b.loss", "to = \"b\"\nloss = 5"),
+            ("queue.core", "[queue]\ncore = 5"),
+        ] {
+            let text = resolved(key).unwrap();
+            assert!(text.contains(expected), "{key}: {text}");
+        }
+        let error = resolved("source.cals.rate").unwrap_err();
+        assert_eq!(error, "source.cals.rate: no source is called 'cals' (did you mean 'calls'?): calls, tcp1");
+        assert!(resolved("duration.x").unwrap_err().contains("duration is \"1s\", and has no key 'x'"));
+    }
+
+    #[test]
+    fn points_are_all_combinations_of_grid_zip_and_points() {
+        let folder = std::env::temp_dir().join(format!("roundelay-plan-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.toml"), SCENARIO).unwrap();
+        let read = |text: &str| {
+            let file = File { name: "sweep.toml", text };
+            let (_, dimensions) = Plan::of_file(file, toml::from_str(text).unwrap(), &folder)?;
+            product(&dimensions)
+        };
+        let points = read(
+            "scenario = 'a.toml'\n[grid]\nqueue.core = 'fifo,qfq'\n[zip]\n'a' = [1, 2]\n'b' = [3, 4]\n[[points]]\nc = 5\n[[points]]\nc = 6",
+        );
+        let points = points.unwrap();
+        assert_eq!(points.len(), 8);
+        let first: Vec<_> = labels(&points[1]).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(first, ["queue.core=fifo", "a=1", "b=3", "c=6"]);
+        for (text, problem) in [
+            ("scenario = 'a.toml'\nreplics = 2", "sweep.toml:2: unknown key 'replics' (did you mean 'replicas'?)"),
+            ("scenario = 'a.toml'\n\nreplicas = 0", "sweep.toml:3: replicas 0: expected a whole number, legal range 1 to 1000000"),
+            ("scenario = 'b.toml'", "there is no such file"),
+            ("scenario = 'a.toml'\n[zip]\na = [1]\nb = [1, 2]", "sweep.toml:2: zip: b has 2 values, the keys before have 1"),
+            ("scenario = 'a.toml'\n[[points]]\na = 1\n[[points]]\nb = 1", "expected the same for all"),
+            ("scenario = 'a.toml'\n[grid]\na = 1\n[zip]\na = 1", "a: swept twice"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

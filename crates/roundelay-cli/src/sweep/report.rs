@@ -1,0 +1,175 @@
+//! Summary of a sweep: text and JSON.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use roundelay_report::{SweepRow, clean};
+use roundelay_sim::scenario::Interval;
+use serde_json::json;
+
+use crate::failure::Failure;
+
+/// A failed run.
+#[derive(Debug, Clone)]
+pub(super) struct Failed {
+    pub(super) point: String,
+    pub(super) seed: u64,
+    pub(super) message: String,
+    /// Command that repeats the run.
+    pub(super) command: String,
+}
+
+/// A figure at all points.
+#[derive(Debug)]
+pub(super) struct Figures {
+    pub(super) source: String,
+    pub(super) figure: &'static str,
+    pub(super) points: Vec<FigureOfPoint>,
+}
+
+/// A figure at a point.
+#[derive(Debug)]
+pub(super) struct FigureOfPoint {
+    pub(super) point: Vec<(String, String)>,
+    pub(super) runs: usize,
+    pub(super) interval: Option<Interval>,
+    pub(super) difference: Option<Difference>,
+}
+
+/// Mean of the differences from another point, seed by seed.
+#[derive(Debug)]
+pub(super) struct Difference {
+    /// Value of the first key at the other point.
+    pub(super) from: String,
+    pub(super) pairs: usize,
+    pub(super) interval: Interval,
+}
+
+/// Swept keys with their values, and the rows of a point.
+pub(crate) type RowsOfPoint = (Vec<(String, String)>, Vec<SweepRow>);
+
+/// Result of a sweep.
+#[derive(Debug)]
+pub struct Summary {
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
+    pub(super) points: usize,
+    pub(super) cached: usize,
+    pub(super) done: usize,
+    pub(super) failed: Vec<Failed>,
+    /// Files of the dataset outside the plan.
+    pub(super) others: usize,
+    /// Runs of other plans in journals.
+    pub(super) waiting: usize,
+    pub(super) figures: Option<Figures>,
+    /// Rows of the plan's runs, with the values of the swept keys.
+    pub rows: Vec<RowsOfPoint>,
+}
+
+impl Summary {
+    /// The output of `--json`.
+    pub fn json(&self) -> String {
+        let failed =
+            |failed: &Failed| json!({ "point": failed.point, "seed": failed.seed, "message": failed.message, "command": failed.command });
+        let interval = |interval: &Interval| json!({ "mean": interval.mean, "half_width": interval.half_width });
+        let point = |point: &FigureOfPoint| {
+            let keys: serde_json::Map<String, serde_json::Value> =
+                point.point.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
+            json!({
+                "keys": keys,
+                "runs": point.runs,
+                "interval": point.interval.as_ref().map(interval),
+                "difference": point.difference.as_ref().map(|difference| {
+                    json!({ "from": difference.from, "pairs": difference.pairs, "mean": difference.interval.mean, "half_width": difference.interval.half_width })
+                }),
+            })
+        };
+        let figures = self.figures.as_ref().map(|figures| {
+            json!({ "source": figures.source, "figure": figures.figure, "points": figures.points.iter().map(point).collect::<Vec<_>>() })
+        });
+        let all = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "scenario": self.name,
+            "dataset": self.folder,
+            "points": self.points,
+            "runs": { "cached": self.cached, "done": self.done, "failed": self.failed.len() },
+            "failed": self.failed.iter().map(failed).collect::<Vec<_>>(),
+            "other_files": self.others,
+            "runs_of_other_plans": self.waiting,
+            "figure": figures,
+        });
+        format!("{all:#}\n")
+    }
+
+    /// The printed summary.
+    pub fn text(&self) -> String {
+        let Self { points, cached, done, failed, .. } = self;
+        let count = |number: usize, word: &str| if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") };
+        let runs = count(cached + done + failed.len(), "run");
+        let folder = clean(&self.folder.display().to_string());
+        let mut text =
+            format!("{}: {}, {runs}: {cached} cached, {done} done, {} failed\n", clean(&self.name), count(*points, "point"), failed.len());
+        _ = writeln!(text, "Dataset: {folder} (DuckDB: FROM '{folder}/**/*.parquet')");
+        if self.others > 0 {
+            _ = writeln!(
+                text,
+                "Note: {} in the dataset with other values or from earlier versions, not checked",
+                count(self.others, "file")
+            );
+        }
+        if self.waiting > 0 {
+            _ = writeln!(text, "Note: {} of other plans in {folder}/.journal", count(self.waiting, "run"));
+        }
+        if let Some(figures) = &self.figures {
+            text += "\n";
+            text += &table(figures);
+        }
+        text
+    }
+
+    /// The failed runs, each with the command that repeats it. None: no run failed.
+    pub fn failure(&self) -> Option<Failure> {
+        let first = self.failed.first()?;
+        let all = self.cached + self.done + self.failed.len();
+        let mut text = format!("{} of {all} runs failed, the first with: {}", self.failed.len(), first.message);
+        for failed in &self.failed {
+            _ = write!(text, "\n  {} seed={}: {}\n    {}", failed.point, failed.seed, failed.message, failed.command);
+        }
+        Some(Failure::run(text))
+    }
+}
+
+fn table(figures: &Figures) -> String {
+    let name = format!("{}.{}", figures.source, figures.figure);
+    let mut lines = vec![vec!["runs".to_owned(), name, "difference, seed by seed".to_owned()]];
+    let keys = figures.points.first().map_or(0, |point| point.point.len());
+    if let Some(first) = figures.points.first() {
+        lines[0].splice(0..0, first.point.iter().map(|(key, _)| clean(key)));
+    }
+    for point in &figures.points {
+        let mut line: Vec<String> = point.point.iter().map(|(_, value)| clean(value)).collect();
+        line.push(point.runs.to_string());
+        line.push(point.interval.map_or_else(|| "–".to_owned(), |interval| number(&interval, "")));
+        let of = |difference: &Difference| format!("{} from {}", number(&difference.interval, "+"), clean(&difference.from));
+        line.push(point.difference.as_ref().map(of).unwrap_or_default());
+        lines.push(line);
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..keys + 3).map(width).collect();
+    let line = |line: &Vec<String>| {
+        let cells: Vec<_> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        cells.join("  ").trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(line).collect()
+}
+
+/// A mean with half the width of its interval, four digits.
+fn number(interval: &Interval, sign: &str) -> String {
+    let digits = |value: f64| {
+        let places = if value == 0.0 { 0 } else { (3.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize };
+        format!("{value:.places$}")
+    };
+    let sign = if interval.mean >= 0.0 { sign } else { "" };
+    let half = interval.half_width.map(|half| format!(" ±{}", digits(half))).unwrap_or_default();
+    format!("{sign}{}{half}", digits(interval.mean))
+}

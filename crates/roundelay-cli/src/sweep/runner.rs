@@ -1,0 +1,38 @@
+//! Runner of a sweep: pending runs on the threads of one process.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use super::session::{Job, Session};
+use crate::failure::Failure;
+use crate::threads::in_pool;
+
+/// Runs everything pending.
+///
+/// # Errors
+/// The dataset cannot be written, or a stop was requested.
+pub(super) fn run(session: &mut Session) -> Result<(), Failure> {
+    let jobs = session.pending()?;
+    run_jobs(session, &jobs)
+}
+
+/// Runs announced jobs in parallel.
+pub(super) fn run_jobs(session: &Session, jobs: &[Job]) -> Result<(), Failure> {
+    let bar = bar(session, jobs.len())?;
+    let one = |job: &Job| session.run(*job).map(|()| bar.inc(1));
+    let outcome: Result<(), String> = in_pool(session.arguments.threads, || jobs.par_iter().map(one).collect())?;
+    bar.finish_and_clear();
+    outcome.map_err(Failure::run)?;
+    if session.stop.is_requested() { Err(Failure::stopped()) } else { Ok(()) }
+}
+
+/// Progress over the runs, on a terminal.
+fn bar(session: &Session, runs: usize) -> Result<ProgressBar, Failure> {
+    if session.arguments.quiet || runs == 0 || !std::io::stderr().is_terminal() {
+        return Ok(ProgressBar::hidden());
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left").map_err(Failure::run)?;
+    Ok(ProgressBar::new(runs as u64).with_style(style))
+}

@@ -1,0 +1,153 @@
+//! Sequential replication: runs are added to each point until the confidence interval of a figure is
+//! narrow enough.
+
+use std::collections::{BTreeMap, HashMap};
+
+use roundelay_report::SWEEP_FIGURES;
+use roundelay_sim::scenario::{Interval, student_95};
+
+use super::Precision;
+use super::report::{Difference, FigureOfPoint, Figures};
+use super::runner::run_jobs;
+use super::session::{Job, Point, Session};
+use crate::failure::Failure;
+
+/// Runs the plan's replicas, then adds runs to the points whose interval is too wide. The number of
+/// runs of a point depends only on its results: it is the same on each machine.
+///
+/// # Errors
+/// There is no such figure, the dataset cannot be written, or a stop was requested.
+pub(super) fn run(session: &mut Session, precision: Precision) -> Result<(), Failure> {
+    let jobs = session.pending()?;
+    run_jobs(session, &jobs)?;
+    let mut targets = vec![session.arguments.replicas; session.points.len()];
+    loop {
+        let Some((source, figure)) = session.figure()? else { return Ok(()) };
+        let mut jobs = Vec::new();
+        for (number, target) in targets.iter_mut().enumerate() {
+            let point = &session.points[number];
+            // Seeds of failed runs have no value; these points get no further runs.
+            let Some(values) = values(session, point, &source, figure, *target) else { continue };
+            let Some(more) = more(&values, precision) else { continue };
+            let next = target.saturating_add(more).min(session.arguments.max_replicas);
+            let seeds = session.first_seed + u64::from(*target)..session.first_seed + u64::from(next);
+            jobs.extend(seeds.filter(|seed| !point.has(*seed)).map(|seed| Job { point: number, seed }));
+            *target = next;
+        }
+        session.arguments.replicas = targets.iter().copied().max().unwrap_or(0);
+        if jobs.is_empty() && targets_are_settled(session, &source, figure, &targets, precision) || session.is_over() {
+            session.targets = Some(targets);
+            return Ok(());
+        }
+        session.expect(&jobs)?;
+        run_jobs(session, &jobs)?;
+    }
+}
+
+/// Whether no point needs or may get more runs.
+fn targets_are_settled(session: &Session, source: &str, figure: usize, targets: &[u32], precision: Precision) -> bool {
+    targets.iter().zip(&session.points).all(|(target, point)| {
+        *target >= session.arguments.max_replicas
+            || values(session, point, source, figure, *target).is_none_or(|values| more(&values, precision).is_none())
+    })
+}
+
+/// The figure of the first `runs` runs; None if a run is missing.
+fn values(session: &Session, point: &Point, source: &str, figure: usize, runs: u32) -> Option<Vec<f64>> {
+    let all = point.figures(source, figure);
+    let seeds = session.first_seed..session.first_seed + u64::from(runs);
+    let found: Vec<_> = seeds.map(|seed| all.get(&seed).copied()).collect::<Option<_>>()?;
+    Some(found.into_iter().flatten().collect())
+}
+
+/// Number of further runs: half the number at hand at least, as many as the variance suggests, and
+/// twice the number at hand at most. None: the interval is narrow enough.
+fn more(values: &[f64], Precision(part): Precision) -> Option<u32> {
+    let count = values.len() as f64;
+    let Some(Interval { mean, half_width: Some(half) }) = student_95(values) else { return Some(2) };
+    if half <= part * mean.abs() {
+        return None;
+    }
+    let needed = count * (half / (part * mean.abs()).max(f64::MIN_POSITIVE)).powi(2);
+    Some((needed - count).clamp((count / 4.0).ceil().max(1.0), count) as u32)
+}
+
+impl Session {
+    /// Source and number of the figure of `--figure`.
+    ///
+    /// # Errors
+    /// The results have no such source or figure.
+    pub(super) fn figure(&self) -> Result<Option<(String, usize)>, Failure> {
+        let Some(text) = &self.arguments.figure else { return Ok(None) };
+        let sources = self.points.iter().map(Point::sources).find(|sources| !sources.is_empty()).unwrap_or_default();
+        let (source, figure) = text.rsplit_once('.').map_or((None, text.as_str()), |(source, figure)| (Some(source), figure));
+        let meant = |written: &str, known: &[&str]| {
+            roundelay::suggestion::nearest(written, known.iter().copied())
+                .map(|meant| format!(" (did you mean '{meant}'?)"))
+                .unwrap_or_default()
+        };
+        let number = SWEEP_FIGURES.iter().position(|known| *known == figure).ok_or_else(|| {
+            let meant = meant(figure, &SWEEP_FIGURES);
+            Failure::usage(format!("--figure {text}: no figure is called '{figure}'{meant}: {}", SWEEP_FIGURES.join(", ")))
+        })?;
+        if sources.is_empty() {
+            return Ok(None);
+        }
+        // Results of several sources end with all together.
+        let source = source.map_or_else(|| sources[sources.len() - 1].clone(), str::to_owned);
+        if !sources.contains(&source) {
+            let known: Vec<&str> = sources.iter().map(String::as_str).collect();
+            let meant = meant(&source, &known);
+            return Err(Failure::usage(format!("--figure {text}: no source is called '{source}'{meant}: {}", known.join(", "))));
+        }
+        Ok(Some((source, number)))
+    }
+
+    /// Means of the figure, and paired differences: the same seeds under another value of the first
+    /// key.
+    pub(super) fn summary_of_figure(&self) -> Result<Option<Figures>, Failure> {
+        let Some((source, figure)) = self.figure()? else { return Ok(None) };
+        let all: Vec<_> = (0..self.points.len()).map(|number| self.used(number, &source, figure)).collect();
+        // The first point with the same values of all keys but the first.
+        let mut references = HashMap::new();
+        for (number, point) in self.points.iter().enumerate().filter(|(_, point)| !point.labels.is_empty()) {
+            references.entry(&point.labels[1..]).or_insert(number);
+        }
+        let of = |(number, point): (usize, &Point)| {
+            let values: Vec<f64> = all[number].values().copied().collect();
+            let reference = point.labels.get(1..).and_then(|rest| references.get(rest)).filter(|reference| **reference != number);
+            let difference = reference.and_then(|reference| {
+                let pairs: Vec<f64> = all[number].iter().filter_map(|(seed, value)| Some(value - all[*reference].get(seed)?)).collect();
+                let from = self.points[*reference].labels[0].1.clone();
+                student_95(&pairs).map(|interval| Difference { from, pairs: pairs.len(), interval })
+            });
+            FigureOfPoint { point: point.labels.clone(), runs: values.len(), interval: student_95(&values), difference }
+        };
+        let points = self.points.iter().enumerate().map(of).collect();
+        Ok(Some(Figures { source, figure: SWEEP_FIGURES[figure], points }))
+    }
+
+    /// Values of a figure by seed, of the plan's runs.
+    fn used(&self, number: usize, source: &str, figure: usize) -> BTreeMap<u64, f64> {
+        let runs = self.targets.as_ref().map_or(self.arguments.replicas, |targets| targets[number]);
+        let seeds = self.first_seed..self.first_seed + u64::from(runs);
+        let all = self.points[number].figures(source, figure).into_iter();
+        all.filter(|(seed, _)| seeds.contains(seed)).filter_map(|(seed, value)| Some((seed, value?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_added_until_the_interval_is_narrow() {
+        assert_eq!(more(&[1.0, 1.0, 1.0], Precision(0.02)), None);
+        // Half the width is 1.96 of a mean of 3: far too wide, so the number doubles.
+        assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.02)), Some(5));
+        // Just too wide: a quarter more.
+        assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.64)), Some(2));
+        assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.66)), None);
+        assert_eq!(more(&[1.0], Precision(0.02)), Some(2), "one value has no interval");
+    }
+}

@@ -1,0 +1,291 @@
+//! Values of a swept key: lists, ranges, quantities with units, and their canonical forms.
+
+use std::collections::BTreeMap;
+
+use roundelay::{Bytes, Duration, Rate};
+use serde_json::Value as Json;
+use toml::Value;
+
+/// Maximum number of values of a range.
+const MOST_VALUES: usize = 100_000;
+
+/// Keys whose texts are names or paths: no quantities, whatever the spelling.
+const NAMES: [&str; 6] = ["name", "from", "to", "file", "second", "class"];
+
+/// Unit of a quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    BitsPerSecond,
+    Picoseconds,
+    Bytes,
+    Whole,
+    Plain,
+}
+
+/// A quantity in its base unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Quantity {
+    unit: Unit,
+    /// Exact for all units but `Plain`.
+    whole: u64,
+    plain: f64,
+}
+
+impl Quantity {
+    const fn whole(unit: Unit, whole: u64) -> Self {
+        Self { unit, whole, plain: whole as f64 }
+    }
+
+    /// None for a text without a number, or with an unknown unit.
+    fn parse(text: &str) -> Option<Self> {
+        if !text.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        if let Ok(whole) = text.parse() {
+            return Some(Self::whole(Unit::Whole, whole));
+        }
+        if !text.ends_with(|c: char| c.is_ascii_alphabetic()) {
+            let plain = text.parse().ok().filter(|plain: &f64| plain.is_finite())?;
+            return Some(Self { unit: Unit::Plain, whole: 0, plain });
+        }
+        let rate = || text.parse().ok().map(|rate: Rate| Self::whole(Unit::BitsPerSecond, rate.bits_per_second()));
+        let time = || text.parse().ok().map(|time: Duration| Self::whole(Unit::Picoseconds, time.as_picos()));
+        let size = || text.parse().ok().map(|Bytes(bytes)| Self::whole(Unit::Bytes, bytes));
+        rate().or_else(time).or_else(size)
+    }
+
+    /// The quantity as a scenario has it.
+    fn value(self) -> Value {
+        match self.unit {
+            Unit::BitsPerSecond => Value::String(format!("{}bit", self.whole)),
+            Unit::Picoseconds => Value::String(format!("{}s", decimal(self.whole, 12))),
+            Unit::Bytes => Value::String(format!("{}b", self.whole)),
+            Unit::Whole => i64::try_from(self.whole).map_or_else(|_| Value::String(self.whole.to_string()), Value::Integer),
+            Unit::Plain => Value::Float(self.plain),
+        }
+    }
+
+    /// The quantity as a number in bits per second, seconds or bytes.
+    fn number(self) -> String {
+        match self.unit {
+            Unit::Picoseconds => decimal(self.whole, 12),
+            Unit::Plain => self.plain.to_string(),
+            _ => self.whole.to_string(),
+        }
+    }
+
+    const fn with(self, plain: f64) -> Self {
+        match self.unit {
+            Unit::Plain => Self { plain, ..self },
+            unit => Self::whole(unit, plain.round() as u64),
+        }
+    }
+}
+
+/// `whole` divided by 10^`places`, exactly.
+fn decimal(whole: u64, places: u32) -> String {
+    let unit = 10_u64.pow(places);
+    let fraction = format!("{:0places$}", whole % unit, places = places as usize);
+    let fraction = fraction.trim_end_matches('0');
+    let dot = if fraction.is_empty() { "" } else { "." };
+    format!("{}{dot}{fraction}", whole / unit)
+}
+
+/// The values of a list as on the command line: `fifo,qfq`, `64kbit..1mbit/2`, `[1, 2]`.
+///
+/// # Errors
+/// An empty value, or a wrong range.
+pub(super) fn list(text: &str) -> Result<Vec<Value>, String> {
+    if text.starts_with(['[', '{', '"', '\'']) {
+        return Ok(vec![written(text)?]);
+    }
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        if part.is_empty() {
+            return Err(format!("'{text}': an empty value; expected values with commas between, as in fifo,qfq"));
+        }
+        match part.split_once("..") {
+            Some((first, rest)) => all.extend(range(part, first.trim(), rest.trim())?),
+            None => all.push(scalar(part)),
+        }
+    }
+    Ok(all)
+}
+
+/// A value in TOML's own spelling.
+fn written(text: &str) -> Result<Value, String> {
+    let table: Result<toml::Table, _> = toml::from_str(&format!("value = {text}"));
+    let value = table.ok().and_then(|mut table| table.remove("value"));
+    value.ok_or_else(|| format!("'{text}': no value in TOML; expected one, as in [\"s0\", \"s1\"]"))
+}
+
+/// The value of a word: a whole number, a number, true, false, or a text.
+fn scalar(text: &str) -> Value {
+    match text {
+        "true" => Value::Boolean(true),
+        "false" => Value::Boolean(false),
+        _ => match text.parse() {
+            Ok(number) => Value::Integer(number),
+            Err(_) => match text.parse() {
+                Ok(number) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => Value::Float(number),
+                _ => Value::String(text.to_owned()),
+            },
+        },
+    }
+}
+
+/// `64kbit..1mbit/2`: each twice the one before. `10ms..50ms+10ms`: steps. Names like `s0..48` are
+/// texts.
+fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, String> {
+    let Some(from) = Quantity::parse(first) else { return Ok(vec![scalar(part)]) };
+    let wrong = |problem: &str| {
+        format!("'{part}': {problem}; expected FROM..TO/FACTOR, as in 64kbit..1mbit/2, or FROM..TO+STEP, as in 10ms..50ms+10ms")
+    };
+    let (last, step) = rest.split_once(['/', '+']).ok_or_else(|| wrong("a range without a step"))?;
+    let last = Quantity::parse(last.trim()).ok_or_else(|| wrong("no end"))?;
+    let step = Quantity::parse(step.trim()).ok_or_else(|| wrong("no step"))?;
+    let is_number = |quantity: Quantity| matches!(quantity.unit, Unit::Whole | Unit::Plain);
+    let is_factor = rest.contains('/');
+    // A bare number may stand beside one with decimals.
+    let unit = if from.unit == Unit::Whole && (last.unit == Unit::Plain || !is_factor && step.unit == Unit::Plain) {
+        Unit::Plain
+    } else {
+        from.unit
+    };
+    let from = Quantity { unit, ..from };
+    if last.unit != unit && !(is_number(from) && is_number(last)) {
+        return Err(wrong("both ends need the same unit"));
+    }
+    if last.plain < from.plain {
+        return Err(wrong("the end is below the start"));
+    }
+    let next: Box<dyn Fn(f64) -> f64> = match is_factor {
+        true if !is_number(step) || step.plain <= 1.0 => return Err(wrong("a factor has no unit and is above 1")),
+        true if from.plain <= 0.0 => return Err(wrong("a factor needs a start above 0")),
+        true => Box::new(|number| from.plain * step.plain.powf(number)),
+        false if step.plain <= 0.0 || step.unit != unit && !(is_number(from) && is_number(step)) => {
+            return Err(wrong("a step is above 0, in the unit of the ends"));
+        }
+        false => Box::new(|number| step.plain.mul_add(number, from.plain)),
+    };
+    let limit = last.plain * (1.0 + 1e-9);
+    let all: Vec<_> = (0..=MOST_VALUES).map(|number| next(number as f64)).take_while(|plain| *plain <= limit).collect();
+    if all.len() > MOST_VALUES {
+        return Err(wrong(&format!("more than {MOST_VALUES} values")));
+    }
+    Ok(all.into_iter().map(|plain| from.with(plain).value()).collect())
+}
+
+/// Canonical JSON of a value: keys sorted, quantities in base units, spaces of texts single.
+pub(super) fn canonical(key: &str, value: &Value) -> Json {
+    match value {
+        Value::String(text) if NAMES.contains(&key) => Json::String(text.clone()),
+        Value::String(text) => match Quantity::parse(text).map(Quantity::value) {
+            Some(Value::String(text)) => Json::String(text),
+            _ => Json::String(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        },
+        Value::Integer(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Boolean(flag) => (*flag).into(),
+        Value::Datetime(time) => time.to_string().into(),
+        Value::Array(values) => values.iter().map(|value| canonical(key, value)).collect(),
+        Value::Table(table) => {
+            let sorted: BTreeMap<_, _> = table.iter().collect();
+            Json::Object(sorted.into_iter().map(|(key, value)| (key.clone(), canonical(key, value))).collect())
+        }
+    }
+}
+
+/// The value of a swept key in the dataset: a number in bits per second, seconds or bytes, or the
+/// text.
+pub(super) fn label(key: &str, value: &Value) -> String {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    if let (Value::String(text), false) = (value, NAMES.contains(&name))
+        && let Some(quantity) = Quantity::parse(text)
+    {
+        return quantity.number();
+    }
+    if let Value::Float(number) = value {
+        return number.to_string();
+    }
+    match canonical(name, value) {
+        Json::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// A value as the command line takes it, in a shell's quotes where needed.
+pub(super) fn word(key: &str, value: &Value) -> String {
+    let plain = match value {
+        Value::String(text) if list(text) == Ok(vec![value.clone()]) => text.clone(),
+        Value::String(text) => Json::String(text.clone()).to_string(),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => value.to_string(),
+        other => other.to_string().trim().to_owned(),
+    };
+    quoted(&format!("{key}={plain}"))
+}
+
+/// A word for a shell.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(text: &str) -> Vec<String> {
+        list(text).unwrap().iter().map(|value| label("rate", value)).collect()
+    }
+
+    #[test]
+    fn lists_and_ranges_are_expanded() {
+        assert_eq!(labels("64kbit..1mbit/2"), ["64000", "128000", "256000", "512000"]);
+        assert_eq!(labels("10ms..30ms+10ms"), ["0.01", "0.02", "0.03"]);
+        assert_eq!(labels("1..10/2,16"), ["1", "2", "4", "8", "16"]);
+        assert_eq!(labels("0.5..1+0.25"), ["0.5", "0.75", "1"]);
+        assert_eq!(labels("fifo limit 100, qfq"), ["fifo limit 100", "qfq"]);
+        assert_eq!(labels("true"), ["true"]);
+        assert_eq!(labels("s0..48"), ["s0..48"], "names of hosts are no range");
+        assert_eq!(labels("[1, 2]"), ["[1,2]"]);
+        assert_eq!(labels("1kb..4kb/2"), ["1024", "2048", "4096"]);
+    }
+
+    #[test]
+    fn wrong_ranges_are_refused_with_the_right_form() {
+        for (text, problem) in [
+            ("1mbit..2mbit", "without a step"),
+            ("1mbit..2ms/2", "same unit"),
+            ("2mbit..1mbit/2", "below the start"),
+            ("1mbit..2mbit/1", "above 1"),
+            ("1mbit..2mbit+1ms", "unit of the ends"),
+            ("1mbit..2mbit/2mbit", "no unit"),
+            ("0..8/2", "above 0"),
+            ("fifo,,qfq", "empty value"),
+            ("[1", "no value in TOML"),
+        ] {
+            let error = list(text).unwrap_err();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn canonical_forms_do_not_depend_on_spelling() {
+        let json = |text: &str| canonical("", &Value::Table(toml::from_str(text).unwrap())).to_string();
+        let other = "b = 2 # a comment\na = { rate = \"64000bit\", name = \"5ms\" }\nqueue = \"fifo  limit 5\"";
+        assert_eq!(json("queue = 'fifo limit 5'\na.name = '5ms'\na.rate = '64kbit'\nb = 2"), json(other));
+        assert!(json(other).contains("5ms"), "names stay");
+        assert_ne!(json("a = '1ms'"), json("a = '2ms'"));
+    }
+
+    #[test]
+    fn words_come_back_from_the_command_line() {
+        for value in ["fifo limit 5", "1mbit", "a,b", "it's", "1..2", "[x"] {
+            let value = Value::String(value.to_owned());
+            let word = word("k", &value);
+            let inner = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')).unwrap_or(&word).replace("'\\''", "'");
+            assert_eq!(list(inner.strip_prefix("k=").unwrap()).unwrap(), [value]);
+        }
+    }
+}

@@ -1,0 +1,369 @@
+"""Sweeps: a scenario for all combinations of values, on threads, an executor, Dask or Ray."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from . import _native, _toml
+from ._commands import _located
+from ._results import Table, _grid
+from ._words import Path, options, paths
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from pathlib import Path as _Path
+
+    import xarray
+
+#: Tasks in one call of a worker: shipping costs less than their runs, and a lost worker little.
+_BATCH = 4
+#: Calls under way for each worker at a time.
+_AHEAD = 3
+#: Attempts of a batch whose worker died.
+_ATTEMPTS = 5
+#: Committed batches between two uploads of the journal to a store.
+_UPLOAD_EVERY = 16
+
+
+class Sweep:
+    """Result of :func:`roundelay.sweep`. As Arrow: one row for each run and source."""
+
+    def __init__(self, native: _native.Swept, path: str | None) -> None:
+        self._json = native.json()
+        self._dict: dict[str, Any] = json.loads(self._json)
+        self._text = native.text()
+        #: One row for each run and source: the swept keys, then the columns of the dataset.
+        self.runs = Table(native.runs())
+        #: Folder or URL of the dataset; None if there was no ``out``.
+        self.path = path
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """Failed runs: ``point``, ``seed``, ``message``, and the ``command`` that repeats the run."""
+        return self._dict["failed"]
+
+    @property
+    def cached(self) -> int:
+        """Number of runs that were in the dataset before."""
+        return self._dict["runs"]["cached"]
+
+    @property
+    def done(self) -> int:
+        """Number of runs of this call."""
+        return self._dict["runs"]["done"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The command's JSON as a dictionary."""
+        return json.loads(self._json)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table of runs as a stream of Arrow arrays (PyCapsule interface)."""
+        return self.runs.__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """The runs as a pandas DataFrame. Needs pandas and pyarrow."""
+        return self.runs.to_pandas()
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The figures over the swept keys, seed and source. Needs xarray and NumPy.
+
+        Combinations that were not run are NaN.
+        """
+        import numpy  # noqa: PLC0415
+        import xarray  # noqa: PLC0415
+
+        columns = self.runs.to_dict()
+        names = list(columns)
+        keys = [*names[: names.index("identity")], "seed", "source"]
+        figures = names[names.index("source") + 1 :]
+        # Values in the order of the plan; texts and numbers are not mixed in a key.
+        values = {key: list(dict.fromkeys(columns[key])) for key in keys}
+        places = [[values[key].index(value) for value in columns[key]] for key in keys]
+        shape = [len(values[key]) for key in keys]
+        data: dict[str, Any] = {}
+        for figure in figures:
+            array = numpy.full(shape, numpy.nan)
+            array[tuple(places)] = [numpy.nan if value is None else value for value in columns[figure]]
+            data[figure] = (keys, array)
+        return xarray.Dataset(data, coords=values)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Sweep({self._dict['points']} points, {self.cached} runs cached, {self.done} done, {len(self.failed)} failed)"
+
+    def _repr_html_(self) -> str:
+        """The summary and the first rows."""
+        failed = _grid(["point", "seed", "message"], ((each["point"], each["seed"], each["message"]) for each in self.failed))
+        return f"<p>{self!r}</p>" + (failed if self.failed else "") + self.runs._repr_html_()
+
+
+def sweep(
+    scenario: Path | Mapping[str, Any] | _toml.Tables,
+    over: Mapping[str, Sequence[Any] | str],
+    *,
+    seeds: int | None = None,
+    seed: int | None = None,
+    executor: Any = None,
+    out: Path | None = None,
+    threads: int | None = None,
+    **more: Any,
+) -> Sweep:
+    """Runs a scenario for all combinations of values of its keys.
+
+    ``scenario``: a TOML file, its text (with line breaks), a dictionary, or a
+    :class:`roundelay.scenario.Scenario`. ``over``: dotted keys of the scenario with their values, as in
+    ``{"queue.core": ["fq_codel", "qfq"], "source.calls.rate": "64kbit..1mbit/2"}``; a source has its
+    name. ``seeds``: number of runs of each combination, with the same consecutive seeds for all.
+    ``seed``: the first of these.
+
+    ``out``: folder of the dataset, or a URL of fsspec (``"s3://bucket/sweep"``, needs fsspec and the
+    store's package). Runs that are in the dataset already are not repeated. Without ``out`` the dataset
+    is deleted after the call.
+
+    ``executor``: None for threads of this process; an executor of ``concurrent.futures``; a
+    ``dask.distributed.Client``, or the address of its scheduler (``"tcp://..."``); ``"ray"``. Workers
+    need the same version of Roundelay, and the files named in the scenario under the same paths.
+    A worker that dies loses no run: its tasks run again.
+
+    Further keywords are the command's options, with underscores. Failed runs are in the result's
+    ``failed``, and do not stop the others.
+
+    Raises :class:`UsageError` for a wrong argument or scenario, :class:`RunError` if the dataset cannot
+    be written.
+    """
+    text, names = _plan(scenario, over)
+    store = _store(out)
+    with store as folder:
+        words = ["-", "--quiet", *options({"seed": seed, "replicas": seeds, "out": folder, "threads": threads, **more})]
+        given = ("the sweep", text)
+        if executor is None:
+            native = _located(names, lambda: _native.sweep(words, given))
+        else:
+            session = _located(names, lambda: _native.Session(words, given))
+            native = _run(session, executor, store)
+        store.complete()
+    return Sweep(native, store.name)
+
+
+def _plan(scenario: Any, over: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The sweep file, and names of files for errors."""
+    import tomllib  # noqa: PLC0415
+
+    text = _toml.text_of(scenario)
+    base: Any = os.path.abspath(os.fspath(scenario)) if text is None else tomllib.loads(text)
+    values = {key: each if isinstance(each, str) else list(each) for key, each in over.items()}
+    return _toml.dumps({"scenario": base, "grid": values}), paths(scenario) if text is None else []
+
+
+def _batch(tasks: Sequence[str]) -> list[tuple[str, bytes | str]]:
+    """Runs tasks in a worker: the result of each, or the message of its failure."""
+    results: list[tuple[str, bytes | str]] = []
+    for task in tasks:
+        try:
+            results.append((task, bytes(_native.sweep_task(task))))
+        except Exception as error:  # noqa: BLE001
+            results.append((task, str(error) or type(error).__name__))
+    return results
+
+
+def _run(session: _native.Session, executor: Any, store: _Store) -> _native.Swept:
+    """Runs all tasks on an executor, and commits each result once."""
+    tasks = session.tasks()
+    batches = [tasks[place : place + _BATCH] for place in range(0, len(tasks), _BATCH)]
+    for number, (batch, results) in enumerate(_results(executor, batches)):
+        if isinstance(results, Exception):
+            message = f"the worker failed: {results}"
+            results = [(task, message) for task in batch]
+        for task, result in results:
+            if isinstance(result, bytes):
+                session.commit(result)
+            else:
+                session.failed(task, result)
+        if number % _UPLOAD_EVERY == _UPLOAD_EVERY - 1:
+            store.save()
+    return session.finish()
+
+
+_Results = Iterator[tuple[Sequence[str], Any]]
+
+
+def _results(executor: Any, batches: list[list[str]]) -> _Results:
+    """Results of batches, in the order of completion; an exception for a batch that failed."""
+    if executor == "ray":
+        return _on_ray(batches)
+    if isinstance(executor, str):
+        return _on_dask_at(executor, batches)
+    if type(executor).__module__.split(".")[0] == "distributed":
+        return _on_dask(executor, batches)
+    if hasattr(executor, "submit"):
+        return _on_futures(executor, batches)
+    raise TypeError(f"executor: expected an Executor, a dask Client, an address or 'ray', not {type(executor).__name__}")
+
+
+def _on_futures(executor: Executor, batches: list[list[str]]) -> _Results:
+    from concurrent.futures import FIRST_COMPLETED, wait  # noqa: PLC0415
+
+    workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+    waiting = iter(batches)
+    under_way: dict[Any, list[str]] = {}
+    while True:
+        for batch in waiting:
+            under_way[executor.submit(_batch, batch)] = batch
+            if len(under_way) >= workers * _AHEAD:
+                break
+        if not under_way:
+            return
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            batch = under_way.pop(future)
+            error = future.exception()
+            if error is not None and not isinstance(error, Exception):
+                raise error
+            yield batch, error or future.result()
+
+
+def _on_dask_at(address: str, batches: list[list[str]]) -> _Results:
+    from distributed import Client  # noqa: PLC0415
+
+    with Client(address) as client:
+        yield from _on_dask(client, batches)
+
+
+def _on_dask(client: Any, batches: list[list[str]]) -> _Results:
+    from distributed import as_completed  # noqa: PLC0415
+
+    # Dask runs the tasks of a lost worker again. Results are pure, but keys must differ.
+    futures = client.map(_batch, batches, pure=False, retries=_ATTEMPTS)
+    owners = dict(zip((future.key for future in futures), batches, strict=True))
+    done = as_completed(futures)
+    del futures
+    for future in done:
+        batch = owners[future.key]
+        result = future.exception() or future.result()
+        future.release()
+        yield batch, result
+
+
+def _on_ray(batches: list[list[str]]) -> _Results:
+    import ray  # noqa: PLC0415
+
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False)
+    run = ray.remote(max_retries=_ATTEMPTS, num_cpus=1)(_batch)
+    most = max(1, int(ray.cluster_resources().get("CPU", 1))) * _AHEAD
+    waiting = iter(batches)
+    under_way: dict[Any, list[str]] = {}
+    while True:
+        for batch in waiting:
+            under_way[run.remote(batch)] = batch
+            if len(under_way) >= most:
+                break
+        if not under_way:
+            return
+        ready, _ = ray.wait(list(under_way), num_returns=1)
+        for reference in ready:
+            batch = under_way.pop(reference)
+            try:
+                result: Any = ray.get(reference)
+            except ray.exceptions.RayError as error:
+                result = error
+            yield batch, result
+
+
+class _Store:
+    """Dataset in a folder."""
+
+    def __init__(self, name: str | None) -> None:
+        import tempfile  # noqa: PLC0415
+
+        self.name = name
+        self._temporary = None if name else tempfile.mkdtemp(prefix="roundelay-sweep-")
+
+    def __enter__(self) -> str:
+        return self._temporary or cast("str", self.name)
+
+    def __exit__(self, *_: object) -> None:
+        import shutil  # noqa: PLC0415
+
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def save(self) -> None:
+        """Saves the results so far."""
+
+    def complete(self) -> None:
+        """Saves the dataset."""
+
+
+class _Remote(_Store):
+    """Dataset in a store of fsspec, with a copy in a temporary folder during the call.
+
+    The journal is uploaded from time to time: a later call goes on with the saved runs.
+    """
+
+    def __init__(self, url: str) -> None:
+        import fsspec  # noqa: PLC0415
+
+        super().__init__(None)
+        self.name = url
+        self._files, root = cast("tuple[Any, str]", fsspec.core.url_to_fs(url))
+        self._root = root.rstrip("/")
+        self._known: dict[str, bytes] = {}
+
+    def __enter__(self) -> str:
+        from pathlib import Path as _Path  # noqa: PLC0415
+
+        folder = _Path(super().__enter__())
+        for path in self._files.find(self._root) if self._files.exists(self._root) else []:
+            name = path[len(self._root) + 1 :]
+            content = cast("bytes", self._files.cat_file(path))
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+            self._known[name] = content
+        return str(folder)
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is not None:
+            self.save()
+        super().__exit__(kind, *rest)
+
+    def _local(self) -> dict[str, _Path]:
+        from pathlib import Path as _Path  # noqa: PLC0415
+
+        folder = _Path(cast("str", self._temporary))
+        return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in {".parquet", ".jsonl"}}
+
+    def _put(self, names: Callable[[str], bool]) -> None:
+        for name, path in self._local().items():
+            content = path.read_bytes() if names(name) else None
+            # An empty journal says nothing.
+            if content and self._known.get(name) != content:
+                self._files.pipe_file(f"{self._root}/{name}", content)
+                self._known[name] = content
+
+    def save(self) -> None:
+        """Uploads complete points first, then the journal."""
+        self._put(lambda name: name.endswith(".parquet"))
+        self._put(lambda name: name.endswith(".jsonl"))
+
+    def complete(self) -> None:
+        """Uploads all, then deletes what the local copy no longer has."""
+        self._put(lambda name: True)
+        local = self._local()
+        for name in [name for name in self._known if name not in local]:
+            self._files.rm_file(f"{self._root}/{name}")
+            del self._known[name]
+
+
+def _store(out: Path | None) -> _Store:
+    if out is None:
+        return _Store(None)
+    name = os.fspath(out)
+    return _Remote(name) if "://" in name else _Store(name)
