@@ -1,5 +1,5 @@
 #!/bin/sh
-# Init process of the guest: loads the modules of qdiscs and classifiers, then runs work.sh of the
+# Init process of the guest: loads the modules of qdiscs, classifiers and `goto chain`, then runs work.sh of the
 # shared directory (the kernel argument `work=`) there. Its output goes to work.out, its status to work.status.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
@@ -13,7 +13,7 @@ load() {
 	for file in ${line#*:}; do files="$file $files"; done
 	for file in $files ${line%%:*}; do busybox insmod "$modules/$file" 2> /dev/null; done
 }
-for module in slip dummy $(sed -n 's,.*/\(sch_[a-z_]*\|cls_[a-z0-9_]*\).ko:.*,\1,p' "$modules/modules.dep"); do load "$module"; done
+for module in slip dummy $(sed -n 's,.*/\(sch_[a-z_]*\|cls_[a-z0-9_]*\|act_gact\).ko:.*,\1,p' "$modules/modules.dep"); do load "$module"; done
 # shellcheck disable=SC2154
 mount -t hostfs none /mnt -o "$work"
 ip link set dev lo up
