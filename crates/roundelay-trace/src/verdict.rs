@@ -298,7 +298,7 @@ fn praise(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
     if lost.is_empty() {
         return format!("{what} 99% of the packets are through within {waits}; none is lost.");
     }
-    format!("{what} 99% of the packets that get through take no more than {waits}; lost are {}.", lost.join(", "))
+    format!("{what} 99% of the packets that get through take no more than {waits}; losses: {}.", lost.join(", "))
 }
 
 /// `calls and games (3 flows)`.

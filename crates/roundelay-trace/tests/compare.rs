@@ -895,7 +895,7 @@ fn what_packets_lack_is_noted() {
 fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
     let text = verdict_of(&overload(), &["fifo limit 10"]);
     assert!(
-        text.contains("99% of the packets that get through take no more than") && text.contains("; lost are 99.0% of calls and games."),
+        text.contains("99% of the packets that get through take no more than") && text.contains("; losses: 99.0% of calls and games."),
         "{text}"
     );
 }

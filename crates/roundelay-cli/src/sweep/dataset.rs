@@ -215,8 +215,8 @@ impl Dataset {
             // Otherwise another process has added runs of the same point meanwhile.
             if State::of(&path) == before {
                 fs::rename(&partial, &path).map_err(failed)?;
-                let others = entries(&folder).map_err(failed)?.into_iter().filter(|other| is_parquet(other) && *other != path);
-                return others.map(fs::remove_file).collect::<io::Result<()>>().map_err(failed);
+                let mut others = entries(&folder).map_err(failed)?.into_iter().filter(|other| is_parquet(other) && *other != path);
+                return others.try_for_each(fs::remove_file).map_err(failed);
             }
         }
     }

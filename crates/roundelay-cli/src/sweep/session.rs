@@ -15,7 +15,7 @@ use super::behaviour::Behaviours;
 use super::dataset::{Dataset, Done, files, folder_of, others};
 use super::identity::{FileHashes, Origin, run_identity};
 use super::plan::{Plan, Values, labels};
-use super::report::{Failed, Summary};
+use super::report::{Failed, RowsOfPoint, Summary};
 use super::values::{quoted, word};
 use crate::arguments::Sweep;
 use crate::call::Host;
@@ -232,8 +232,8 @@ impl Session {
     /// Announces runs: the file of a point is written after the last one.
     pub(super) fn expect(&self, jobs: &[Job]) -> Result<(), Failure> {
         jobs.iter().for_each(|job| self.points[job.point].fresh().pending += 1);
-        let complete = self.points.iter().filter(|point| point.fresh().pending == 0);
-        complete.map(|point| self.write(point)).collect::<Result<(), _>>().map_err(Failure::run)
+        let mut complete = self.points.iter().filter(|point| point.fresh().pending == 0);
+        complete.try_for_each(|point| self.write(point)).map_err(Failure::run)
     }
 
     /// Number of failed runs.
@@ -405,7 +405,7 @@ impl Session {
     }
 
     /// The rows of the plan's runs, with the values of the swept keys.
-    fn rows(&self) -> Vec<(Vec<(String, String)>, Vec<SweepRow>)> {
+    fn rows(&self) -> Vec<RowsOfPoint> {
         let rows = |point: &Point| {
             let file = SweepFile::read(&self.folder.join(&point.folder).join(format!("{}.parquet", point.identity)));
             let mine = |row: &SweepRow| (self.first_seed..self.first_seed + u64::from(self.arguments.replicas)).contains(&row.seed);
