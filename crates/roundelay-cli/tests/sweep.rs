@@ -198,8 +198,9 @@ fn kill(name: &str, kills: usize) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let mut child = folder.command(&arguments("killed")).spawn().unwrap();
         std::thread::sleep(Duration::from_micros((state >> 33) % 120_000));
-        if let Some(status) = child.try_wait().unwrap() {
-            assert!(status.success());
+        if child.try_wait().unwrap().is_some() {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             assert!(folder.dataset("killed") == whole, "after {killed} kills");
             fs::remove_dir_all(folder.0.join("killed")).unwrap();
             completed += 1;
