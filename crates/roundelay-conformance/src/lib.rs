@@ -26,3 +26,7 @@ pub use check::{Broken, Checked, check};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/edge-codel.md")]
+struct EdgeCodelExamples;
