@@ -153,7 +153,7 @@ def test_every_language_has_a_test():
     """A block of another language is not run by anything."""
     others = [(block.page, block.line, block.language) for block in ALL if block.language not in LANGUAGES]
     assert not others
-    assert len([block for block in ALL if block.language in ("sh", "toml", "python")]) > 60
+    assert len([block for block in ALL if block.language in ("sh", "toml", "python")]) >= 35
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -225,4 +225,7 @@ def test_rust_is_in_doc_tests():
 def test_lines_that_do_not_run_say_why():
     """The complete list of marked lines: a new one needs a reason here and on the page."""
     marked = {line.split("#")[0].strip(): line.split(NOT_RUN)[1].strip() for block in ALL if block.language == "sh" for line in lines(block) if NOT_RUN in line}
-    assert marked == {}
+    assert marked == {
+        "tcpdump -i eth0 -s 128 -w capture.pcap": "needs root and an interface",
+        "roundelay papers mqfq figure-4 --full": "the published length, minutes to hours",
+    }
