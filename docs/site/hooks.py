@@ -51,7 +51,7 @@ def on_config(config):
     schedulers = [path for path in pages() if re.fullmatch(r"docs/schedulers/[a-z0-9_]+\.md", path)]
     lists = {
         "schedulers": [{Path(path).stem: path} for path in schedulers],
-        "notebooks": [{"Notebooks": [{title: page} for title, page in notebooks()]}],
+        "notebooks": [{"Notebooks": ["examples/notebooks/README.md", *({title: page} for title, page in notebooks())]}],
     }
     for section in config.nav:
         for name, entries in section.items():
@@ -88,6 +88,8 @@ def on_page_markdown(markdown: str, page, config, files: Files) -> str:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), address))
         if "://" in address or files.get_file_from_path(path):
             return match.group(0)
+        if path.endswith(".ipynb") and files.get_file_from_path(path.removesuffix(".ipynb") + ".md"):
+            return address.removesuffix(".ipynb") + ".md"
         if path in folders():
             index = f"{path}/README.md"
             return posixpath.relpath(index, posixpath.dirname(page.file.src_uri) or ".") if index in tracked() else f"{FORGE}/tree/main/{path}"
