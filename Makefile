@@ -89,8 +89,9 @@ python: wheel ## the Python package: the wheel, its tests, and the completeness 
 	$(PYTHON)/pyright
 	$(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
 
-python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop
+python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own in both
 	$(PYTHON)/python crates/roundelay-python/bench.py
+	$(PYTHON)/python crates/roundelay-python/peers.py
 
 own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, bench and the conformance tests
 	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml

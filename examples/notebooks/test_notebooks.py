@@ -21,7 +21,9 @@ def test_there_are_six():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook(path: Path):
+def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch):
+    # Bars of progress are for readers who wait.
+    monkeypatch.setenv("TQDM_DISABLE", "1")
     notebook = nbformat.read(path, as_version=4)
     EXECUTED.mkdir(parents=True, exist_ok=True)
     (EXECUTED / path.name).unlink(missing_ok=True)
