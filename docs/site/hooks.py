@@ -247,7 +247,7 @@ def notebook_pages():
             raise PluginError(f"{path} is missing: run the notebooks first, with make docs")
         body, resources = exporter.from_filename(str(path), resources={"unique_key": name, "output_files_dir": name})
         source = f"[The notebook]({FORGE}/blob/main/examples/notebooks/{name}.ipynb)"
-        title, rest = body.strip().split("\n", 1)
+        title, rest = body.strip().replace("![png](", "![Plot of the cell above](").split("\n", 1)
         yield page, f"{title}\n\n{source}\n{rest}\n"
         for picture, data in resources["outputs"].items():
             yield f"examples/notebooks/{picture}", data

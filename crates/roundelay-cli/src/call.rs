@@ -28,7 +28,7 @@ use crate::arguments::{Arguments, Choice, Command, parse_rate};
 use crate::failure::Failure;
 pub use crate::progress::Gauge;
 use crate::sweep::{Session, Summary};
-pub use crate::threads::set_around_threads;
+pub use crate::threads::{AroundThread, set_around_threads};
 use crate::{bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping};
 
 /// What a program adds to the arguments of a call.

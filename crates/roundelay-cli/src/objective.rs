@@ -16,8 +16,8 @@ use crate::arguments::Objective;
 use crate::call::Host;
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
-use crate::scenario::Read;
 use crate::progress::Gauge;
+use crate::scenario::Read;
 use crate::threads::in_pool;
 use crate::{print, style};
 

@@ -44,7 +44,7 @@ mod _native {
     use crate::tables::Table;
 
     #[pymodule_init]
-    fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         call::set_around_threads(crate::work::with_state);
         Ok(())
     }
