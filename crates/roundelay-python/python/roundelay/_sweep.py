@@ -262,6 +262,7 @@ def _on_dask(client: Any, batches: list[list[str]]) -> _Results:
 
 def _on_ray(batches: list[list[str]]) -> _Results:
     import ray  # noqa: PLC0415
+    from ray.exceptions import RayError  # noqa: PLC0415
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
@@ -281,7 +282,7 @@ def _on_ray(batches: list[list[str]]) -> _Results:
             batch = under_way.pop(reference)
             try:
                 result: Any = ray.get(reference)
-            except ray.exceptions.RayError as error:
+            except RayError as error:
                 result = error
             yield batch, result
 
@@ -338,10 +339,10 @@ class _Remote(_Store):
             self._known[name] = content
         return str(folder)
 
-    def __exit__(self, kind: object, *rest: object) -> None:
-        if kind is not None:
+    def __exit__(self, *exception: object) -> None:
+        if exception[0] is not None:
             self.save()
-        super().__exit__(kind, *rest)
+        super().__exit__(*exception)
 
     def _local(self) -> dict[str, _Path]:
         from pathlib import Path as _Path  # noqa: PLC0415
