@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import types
 from concurrent.futures import ThreadPoolExecutor
 
@@ -54,7 +55,7 @@ def test_an_exception_of_the_function_ends_the_call():
 
     with pytest.raises(LookupError):
         # Without the exception this run would take minutes.
-        rd.simulate(SMALL.replace('duration = "1s"', 'duration = "10h"'), progress=refuse)
+        rd.simulate(SMALL.replace('duration = "1s"', 'duration = "36000s"'), progress=refuse)
     assert len(rd.simulate(SMALL, queue=Fifo).flows) == 2
 
 
@@ -70,6 +71,7 @@ def test_a_bar_shows_the_part_done(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     with _progress.reporting(True) as show:
         assert show is not None
         show(1, 4)
+        time.sleep(0.2)     # bars are drawn ten times a second
         show(4, 4)
     assert "100%" in capsys.readouterr().err
 

@@ -42,7 +42,7 @@ def reporting(progress: Progress) -> Iterator[Show | None]:
             raise
         yield None
         return
-    with tqdm(leave=False, delay=_PATIENCE, bar_format="{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left") as bar:
+    with tqdm(leave=False, delay=_PATIENCE, miniters=1, bar_format="{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left") as bar:
 
         def show(done: int, whole: int) -> None:
             bar.total = whole

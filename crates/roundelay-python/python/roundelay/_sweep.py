@@ -194,7 +194,7 @@ def _run(session: _native.Session, executor: Any, store: _Store, show: Show | No
             else:
                 session.failed(task, result)
         done += len(batch)
-        if show:
+        if show is not None:
             show(done, len(tasks))
         if number % _UPLOAD_EVERY == _UPLOAD_EVERY - 1:
             store.save()
