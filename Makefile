@@ -66,7 +66,7 @@ rustdoc: setup-npm ## the Rust API's documentation, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 
 # Code blocks and notebooks run first; the site shows the notebooks' results. Then links, requests and search are tested.
-docs: wheel setup-docs setup-chromium ## the documentation site in target/site: runs code blocks and notebooks, builds the pages, checks links: five minutes
+docs: wheel setup-docs setup-chromium ## the documentation site in target/site: runs code blocks and notebooks, builds the pages, checks links: some minutes
 	$(PYTHON)/pytest --quiet docs/site/tests/test_blocks.py examples/notebooks
 	NO_MKDOCS_2_WARNING=1 $(PYTHON)/mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
 	$(PYTHON)/pytest --quiet docs/site/tests/test_site.py
