@@ -86,8 +86,8 @@ wheel: setup-npm setup-python
 
 python: wheel ## the Python package: the wheel, its tests, and the completeness of its types
 	$(PYTHON)/pytest --quiet
-	$(PYTHON)/pyright --pythonpath $(PYTHON)/python
-	$(PYTHON)/pyright --pythonpath $(PYTHON)/python --verifytypes roundelay --ignoreexternal
+	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright
+	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
 
 python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own in both
 	$(PYTHON)/python crates/roundelay-python/bench.py

@@ -37,7 +37,7 @@ class Sweep:
         self._dict: dict[str, Any] = json.loads(self._json)
         self._text = native.text()
         #: One row for each run and source: the swept keys, then the columns of the dataset.
-        self.runs = Table(native.runs())
+        self.runs: Table = Table(native.runs())
         #: Folder or URL of the dataset; None if there was no ``out``.
         self.path = path
 
