@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills python python-bench setup-python papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare kills wheel python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -43,13 +43,13 @@ peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of L
 	python3 peers/linux/compare.py orders 40 --papers
 	python3 peers/linux/compare.py clock $(CLOCK_CASES)
 
-test: lint docs test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
+test: lint rustdoc test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 
 # Sweeps killed at random times, two hundred of these.
 kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test python kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the Python package, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
@@ -65,8 +65,15 @@ package: setup-npm ## the crates as a registry gets them: built without npm, and
 	PATH="$(CURDIR)/target/no-npm:$$PATH" cargo package --locked --allow-dirty --workspace
 	cd target/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(CURDIR)/target/package/target cargo test
 
-docs: setup-npm ## the API's documentation, warnings as errors
+rustdoc: setup-npm ## the Rust API's documentation, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+
+# Code blocks and notebooks run first; the site shows the notebooks' results. Then links, requests and search are tested.
+docs: wheel setup-docs setup-chromium ## the documentation site in target/site: runs code blocks and notebooks, builds the pages, checks links: some minutes
+	$(PYTHON)/pytest --quiet docs/site/tests/test_blocks.py examples/notebooks
+	NO_MKDOCS_2_WARNING=1 $(PYTHON)/mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+	$(PYTHON)/pytest --quiet docs/site/tests/test_site.py
+	@echo "The site: target/site/index.html"
 
 test-debug: setup-npm ## all tests with the schedulers' invariants checked after each call
 	cargo test --locked --workspace
@@ -75,16 +82,19 @@ test-debug: setup-npm ## all tests with the schedulers' invariants checked after
 PYTHON := $(TOOLS)/python/bin
 
 # The wheel is tested as users get it: installed, in release.
-python: setup-npm setup-python ## the Python package: the wheel, its tests, and the completeness of its types
+wheel: setup-npm setup-python
 	rm -rf target/python
 	$(PYTHON)/maturin build --release --out target/python
 	$(PYTHON)/pip install --quiet --force-reinstall --no-deps target/python/roundelay-*.whl
-	$(PYTHON)/pytest --quiet
-	$(PYTHON)/pyright
-	$(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
 
-python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop
+python: wheel ## the Python package: the wheel, its tests, and the completeness of its types
+	$(PYTHON)/pytest --quiet
+	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright
+	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
+
+python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own in both
 	$(PYTHON)/python crates/roundelay-python/bench.py
+	$(PYTHON)/python crates/roundelay-python/peers.py
 
 own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, bench and the conformance tests
 	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml
@@ -249,6 +259,16 @@ $(TOOLS)/python/requirements.txt: crates/roundelay-python/requirements.txt
 	$(PYTHON)/pip install --quiet -r $<
 	cp $< $@
 
+# mkdocs and its plugins, what runs notebooks, and the scripts that the site ships.
+setup-docs: $(TOOLS)/python/docs-requirements.txt docs/site/node_modules/.package-lock.json
+
+$(TOOLS)/python/docs-requirements.txt: docs/site/requirements.txt $(TOOLS)/python/requirements.txt
+	$(PYTHON)/pip install --quiet -r $<
+	cp $< $@
+
+docs/site/node_modules/.package-lock.json: docs/site/package-lock.json
+	npm ci --ignore-scripts --prefix docs/site
+
 setup-valgrind:
 	command -v valgrind > /dev/null || { apt-get update && apt-get install -y --no-install-recommends valgrind; }
 
@@ -279,4 +299,4 @@ setup-bare-metal:
 
 clean: ## remove what was built and installed here
 	cargo clean
-	rm -rf $(TOOLS) $(REPORT_CRATE)/node_modules fuzz/target
+	rm -rf $(TOOLS) $(REPORT_CRATE)/node_modules docs/site/node_modules fuzz/target

@@ -26,7 +26,9 @@ pub use roundelay_trace::{Comparison, Stop};
 
 use crate::arguments::{Arguments, Choice, Command, parse_rate};
 use crate::failure::Failure;
+pub use crate::progress::Gauge;
 use crate::sweep::{Session, Summary};
+pub use crate::threads::{AroundThread, set_around_threads};
 use crate::{bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping};
 
 /// What a program adds to the arguments of a call.
@@ -34,6 +36,8 @@ use crate::{bounds, compare as comparing, replay as replaying, simulate as simul
 pub struct Host {
     /// Ends the call early, with a failure that [`is_stopped`](Failure::is_stopped).
     pub stop: Stop,
+    /// Progress of the call.
+    pub gauge: Gauge,
     /// Text of the file `-`. None: standard input.
     pub text: Option<Text>,
 }
@@ -128,7 +132,7 @@ fn put<'a>(own: &Own, specs: impl Iterator<Item = Option<&'a mut QueueSpec>>) {
 pub fn compare(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Own) -> Result<Compared, Failure> {
     let Command::Compare(mut arguments) = parse("compare", words)? else { return Err(Failure::usage("compare: expected a capture")) };
     put(own, arguments.disciplines.iter_mut().map(Choice::one));
-    comparing::compute(&arguments, &host.stop)
+    comparing::compute(&arguments, host)
 }
 
 /// `roundelay simulate`, without `--schema`, `--template` and `--dry-run`. A program's own discipline

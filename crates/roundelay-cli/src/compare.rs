@@ -12,7 +12,7 @@ use roundelay_trace::{
 };
 
 use crate::arguments::{Choice, Compare};
-use crate::call::Compared;
+use crate::call::{Compared, Host};
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
 use crate::parquet::Packets;
@@ -23,7 +23,7 @@ use crate::{print, style, text_file};
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
-    let comparison = compute(arguments, &Stop::default())?.comparison;
+    let comparison = compute(arguments, &Host::default())?.comparison;
     print(&show(arguments, &comparison))?;
     broken_bounds(&comparison).map_or(Ok(()), |message| Err(Failure::run(message)))
 }
@@ -32,12 +32,13 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
 ///
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
-pub(crate) fn compute(arguments: &Compare, stop: &Stop) -> Result<Compared, Failure> {
+pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Failure> {
     let options = options(arguments)?;
     check_places(arguments)?;
     let capture = open(&arguments.capture).map_err(Failure::usage)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
-    let mut witness = Witness { arguments, options: &options, bar, stop };
+    host.gauge.start(capture.size().unwrap_or(0));
+    let mut witness = Witness { arguments, options: &options, bar, host };
     let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut witness))?;
     drop(witness);
     let comparison = outcome.map_err(|error| match error {
@@ -45,7 +46,7 @@ pub(crate) fn compute(arguments: &Compare, stop: &Stop) -> Result<Compared, Fail
         CompareError::Lane(error) => Failure::run(error),
         input => Failure::usage(input),
     })?;
-    if stop.is_requested() {
+    if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
     write_files(arguments, &options, &comparison).map_err(Failure::run)?;
@@ -157,15 +158,16 @@ struct Witness<'a> {
     arguments: &'a Compare,
     options: &'a Options,
     bar: Option<Bar>,
-    stop: &'a Stop,
+    host: &'a Host,
 }
 
 impl Companion for Witness<'_> {
     fn stop(&self) -> Stop {
-        self.stop.clone()
+        self.host.stop.clone()
     }
 
     fn progress(&mut self, progress: Progress) {
+        self.host.gauge.set(progress.read);
         if let Some(bar) = &self.bar {
             bar.show(progress);
         }

@@ -16,6 +16,7 @@ use crate::arguments::Objective;
 use crate::call::Host;
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
+use crate::progress::Gauge;
 use crate::scenario::Read;
 use crate::threads::in_pool;
 use crate::{print, style};
@@ -149,11 +150,11 @@ impl Plan {
     /// Runs all disciplines with all seeds in parallel: by discipline, in order of seeds.
     fn runs(&self, arguments: &Objective, scenario: &Scenario) -> Result<Vec<Vec<Run>>, Failure> {
         let seeds = arguments.runs.count(scenario.seed)?;
-        let meeting = arguments.runs.meeting(scenario.duration, seeds * self.candidates.len() as u64);
+        let meeting = arguments.runs.meeting(scenario.duration, seeds * self.candidates.len() as u64, &Gauge::default());
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
         let one = |(place, replica): (usize, u64)| -> Result<Run, Failure> {
             let mut told = (0, 0);
-            let progress = |progress| meeting.iter().for_each(|meeting| meeting.tell(progress, &mut told));
+            let progress = |progress| meeting.tell(progress, &mut told);
             let Candidate { text, queue, scenario: candidate } = &self.candidates[place];
             let results = candidate.run(scenario.seed + replica, progress);
             let failed = |error: RunError| Failure::run(format!("{}: {text}: {error}", scenario.name));

@@ -1,12 +1,37 @@
-//! Progress bars on stderr.
+//! Progress: bars on stderr, and a gauge for programs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use roundelay::Duration;
 use roundelay_sim::scenario;
 use roundelay_trace::Progress;
+
+/// Progress of a call, written by its threads and read by another one. Clones share the values.
+#[derive(Debug, Clone, Default)]
+pub struct Gauge(Arc<[AtomicU64; 2]>);
+
+impl Gauge {
+    /// Work done and all work, in units of the command: bytes of a capture, simulated microseconds,
+    /// runs of a sweep. All work is 0 before the start, and where its size is not known.
+    pub fn read(&self) -> (u64, u64) {
+        (self.0[0].load(Ordering::Relaxed), self.0[1].load(Ordering::Relaxed))
+    }
+
+    /// The amount of all work.
+    pub(crate) fn start(&self, whole: u64) {
+        self.0[1].store(whole, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set(&self, done: u64) {
+        self.0[0].store(done, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add(&self, more: u64) -> u64 {
+        self.0[0].fetch_add(more, Ordering::Relaxed) + more
+    }
+}
 
 /// Progress of a capture replay. The bar disappears on drop.
 pub(crate) struct Bar {
@@ -36,6 +61,11 @@ impl Drop for Bar {
     }
 }
 
+/// Microseconds of all runs.
+fn whole(end: Duration, runs: u64) -> u64 {
+    (end.as_picos() / 1_000_000).saturating_mul(runs).max(1)
+}
+
 /// Simulated time, over all replicas. The bar disappears on drop.
 struct SimulatedTime {
     bar: ProgressBar,
@@ -48,7 +78,7 @@ struct SimulatedTime {
 
 impl SimulatedTime {
     fn new(end: Duration, runs: u64) -> Self {
-        let bar = ProgressBar::new((end.as_picos() / 1_000_000).saturating_mul(runs).max(1));
+        let bar = ProgressBar::new(whole(end, runs));
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% {msg} eta {eta}") {
             bar.set_style(style);
         }
@@ -78,14 +108,16 @@ impl Drop for SimulatedTime {
 
 /// Combined progress of parallel runs.
 pub(crate) struct Meeting {
-    bar: SimulatedTime,
-    micros: AtomicU64,
+    bar: Option<SimulatedTime>,
+    gauge: Gauge,
     events: AtomicU64,
 }
 
 impl Meeting {
-    pub(crate) fn new(end: Duration, runs: u64) -> Self {
-        Self { bar: SimulatedTime::new(end, runs), micros: AtomicU64::new(0), events: AtomicU64::new(0) }
+    /// Of `runs` runs, each until `end`; with a bar if `shown`.
+    pub(crate) fn new(end: Duration, runs: u64, gauge: &Gauge, shown: bool) -> Self {
+        gauge.start(whole(end, runs));
+        Self { bar: shown.then(|| SimulatedTime::new(end, runs)), gauge: gauge.clone(), events: AtomicU64::new(0) }
     }
 
     /// `told`: the last report of this replica.
@@ -95,7 +127,10 @@ impl Meeting {
         let (micros, events) = (progress.now.as_picos() / 1_000_000, progress.events);
         let more = (micros - told.0, events - told.1);
         *told = (micros, events);
-        let all = self.micros.fetch_add(more.0, Ordering::Relaxed) + more.0;
-        self.bar.show(all, self.events.fetch_add(more.1, Ordering::Relaxed) + more.1);
+        let all = self.gauge.add(more.0);
+        let events = self.events.fetch_add(more.1, Ordering::Relaxed) + more.1;
+        if let Some(bar) = &self.bar {
+            bar.show(all, events);
+        }
     }
 }

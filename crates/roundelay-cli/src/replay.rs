@@ -10,7 +10,6 @@ use roundelay_report::{
 };
 use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule, SlackRule};
 use roundelay_sim::scenario::Scenario;
-use roundelay_trace::Stop;
 
 use crate::arguments::Replay;
 use crate::call::Host;
@@ -59,7 +58,7 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
     let Read { mut scenario, text, notes, .. } = read;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
-    let runs = replays(arguments, &scenario, &candidates, listed.as_ref(), &host.stop)?;
+    let runs = replays(arguments, &scenario, &candidates, listed.as_ref(), host)?;
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let notes = notes.into_iter().chain(header_notes(arguments, &candidates, &runs)).collect();
     let replayed = Replayed { notes, ..replayed(arguments, &scenario, &candidates, &runs) };
@@ -137,14 +136,14 @@ fn replays(
     scenario: &Scenario,
     candidates: &[Candidate],
     listed: Option<&Arc<Schedule>>,
-    stop: &Stop,
+    host: &Host,
 ) -> Result<Vec<Run>, Failure> {
     let seeds = arguments.runs.count(scenario.seed)?;
     let all = seeds * (u64::from(listed.is_none()) + candidates.len() as u64);
-    let meeting = arguments.runs.meeting(listed.map_or(scenario.duration, |schedule| schedule.window), all);
+    let meeting = arguments.runs.meeting(listed.map_or(scenario.duration, |schedule| schedule.window), all, &host.gauge);
     let progress = || {
         let (meeting, mut told) = (&meeting, (0, 0));
-        move |progress| meeting.iter().for_each(|meeting| meeting.tell(progress, &mut told))
+        move |progress| meeting.tell(progress, &mut told)
     };
     let keeps_starts = candidates.iter().any(Candidate::needs_starts);
     let one = |replica: u64| -> Result<Run, ReplayError> {
@@ -176,7 +175,7 @@ fn replays(
         [_] => (0..seeds).into_par_iter().map(one).collect(),
         _ => (0..seeds).map(one).collect(),
     })?;
-    if stop.is_requested() {
+    if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
     runs.map_err(|error| {

@@ -10,7 +10,6 @@ use roundelay_report::{
     Simulated, provenance, write_simulated_flows, write_simulated_links, write_simulated_rates, write_simulated_transfers,
 };
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario, TEMPLATES};
-use roundelay_trace::Stop;
 
 use crate::arguments::Simulate;
 use crate::call::{Host, Ran};
@@ -52,7 +51,7 @@ pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<
     // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let watch = Watch::new(&mut files, arguments, &scenario, &metadata)?;
-    let results = replicas(&scenario, arguments, &watch, &host.stop)?;
+    let results = replicas(&scenario, arguments, &watch, host)?;
     let curves = watch.finish(&scenario)?;
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     let ran = Ran { simulated, curves, text, metadata };
@@ -110,20 +109,16 @@ fn write_columns(arguments: &Simulate, simulated: &Simulated, metadata: &[(Strin
 }
 
 /// Runs replicas in parallel; results are in order of seeds.
-fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>, stop: &Stop) -> Result<Vec<Results>, Failure> {
+fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>, host: &Host) -> Result<Vec<Results>, Failure> {
     let runs = arguments.runs.count(scenario.seed)?;
-    let meeting = arguments.runs.meeting(scenario.duration, runs);
+    let meeting = arguments.runs.meeting(scenario.duration, runs, &host.gauge);
     let one = |replica: u64| {
         let mut told = (0, 0);
-        let progress = |progress| {
-            if let Some(meeting) = &meeting {
-                meeting.tell(progress, &mut told);
-            }
-        };
+        let progress = |progress| meeting.tell(progress, &mut told);
         if replica == 0 { watch.run(scenario, progress) } else { scenario.run(scenario.seed + replica, progress) }
     };
     let outcome: Result<Vec<_>, RunError> = in_pool(arguments.runs.threads, || (0..runs).into_par_iter().map(one).collect())?;
-    if stop.is_requested() {
+    if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
     outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))

@@ -1,8 +1,20 @@
 //! Threads of one call: a pool that ends with the call.
 
+use std::sync::OnceLock;
+
 use rayon::ThreadPoolBuilder;
 
 use crate::failure::Failure;
+
+/// Runs the work of a thread, and does what a host program needs before and after.
+pub type AroundThread = fn(Box<dyn FnOnce() + Send + '_>);
+
+static AROUND: OnceLock<AroundThread> = OnceLock::new();
+
+/// Runs each thread of later calls within `around`. The first call counts.
+pub fn set_around_threads(around: AroundThread) {
+    AROUND.get_or_init(|| around);
+}
 
 /// Runs `work` in a pool of `threads` threads, by default one a core. All threads have ended when the
 /// call returns: a process may fork afterwards.
@@ -11,5 +23,9 @@ use crate::failure::Failure;
 /// The operating system cannot start the threads.
 pub(crate) fn in_pool<R: Send>(threads: Option<u16>, work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into());
-    pool.build_scoped(|thread| thread.run(), |pool| pool.install(work)).map_err(Failure::run)
+    let run = |thread: rayon::ThreadBuilder| match AROUND.get() {
+        Some(around) => around(Box::new(|| thread.run())),
+        None => thread.run(),
+    };
+    pool.build_scoped(run, |pool| pool.install(work)).map_err(Failure::run)
 }

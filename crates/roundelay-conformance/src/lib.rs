@@ -26,3 +26,7 @@ pub use check::{Broken, Checked, Way, check, check_run};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/edge-codel.md")]
+struct EdgeCodelExamples;

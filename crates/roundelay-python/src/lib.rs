@@ -43,6 +43,12 @@ mod _native {
     #[pymodule_export]
     use crate::tables::Table;
 
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        call::set_around_threads(crate::work::with_state);
+        Ok(())
+    }
+
     /// Version of Roundelay.
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name that Python programs expect")]

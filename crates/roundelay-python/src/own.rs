@@ -361,7 +361,7 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
 pub(crate) fn check(py: Python<'_>, own: &Own) -> PyResult<(usize, usize, usize, usize)> {
     let fault = Fault::default();
     let discipline = own.discipline(&fault);
-    let outcome = work::run(py, &fault, || Ok::<_, Failure>(roundelay_conformance::check(&discipline)))?;
+    let outcome = work::run(py, &fault, &work::Report::default(), || Ok::<_, Failure>(roundelay_conformance::check(&discipline)))?;
     match outcome {
         Ok(Checked { calls, sent, dropped, refused }) => Ok((calls, sent, dropped, refused)),
         Err(broken) => Err(errors::contract(py, format!("{}: {broken}", own.name))),

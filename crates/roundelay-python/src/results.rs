@@ -10,13 +10,13 @@ use roundelay_report::{
 
 use crate::own::{Fault, Own};
 use crate::tables::Table;
-use crate::work;
+use crate::work::{self, Report};
 
 /// A text in place of the file `-`: its name in messages, and its content.
 pub(crate) type Given = Option<(String, String)>;
 
 pub(crate) fn host(fault: &Fault, given: Given) -> Host {
-    Host { stop: fault.stop().clone(), text: given.map(|(name, text)| Text { name, text }) }
+    Host { stop: fault.stop().clone(), text: given.map(|(name, text)| Text { name, text }), ..Host::default() }
 }
 
 /// A scheduler of the caller's, with its place among the disciplines of the arguments.
@@ -39,10 +39,12 @@ pub(crate) struct Compared(call::Compared);
 /// # Errors
 /// The command's failure, or the exception of a scheduler.
 #[pyfunction]
-pub(crate) fn compare(py: Python<'_>, words: Vec<OsString>, own: Vec<Place<'_>>) -> PyResult<Compared> {
+#[pyo3(signature = (words, own, progress = None))]
+pub(crate) fn compare(py: Python<'_>, words: Vec<OsString>, own: Vec<Place<'_>>, progress: Option<Py<PyAny>>) -> PyResult<Compared> {
     let fault = Fault::default();
     let (own, host) = (put(&own, &fault), host(&fault, None));
-    work::run(py, &fault, || call::compare(words, &host, &own)).map(Compared)
+    let report = Report::new(&host.gauge, progress);
+    work::run(py, &fault, &report, || call::compare(words, &host, &own)).map(Compared)
 }
 
 #[pymethods]
@@ -84,10 +86,18 @@ pub(crate) struct Ran(call::Ran);
 /// # Errors
 /// The command's failure, or the exception of a scheduler.
 #[pyfunction]
-pub(crate) fn simulate(py: Python<'_>, words: Vec<OsString>, given: Given, own: Vec<Place<'_>>) -> PyResult<Ran> {
+#[pyo3(signature = (words, given, own, progress = None))]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    words: Vec<OsString>,
+    given: Given,
+    own: Vec<Place<'_>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Ran> {
     let fault = Fault::default();
     let (own, host) = (put(&own, &fault), host(&fault, given));
-    work::run(py, &fault, || call::simulate(words, &host, &own)).map(Ran)
+    let report = Report::new(&host.gauge, progress);
+    work::run(py, &fault, &report, || call::simulate(words, &host, &own)).map(Ran)
 }
 
 #[pymethods]
@@ -144,10 +154,12 @@ pub(crate) struct Replays(Replayed);
 /// # Errors
 /// The command's failure.
 #[pyfunction]
-pub(crate) fn replay(py: Python<'_>, words: Vec<OsString>, given: Given) -> PyResult<Replays> {
+#[pyo3(signature = (words, given, progress = None))]
+pub(crate) fn replay(py: Python<'_>, words: Vec<OsString>, given: Given, progress: Option<Py<PyAny>>) -> PyResult<Replays> {
     let fault = Fault::default();
     let host = host(&fault, given);
-    work::run(py, &fault, || call::replay(words, &host)).map(Replays)
+    let report = Report::new(&host.gauge, progress);
+    work::run(py, &fault, &report, || call::replay(words, &host)).map(Replays)
 }
 
 #[pymethods]
@@ -177,5 +189,5 @@ impl Replays {
 pub(crate) fn bounds(py: Python<'_>, words: Vec<OsString>, given: Given) -> PyResult<String> {
     let fault = Fault::default();
     let host = host(&fault, given);
-    work::run(py, &fault, || call::bounds(words, &host))
+    work::run(py, &fault, &Report::default(), || call::bounds(words, &host))
 }

@@ -11,6 +11,7 @@ use roundelay_cli::{Failure, call};
 use crate::own::Fault;
 use crate::results::{Given, host};
 use crate::tables::Table;
+use crate::work::Report;
 use crate::{errors, work};
 
 /// Result of a sweep.
@@ -22,10 +23,12 @@ pub(crate) struct Swept(Summary);
 /// # Errors
 /// The command's failure; failed runs are in the result.
 #[pyfunction]
-pub(crate) fn sweep(py: Python<'_>, words: Vec<OsString>, given: Given) -> PyResult<Swept> {
+#[pyo3(signature = (words, given, progress = None))]
+pub(crate) fn sweep(py: Python<'_>, words: Vec<OsString>, given: Given, progress: Option<Py<PyAny>>) -> PyResult<Swept> {
     let fault = Fault::default();
     let host = host(&fault, given);
-    work::run(py, &fault, || call::sweep(words, &host)).map(Swept)
+    let report = Report::new(&host.gauge, progress);
+    work::run(py, &fault, &report, || call::sweep(words, &host)).map(Swept)
 }
 
 #[pymethods]
@@ -68,7 +71,7 @@ impl Session {
     fn new(py: Python<'_>, words: Vec<OsString>, given: Given) -> PyResult<Self> {
         let fault = Fault::default();
         let host = host(&fault, given);
-        work::run(py, &fault, || call::open_sweep(words, &host)).map(|session| Self(Mutex::new(Some(session))))
+        work::run(py, &fault, &Report::default(), || call::open_sweep(words, &host)).map(|session| Self(Mutex::new(Some(session))))
     }
 
     /// The runs to do, each as a text for `sweep_task`.
@@ -103,5 +106,5 @@ impl Session {
 pub(crate) fn sweep_task(py: Python<'_>, task: &str) -> PyResult<Vec<u8>> {
     let fault = Fault::default();
     let stop = fault.stop().clone();
-    work::run(py, &fault, || command::run_task(task, &stop))
+    work::run(py, &fault, &Report::default(), || command::run_task(task, &stop))
 }

@@ -61,7 +61,7 @@ def test_selection_options_are_the_commands(repository, tmp_path):
 def test_every_option_of_the_command_has_a_keyword():
     """Options for a terminal have none; `cost` is `--no-cost` turned round."""
     told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("help", "compare").stdout, re.MULTILINE)
-    known = set(inspect.signature(rd.compare).parameters) | {"json", "quiet", "help", "no_cost", "tree"}
+    known = set(inspect.signature(rd.compare).parameters) | {"json", "quiet", "help", "no_cost", "tree", "wide"}
     assert {each.replace("-", "_") for each in told} <= known
     told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("help", "simulate").stdout, re.MULTILINE)
     known = set(inspect.signature(rd.simulate).parameters) | {"json", "quiet", "help", "template", "schema", "dry_run"}

@@ -1,26 +1,13 @@
-"""The code of docs/python.md, docs/sweeps.md and the README, and the examples in docstrings, run."""
+"""The examples in docstrings, run. The pages' code blocks: docs/site/tests/test_blocks.py."""
 
 from __future__ import annotations
 
 import doctest
-import re
 
-import matplotlib
 import pytest
 
 import roundelay as rd
-from conftest import ROOT
 from roundelay import _scheduler, scenario
-
-
-@pytest.mark.parametrize("name", ["docs/python.md", "docs/sweeps.md", "README.md"])
-def test_every_code_block_runs(repository, name):
-    matplotlib.use("Agg")
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(), re.MULTILINE | re.DOTALL)
-    assert blocks
-    scope: dict = {}
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"{name}, block {number}", "exec"), scope)
 
 
 @pytest.mark.parametrize("module", [rd, _scheduler, scenario])

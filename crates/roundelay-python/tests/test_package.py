@@ -37,7 +37,7 @@ def test_import_is_fast_and_needs_nothing_else():
 def test_the_wheel_needs_nothing_and_says_its_extras():
     metadata = importlib.metadata.metadata("roundelay")
     assert all("extra ==" in need for need in metadata.get_all("Requires-Dist") or [])
-    assert set(metadata.get_all("Provides-Extra")) == {"arrow", "dask", "fsspec", "pandas", "plot", "ray", "xarray"}
+    assert set(metadata.get_all("Provides-Extra")) == {"altair", "arrow", "dask", "fsspec", "pandas", "plot", "progress", "ray", "xarray"}
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     assert metadata["Version"] == rd.__version__ == workspace
 

@@ -213,7 +213,7 @@ class NoDequeue:
 @pytest.mark.parametrize(
     ("queue", "message"),
     [
-        (Lifo, "left before an earlier packet of its flow"),
+        (Lifo, "left before packet .* of its flow"),
         (Loses, "returned None although"),
         (Twice, "does not wait: sent before"),
         (Strange, "returned str; expected a packet that waits, or None"),

@@ -46,3 +46,7 @@ pub use config::{Config, ConfigError, Control, Flavour, PartialTimer};
 pub use receiver::{Receiver, ReceiverStatistics};
 pub use segment::{Block, Flags, MAX_BLOCKS, Segment};
 pub use sender::{Sender, SenderStatistics, State};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/simulator/tcp.md")]
+struct PageExamples;

@@ -6,7 +6,7 @@ use clap::Args;
 use roundelay::Duration;
 
 use crate::failure::Failure;
-use crate::progress::Meeting;
+use crate::progress::{Gauge, Meeting};
 
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
@@ -40,8 +40,8 @@ impl Runs {
         }
     }
 
-    /// Shared progress of `runs` runs, each until `end`; None with `--quiet` or without a terminal.
-    pub(crate) fn meeting(&self, end: Duration, runs: u64) -> Option<Meeting> {
-        (!self.quiet && io::stderr().is_terminal()).then(|| Meeting::new(end, runs))
+    /// Shared progress of `runs` runs, each until `end`; no bar with `--quiet` or without a terminal.
+    pub(crate) fn meeting(&self, end: Duration, runs: u64, gauge: &Gauge) -> Meeting {
+        Meeting::new(end, runs, gauge, !self.quiet && io::stderr().is_terminal())
     }
 }

@@ -21,7 +21,13 @@ pub(super) fn run(session: &mut Session) -> Result<(), Failure> {
 /// Runs announced jobs in parallel.
 pub(super) fn run_jobs(session: &Session, jobs: &[Job]) -> Result<(), Failure> {
     let bar = bar(session, jobs.len())?;
-    let one = |job: &Job| session.run(*job).map(|()| bar.inc(1));
+    session.gauge.start(jobs.len() as u64);
+    let one = |job: &Job| {
+        session.run(*job)?;
+        session.gauge.add(1);
+        bar.inc(1);
+        Ok(())
+    };
     let outcome: Result<(), String> = in_pool(session.arguments.threads, || jobs.par_iter().map(one).collect())?;
     bar.finish_and_clear();
     outcome.map_err(Failure::run)?;

@@ -18,7 +18,7 @@ use super::plan::{Plan, Values, labels};
 use super::report::{Failed, RowsOfPoint, Summary};
 use super::values::{quoted, word};
 use crate::arguments::Sweep;
-use crate::call::Host;
+use crate::call::{Gauge, Host};
 use crate::failure::Failure;
 use crate::scenario::Read;
 use crate::threads::in_pool;
@@ -118,6 +118,7 @@ pub struct Session {
     dataset: Dataset,
     behaviours: Behaviours,
     pub(super) stop: Stop,
+    pub(super) gauge: Gauge,
     pub(super) first_seed: u64,
     failed: Mutex<Vec<Failed>>,
     /// Numbers of runs before the work.
@@ -201,6 +202,7 @@ impl Session {
             dataset,
             behaviours,
             stop: host.stop.clone(),
+            gauge: host.gauge.clone(),
             first_seed,
             failed: Mutex::default(),
             cached: 0,

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from . import _native, _toml
 from ._errors import RoundelayError, locate, of_command
+from ._progress import Progress, reporting
 from ._queues import QueueLike, split
 from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation
 from ._words import Path, listed, options, paths, rate_text, time_text
@@ -59,6 +60,7 @@ def compare(
     html: Path | None = None,
     parquet: Path | None = None,
     threads: int | None = None,
+    progress: Progress = None,
     **more: Any,
 ) -> Comparison:
     """Replays a capture through queue disciplines and compares them flow by flow.
@@ -81,7 +83,9 @@ def compare(
 
     ``seed``: of hashes and random choices, by default 1. ``cost``: also measure the nanoseconds for a
     packet, the only result that differs from run to run. ``html``, ``parquet``: files to write, as
-    the command does. ``threads``: by default one for each core. Further keywords are the command's
+    the command does. ``threads``: by default one for each core. ``progress``: True or
+    False for a bar or none, by default a bar in notebooks if tqdm is installed; or a function that gets the
+    work done and all work, and may raise an exception to end the call. Further keywords are the command's
     options, with underscores.
 
     Raises :class:`UsageError` for a wrong argument or capture, :class:`RunError` if a file cannot be
@@ -116,7 +120,8 @@ def compare(
         }
     )
     files = paths(capture, trees, weights, html, parquet)
-    return Comparison(_located(files, lambda: _native.compare(words, own)))
+    with reporting(progress) as show:
+        return Comparison(_located(files, lambda: _native.compare(words, own, show)))
 
 
 def simulate(
@@ -131,6 +136,7 @@ def simulate(
     log: Path | None = None,
     pcapng: Path | None = None,
     threads: int | None = None,
+    progress: Progress = None,
     **more: Any,
 ) -> Simulation:
     """Simulates a network: throughput, delay, loss, fairness and completion times.
@@ -144,6 +150,7 @@ def simulate(
     buffers keep their sizes unless it has a limit. ``seed``: instead of the scenario's. ``replicas``:
     number of runs with consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``packets``, ``log``,
     ``pcapng``: files to write, as the command does. ``threads``: by default one for each core.
+    ``progress``: as in :func:`compare`.
 
     Raises :class:`UsageError` for a wrong scenario, :class:`RunError` if the run fails or a file cannot
     be written, and any exception of a scheduler written in Python. Ctrl-C ends the call; no file is
@@ -168,7 +175,8 @@ def simulate(
         }
     )
     files += paths(html, parquet, log, pcapng)
-    return Simulation(_located(files, lambda: _native.simulate(words, given, own)))
+    with reporting(progress) as show:
+        return Simulation(_located(files, lambda: _native.simulate(words, given, own, show)))
 
 
 def replay(
@@ -184,6 +192,7 @@ def replay(
     html: Path | None = None,
     parquet: Path | None = None,
     threads: int | None = None,
+    progress: Progress = None,
     **more: Any,
 ) -> Replay:
     """Records a schedule, replays it under other disciplines, and counts the packets that come out too late.
@@ -192,7 +201,7 @@ def replay(
     ``"lstf preempt"``, ``"edf"``, ``"omniscient"`` and others, by default lstf. ``on``: the network of
     a schedule in Parquet. ``slack``: initial slack, ``"wait"``, ``"path-end"`` or ``"none"``.
     ``resolution``: round slack down to multiples of this time. ``threshold``: packets late by more
-    are counted separately. Times are texts with a unit, or seconds.
+    are counted separately. Times are texts with a unit, or seconds. ``progress``: as in :func:`compare`.
 
     Raises :class:`UsageError` for a wrong argument or file, and :class:`RunError` if the run fails.
     """
@@ -213,7 +222,8 @@ def replay(
         }
     )
     files += paths(on, html, parquet)
-    return Replay(_located(files, lambda: _native.replay(words, given)))
+    with reporting(progress) as show:
+        return Replay(_located(files, lambda: _native.replay(words, given, show)))
 
 
 def bounds(

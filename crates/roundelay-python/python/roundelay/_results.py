@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from . import _native
 
 if TYPE_CHECKING:
+    from ._chart import ComparisonCharts, SimulationCharts
     from ._plot import ComparisonPlots, ReplayPlots, SimulationPlots
 
 
@@ -178,6 +179,13 @@ class Comparison(_Tabled):
 
         return ComparisonPlots(self._dict)
 
+    @property
+    def chart(self) -> ComparisonCharts:
+        """Interactive charts. Needs Altair."""
+        from ._chart import ComparisonCharts  # noqa: PLC0415
+
+        return ComparisonCharts(self._dict)
+
     def __repr__(self) -> str:
         return f"Comparison({self._dict['capture']['name']!r}, {', '.join(self.disciplines)}; best: {self.best})"
 
@@ -243,6 +251,13 @@ class Simulation(_Tabled):
         from ._plot import SimulationPlots  # noqa: PLC0415
 
         return SimulationPlots(self._dict)
+
+    @property
+    def chart(self) -> SimulationCharts:
+        """Interactive charts. Needs Altair."""
+        from ._chart import SimulationCharts  # noqa: PLC0415
+
+        return SimulationCharts(self._dict)
 
     def __repr__(self) -> str:
         return f"Simulation({self._dict['name']!r}, {len(self._dict['replicas'])} replicas)"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _native, _toml
 from ._commands import _located
+from ._progress import Progress, Show, reporting
 from ._results import Table, _grid
 from ._words import Path, options, paths
 
@@ -36,7 +37,7 @@ class Sweep:
         self._dict: dict[str, Any] = json.loads(self._json)
         self._text = native.text()
         #: One row for each run and source: the swept keys, then the columns of the dataset.
-        self.runs = Table(native.runs())
+        self.runs: Table = Table(native.runs())
         #: Folder or URL of the dataset; None if there was no ``out``.
         self.path = path
 
@@ -114,6 +115,7 @@ def sweep(
     executor: Any = None,
     out: Path | None = None,
     threads: int | None = None,
+    progress: Progress = None,
     **more: Any,
 ) -> Sweep:
     """Runs a scenario for all combinations of values of its keys.
@@ -133,6 +135,9 @@ def sweep(
     need the same version of Roundelay, and the files named in the scenario under the same paths.
     A worker that dies loses no run: its tasks run again.
 
+    ``progress``: True or False for a bar or none, by default a bar in notebooks if tqdm is installed; or a
+    function that gets the number of runs done and of all runs to do.
+
     Further keywords are the command's options, with underscores. Failed runs are in the result's
     ``failed``, and do not stop the others.
 
@@ -141,14 +146,14 @@ def sweep(
     """
     text, names = _plan(scenario, over)
     store = _store(out)
-    with store as folder:
+    with store as folder, reporting(progress) as show:
         words = ["-", "--quiet", *options({"seed": seed, "replicas": seeds, "out": folder, "threads": threads, **more})]
         given = ("the sweep", text)
         if executor is None:
-            native = _located(names, lambda: _native.sweep(words, given))
+            native = _located(names, lambda: _native.sweep(words, given, show))
         else:
             session = _located(names, lambda: _native.Session(words, given))
-            native = _run(session, executor, store)
+            native = _run(session, executor, store, show)
         store.complete()
     return Sweep(native, store.name)
 
@@ -174,10 +179,11 @@ def _batch(tasks: Sequence[str]) -> list[tuple[str, bytes | str]]:
     return results
 
 
-def _run(session: _native.Session, executor: Any, store: _Store) -> _native.Swept:
+def _run(session: _native.Session, executor: Any, store: _Store, show: Show | None) -> _native.Swept:
     """Runs all tasks on an executor, and commits each result once."""
     tasks = session.tasks()
     batches = [tasks[place : place + _BATCH] for place in range(0, len(tasks), _BATCH)]
+    done = 0
     for number, (batch, results) in enumerate(_results(executor, batches)):
         if isinstance(results, Exception):
             message = f"the worker failed: {results}"
@@ -187,6 +193,9 @@ def _run(session: _native.Session, executor: Any, store: _Store) -> _native.Swep
                 session.commit(result)
             else:
                 session.failed(task, result)
+        done += len(batch)
+        if show is not None:
+            show(done, len(tasks))
         if number % _UPLOAD_EVERY == _UPLOAD_EVERY - 1:
             store.save()
     return session.finish()
@@ -253,6 +262,7 @@ def _on_dask(client: Any, batches: list[list[str]]) -> _Results:
 
 def _on_ray(batches: list[list[str]]) -> _Results:
     import ray  # noqa: PLC0415
+    from ray.exceptions import RayError  # noqa: PLC0415
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
@@ -272,7 +282,7 @@ def _on_ray(batches: list[list[str]]) -> _Results:
             batch = under_way.pop(reference)
             try:
                 result: Any = ray.get(reference)
-            except ray.exceptions.RayError as error:
+            except RayError as error:
                 result = error
             yield batch, result
 
@@ -329,10 +339,10 @@ class _Remote(_Store):
             self._known[name] = content
         return str(folder)
 
-    def __exit__(self, kind: object, *rest: object) -> None:
-        if kind is not None:
+    def __exit__(self, *exception: object) -> None:
+        if exception[0] is not None:
             self.save()
-        super().__exit__(kind, *rest)
+        super().__exit__(*exception)
 
     def _local(self) -> dict[str, _Path]:
         from pathlib import Path as _Path  # noqa: PLC0415
