@@ -57,6 +57,9 @@ pub(crate) struct Listings {
     listings: QfqListings,
     queues: Vec<VecDeque<Packet<usize>>>,
     total_weight: u64,
+    /// The listings' index of the shipped scheduler's group 0, whose slots have 2 bytes per unit of
+    /// weight.
+    lowest_group: usize,
     backlog: Backlog,
 }
 
@@ -75,8 +78,10 @@ impl Listings {
         let share = |flow: &crate::load::Flow| (total_weight / u64::from(flow.weight), u64::from(flow.longest));
         let shares: Vec<_> = load.flows.iter().map(share).collect();
         let listings = QfqListings::new(Reading::starting(rule), &shares).map_err(|error| error.to_string())?;
+        let lowest = (0..shares.len()).map(|flow| listings.slot_size(flow).trailing_zeros()).min().unwrap_or(0);
+        let lowest_group = lowest.min(total_weight.ilog2() + 1) as usize;
         let backlog = Backlog { packets: 0, bytes: 0 };
-        Ok(Self { listings, queues: vec![VecDeque::new(); shares.len()], total_weight, backlog })
+        Ok(Self { listings, queues: vec![VecDeque::new(); shares.len()], total_weight, lowest_group, backlog })
     }
 
     fn units(&self, time: u64) -> f64 {
@@ -85,7 +90,7 @@ impl Listings {
 
     fn times(&self, flow: usize) -> Times {
         let (start, finish) = self.listings.times(flow);
-        let group = self.listings.slot_size(flow).trailing_zeros() as usize;
+        let group = self.listings.slot_size(flow).trailing_zeros() as usize - self.lowest_group;
         let start = (self.listings.waiting(flow) > 0).then(|| self.units(start));
         Times { group, start, finish: self.units(finish) }
     }
@@ -133,7 +138,7 @@ impl Machine for Listings {
             for (index, start, finish) in members {
                 let slots = self.listings.slots(index).into_iter().map(|(start, flows)| Slot { start: self.units(start), flows });
                 let (start, finish, slot_size) = (self.units(start), self.units(finish), self.units(1 << index));
-                groups.push(Group { index, set, slot_size, start, finish, slots: slots.collect() });
+                groups.push(Group { index: index - self.lowest_group, set, slot_size, start, finish, slots: slots.collect() });
             }
         }
         groups.sort_by_key(|group| group.index);
