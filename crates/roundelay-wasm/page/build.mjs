@@ -50,7 +50,7 @@ const run = await instantiate(wasm);
 const figures = (load) => {
   const history = run(load.text);
   const figure = (step) => `<figure><figcaption>${escape(sentence(history, step))}</figcaption>${drawing(history, step)}</figure>`;
-  return [...history.steps.keys()].map((step) => figure(step + 1)).join("\n");
+  return [0, ...history.steps.map((_, step) => step + 1)].map(figure).join("\n");
 };
 
 const parts = {
