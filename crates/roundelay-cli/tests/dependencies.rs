@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
     "roundelay-metrics",
     "roundelay-tcp",
     "roundelay-trace",
+    "roundelay-wasm",
     "roundelay-sim",
     "roundelay-bench",
     "roundelay-report",

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { instantiate } from "./core.mjs";
-import { drawing, sentence } from "./draw.mjs";
+import { drawing, movesOf, sentence } from "./draw.mjs";
 import { LOADS } from "./loads.mjs";
 import { RULES, SOURCES } from "./rules.mjs";
 
@@ -46,11 +46,13 @@ const script = ["core", "loads", "rules", "draw", "page"].map((name) => {
 const wasm = readFileSync(join(folder, "roundelay_wasm.wasm"));
 const run = await instantiate(wasm);
 
-/** The drawings of a load, a figure a step. */
+/** The drawings of a load with the moves in words, a figure a step; steps that only lengthen a queue are left out. */
 const figures = (load) => {
   const history = run(load.text);
-  const figure = (step) => `<figure><figcaption>${escape(sentence(history, step))}</figcaption>${drawing(history, step)}</figure>`;
-  return [0, ...history.steps.map((_, step) => step + 1)].map(figure).join("\n");
+  const item = ({ text, rule }) => `<li>${escape(text)} <span class="equation">${escape(rule.equation)}</span></li>`;
+  const figure = (step) => `<figure><figcaption>${step}. ${escape(sentence(history, step))}</figcaption>${drawing(history, step)}<ol>${movesOf(history, step).map(item).join("")}</ol></figure>`;
+  const isShown = (step) => step === 0 || history.steps[step - 1].moves.some((move) => move.rule !== "append");
+  return [0, ...history.steps.map((_, step) => step + 1)].filter(isShown).map(figure).join("\n");
 };
 
 const parts = {

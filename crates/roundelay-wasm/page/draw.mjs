@@ -5,6 +5,8 @@ import { RULES, time } from "./rules.mjs";
 
 const COLOURS = 7;
 const CELLS = 8;
+/** Width of the labels of rows. */
+const LEFT = 66;
 export const SETS = ["ER", "IR", "EB", "IB"];
 
 const clean = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
@@ -71,7 +73,7 @@ const drawSets = (state, width) => {
 /** A row of a group: its next slots, each of the same width, and V among them. */
 const drawGroup = (history, state, [index, slotSize], y, width) => {
   const group = state.groups.find((group) => group.index === index);
-  const left = 62;
+  const left = LEFT;
   const cell = (width - left) / CELLS;
   const earliest = Math.min(group ? group.start : Infinity, Math.floor(state.v / slotSize) * slotSize);
   let row = text(0, y + 15, `group ${index}`, "strong") + text(0, y + 28, `σ ${time(slotSize)}`, "small soft")
@@ -98,7 +100,7 @@ const drawGroup = (history, state, [index, slotSize], y, width) => {
 
 const drawQueues = (history, step, y, width, follow) => {
   const current = step === 0 ? null : history.steps[step - 1];
-  const left = 62;
+  const left = LEFT;
   const place = Math.min(34, (width - left) / 8);
   const packetBox = (packet, x, top) => {
     const { flow } = history.packets[packet];

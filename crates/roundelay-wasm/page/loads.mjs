@@ -19,7 +19,7 @@ D 2048 at 53248us`,
   {
     name: "crossing",
     title: "The start-time rule decides",
-    about: "V has passed F of a group above when a flow becomes backlogged. With the printed rule and with that of Linux a group gets a wrong place in the order.",
+    about: "C becomes backlogged at 53.248 ms, when V has passed F of B's group. Started at V, as printed and by Linux's rule, C's group finishes after B's and is still served before it: ER is not sorted by F at step 28. Started at F of B's group, C's group finishes no later.",
     text: `link 8mbit
 flow A weight 1 longest 2048
 flow X weight 1 longest 16384
