@@ -92,15 +92,16 @@ test-release: setup-npm ## tests of the core, the simulator and the command as u
 	cargo test --release --locked -p roundelay -p roundelay-sim -p roundelay-cli
 
 comma := ,
-# $(call cargo_for,TARGET,CRATES OF THE STANDARD LIBRARY): cargo for a target. Its standard library comes from rustup where it is
-# installed, else it is built from Debian's source with Debian's compiler; that has no linker for WebAssembly, rustup's compiler has one.
+# $(call build_for,TARGET,CRATES OF THE STANDARD LIBRARY): cargo build for a target. Its standard library comes from rustup where it is
+# installed, else it is built from Debian's source with Debian's compiler; the linker for WebAssembly is that of rustup's compiler.
 LLD = $(shell rustc --print sysroot)/lib/rustlib/$(shell rustc -vV | sed -n 's/host: //p')/bin/rust-lld
-cargo_for = $(if $(shell rustc --print target-libdir --target $(1) 2>/dev/null | xargs -I% find % -maxdepth 0 2>/dev/null),cargo,\
-  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=target/from-source CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(LLD) cargo -Zbuild-std=$(2))
+build_for = $(if $(shell rustc --print target-libdir --target $(1) 2>/dev/null | xargs -I% find % -maxdepth 0 2>/dev/null),cargo build --locked,\
+  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=target/from-source CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(LLD) \
+  cargo build -Zbuild-std=$(2)) --target $(1)
 
 purity: setup-bare-metal ## the core builds for a bare-metal target and depends on nothing
 	test -z "$$(cargo tree --locked -p roundelay -e normal,build --prefix none | tail -n +2)"
-	$(call cargo_for,$(BARE_METAL),core$(comma)alloc) build -p roundelay --target $(BARE_METAL)
+	$(call build_for,$(BARE_METAL),core$(comma)alloc) -p roundelay
 
 deny: setup-deny ## licences, sources and duplicates of dependencies
 	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
@@ -109,7 +110,7 @@ PAGE_CRATE := crates/roundelay-wasm
 # The folder of the profile: with the standard library from rustup, or from source.
 page: setup-npm setup-wasm ## the QFQ page: the shipped scheduler as WebAssembly, step by step, in target/page/qfq.html
 	mkdir -p target/page
-	$(call cargo_for,$(WASM),std$(comma)panic_abort) build -p roundelay-wasm --lib --profile page --target $(WASM)
+	$(call build_for,$(WASM),std$(comma)panic_abort) -p roundelay-wasm --lib --profile page
 	cp "$$(ls -t target/{,from-source/}$(WASM)/page/roundelay_wasm.wasm 2>/dev/null | head -1)" target/page/
 	node $(PAGE_CRATE)/page/build.mjs target/page
 

@@ -215,7 +215,8 @@ mod tests {
         let load: Load = "link 20mbit; flow A weight 4; flow B longest 2000 # light\nB 600 at 1.5ms\nA 1500 x 2".parse().unwrap();
         assert_eq!(load.rate.bits_per_second(), 20_000_000);
         assert_eq!(load.flows.iter().map(|flow| (flow.weight, flow.longest)).collect::<Vec<_>>(), [(4, 1500), (1, 2000)]);
-        let arrivals: Vec<_> = load.arrivals.iter().map(|arrival| (arrival.at.as_picos() / 1_000_000, arrival.flow.0, arrival.len)).collect();
+        let arrivals: Vec<_> =
+            load.arrivals.iter().map(|arrival| (arrival.at.as_picos() / 1_000_000, arrival.flow.0, arrival.len)).collect();
         assert_eq!(arrivals, [(0, 0, 1500), (0, 0, 1500), (1500, 1, 600)]);
     }
 

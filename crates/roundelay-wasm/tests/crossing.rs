@@ -59,7 +59,9 @@ fn the_shipped_scheduler_has_the_states_of_the_repaired_listings() {
     let mut steps = 0;
     for seed in 0..200 {
         let mut random = Pcg64::seed_from_u64(seed);
-        let mut text = String::from("flow A weight 1 longest 2048\nflow B weight 1 longest 8192\nflow C weight 2 longest 4096\nflow D weight 4 longest 2048\n");
+        let mut text = String::from(
+            "flow A weight 1 longest 2048\nflow B weight 1 longest 8192\nflow C weight 2 longest 4096\nflow D weight 4 longest 2048\n",
+        );
         for _ in 0..random.random_range(20..=100) {
             let flow = random.random_range(0..4);
             let len = [2048, 8192, 4096, 2048][flow];
@@ -68,7 +70,9 @@ fn the_shipped_scheduler_has_the_states_of_the_repaired_listings() {
         let load: Load = text.parse().unwrap();
         let (shipped, listings) = (History::of(&load, Rule::Shipped).unwrap(), History::of(&load, Rule::EveryFlow).unwrap());
         for (number, (ours, theirs)) in shipped.steps.iter().zip(&listings.steps).enumerate() {
-            let times = |step: &roundelay_wasm::Step| step.state.flows.iter().map(|times| times.map(|times| (times.start, times.finish))).collect::<Vec<_>>();
+            let times = |step: &roundelay_wasm::Step| {
+                step.state.flows.iter().map(|times| times.map(|times| (times.start, times.finish))).collect::<Vec<_>>()
+            };
             assert_eq!((ours.state.v, &ours.state.groups), (theirs.state.v, &theirs.state.groups), "seed {seed}, step {number}: {text}");
             assert_eq!(times(ours), times(theirs), "seed {seed}, step {number}");
             assert_eq!((ours.packet, ours.at, &ours.moves), (theirs.packet, theirs.at, &theirs.moves), "seed {seed}, step {number}");
