@@ -103,7 +103,7 @@ const showTables = () => {
     const sent = current ? of(current.sent) : 0;
     const fluid = current ? of(current.fluid) : 0;
     const waiting = current ? current.queues[number].map((packet) => packetName(history, packet)).join(" ") : "";
-    return row([flow.name, flow.weight, times ? times.group : "none", times?.start == null ? "idle" : time(times.start), times ? time(times.finish) : "",
+    return row([flow.name, flow.weight, times?.start == null ? "none" : times.group, times?.start == null ? "idle" : time(times.start), times ? time(times.finish) : "",
       Math.round(sent), Math.round(fluid), Math.round(sent - fluid), current ? Math.round(of(current.lags)) : 0, current ? Math.round(of(current.worst_lags)) : 0, history.bounds[number], waiting || "none"]);
   });
   element("flows").tBodies[0].replaceChildren(...flows);
