@@ -11,6 +11,7 @@ const ORDER: [&str; 13] = [
     "roundelay-reference",
     "roundelay-metrics",
     "roundelay-tcp",
+    "roundelay-verify",
     "roundelay-trace",
     "roundelay-wasm",
     "roundelay-sim",
