@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
