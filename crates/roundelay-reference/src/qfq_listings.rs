@@ -218,6 +218,13 @@ impl QfqListings {
         })
     }
 
+    /// Occupied slots of a group, earliest first: rounded start time, and flows in service order.
+    /// Empty for an idle group or one that does not exist.
+    pub fn slots(&self, group: usize) -> Vec<(u64, Vec<usize>)> {
+        let slots = self.groups.get(group).into_iter().flat_map(|group| &group.slots);
+        slots.map(|(start, flows)| (*start, flows.iter().copied().collect())).collect()
+    }
+
     /// Fig. 4. Panics if the flow does not exist.
     pub fn enqueue(&mut self, number: usize, len: u64) {
         self.flows[number].queue.push_back(len);

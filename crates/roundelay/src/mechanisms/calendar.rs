@@ -53,6 +53,11 @@ const fn place_of(list: u16) -> (usize, u32) {
     (list as usize / SLOTS as usize % GROUPS, list as u32 % SLOTS)
 }
 
+/// The group of a list.
+pub(crate) const fn group_of(list: u16) -> usize {
+    place_of(list).0
+}
+
 impl Calendar {
     /// Memory of the lists of slots: first and last position of each.
     pub(crate) const SLOT_BYTES: usize = size_of::<[List; LISTS]>();

@@ -46,6 +46,7 @@
 //!   64 slots (Theorem 5) suffice for services of other entities of up to 64 KB.
 
 mod invariants;
+mod view;
 
 use alloc::vec::Vec;
 

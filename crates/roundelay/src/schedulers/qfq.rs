@@ -48,7 +48,11 @@
 //!   decides between the paper's two rules is in `theorems/qfq_start_time.rs`, the finding in
 //!   `docs/schedulers/qfq.md`.
 
+mod view;
+
 use alloc::vec::Vec;
+
+pub use view::{FlowView, GroupSet, GroupView, View};
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};

@@ -1,0 +1,386 @@
+//! History: a load's run with the state after each call, and the departures under other
+//! disciplines and in the fluid server.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use roundelay::schedulers::{Discipline, drr, qfq, wf2q_plus};
+use roundelay::{DropReason, FlowId, Instant, Limit, Observer, Packet, Port, Scheduler, Share};
+use roundelay_metrics::workload::Lags;
+use roundelay_reference::GpsServer;
+use serde::Serialize;
+
+use crate::load::{Arrival, Flow, Load};
+use crate::machine::{Listings, Machine, Rule};
+use crate::moves::{Move, of_arrival, of_departure};
+use crate::state::State;
+
+/// Buffers hold this many packets: `compare`'s default for these disciplines, and more than a load
+/// has.
+const LIMIT: Limit = Limit::of_packets(1000);
+
+/// A run. Times are in picoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct History {
+    /// Bits per second of the link.
+    pub rate: u64,
+    /// The flows.
+    pub flows: Vec<Flow>,
+    /// B-WFI of each flow in bytes: the proven bound of its lag (Theorem 1, corrected).
+    pub bounds: Vec<u64>,
+    /// The packets in order of arrival.
+    pub packets: Vec<PacketOf>,
+    /// The state before the first call.
+    pub initial: State,
+    /// A step for each arrival and each departure.
+    pub steps: Vec<Step>,
+    /// Departures of the same arrivals by discipline, in order: of the rule of this run under `qfq`,
+    /// and `drr` and `wf2q_plus`.
+    pub departures: BTreeMap<&'static str, Vec<Departure>>,
+}
+
+/// A packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PacketOf {
+    /// Index of its flow.
+    pub flow: usize,
+    /// Bytes.
+    pub len: u32,
+    /// Arrival.
+    pub at: u64,
+    /// End of its service by the fluid server.
+    pub fluid_end: u64,
+}
+
+/// A packet on the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Departure {
+    /// Index of the packet.
+    pub packet: usize,
+    /// Start of the transmission.
+    pub start: u64,
+    /// End of the transmission.
+    pub end: u64,
+}
+
+/// A call of the scheduler and the state after it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// The time.
+    pub at: u64,
+    /// Index of the packet.
+    pub packet: usize,
+    /// The packet gets the link, until this time. None: it arrives.
+    pub until: Option<u64>,
+    /// What the call changed.
+    pub moves: Vec<Move>,
+    /// The state after the call.
+    pub state: State,
+    /// Waiting packets of each flow.
+    pub queues: Vec<VecDeque<usize>>,
+    /// The packet on the link.
+    pub on_link: Option<usize>,
+    /// Bytes of each flow sent by the fluid server so far.
+    pub fluid: Vec<f64>,
+    /// Bytes of each flow sent so far, a packet on the link in part.
+    pub sent: Vec<f64>,
+    /// Lag of each flow behind its share of the link in bytes.
+    pub lags: Vec<f64>,
+    /// Largest lag so far.
+    pub worst_lags: Vec<f64>,
+    /// Claims of the paper that the state breaks.
+    pub broken: Vec<&'static str>,
+}
+
+/// A call during a drive.
+enum Call {
+    /// Before the first call.
+    Begin,
+    Arrival(usize),
+    Departure(Departure),
+}
+
+/// Collects departures and drops.
+#[derive(Default)]
+struct Fates {
+    sent: Option<Departure>,
+    dropped: Option<(usize, DropReason)>,
+}
+
+impl Observer<usize> for Fates {
+    fn sent(&mut self, packet: Packet<usize>, start: Instant, end: Instant) {
+        self.sent = Some(Departure { packet: packet.payload, start: start.as_picos(), end: end.as_picos() });
+    }
+
+    fn dropped(&mut self, packet: Packet<usize>, _now: Instant, reason: DropReason) {
+        self.dropped = Some((packet.payload, reason));
+    }
+}
+
+/// Runs a load through a port, and calls `watch` after each call of the scheduler. Events are those
+/// of `compare`: at one instant all arrivals come first, then the link picks.
+fn drive<S: Scheduler<usize>>(load: &Load, scheduler: S, mut watch: impl FnMut(Call, &S)) -> Result<(), String> {
+    let mut port = Port::new(scheduler, LIMIT, load.rate);
+    let mut joined = vec![false; load.flows.len()];
+    let mut fates = Fates::default();
+    let join = |port: &mut Port<S>, flow: usize| {
+        let config = load.flows[flow].config();
+        port.scheduler_mut().set_flow(FlowId(flow as u32), config).map_err(|error| format!("flow {}: {error}", load.flows[flow].name))
+    };
+    if !load.joins_late {
+        (0..load.flows.len()).try_for_each(|flow| join(&mut port, flow))?;
+        joined.fill(true);
+    }
+    watch(Call::Begin, port.scheduler());
+    let mut arrivals = load.arrivals.iter().enumerate().peekable();
+    loop {
+        let pick = port.next_event();
+        if let Some((number, arrival)) = arrivals.next_if(|(_, arrival)| pick.is_none_or(|pick| arrival.at <= pick)) {
+            let flow = arrival.flow.index();
+            if !std::mem::replace(&mut joined[flow], true) {
+                join(&mut port, flow)?;
+            }
+            port.arrive(arrival.at, Packet::new(arrival.flow, arrival.len, number), &mut fates);
+            watch(Call::Arrival(number), port.scheduler());
+        } else if pick.is_some() {
+            port.pick(&mut fates);
+            let departure = fates.sent.take().ok_or("packets wait and none is served: the sets are inconsistent")?;
+            watch(Call::Departure(departure), port.scheduler());
+        } else {
+            return Ok(());
+        }
+        if let Some((packet, reason)) = fates.dropped {
+            return Err(format!("packet {packet} was dropped: {}", reason.name()));
+        }
+    }
+}
+
+impl History {
+    /// Runs a load under a rule.
+    ///
+    /// # Errors
+    /// The listings cannot have these flows, or the rule leaves packets unserved.
+    pub fn of(load: &Load, rule: Rule) -> Result<Self, String> {
+        match rule.listing() {
+            None => Self::run(load, qfq::Qfq::default()),
+            Some(start_time) => Self::run(load, Listings::new(load, start_time)?),
+        }
+    }
+
+    fn run<S: Machine>(load: &Load, scheduler: S) -> Result<Self, String> {
+        let mut recorder = Recorder::new(load);
+        drive(load, scheduler, |call, scheduler| recorder.record(call, scheduler.state(load.flows.len())))?;
+        let Recorder { initial, steps, departures: own, .. } = recorder;
+        let of_drr = departures(load, drr::Config::default())?;
+        let of_wf2q_plus = departures(load, wf2q_plus::Config)?;
+        let packet = |(arrival, fluid_end): (&Arrival, u64)| PacketOf {
+            flow: arrival.flow.index(),
+            len: arrival.len,
+            at: arrival.at.as_picos(),
+            fluid_end,
+        };
+        Ok(Self {
+            rate: load.rate.bits_per_second(),
+            flows: load.flows.clone(),
+            bounds: bounds(load),
+            packets: load.arrivals.iter().zip(fluid_ends(load)).map(packet).collect(),
+            initial: initial.ok_or("no calls")?,
+            steps,
+            departures: BTreeMap::from([("qfq", own), ("drr", of_drr), ("wf2q_plus", of_wf2q_plus)]),
+        })
+    }
+}
+
+/// Turns calls into steps.
+struct Recorder<'a> {
+    load: &'a Load,
+    initial: Option<State>,
+    steps: Vec<Step>,
+    departures: Vec<Departure>,
+    queues: Vec<VecDeque<usize>>,
+    /// Bytes of each flow sent, the packet on the link in full.
+    sent: Vec<u64>,
+    lags: Lags,
+    fluid: GpsServer<f64>,
+}
+
+impl<'a> Recorder<'a> {
+    fn new(load: &'a Load) -> Self {
+        let flows = load.flows.len();
+        let weights: Vec<_> = load.flows.iter().map(|flow| u64::from(flow.weight)).collect();
+        let (queues, sent, lags) = (vec![VecDeque::new(); flows], vec![0; flows], Lags::new(&weights));
+        Self { load, initial: None, steps: Vec::new(), departures: Vec::new(), queues, sent, lags, fluid: fluid(load) }
+    }
+
+    fn record(&mut self, call: Call, state: State) {
+        let Some(before) = self.steps.last().map(|step| &step.state).or(self.initial.as_ref()) else {
+            self.initial = Some(state);
+            return;
+        };
+        match call {
+            Call::Begin => {}
+            Call::Arrival(packet) => {
+                let Arrival { at, flow, len } = self.load.arrivals[packet];
+                let moves = of_arrival(flow.index(), before, &state);
+                if self.queues[flow.index()].is_empty() {
+                    self.lags.becomes_backlogged(flow.index(), self.rest(at.as_picos()).1.round() as u64);
+                }
+                self.queues[flow.index()].push_back(packet);
+                self.fluid.arrive(at, flow, len.into());
+                self.push(at, packet, None, moves, state);
+            }
+            Call::Departure(departure) => {
+                let Arrival { flow, len, .. } = self.load.arrivals[departure.packet];
+                let moves = of_departure(flow.index(), len, before, &state);
+                self.queues[flow.index()].retain(|packet| *packet != departure.packet);
+                self.lags.serve(flow.index(), len.into(), self.queues[flow.index()].is_empty());
+                self.sent[flow.index()] += u64::from(len);
+                self.departures.push(departure);
+                let at = Instant::from_picos(departure.start);
+                self.fluid.advance(at);
+                self.push(at, departure.packet, Some(departure.end), moves, state);
+            }
+        }
+    }
+
+    /// The flow of the packet on the link at this time, and the bytes of it yet to be sent.
+    fn rest(&self, at: u64) -> (Option<usize>, f64) {
+        let on_link = self.departures.last().filter(|last| last.end > at);
+        let Some(last) = on_link else { return (None, 0.0) };
+        let Arrival { flow, len, .. } = self.load.arrivals[last.packet];
+        let part = (last.end - at) as f64 / (last.end - last.start) as f64;
+        (Some(flow.index()), part * f64::from(len))
+    }
+
+    fn push(&mut self, at: Instant, packet: usize, until: Option<u64>, moves: Vec<Move>, state: State) {
+        let (on_link, rest) = self.rest(at.as_picos());
+        let flows = 0..self.load.flows.len();
+        let sent = |flow: usize| self.sent[flow] as f64 - if on_link == Some(flow) { rest } else { 0.0 };
+        self.steps.push(Step {
+            at: at.as_picos(),
+            packet,
+            until,
+            moves,
+            broken: state.broken(),
+            state,
+            queues: self.queues.clone(),
+            on_link: on_link.and(self.departures.last()).map(|last| last.packet),
+            fluid: flows.clone().map(|flow| self.fluid.served(FlowId(flow as u32))).collect(),
+            sent: flows.clone().map(sent).collect(),
+            lags: flows.clone().map(|flow| self.lags.now(flow)).collect(),
+            worst_lags: flows.map(|flow| self.lags.worst(flow)).collect(),
+        });
+    }
+}
+
+/// Departures of a load under a discipline.
+fn departures<D: Discipline>(load: &Load, discipline: D) -> Result<Vec<Departure>, String> {
+    let mut departures = Vec::new();
+    let scheduler = discipline.build(1).map_err(|error| error.to_string())?;
+    drive(load, scheduler, |call, _: &D::Scheduler<usize>| {
+        if let Call::Departure(departure) = call {
+            departures.push(departure);
+        }
+    })?;
+    Ok(departures)
+}
+
+/// B-WFI of each flow.
+fn bounds(load: &Load) -> Vec<u64> {
+    let share = |flow: &Flow| Share {
+        weight: flow.weight,
+        total_weight: load.flows.iter().map(|flow| u64::from(flow.weight)).sum(),
+        least_weight: load.flows.iter().map(|flow| flow.weight).min().unwrap_or(1),
+        flows: load.flows.len() as u64,
+        max_packet_len: flow.longest,
+        link_max_packet_len: load.arrivals.iter().map(|arrival| arrival.len).max().unwrap_or(0),
+        rate: load.rate,
+    };
+    load.flows.iter().map(|flow| qfq::Config.guarantees(&share(flow)).b_wfi.map_or(u64::MAX, |bound| bound.value)).collect()
+}
+
+/// An empty fluid server with the flows' weights.
+fn fluid(load: &Load) -> GpsServer<f64> {
+    let mut fluid = GpsServer::new(load.rate);
+    (0..).zip(&load.flows).for_each(|(number, flow)| fluid.set_weight(FlowId(number), flow.weight));
+    fluid
+}
+
+/// End of each packet's service by the fluid server: between two arrivals, found by halving.
+fn fluid_ends(load: &Load) -> Vec<u64> {
+    let mut ends = vec![0; load.arrivals.len()];
+    let mut waiting: Vec<VecDeque<(usize, f64)>> = vec![VecDeque::new(); load.flows.len()];
+    let mut accepted = vec![0.0; load.flows.len()];
+    let mut server = fluid(load);
+    for (packet, arrival) in load.arrivals.iter().enumerate() {
+        server.arrive(arrival.at, arrival.flow, arrival.len.into());
+        let flow = arrival.flow.index();
+        accepted[flow] += f64::from(arrival.len);
+        waiting[flow].push_back((packet, accepted[flow]));
+        let total: u64 = load.arrivals[..=packet].iter().map(|arrival| u64::from(arrival.len)).sum();
+        let until = load.arrivals.get(packet + 1).map_or(arrival.at + load.rate.time_of(total), |next| next.at);
+        for (flow, waiting) in waiting.iter_mut().enumerate() {
+            let flow = FlowId(flow as u32);
+            while let Some((packet, bytes)) = waiting.front().copied() {
+                let Some(end) = served_at(&server, flow, bytes, until) else { break };
+                ends[packet] = end;
+                waiting.pop_front();
+            }
+        }
+    }
+    ends
+}
+
+/// The time up to `until` at which a flow has been served so many bytes, to a millionth of a byte.
+fn served_at(server: &GpsServer<f64>, flow: FlowId, bytes: f64, until: Instant) -> Option<u64> {
+    let has_served = |at: u64| {
+        let mut server = server.clone();
+        server.advance(Instant::from_picos(at));
+        server.served(flow) >= bytes - 1e-6
+    };
+    let (mut from, mut to) = (server.now().as_picos(), until.as_picos());
+    if !has_served(to) {
+        return None;
+    }
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if has_served(middle) { to = middle } else { from = middle + 1 }
+    }
+    Some(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(text: &str) -> History {
+        History::of(&text.parse().unwrap(), Rule::Shipped).unwrap()
+    }
+
+    /// 1000 bytes take 1 ms. The fluid server sends A and B at half of the rate each until B ends.
+    #[test]
+    fn the_fluid_server_runs_beside() {
+        let history = history("flow A; flow B; A 2000; B 500");
+        let ends: Vec<_> = history.packets.iter().map(|packet| packet.fluid_end.div_ceil(1_000_000)).collect();
+        assert_eq!(ends, [2500, 1000]);
+        let last = history.steps.last().unwrap();
+        assert_eq!((last.at, last.fluid[0].round(), last.sent[0], last.sent[1]), (2_000_000_000, 1500.0, 2000.0, 0.0));
+    }
+
+    /// Steps, queues and moves of three packets of two flows.
+    #[test]
+    fn a_history_has_a_step_for_each_call() {
+        let history = history("flow A weight 4; flow B; A 2048 x 2; B 2048");
+        assert_eq!(history.steps.len(), 6);
+        let rules = |step: usize| {
+            let name = |rule: &Move| serde_json::to_value(rule).unwrap()["rule"].as_str().unwrap().to_owned();
+            history.steps[step].moves.iter().map(name).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(rules(0), "start slot group state");
+        assert_eq!(rules(1), "append");
+        assert_eq!(rules(3), "choose next advance group state");
+        assert_eq!(history.steps[2].queues, [VecDeque::from([0, 1]), VecDeque::from([2])]);
+        assert_eq!(history.departures["qfq"].iter().map(|departure| departure.packet).collect::<Vec<_>>(), [0, 2, 1]);
+        assert!(history.steps.iter().all(|step| step.broken.is_empty()));
+        assert_eq!(history.bounds, [4 * 2048 + 3277, 4 * 2048 + 820]);
+    }
+}

@@ -1,0 +1,243 @@
+//! Load: flows and arrivals on one link, as a short text.
+//!
+//! ```text
+//! link 8mbit
+//! flow A weight 4 longest 1500
+//! flow B weight 1
+//! A 1500 x 3
+//! B 600 at 1.5ms
+//! ```
+//!
+//! A semicolon ends a line too, and `#` begins a comment. A time is of the link's clock and 0 by
+//! default. `join late` lets each flow join with its first packet, as in `compare`; without this
+//! line all flows join at the start.
+
+use std::fmt;
+use std::str::FromStr;
+
+use roundelay::{Duration, FlowConfig, FlowId, Instant, Rate};
+use serde::Serialize;
+
+/// Most flows of a load.
+const MOST_FLOWS: usize = 16;
+/// Most packets of a load.
+const MOST_PACKETS: usize = 300;
+/// Latest arrival.
+const LATEST: Duration = Duration::from_secs(9);
+
+/// A flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Flow {
+    /// Its name: a word.
+    pub name: String,
+    /// Its weight, 1 to 1024.
+    pub weight: u32,
+    /// Its longest packet in bytes, 512 to 65536: as given, or else its longest packet here.
+    pub longest: u32,
+}
+
+impl Flow {
+    pub(crate) const fn config(&self) -> FlowConfig {
+        FlowConfig { weight: self.weight, max_packet_len: self.longest }
+    }
+}
+
+/// The arrival of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The time.
+    pub at: Instant,
+    /// Index of the flow.
+    pub flow: FlowId,
+    /// Bytes.
+    pub len: u32,
+}
+
+/// Flows and arrivals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// The link's rate.
+    pub rate: Rate,
+    /// Flows join with their first packets rather than at the start.
+    pub joins_late: bool,
+    /// The flows, in the order of the text.
+    pub flows: Vec<Flow>,
+    /// Arrivals by time; those of one time in the order of the text.
+    pub arrivals: Vec<Arrival>,
+}
+
+/// An error in the text of a load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadError {
+    /// Number of the line, from 1; a semicolon ends a line.
+    pub line: usize,
+    /// The mistake and the legal form.
+    pub message: String,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl FromStr for Load {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        let rate = Rate::from_bits_per_second(8_000_000).ok_or(LoadError { line: 0, message: String::new() })?;
+        let mut load = Self { rate, joins_late: false, flows: Vec::new(), arrivals: Vec::new() };
+        let mut last = 0;
+        for (index, line) in text.split(['\n', ';']).enumerate() {
+            let words: Vec<_> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+            let error = |message| LoadError { line: index + 1, message };
+            load.read(&words).map_err(error)?;
+            last = index + 1;
+        }
+        if load.arrivals.is_empty() {
+            return Err(LoadError { line: last, message: "no packets; a packet of flow A is written 'A 1500 at 2ms'".to_owned() });
+        }
+        load.finish().map_err(|message| LoadError { line: last, message })?;
+        Ok(load)
+    }
+}
+
+impl Load {
+    fn read(&mut self, words: &[&str]) -> Result<(), String> {
+        match words {
+            [] => {}
+            ["link", rate] => self.rate = rate.parse().map_err(|error: roundelay::UnitError| error.to_string())?,
+            ["join", "late"] => self.joins_late = true,
+            ["flow", name, rest @ ..] => {
+                let flow = flow(name, rest)?;
+                if self.flows.len() == MOST_FLOWS {
+                    return Err(format!("more than {MOST_FLOWS} flows"));
+                }
+                if self.find(name).is_some() {
+                    return Err(format!("flow {name} twice"));
+                }
+                self.flows.push(flow);
+            }
+            [name, len, rest @ ..] => self.packets(name, len, rest)?,
+            [word] => return Err(format!("'{word}' alone; expected 'link RATE', 'flow NAME', 'join late' or 'NAME BYTES'")),
+        }
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.flows.iter().position(|flow| flow.name == name)
+    }
+
+    fn packets(&mut self, name: &str, len: &str, mut rest: &[&str]) -> Result<(), String> {
+        let flow = self.find(name).ok_or_else(|| format!("no flow '{name}' above; flows are declared first: 'flow {name} weight 1'"))?;
+        let len = number(len, 1, FlowConfig::MAX_PACKET_LEN, "bytes")?;
+        let (mut copies, mut at) = (1, Instant::ZERO);
+        while let [key, value, others @ ..] = rest {
+            match *key {
+                "x" => copies = number(value, 1, MOST_PACKETS as u32, "packets")?,
+                "at" => at = time(value)?,
+                other => return Err(unknown(other)),
+            }
+            rest = others;
+        }
+        if let [word] = rest {
+            return Err(unknown(word));
+        }
+        if self.arrivals.len() + copies as usize > MOST_PACKETS {
+            return Err(format!("more than {MOST_PACKETS} packets"));
+        }
+        let arrival = Arrival { at, flow: FlowId(flow as u32), len };
+        self.arrivals.extend(std::iter::repeat_n(arrival, copies as usize));
+        Ok(())
+    }
+
+    /// Sorts the arrivals, and sets longest packets that the text leaves open.
+    fn finish(&mut self) -> Result<(), String> {
+        self.arrivals.sort_by_key(|arrival| arrival.at);
+        for (number, flow) in self.flows.iter_mut().enumerate() {
+            let of_flow = self.arrivals.iter().filter(|arrival| arrival.flow.index() == number);
+            let longest = of_flow.map(|arrival| arrival.len).max().unwrap_or(0);
+            if flow.longest == 0 {
+                flow.longest = longest.max(FlowConfig::MIN_MAX_PACKET_LEN);
+            }
+            if longest > flow.longest {
+                return Err(format!("flow {}: a packet of {longest} bytes; its longest is set to {}", flow.name, flow.longest));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn flow(name: &str, mut words: &[&str]) -> Result<Flow, String> {
+    let mut flow = Flow { name: name.to_owned(), weight: 1, longest: 0 };
+    if name.len() > 8 || matches!(name, "link" | "join" | "flow") {
+        return Err(format!("'{name}' as a flow's name; expected a word of up to 8 bytes other than link, join and flow"));
+    }
+    while let [key, value, rest @ ..] = words {
+        match *key {
+            "weight" => flow.weight = number(value, 1, FlowConfig::MAX_WEIGHT, "as the weight")?,
+            "longest" => flow.longest = number(value, FlowConfig::MIN_MAX_PACKET_LEN, FlowConfig::MAX_PACKET_LEN, "bytes")?,
+            other => return Err(format!("'{other}'; expected weight or longest")),
+        }
+        words = rest;
+    }
+    match words {
+        [word] => Err(format!("'{word}' without a value; expected 'weight 4' or 'longest 1500'")),
+        _ => Ok(flow),
+    }
+}
+
+fn unknown(word: &str) -> String {
+    format!("'{word}'; expected 'at TIME' or 'x PACKETS'")
+}
+
+fn number(text: &str, least: u32, most: u32, unit: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("'{text}' {unit}; expected {least} to {most}"))
+}
+
+fn time(text: &str) -> Result<Instant, String> {
+    let time: Duration = text.parse().map_err(|error: roundelay::UnitError| error.to_string())?;
+    if time > LATEST {
+        return Err(format!("'{text}'; expected at most {} s", LATEST.as_secs_f64()));
+    }
+    Ok(Instant::ZERO + time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_has_flows_and_sorted_arrivals() {
+        let load: Load = "link 20mbit; flow A weight 4; flow B longest 2000 # light\nB 600 at 1.5ms\nA 1500 x 2".parse().unwrap();
+        assert_eq!(load.rate.bits_per_second(), 20_000_000);
+        assert_eq!(load.flows.iter().map(|flow| (flow.weight, flow.longest)).collect::<Vec<_>>(), [(4, 1500), (1, 2000)]);
+        let arrivals: Vec<_> =
+            load.arrivals.iter().map(|arrival| (arrival.at.as_picos() / 1_000_000, arrival.flow.0, arrival.len)).collect();
+        assert_eq!(arrivals, [(0, 0, 1500), (0, 0, 1500), (1500, 1, 600)]);
+    }
+
+    #[test]
+    fn errors_have_the_line_and_the_legal_form() {
+        for (text, expected) in [
+            ("flow A; B 100", "line 2: no flow 'B' above; flows are declared first: 'flow B weight 1'"),
+            ("flow A weight 0", "line 1: '0' as the weight; expected 1 to 1024"),
+            ("flow A\nflow A", "line 2: flow A twice"),
+            ("flow A; A 70000", "line 2: '70000' bytes; expected 1 to 65536"),
+            ("flow A; A 100 x 301", "line 2: '301' packets; expected 1 to 300"),
+            ("flow A; A 100 x 300; A 100", "line 3: more than 300 packets"),
+            ("flow A; A 100 to", "line 2: 'to'; expected 'at TIME' or 'x PACKETS'"),
+            ("flow A; A 100 at 10s", "line 2: '10s'; expected at most 9 s"),
+            ("flow A longest 600; A 700", "line 2: flow A: a packet of 700 bytes; its longest is set to 600"),
+            ("flow A", "line 1: no packets; a packet of flow A is written 'A 1500 at 2ms'"),
+            ("flow", "line 1: 'flow' alone; expected 'link RATE', 'flow NAME', 'join late' or 'NAME BYTES'"),
+            ("flow A weight", "line 1: 'weight' without a value; expected 'weight 4' or 'longest 1500'"),
+        ] {
+            assert_eq!(text.parse::<Load>().unwrap_err().to_string(), expected, "{text}");
+        }
+        assert!("link 8furlong".parse::<Load>().unwrap_err().to_string().contains("20mbit"));
+    }
+}

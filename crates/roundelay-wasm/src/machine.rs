@@ -1,0 +1,148 @@
+//! The scheduler of a run: the shipped QFQ, or the paper's listings with a start-time rule, on the
+//! same port.
+
+use std::collections::VecDeque;
+
+use roundelay::schedulers::qfq::Qfq;
+use roundelay::{Backlog, Footprint, Instant, Packet, Scheduler};
+use roundelay_reference::qfq_listings::{QfqListings, Reading, StartTime};
+use serde::Deserialize;
+
+use crate::load::Load;
+use crate::state::{Group, Slot, State, Times};
+
+/// The start time of a newly backlogged flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The shipped scheduler: Eq. 29 for every flow.
+    #[default]
+    Shipped,
+    /// The paper's listings with Eq. 2, as printed in Fig. 4.
+    AsPrinted,
+    /// The paper's listings with the rule of Linux 3.6.
+    Linux,
+    /// The paper's listings with Eq. 29 for every flow: the same order as the shipped scheduler where
+    /// packets have at least 1088 bytes.
+    EveryFlow,
+}
+
+impl Rule {
+    /// The listings' rule. None: the shipped scheduler.
+    pub(crate) const fn listing(self) -> Option<StartTime> {
+        match self {
+            Self::Shipped => None,
+            Self::AsPrinted => Some(StartTime::AsPrinted),
+            Self::Linux => Some(StartTime::Linux),
+            Self::EveryFlow => Some(StartTime::EveryFlow),
+        }
+    }
+}
+
+/// A scheduler of packet numbers with a state to show.
+pub(crate) trait Machine: Scheduler<usize> {
+    /// The state, with this number of flows.
+    fn state(&self, flows: usize) -> State;
+}
+
+impl Machine for Qfq<usize> {
+    fn state(&self, flows: usize) -> State {
+        State::of(&self.view(), flows)
+    }
+}
+
+/// The listings as a scheduler. Their virtual time is in bytes of the whole link; a state has bytes
+/// per unit of weight, so it is divided by the sum of weights.
+pub(crate) struct Listings {
+    listings: QfqListings,
+    queues: Vec<VecDeque<Packet<usize>>>,
+    total_weight: u64,
+    /// The listings' index of the shipped scheduler's group 0, whose slots have 2 bytes per unit of
+    /// weight.
+    lowest_group: usize,
+    backlog: Backlog,
+}
+
+impl Listings {
+    /// # Errors
+    /// Flows join late, or the sum of weights over a weight is no power of two.
+    pub(crate) fn new(load: &Load, rule: StartTime) -> Result<Self, String> {
+        let total_weight: u64 = load.flows.iter().map(|flow| u64::from(flow.weight)).sum();
+        if load.joins_late {
+            return Err("the listings know all flows from the start; expected a load without 'join late'".to_owned());
+        }
+        if let Some(flow) = load.flows.iter().find(|flow| !total_weight.is_multiple_of(flow.weight.into())) {
+            let (name, weight) = (&flow.name, flow.weight);
+            return Err(format!("flow {name}: share {weight} / {total_weight}; the listings need 1 / 2^n"));
+        }
+        let share = |flow: &crate::load::Flow| (total_weight / u64::from(flow.weight), u64::from(flow.longest));
+        let shares: Vec<_> = load.flows.iter().map(share).collect();
+        let listings = QfqListings::new(Reading::starting(rule), &shares).map_err(|error| error.to_string())?;
+        let lowest = (0..shares.len()).map(|flow| listings.slot_size(flow).trailing_zeros()).min().unwrap_or(0);
+        let lowest_group = lowest.min(total_weight.ilog2() + 1) as usize;
+        let backlog = Backlog { packets: 0, bytes: 0 };
+        Ok(Self { listings, queues: vec![VecDeque::new(); shares.len()], total_weight, lowest_group, backlog })
+    }
+
+    fn units(&self, time: u64) -> f64 {
+        time as f64 / self.total_weight as f64
+    }
+
+    fn times(&self, flow: usize) -> Times {
+        let (start, finish) = self.listings.times(flow);
+        let group = self.listings.slot_size(flow).trailing_zeros() as usize - self.lowest_group;
+        let start = (self.listings.waiting(flow) > 0).then(|| self.units(start));
+        Times { group, start, finish: self.units(finish) }
+    }
+}
+
+impl Scheduler<usize> for Listings {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<usize>) -> Result<(), Packet<usize>> {
+        let flow = packet.flow.index();
+        if flow >= self.queues.len() {
+            return Err(packet);
+        }
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(packet.len);
+        self.listings.enqueue(flow, packet.len.into());
+        self.queues[flow].push_back(packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<usize>> {
+        let (flow, _) = self.listings.dequeue()?;
+        let packet = self.queues[flow].pop_front()?;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(packet.len);
+        Some(packet)
+    }
+
+    /// The listings have no push-out.
+    fn evict(&mut self) -> Option<Packet<usize>> {
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+impl Machine for Listings {
+    fn state(&self, flows: usize) -> State {
+        let mut groups = Vec::new();
+        for (set, members) in self.listings.sets() {
+            for (index, start, finish) in members {
+                let slots = self.listings.slots(index).into_iter().map(|(start, flows)| Slot { start: self.units(start), flows });
+                let (start, finish, slot_size) = (self.units(start), self.units(finish), self.units(1 << index));
+                groups.push(Group { index: index - self.lowest_group, set, slot_size, start, finish, slots: slots.collect() });
+            }
+        }
+        groups.sort_by_key(|group| group.index);
+        let flows = (0..flows).map(|flow| Some(self.times(flow))).collect();
+        State { v: self.units(self.listings.virtual_time()), total_weight: self.total_weight, groups, flows }
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the QFQ page: one program.
+
+mod cases;
+mod crossing;
