@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills python python-bench setup-python papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare kills python python-bench setup-python papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -221,6 +221,11 @@ bench-program: setup-npm
 
 index: setup-npm ## make docs/schedulers/README.md anew, from the registry and those costs
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all index::
+
+sources: setup-npm ## what is written down of a new source: schema, table of kinds, fingerprints, Python class
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all simulate::the
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --lib behaviours
+	python3 crates/roundelay-python/generate.py
 
 soak: setup-npm ## SOAK calls on each discipline and setting, their invariants checked after each
 	CARGO_TARGET_DIR=target/soak CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true ROUNDELAY_SOAK=$(SOAK) \
