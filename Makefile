@@ -55,6 +55,7 @@ test-full: test python kills package captures fuzz seeded peers-programs peers-l
 
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs # modules that a macro declares
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 package: setup-npm ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace

@@ -9,7 +9,9 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Billionths, Bytes, DropReason, Duration, FlowConfig, Framing, Instant, Limit, LinkLayer, Packet, QueueSpec, Rate};
 use roundelay_sim::log::Log;
-use roundelay_sim::sources::{Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip};
+use roundelay_sim::sources::{
+    Protocol, Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip, web_page,
+};
 use roundelay_sim::verify::verify;
 use roundelay_sim::{
     Agent, Cargo, Carried, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Probe, Routing, Simulation,
@@ -263,7 +265,7 @@ fn protocol(random: &mut Pcg64Mcg) -> Config {
     Config { min_timeout: Duration::from_millis(20), initial_timeout: Duration::from_millis(50), ..config }
 }
 
-const KINDS: usize = 10;
+const KINDS: usize = 11;
 
 /// A source of one of ten kinds between two random nodes.
 fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
@@ -306,6 +308,11 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
             Box::new(request_response::RequestResponse::new(terms, protocol, [300, 20_000], think).expect("legal"))
         }
         8 => Box::new(video::Video::new(terms, protocol, 15_000, Duration::from_millis(30)).expect("legal")),
+        9 => {
+            let (document, object, request, think) = (Bytes(5_000), Bytes(3_000), Bytes(400), Duration::from_millis(5));
+            let config = web_page::Config { document, object, objects: 5, connections: 3, request, think, tcp: Protocol::default() };
+            Box::new(web_page::WebPage::new(terms, &config, Span::Exponential(think)).expect("legal"))
+        }
         _ => {
             let hosts = (0..nodes).map(|node| arrivals::Host { node: NodeId(node), group: node }).collect();
             let carriers = [arrivals::Carrier::Burst { packet_len: 1460 }, arrivals::Carrier::Tcp(protocol)];

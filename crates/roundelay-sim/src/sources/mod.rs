@@ -1,51 +1,62 @@
-//! Traffic sources: agents for a [`Simulation`](crate::Simulation), one file each, listed in
-//! `registry.rs`.
+//! Traffic sources: agents for a [`Simulation`](crate::Simulation), one file each.
 //!
-//! A source's file has its parameters (`Config`, as in scenarios), its facts and load for estimates
-//! (an implementation of the trait in `source.rs`), and its agent, made by `new`. [`Terms`] has the settings of all sources;
-//! [`Urgency`], or a program's own [`SlackRule`], sets the urgency of packets. Random numbers come
-//! from the agent's own stream. In steady state agents allocate no memory, except for new flows of
+//! A source's file has its parameters (`Config`, as in scenarios), the facts and the load for
+//! estimates (an implementation of the trait in `source.rs`), and its agent, made by `new`.
+//! [`Terms`] has the settings of all sources; [`Urgency`], or a program's own [`SlackRule`], sets
+//! the urgency of packets. Random numbers come from the agent's own stream. In steady state agents allocate no memory, except for new flows of
 //! [`arrivals`] and [`workload`].
 
-pub mod arrivals;
-pub mod burst;
-pub mod cbr;
+#[cfg(test)]
+pub(crate) mod bench;
 mod connection;
 pub(crate) mod draw;
 mod line;
 pub(crate) mod load;
-pub mod on_off;
 mod outlet;
 mod pace;
-pub mod poisson;
 mod protocol;
+#[macro_use]
 mod registry;
-pub mod request_response;
 mod sizes;
 pub(crate) mod source;
 mod stamp;
-pub mod tcp;
-pub mod trace;
 mod urgency;
-pub mod video;
-pub mod voip;
-pub mod workload;
 
 pub use draw::Span;
 pub use outlet::Terms;
 pub use protocol::{Control, Flavour, Preset, Protocol};
-pub use registry::SourceSpec;
 pub use sizes::Sizes;
 pub use stamp::Stamp;
 pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Urgency, WrittenFields};
-
-#[cfg(test)]
-pub(crate) mod bench;
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
 use roundelay::Rate;
+
+// A new kind is a file and a line here: the reader of scenarios, the JSON Schema, the documented
+// table, estimates and the tests of all kinds follow. `make sources` writes the generated files.
+sources! {
+    Cbr = cbr,
+    Poisson = poisson,
+    OnOff = on_off,
+    Voip = voip,
+    Burst = burst,
+    Tcp = tcp,
+    RequestResponse = request_response,
+    Video = video,
+    WebPage = web_page,
+    Arrivals = arrivals,
+    Trace = trace,
+    Workload = workload,
+}
+
+impl SourceSpec {
+    /// TCP parameters of both ends, for sources over TCP.
+    pub fn protocol(&self) -> Option<&Protocol> {
+        self.source().facts().tcp
+    }
+}
 
 /// A source's parameter out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
