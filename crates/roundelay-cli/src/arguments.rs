@@ -537,6 +537,9 @@ fn parse_spec(text: &str) -> Result<QueueSpec, String> {
 fn with_hint(error: &ConfigError) -> String {
     match error {
         ConfigError::UnknownDiscipline { is_parameter: true, .. } => format!("{error}; both go into one pair of quotes"),
+        ConfigError::UnknownDiscipline { name, .. } if name == "tree" || name.ends_with(".toml") => {
+            format!("'{name}' is no discipline; a tree of disciplines in a file: --tree FILE")
+        }
         ConfigError::UnknownDiscipline { .. } => {
             format!("{error} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")")
         }

@@ -104,6 +104,8 @@ fn a_usage_error_names_what_is_legal() {
         (&["--rate", "20"], &["'20'", "expected a unit: 20mbit, or 20bit for 20 bits a second"]),
         (&["--rate", "1mbit", "purple"], &["no discipline is called 'purple'", "roundelay list"]),
         (&["--rate", "1mbit", ""], &["no discipline is called ''"]),
+        (&["--rate", "1mbit", "home.toml"], &["'home.toml' is no discipline", "--tree FILE"]),
+        (&["--rate", "1mbit", "tree home.toml"], &["'tree' is no discipline", "--tree FILE"]),
         (&["--rate", "1mbit", "drr quantum 2mb"], &["drr: quantum 2mb: legal range 1b to 1mb"]),
         (&["--rate", "1mbit", "drr quantum"], &["drr: quantum: expected a value"]),
         (&["--rate", "1mbit", "fq_codel aim 5ms"], &["no parameter is called 'aim'", "target", "limit"]),

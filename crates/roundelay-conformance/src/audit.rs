@@ -50,9 +50,14 @@ pub enum Violation {
     /// A packet was changed in the queue.
     #[error("packet {0} was changed in the queue")]
     Altered(Serial),
-    /// A packet left before an earlier packet of its flow.
-    #[error("packet {0} left before an earlier packet of its flow")]
-    Reordered(Serial),
+    /// A packet left before an earlier packet of its flow, which was overtaken or lost.
+    #[error("packet {packet} left before packet {before} of its flow, which came earlier: overtaken or lost")]
+    Reordered {
+        /// The packet that left.
+        packet: Serial,
+        /// The oldest packet of the flow that has not left.
+        before: Serial,
+    },
     /// The backlog is not arrivals less departures and drops.
     #[error("the backlog is {told:?}, arrivals less departures are {expected:?}")]
     WrongBacklog {
@@ -210,9 +215,13 @@ impl<S: Scheduler<Serial>> Audited<S> {
     }
 
     fn sent(&mut self, packet: &Packet<Serial>) -> Result<(), Violation> {
-        let place = self.strike(packet)?;
+        let oldest = self.waiting.get(&packet.flow).and_then(VecDeque::front).map(|held| held.payload);
+        self.strike(packet)?;
         self.events.push(Event::Sent(packet.payload));
-        if place == 0 || self.reorders { Ok(()) } else { Err(Violation::Reordered(packet.payload)) }
+        match oldest {
+            Some(before) if before != packet.payload && !self.reorders => Err(Violation::Reordered { packet: packet.payload, before }),
+            _ => Ok(()),
+        }
     }
 
     fn evict(&mut self) -> Result<(), Violation> {
@@ -236,17 +245,17 @@ impl<S: Scheduler<Serial>> Audited<S> {
         Ok(())
     }
 
-    /// Removes a packet from the record. Returns the number of earlier packets of its flow.
-    fn strike(&mut self, packet: &Packet<Serial>) -> Result<usize, Violation> {
+    /// Removes a packet from the record.
+    fn strike(&mut self, packet: &Packet<Serial>) -> Result<(), Violation> {
         let not_held = Violation::NotHeld(packet.payload);
         let queue = self.waiting.get_mut(&packet.flow).ok_or(not_held)?;
-        let place = queue.iter().position(|held| held.payload == packet.payload).ok_or(not_held)?;
-        let held = queue.remove(place).ok_or(not_held)?;
+        let position = queue.iter().position(|held| held.payload == packet.payload).ok_or(not_held)?;
+        let held = queue.remove(position).ok_or(not_held)?;
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(held.len);
         let marked = held.ecn == Ecn::Capable && packet.ecn == Ecn::Marked;
         let unmarked = Packet { ecn: if marked { held.ecn } else { packet.ecn }, ..*packet };
-        if unmarked == held { Ok(place) } else { Err(Violation::Altered(packet.payload)) }
+        if unmarked == held { Ok(()) } else { Err(Violation::Altered(packet.payload)) }
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -21,7 +21,7 @@ mod check;
 pub use audit::{Audited, Event, Operation, Serial, Violation, urgent};
 pub use bytes::{check_bytes, subjects};
 pub use calls::{Mix, operations};
-pub use check::{Broken, Checked, check};
+pub use check::{Broken, Checked, Way, check, check_run};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

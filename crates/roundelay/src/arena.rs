@@ -31,8 +31,9 @@ use crate::units::Rate;
 /// # Ok::<(), roundelay::ConfigError>(())
 /// ```
 ///
-/// A cancelled packet has taken its share: the flow's turn passes when the scheduler reaches the
-/// slot. [`Charges::charge`](crate::Charges::charge) gives the share back.
+/// A [ticket](Self::newest) cancels a packet. The slot of a cancelled packet stays in the order, and
+/// its flow is charged for the packet when the scheduler reaches the slot.
+/// [`Charges::charge`](crate::Charges::charge) compensates the flow.
 ///
 /// ```
 /// # use roundelay::schedulers::{Discipline, drr};
@@ -267,7 +268,11 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
     fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         loop {
             let slots = &mut self.slots;
-            let departure = self.order.dequeue_refilled(now, &mut |flow| refill(flow).and_then(|packet| slots.store(packet).ok()))?;
+            let departure = self.order.dequeue_refilled(now, &mut |flow| {
+                let stored = slots.store(refill(flow)?).ok();
+                assert!(stored.is_some(), "a refilled packet fits");
+                stored
+            })?;
             let departed = self.slots.depart(departure);
             if departed.is_some() {
                 return departed;

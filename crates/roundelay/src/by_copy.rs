@@ -74,7 +74,11 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
     }
 
     fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<Handle>>) -> Option<Departure> {
-        self.by_value.dequeue_refilled(now, &mut |flow| refill(flow).map(arrival)).map(departure)
+        let fitting = |packet: Packet<Handle>| {
+            assert!(packet.payload <= Handle::LARGEST, "a refilled packet fits");
+            arrival(packet)
+        };
+        self.by_value.dequeue_refilled(now, &mut |flow| refill(flow).map(fitting)).map(departure)
     }
 
     fn evict(&mut self) -> Option<Departure> {

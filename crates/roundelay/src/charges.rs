@@ -86,10 +86,12 @@ impl Charges {
         &mut self.owed[flow.index()]
     }
 
-    /// The length for a flow's next request: the estimated cost and the flow's debt, in units, from
-    /// 1 to `most` (the flow's longest packet). The rest is owed further: with actual costs above
-    /// `most` units on average, debts grow without end and shares follow the lengths; choose the
-    /// unit by the largest actual cost. Flows beyond [`FlowId::LARGEST_TABLED`] have no debts.
+    /// The length for a flow's next request, from 1 to `most` (the flow's longest packet): estimated
+    /// cost plus debt, in units. The remainder stays in the debt.
+    ///
+    /// While actual costs exceed `most` units on average, debts grow without end and shares follow
+    /// the lengths: choose the unit by the largest actual cost. Flows beyond
+    /// [`FlowId::LARGEST_TABLED`] have no debts.
     pub fn len(&mut self, flow: FlowId, estimate: u32, most: u32) -> u32 {
         let unit = i64::from(self.unit.get());
         if !flow.fits_a_table() {

@@ -355,6 +355,11 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// A value that is legal by itself and wrong beside the other parameters.
+    pub(crate) fn beside(discipline: &'static str, parameter: &str, value: impl fmt::Display, expected: impl Into<String>) -> Self {
+        Self::BadValue { discipline, parameter: format!("{parameter} {value}"), expected: expected.into() }
+    }
+
     /// # Errors
     /// `value` is not in `min..=max`.
     pub fn in_range(discipline: &'static str, parameter: &'static str, value: u64, min: u64, max: u64) -> Result<(), Self> {

@@ -11,8 +11,8 @@ use crate::time::{Instant, Slack};
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// The largest flow number accepted by a discipline with a table of flows: a stray number must
-    /// not cost all memory.
+    /// The largest flow number accepted by a discipline with a table of flows, 1,048,575: a stray
+    /// number must not cost all memory.
     pub const LARGEST_TABLED: Self = Self((1 << 20) - 1);
 
     /// Whether the flow number is within [`LARGEST_TABLED`](Self::LARGEST_TABLED).

@@ -485,6 +485,16 @@ impl<T, P: Places<T>> Pool<T, P> {
         self.bytes += u64::from(len);
     }
 
+    /// Appends a packet that a node of a hierarchy got from a child.
+    ///
+    /// # Panics
+    /// The packet has no [room](Self::makes_room_for).
+    #[inline(always)]
+    pub(crate) fn refill(&mut self, queue: &mut Queue, packet: Packet<T>) {
+        assert!(self.makes_room_for(&packet), "a refilled packet fits");
+        self.push(queue, packet);
+    }
+
     /// Removes the head packet.
     #[inline(always)]
     pub fn pop(&mut self, queue: &mut Queue) -> Option<P::Leaving> {

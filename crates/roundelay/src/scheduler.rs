@@ -27,9 +27,11 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
     /// The packet itself.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>>;
 
-    /// After a refused [`enqueue`](Self::enqueue): the reason. Before: the reason for which this
-    /// packet would be refused at the time of the last call. None: the packet would be accepted, or
-    /// the scheduler gives no reasons; all disciplines of this crate give reasons.
+    /// The reason to refuse this packet, in the present state. A refused [`enqueue`](Self::enqueue)
+    /// changes nothing, so a call after the refusal gives the reason of the refusal.
+    ///
+    /// None: an enqueue at the time of the last call would accept the packet, or the scheduler gives
+    /// no reasons. All disciplines of this crate give reasons.
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let _ = packet;
         None
@@ -65,11 +67,14 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
     /// Disciplines with [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) guarantee this; the
     /// default here serves the others. By handle the default never calls `refill`, as a departure
     /// has no flow.
+    ///
+    /// # Panics
+    /// The scheduler refuses the packet of `refill`: see [`refusal`](Self::refusal). A node checks
+    /// its children's packets before.
     fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<L> {
         let packet = self.dequeue(now)?;
         if let Some(next) = packet.flow().and_then(refill) {
-            let refused = self.enqueue(now, next).is_err();
-            debug_assert!(!refused, "a node takes its children's packets");
+            assert!(self.enqueue(now, next).is_ok(), "a refilled packet fits");
         }
         Some(packet)
     }
@@ -188,11 +193,11 @@ pub struct FlowConfig {
 }
 
 impl FlowConfig {
-    /// Largest legal `max_packet_len`, in bytes.
+    /// Largest legal `max_packet_len`: 65,536 bytes.
     pub const MAX_PACKET_LEN: u32 = 1 << 16;
-    /// Smallest legal `max_packet_len`, in bytes.
+    /// Smallest legal `max_packet_len`: 512 bytes.
     pub const MIN_MAX_PACKET_LEN: u32 = 512;
-    /// Largest weight.
+    /// Largest weight: 1,024.
     pub const MAX_WEIGHT: u32 = 1 << 10;
 
     /// Weight 1 and packets of up to 2048 bytes.

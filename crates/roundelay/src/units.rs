@@ -135,9 +135,11 @@ impl FromStr for Bytes {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (number, suffix) = split(text);
-        quantity(number, suffix, SIZES).map(Self).ok_or_else(|| UnitError {
+        // Half a byte is a mistake; half a kilobyte is 512 bytes.
+        let is_whole = !number.contains('.') || !matches!(suffix, "" | "b" | "B");
+        quantity(number, suffix, SIZES).filter(|_| is_whole).map(Self).ok_or_else(|| UnitError {
             text: text.to_string(),
-            expected: "a number and b, kb (1024 bytes), mb or gb, as in 1514b".to_string(),
+            expected: "a whole number of bytes, or a number and kb (1024 bytes), mb or gb, as in 1514b".to_string(),
         })
     }
 }

@@ -249,7 +249,10 @@ fn values_that_cannot_be_read_are_named_with_what_is_legal() {
         ("sfb levels many", "sfb: levels many: expected a whole number, legal range 1 to 16"),
         ("drr limit abc", "drr: limit abc: expected packets (limit 1000) or bytes (limit 150kb)"),
         ("drr limit", "drr: limit: expected packets (limit 1000) or bytes (limit 150kb)"),
-        ("drr memory_limit 1x", "drr: memory_limit 1x: expected a number and b, kb (1024 bytes), mb or gb, as in 1514b"),
+        (
+            "drr memory_limit 1x",
+            "drr: memory_limit 1x: expected a whole number of bytes, or a number and kb (1024 bytes), mb or gb, as in 1514b",
+        ),
         ("drr weight 3", "drr: no parameter is called 'weight'; it has quantum, limit, memory_limit; weights are settings of flows"),
     ] {
         assert_eq!(error(text), expected);

@@ -143,9 +143,9 @@ impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
         let flow = &mut self.flows[number];
         let queue = &mut flow.queue;
         let packet = self.pool.pop(queue);
-        if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
+        if let Some(next) = refill(FlowId(number as u32)) {
             debug_assert_eq!(next.flow.index(), number, "a node takes its children's packets");
-            self.pool.push(queue, next);
+            self.pool.refill(queue, next);
         }
         self.longest.changed(number, queue.size());
         (packet, flow)

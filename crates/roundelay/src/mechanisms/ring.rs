@@ -305,8 +305,8 @@ impl<T, P: Places<T>> Ring<T, P> {
         let member = &mut self.members[number];
         member.deficit -= member.queue.head_len();
         let packet = self.pool.pop(&mut member.queue)?;
-        if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
-            self.pool.push(&mut member.queue, next);
+        if let Some(next) = refill(FlowId(number as u32)) {
+            self.pool.refill(&mut member.queue, next);
         }
         self.longest.changed(number, member.queue.size());
         if member.queue.is_empty() {

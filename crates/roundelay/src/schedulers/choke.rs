@@ -29,7 +29,6 @@
 //! tc: a draw is uniform and needs no second try; `min` and `max` do not depend on the limit, see
 //! `red`.
 
-use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::format;
 
@@ -136,8 +135,7 @@ impl Discipline for Config {
         if min < max {
             return Ok(());
         }
-        let expected = format!("less than max, which is {max}");
-        Err(ConfigError::BadValue { discipline: Self::NAME, parameter: "min".to_owned(), expected })
+        Err(ConfigError::beside(Self::NAME, "min", min, format!("less than max, which is {max}")))
     }
 }
 

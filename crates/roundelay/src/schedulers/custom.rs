@@ -55,6 +55,9 @@ pub struct Config {
     /// Whether a packet may interrupt another one on the link: see [`Scheduler::preempts`]. False
     /// by default.
     pub preempts: bool,
+    /// Whether a refused call may do the work of a timer: see [`Discipline::has_timer`]. False by
+    /// default.
+    pub has_timer: bool,
     /// Meaning of [`Packet::priority`](crate::Packet::priority). Unread by default.
     pub priority: Priority,
     /// Time field of a packet used by the scheduler. None by default.
@@ -77,6 +80,7 @@ impl Config {
             reorders: Self::REORDERS,
             interior: Self::INTERIOR,
             preempts: false,
+            has_timer: false,
             priority: Self::PRIORITY,
             times: Self::TIMES,
             default_limit: Self::DEFAULT_LIMIT,
@@ -137,5 +141,9 @@ impl Discipline for Config {
 
     fn preempts(&self) -> bool {
         self.preempts
+    }
+
+    fn has_timer(&self) -> bool {
+        self.has_timer
     }
 }

@@ -146,6 +146,12 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether the first call after a period does the work of a timer, even a call that is refused:
+    /// `sfq perturb`. Otherwise a refused call leaves the scheduler as before.
+    fn has_timer(&self) -> bool {
+        false
+    }
+
     /// # Errors
     /// A parameter is out of its range.
     fn check(&self) -> Result<(), ConfigError> {

@@ -213,8 +213,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     /// A packet without length is a child's placeholder: the bin keeps the turn.
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let (packet, flow, len) = self.dequeue_packet()?;
-        let next = flow.and_then(refill).filter(|next| self.pool.makes_room_for(next));
-        next.into_iter().for_each(|next| self.enqueue_packet(next));
+        if let Some(next) = flow.and_then(refill) {
+            assert!(self.pool.makes_room_for(&next), "a refilled packet fits");
+            self.enqueue_packet(next);
+        }
         if len == 0 && self.hash.is_none() {
             // The bin went behind all others when the packet left.
             self.old_bins.pop_back().into_iter().for_each(|bin| self.old_bins.push_front(bin));

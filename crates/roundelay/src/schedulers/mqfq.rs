@@ -57,7 +57,6 @@
 //! set. The rule of admission follows the paper's text; ns-2's code seems to ask for twice the
 //! queue plus two (`ns2`). With one hash this is ns-2's SFQ.
 
-use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -73,6 +72,7 @@ use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
+use crate::units::Bytes;
 
 /// Parameters of MQFQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,8 +179,7 @@ impl Discipline for Config {
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
         if self.cells != 0 && self.cells < Self::MIN_CELL {
-            let (parameter, expected) = ("cells".to_owned(), "0 for whole packets, or 32b to 64kb".to_owned());
-            return Err(ConfigError::BadValue { discipline: Self::NAME, parameter, expected });
+            return Err(ConfigError::beside(Self::NAME, "cells", Bytes(self.cells.into()), "0 for whole packets, or 32b to 64kb"));
         }
         Ok(())
     }

@@ -279,9 +279,9 @@ impl<T, P: Places<T>> Qfq<T, P> {
         let is_done = self.groups.serve_first(number, |flow| {
             len = flow.queue.head_len();
             packet = self.pool.pop(&mut flow.queue);
-            if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
+            if let Some(next) = refill(FlowId(number as u32)) {
                 flow.has_longer |= next.len >= flow.shorter_than;
-                self.pool.push(&mut flow.queue, next);
+                self.pool.refill(&mut flow.queue, next);
             }
             self.longest.changed(number, flow.queue.size());
             flow.is_as_ever().then(|| (len, !flow.queue.is_empty()))

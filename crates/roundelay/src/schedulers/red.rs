@@ -170,11 +170,14 @@ impl Discipline for Config {
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
         let Thresholds { min, max, .. } = self.thresholds();
-        let bad = |parameter: &str, expected| ConfigError::BadValue { discipline: Self::NAME, parameter: parameter.to_owned(), expected };
         if self.nodrop && !self.ecn {
-            return Err(bad("nodrop", "ecn beside it: without ECN nodrop has no meaning, and tc refuses it".to_owned()));
+            let expected = "ecn as well: without ECN nodrop has no meaning, and tc refuses it".to_owned();
+            return Err(ConfigError::BadValue { discipline: Self::NAME, parameter: "nodrop".to_owned(), expected });
         }
-        if min < max { Ok(()) } else { Err(bad("min", format!("less than max, which is {}", Bytes(max)))) }
+        if min < max {
+            return Ok(());
+        }
+        Err(ConfigError::beside(Self::NAME, "min", Bytes(min), format!("less than max, which is {}", Bytes(max))))
     }
 }
 

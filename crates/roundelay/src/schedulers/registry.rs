@@ -155,6 +155,11 @@ macro_rules! any {
                 match self { $(Self::$variant(config) => config.preempts(),)* }
             }
 
+            /// Whether a refused call may do the work of a timer: see [`Discipline::has_timer`].
+            pub fn has_timer(&self) -> bool {
+                match self { $(Self::$variant(config) => config.has_timer(),)* }
+            }
+
             /// Guarantees to a flow: see [`Discipline::guarantees`].
             pub fn guarantees(&self, share: &Share) -> Guarantees {
                 match self { $(Self::$variant(config) => config.guarantees(share),)* }

@@ -37,7 +37,6 @@
 //! nothing while their probability is one, as in the paper without its separate queue. Beyond tc:
 //! more than 8 levels and numbers of bins other than 16.
 
-use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -174,8 +173,7 @@ impl Discipline for Config {
         if target <= max {
             return Ok(());
         }
-        let expected = format!("no more than max, which is {max}");
-        Err(ConfigError::BadValue { discipline: Self::NAME, parameter: "target".to_owned(), expected })
+        Err(ConfigError::beside(Self::NAME, "target", target, format!("no more than max, which is {max}")))
     }
 }
 

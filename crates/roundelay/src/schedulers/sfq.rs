@@ -39,7 +39,6 @@
 
 mod linux;
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -127,6 +126,10 @@ impl Discipline for Config {
         Sfq::empty(*self, seed)
     }
 
+    fn has_timer(&self) -> bool {
+        self.perturb > Duration::ZERO
+    }
+
     fn configuration<T: Send>(scheduler: &mut Sfq<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
@@ -137,16 +140,12 @@ impl Discipline for Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
-        let bad = |parameter: &str, expected: &str| ConfigError::BadValue {
-            discipline: Self::NAME,
-            parameter: parameter.to_owned(),
-            expected: expected.to_owned(),
-        };
         if !self.divisor.is_power_of_two() {
-            return Err(bad("divisor", "a power of two from 1 to 65536"));
+            return Err(ConfigError::beside(Self::NAME, "divisor", self.divisor, "a power of two from 1 to 65536"));
         }
         if self.perturb != Duration::ZERO && self.perturb < Self::MIN_PERTURB {
-            return Err(bad("perturb", "0 for never, or a time of 1ms or longer (a bare number is seconds)"));
+            let expected = "0 for never, or a time of 1ms or longer (a bare number is seconds)";
+            return Err(ConfigError::beside(Self::NAME, "perturb", self.perturb, expected));
         }
         Ok(())
     }

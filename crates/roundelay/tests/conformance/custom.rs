@@ -8,7 +8,7 @@ use roundelay::tree::{Config, Node};
 use roundelay::{
     Arena, Backlog, Departure, DropReason, FlowId, Footprint, Handle, Instant, Limit, Observer, Packet, Port, QueueSpec, Scheduler,
 };
-use roundelay_conformance::{Broken, Mix, Violation, check, operations, subjects};
+use roundelay_conformance::{Broken, Mix, Violation, Way, check, check_run, operations, subjects};
 
 use super::{LENGTH, audit};
 
@@ -55,6 +55,7 @@ enum Fault {
     CutsRefused,
     MarksAll,
     DrawsAtRandom,
+    Panics,
 }
 
 impl Scheduler<Handle, Departure> for Faulty {
@@ -70,6 +71,7 @@ impl Scheduler<Handle, Departure> for Faulty {
 
     fn dequeue(&mut self, _: Instant) -> Option<Departure> {
         self.served += 1;
+        assert!(self.fault != Fault::Panics || self.served < 50, "the 50th service");
         if self.fault == Fault::Sleeps && self.served.is_multiple_of(50) {
             return None;
         }
@@ -125,7 +127,7 @@ fn the_check_finds_each_fault() {
     };
     let checked = found(Fault::None).expect("no fault");
     assert!(checked.refused > 100 && checked.dropped > 100, "{checked:?}");
-    assert!(matches!(violation(Fault::NewestFirst), Violation::Reordered(_)));
+    assert!(matches!(violation(Fault::NewestFirst), Violation::Reordered { .. }));
     assert!(matches!(violation(Fault::LosesPackets), Violation::WrongBacklog { .. }));
     assert_eq!(violation(Fault::Sleeps), Violation::Idle);
     assert_eq!(violation(Fault::NeverEvicts), Violation::GaveNothingUp);
@@ -134,10 +136,15 @@ fn the_check_finds_each_fault() {
     assert!(matches!(violation(Fault::MarksAll), Violation::Altered(_)), "a packet whose sender does not use ECN");
     let reordering = custom::Config { reorders: true, ..faulty(Fault::KeepsRefused) };
     let refusal = check(&AnyDiscipline::Custom(reordering));
-    assert!(matches!(refusal, Err(Broken::Differs { what: "with and without refused packets", .. })), "{refusal:?}");
+    assert!(matches!(refusal, Err(Broken::Differs { other: Way::WithoutRefused, .. })), "{refusal:?}");
     let random = found(Fault::DrawsAtRandom);
-    assert!(matches!(random, Err(Broken::Differs { what: "two runs", .. })), "{random:?}");
-    assert!(random.unwrap_err().to_string().starts_with("two runs, mix FewFlows, seed 0: event "));
+    assert!(matches!(random, Err(Broken::Differs { other: Way::BuildAgain, .. })), "{random:?}");
+    assert!(random.unwrap_err().to_string().starts_with("build and build again, mix FewFlows, seed 0: event "));
+    let panicked = found(Fault::Panics);
+    let Err(Broken::Panicked { mix, seed, call, .. }) = panicked else { panic!("{panicked:?}") };
+    assert!(panicked.unwrap_err().to_string().ends_with("panic: the 50th service"));
+    let again = check_run(&AnyDiscipline::Custom(faulty(Fault::Panics)), mix, seed);
+    assert!(matches!(again, Err(Broken::Panicked { call: repeated, .. }) if repeated == call), "{again:?}");
 }
 
 #[test]

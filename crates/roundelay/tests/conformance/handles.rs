@@ -284,3 +284,20 @@ fn cancelled_packets_leave_once() {
     }
     assert!(all_cancelled > 3_000, "{all_cancelled}");
 }
+
+/// By handle, a node that refills with a handle out of range is told so: no packet is lost silently.
+#[test]
+fn a_refill_that_does_not_fit_panics() {
+    let interior = subjects().into_iter().filter(|discipline| discipline.info().interior);
+    for discipline in interior {
+        let lost = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let mut scheduler = discipline.build_by_handle(1).expect("legal parameters");
+            let packet = |handle| Packet::new(FlowId(0), 100, Handle(handle));
+            scheduler.enqueue(Instant::ZERO, packet(0)).expect("an empty queue");
+            scheduler.dequeue_refilled(Instant::ZERO, &mut |_| Some(packet(u32::MAX)));
+        }));
+        let message = lost.unwrap_err();
+        let message = message.downcast_ref::<&str>().copied().unwrap_or_default();
+        assert_eq!(message, "a refilled packet fits", "{discipline}");
+    }
+}

@@ -136,6 +136,7 @@ fn disagreements<S: Scheduler<()>>(scheduler: &mut S, quantum: u32, seed: u64) -
             }
             _ => differ += u32::from(pull(scheduler) != model.pull()),
         }
+        scheduler.check_invariants();
     }
     differ
 }

@@ -25,6 +25,7 @@ fn matches(of_flow: u64, seeds: u64) -> u64 {
             // Spread over the queue.
             let flow = if number * of_flow / 100 != (number + 1) * of_flow / 100 { 0 } else { 1 + number as u32 };
             assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, number)).is_ok());
+            scheduler.check_invariants();
         }
         choke::Config { min: 1, ..plain_above(1000) }.reconfigure(&mut scheduler).expect("live");
         assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(0), LEN, 100)).is_ok());
@@ -148,7 +149,7 @@ fn red_decides_on_what_was_not_matched() {
 #[test]
 fn thresholds_out_of_order_are_refused() {
     let error = |text: &str| text.parse::<QueueSpec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
-    assert_eq!(error("choke min 200 max 200"), "choke: min: expected less than max, which is 200");
+    assert_eq!(error("choke min 200 max 200"), "choke: min 200: expected less than max, which is 200");
     let spec: QueueSpec = "choke limit 1000 min 83 max 250 avpkt 1000b burst 138 ecn probability 0.02".parse().expect("legal");
     assert_eq!(spec.discipline.to_string(), "choke min 83 max 250 burst 138 ecn");
     assert_eq!(spec.limit_or_default(), Limit::of_packets(1000));

@@ -44,6 +44,7 @@ fn worst_difference(mut scheduler: impl Scheduler<u64>, steps: &[Option<(u32, u3
             }
             waiting[served] -= 1;
         }
+        scheduler.check_invariants();
     }
     worst
 }

@@ -45,6 +45,7 @@ fn is_as_the_reference(mut scheduler: impl Scheduler<u64>, rate: Option<Rate>, s
                 true
             }
         };
+        scheduler.check_invariants();
         if !agrees {
             return false;
         }

@@ -75,6 +75,7 @@ pub(crate) fn obeys(
             Step::Leave => agrees(&mut || scheduler.dequeue(now), next(&waiting), &mut waiting),
             Step::Evict => agrees(&mut || scheduler.evict(), victim(&waiting), &mut waiting),
         };
+        scheduler.check_invariants();
         if !fine {
             return false;
         }

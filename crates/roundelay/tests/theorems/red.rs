@@ -423,8 +423,8 @@ fn adaptation_keeps_the_queue_in_the_middle() {
 #[test]
 fn known_bug_45_thresholds_out_of_order_are_refused() {
     let error = |text: &str| text.parse::<QueueSpec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
-    assert_eq!(error("red min 90000b max 90000b"), "red: min: expected less than max, which is 90000b");
-    assert_eq!(error("red min 100001b max 100000b"), "red: min: expected less than max, which is 100000b");
+    assert_eq!(error("red min 90000b max 90000b"), "red: min 90000b: expected less than max, which is 90000b");
+    assert_eq!(error("red min 100001b max 100000b"), "red: min 100001b: expected less than max, which is 100000b");
     for text in ["red probability 1.1", "red min 2gb", "red burst 1048577", "red avpkt 0b", "red avpkt 65537b"] {
         assert!(error(text).contains("legal range"), "{text}");
     }

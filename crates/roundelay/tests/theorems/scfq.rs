@@ -74,6 +74,7 @@ fn exercise(weights: &[u32], seed: u64, scheduler: &mut impl Scheduler<()>) -> [
             exact.rest();
             last = Rational::from_u64(0);
         }
+        scheduler.check_invariants();
     }
     counts
 }

@@ -277,7 +277,7 @@ fn it_reads_as_tc_writes_it() {
     assert_eq!(spec.discipline.to_string(), "sfb target 20 max 25", "bare times are milliseconds, as in tc");
     assert_eq!(spec.limit_or_default(), Limit::of_packets(1000));
     let error = |text: &str| text.parse::<QueueSpec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
-    assert_eq!(error("sfb target 30 max 25"), "sfb: target: expected no more than max, which is 25");
+    assert_eq!(error("sfb target 30 max 25"), "sfb: target 30: expected no more than max, which is 25");
     assert!(error("sfb levels 17").contains("1 to 16") && error("sfb increment 1.5").contains("0 to 1"));
 }
 

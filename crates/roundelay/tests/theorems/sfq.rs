@@ -293,7 +293,7 @@ fn known_bug_22_silly_parameters_are_refused() {
     let divisor = |divisor| sfq::Config { divisor, ..deep() }.check();
     assert!([1, 2, 1024, 65_536].into_iter().all(|buckets| divisor(buckets).is_ok()));
     assert!([0, 3, 1000, 65_535, 65_537, 1 << 17].into_iter().all(|buckets| divisor(buckets).is_err()));
-    assert_eq!(divisor(1000).unwrap_err().to_string(), "sfq: divisor: expected a power of two from 1 to 65536");
+    assert_eq!(divisor(1000).unwrap_err().to_string(), "sfq: divisor 1000: expected a power of two from 1 to 65536");
 }
 
 /// Linux, 2012: packets above 64 KB, and quanta of a byte.

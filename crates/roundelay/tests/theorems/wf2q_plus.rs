@@ -42,6 +42,7 @@ impl Pair {
     fn enqueue(&mut self, flow: u32, len: u32) {
         self.scheduler.enqueue(NOW, Packet::new(FlowId(flow), len, ())).expect("takes packets of up to 64 KB");
         self.reference.enqueue(FlowId(flow), len);
+        Scheduler::<()>::check_invariants(&self.scheduler);
     }
 
     /// Both serve, and must serve the same packet.
@@ -49,6 +50,7 @@ impl Pair {
         let served = self.scheduler.dequeue(NOW).map(|packet| (packet.flow, packet.len));
         assert_eq!(served, self.reference.dequeue(), "decision {}", self.decisions);
         self.decisions += 1;
+        Scheduler::<()>::check_invariants(&self.scheduler);
         served.map(|(flow, _)| flow.0)
     }
 
@@ -57,6 +59,7 @@ impl Pair {
         if let Some(victim) = self.scheduler.evict() {
             assert_eq!(self.reference.evict(victim.flow), Some(victim.len));
         }
+        Scheduler::<()>::check_invariants(&self.scheduler);
     }
 
     /// The scheduler serves, the reference checks and follows: no eligible packet may finish

@@ -584,10 +584,10 @@ impl<T, P: Places<T>> Scheduler<T, P> {
         let flow = &mut self.flows[number];
         let len = flow.queue.head_len();
         let packet = self.pool.pop(&mut flow.queue);
-        let refilled = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next));
-        let refilled_len = refilled.as_ref().map_or(0, |next| next.len);
-        if let Some(next) = refilled {
-            self.pool.push(&mut flow.queue, next);
+        let mut refilled_len = 0;
+        if let Some(next) = refill(FlowId(number as u32)) {
+            refilled_len = next.len;
+            self.pool.refill(&mut flow.queue, next);
         }
         self.longest.changed(number, flow.queue.size());
         let aggregate = &mut self.aggregates[place as usize];
