@@ -33,12 +33,15 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 
 # Random cases of departure orders; each takes about a third of a second.
 LINUX_CASES ?= 600
-peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: a few minutes
+# Cases with a clock; each takes six seconds.
+CLOCK_CASES ?= 60
+peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: a quarter of an hour
 	cargo build --release --locked -p roundelay-conformance --example orders
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/linux/compare.py commands
 	python3 peers/linux/compare.py orders $(LINUX_CASES)
 	python3 peers/linux/compare.py orders 40 --papers
+	python3 peers/linux/compare.py clock $(CLOCK_CASES)
 
 test: lint docs test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 

@@ -2,6 +2,7 @@
 """Linux qdiscs beside Roundelay's disciplines: commands and departure orders, in a kernel of user-mode-linux.
 
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
+compare.py clock [CASES] [--seed N]    the same with disciplines that read the clock: departures, drops and marks
 compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
 """
 
@@ -68,6 +69,9 @@ def drr(rng):
     quantum = rng.choice([1, 100, 500, 1000, 1500, 3000]) if rng.random() < 0.5 else rng.randint(28, 4000)
     classes = range(1, rng.randint(2, 9) + 1)
     weights = [rng.choice([1, 1, 2, 3, 7]) for _ in classes]
+    if rng.random() < 0.3:
+        # Quanta in any ratio.
+        quantum, weights = 1, [rng.randint(28, 9000) for _ in classes]
     add = [f"class add dev DEV parent 10: classid 10:{number} drr quantum {quantum * weight}" for number, weight in zip(classes, weights)]
     return {
         "ours": f"drr quantum {quantum} limit 100000",
@@ -123,6 +127,91 @@ def fq_codel(rng):
 KINDS = {kind.__name__: kind for kind in (drr, qfq, sfq, fq_codel)}
 
 
+# Cases with a clock. Waits are real time in the guest: each case lasts some seconds, so several run at once. Waits are multiples of 20 ms, and targets
+# and intervals lie between: a step that is late by some milliseconds changes no decision.
+AT_ONCE = 1
+# Linux takes no standing queue for one while at most a frame of the device waits: a frame of Ethernet, as here.
+FRAME = 1514
+
+
+def timed_steps(rng, classes, longest, count):
+    """Arrivals and departures with waits between: the backlog grows beyond the target for several intervals, and shrinks again."""
+    steps, now = [], 0
+    while sum(step[0] == "a" for step in steps) < count:
+        now += 20_000 * rng.randint(1, 4)
+        steps.append(f"t {now}")
+        grows = len(steps) // 60 % 3 < 2
+        arrivals = rng.choice([0, 1, 2, 3] if grows else [0, 0, 1])
+        steps += [f"a {number} {number} {rng.randint(28, longest)} {rng.choice([0, 0, 1, 2, 3])}" for number in rng.choices(classes, k=arrivals)]
+        steps += ["d"] * rng.choice([0, 1, 1] if grows else [1, 2, 3])
+    return steps
+
+
+def signals(rng, name, classes, more):
+    target, interval = rng.choice([30, 50, 90]), rng.choice([130, 210, 410])
+    ecn = rng.choice(["", " ecn", " noecn"])
+    words = f"{name} target {target}ms interval {interval}ms limit {rng.choice([1000, 1000, 60])}{more}{ecn}"
+    return {
+        "ours": f"{words} linux",
+        "tc": [f"m {FRAME}", PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}"],
+        "classes": [],
+        "steps": timed_steps(rng, classes, 1500, 150),
+    }
+
+
+def codel(rng):
+    return signals(rng, "codel", [0], "")
+
+
+def fq_codel_signals(rng):
+    return signals(rng, "fq_codel", range(1, rng.randint(2, 4) + 1), f" quantum {rng.choice([300, 1514])} drop_batch 1")
+
+
+TIMED = {kind.__name__: kind for kind in (codel, fq_codel_signals)}
+# The kernel looks at the clock between the noted begin and end of a step. A case whose result depends on the time drawn between these is no evidence.
+DRAWS = 20
+
+
+def with_times(case, times, rng):
+    """The case with a time for each step, between the begin and the end of the step in the guest."""
+    steps, drawn = [], 0
+    for step, begin, end in zip([step for step in case["steps"] if step[0] != "t"] + [None], times[::2], times[1::2]):
+        drawn = max(drawn, rng.randint(begin, end))
+        steps += [f"t {drawn}"] + ([step] if step else [])
+    return {**case, "steps": steps}
+
+
+def clock(arguments):
+    kinds = list(TIMED)
+    cases = {}
+    for number in range(arguments.cases):
+        kind = kinds[number % len(kinds)]
+        cases[f"{kind}-{number}"] = TIMED[kind](random.Random(f"{kind} {number} {arguments.seed}"))
+    lines = run_in_linux(cases, 300 + 10 * arguments.cases, AT_ONCE)
+    theirs = read_orders(line for line in lines if not line.startswith("times "))
+    times = {name: [int(time) for time in rest] for _, name, *rest in (line.split() for line in lines if line.startswith("times "))}
+    draws = {
+        f"{name}/{draw}": with_times(case, times[name], random.Random(f"{name} {draw}"))
+        for name, case in cases.items()
+        for draw in range(DRAWS)
+    }
+    ours = run_ours(draws)
+    robust = [name for name in cases if all(ours[f"{name}/{draw}"] == ours[f"{name}/0"] for draw in range(DRAWS))]
+    unequal = [name for name in robust if ours[f"{name}/0"] != theirs[name]]
+    for name in unequal if arguments.show else []:
+        show(name, cases[name], ours[f"{name}/0"], theirs[name])
+    for kind in kinds:
+        of_kind, sure = [name for name in cases if of(name) == kind], [name for name in robust if of(name) == kind]
+        wrong = sum(of(name) == kind for name in unequal)
+        dropped = sum(sum(step[0] == "a" for step in cases[name]["steps"]) - len(theirs[name]) for name in sure)
+        marked = sum(word.endswith("!") for name in sure for word in theirs[name])
+        print(f"{kind}: {len(sure) - wrong} of {len(sure)} cases equal, with {dropped} drops and {marked} marks; {len(of_kind) - len(sure)} cases are too close to call")
+        # A kernel that never signals shows nothing, and neither does a comparison without cases.
+        if not sure or not dropped or not marked:
+            sys.exit(f"{kind}: no evidence")
+    return not unequal
+
+
 
 def write_cases(cases, path, ours, papers=False):
     with path.open("w") as file:
@@ -132,7 +221,7 @@ def write_cases(cases, path, ours, papers=False):
                 file.write(f"ours {case['ours'].replace(' linux', '') if papers else case['ours']}\n")
                 file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case["classes"])
             else:
-                file.writelines(f"{command}\n" if command.startswith("l ") else f"$ {command}\n" for command in case["tc"])
+                file.writelines(f"{command}\n" if command[:2] in ("l ", "m ") else f"$ {command}\n" for command in case["tc"])
             file.writelines(f"{step}\n" for step in case["steps"])
 
 
@@ -141,29 +230,46 @@ def read_orders(lines):
     return {name: order for name, *order in words}
 
 
+def run_in_linux(cases, seconds, at_once=1):
+    """The lines of results of the cases in the guest."""
+    with tempfile.TemporaryDirectory(prefix="roundelay-linux-") as directory:
+        work = pathlib.Path(directory)
+        for part in range(at_once):
+            write_cases({name: cases[name] for name in list(cases)[part::at_once]}, work / f"cases{part}", ours=False)
+        runs = "".join(f"./orders cases{part} results{part} & runs=\"$runs $!\"\n" for part in range(at_once))
+        (work / "work.sh").write_text(f"runs=\n{runs}for run in $runs; do wait $run || exit 1; done\n")
+        (work / "orders").write_bytes((BUILT / "orders").read_bytes())
+        (work / "orders").chmod(0o755)
+        boot(work, seconds)
+        return [line for part in range(at_once) for line in (work / f"results{part}").read_text().splitlines()]
+
+
+def run_ours(cases, papers=False):
+    """The orders of the cases through our disciplines."""
+    program = ROOT / "target" / "release" / "examples" / "orders"
+    with tempfile.TemporaryDirectory(prefix="roundelay-linux-") as directory:
+        written = pathlib.Path(directory) / "ours"
+        write_cases(cases, written, ours=True, papers=papers)
+        with written.open() as file:
+            return read_orders(subprocess.run([program], stdin=file, capture_output=True, text=True, check=True).stdout.splitlines())
+
+
+def show(name, case, ours, theirs):
+    at = next((at for at, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
+    print(f"{name}: {case['ours']} {case['classes']}\n  from packet {at} on: ours {ours[at:at + 12]}, Linux {theirs[at:at + 12]}")
+
+
 def orders(arguments):
     kinds = arguments.kinds or list(KINDS)
     cases = {}
     for number in range(arguments.cases):
         kind = kinds[number % len(kinds)]
         cases[f"{kind}-{number}"] = KINDS[kind](random.Random(f"{kind} {number} {arguments.seed}"))
-    with tempfile.TemporaryDirectory(prefix="roundelay-linux-") as directory:
-        work = pathlib.Path(directory)
-        write_cases(cases, work / "cases", ours=False)
-        (work / "work.sh").write_text("./orders cases results\n")
-        (work / "orders").write_bytes((BUILT / "orders").read_bytes())
-        (work / "orders").chmod(0o755)
-        boot(work, 300 + 3 * arguments.cases)
-        theirs = read_orders((work / "results").read_text().splitlines())
-        write_cases(cases, work / "ours", ours=True, papers=arguments.papers)
-        program = ROOT / "target" / "release" / "examples" / "orders"
-        with (work / "ours").open() as file:
-            ours = read_orders(subprocess.run([program], stdin=file, capture_output=True, text=True, check=True).stdout.splitlines())
+    theirs = read_orders(run_in_linux(cases, 300 + 3 * arguments.cases))
+    ours = run_ours(cases, arguments.papers)
     unequal = differing(ours, theirs)
     for name in unequal if arguments.show else []:
-        one, other, case = ours[name], theirs[name], cases[name]
-        at = next((at for at, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), min(len(one), len(other)))
-        print(f"{name}: {case['ours']} {case['classes']}\n  from packet {at} on: ours {one[at:at + 12]}, Linux {other[at:at + 12]}")
+        show(name, cases[name], ours[name], theirs[name])
     counts = {kind: (sum(of(name) == kind for name in unequal), sum(of(name) == kind for name in cases)) for kind in kinds}
     for kind, (wrong, all_cases) in counts.items():
         print(f"{kind}: {all_cases - wrong} of {all_cases} orders equal")
@@ -287,6 +393,11 @@ def main():
     command.add_argument("--show", action="store_true", help="print where orders differ")
     command.add_argument("--papers", action="store_true", help="our disciplines without `linux`: those of each kind but drr must differ from Linux")
     command.set_defaults(run=orders)
+    command = commands_of.add_parser("clock")
+    command.add_argument("cases", type=int, nargs="?", default=100)
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--show", action="store_true", help="print where cases differ")
+    command.set_defaults(run=clock)
     commands_of.add_parser("commands").set_defaults(run=commands)
     arguments = parser.parse_args()
     sys.exit(0 if arguments.run(arguments) else 1)

@@ -12,14 +12,16 @@
  *
  *   case NAME              a new device follows
  *   l PACKETS              the length of the device's queue (txqueuelen)
+ *   m BYTES                the device's MTU; 4000 without this line
  *   $ COMMAND              a command of tc, with DEV for the device; all of a run go to one tc
  *   a CLASS FLOW LEN ECN   a packet of LEN bytes arrives; ECN is the field of the IP header, 0 to 3
  *   d                      the packet on the line is finished, and the qdisc chooses again
- *   t MICROSECONDS         the clock moves to this time of the case
+ *   t MICROSECONDS         wait until this time of the case (the guest's clock is the real one)
  *
  * RESULTS has a line for each case: the name, then one word for each packet that came over the line,
  * in this order (the number of its arrival, from 0, with `!` behind if CE was set by the qdisc).
- * Packets that are missing were dropped.
+ * Packets that are missing were dropped. After a case with `t` follows a line `times NAME`, with the
+ * times in microseconds at which each `a` and `d` began and ended, and so for the end of the case.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -39,6 +41,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LONGEST 4000
@@ -62,6 +65,12 @@ struct line {
 static FILE *results;
 /* ECN as sent, by number. */
 static uint8_t sent_ecn[65536];
+
+/* Times at which the steps of a case begin and end, in microseconds. */
+static uint64_t times[1 << 17];
+static unsigned steps;
+static int is_timed;
+static struct timespec start;
 
 static void fail(const char *format, ...)
 {
@@ -157,6 +166,27 @@ static void close_line(struct line *line)
 	close(line->terminal);
 }
 
+static void note_time(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (steps == sizeof times / sizeof *times)
+		fail("too many steps");
+	times[steps++] = (now.tv_sec - start.tv_sec) * 1000000LL + (now.tv_nsec - start.tv_nsec) / 1000;
+}
+
+static void wait_until(unsigned micros)
+{
+	struct timespec until = start;
+	until.tv_sec += micros / 1000000;
+	until.tv_nsec += micros % 1000000 * 1000;
+	if (until.tv_nsec >= 1000000000)
+		until.tv_sec++, until.tv_nsec -= 1000000000;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+	is_timed = 1;
+}
+
 /* Kernel threads move packets from the qdisc to the line. This process has the lowest policy, and they
  * run as soon as it gives way. */
 static void let_kernel_run(void)
@@ -244,6 +274,22 @@ static int finish(struct line *line)
 	return 1;
 }
 
+static void end_case(struct line *line, const char *name)
+{
+	note_time();
+	while (finish(line))
+		;
+	note_time();
+	fprintf(results, "\n");
+	if (is_timed) {
+		fprintf(results, "times %s", name);
+		for (unsigned i = 0; i < steps; i++)
+			fprintf(results, " %llu", (unsigned long long)times[i]);
+		fprintf(results, "\n");
+	}
+	close_line(line);
+}
+
 int main(int argc, char **argv)
 {
 	FILE *cases = argc == 3 ? fopen(argv[1], "r") : NULL;
@@ -256,7 +302,7 @@ int main(int argc, char **argv)
 	struct line line;
 	int is_open = 0;
 	unsigned number = 0;
-	static char text[1 << 12], commands[1 << 16];
+	static char text[1 << 12], name[1 << 12], commands[1 << 16];
 	size_t commands_len = 0;
 	while (fgets(text, sizeof text, cases)) {
 		unsigned class, flow, len, ecn;
@@ -266,35 +312,38 @@ int main(int argc, char **argv)
 			commands_len = 0;
 		}
 		if (!strncmp(text, "case ", 5)) {
-			if (is_open) {
-				while (finish(&line))
-					;
-				fprintf(results, "\n");
-				close_line(&line);
-			}
+			if (is_open)
+				end_case(&line, name);
 			open_line(&line);
-			is_open = 1, number = 0;
-			fprintf(results, "%s", text + 5);
+			is_open = 1, number = 0, steps = 0, is_timed = 0;
+			clock_gettime(CLOCK_MONOTONIC, &start);
+			snprintf(name, sizeof name, "%s", text + 5);
+			fprintf(results, "%s", name);
 		} else if (text[0] == '$') {
 			add_command(commands, &commands_len, text + 2, line.name);
 		} else if (sscanf(text, "l %u", &len) == 1) {
 			set_queue(&line, len);
+		} else if (sscanf(text, "m %u", &len) == 1) {
+			struct ifreq change = { .ifr_mtu = len };
+			set(&line, SIOCSIFMTU, &change);
 		} else if (sscanf(text, "a %u %u %u %u", &class, &flow, &len, &ecn) == 4) {
 			if (number > 65535)
 				fail("too many packets");
+			note_time();
 			arrive(&line, number++, class, flow, len, ecn);
+			note_time();
 		} else if (!strcmp(text, "d")) {
+			note_time();
 			finish(&line);
+			note_time();
+		} else if (sscanf(text, "t %u", &len) == 1) {
+			wait_until(len);
 		} else {
 			fail("'%s'", text);
 		}
 	}
-	if (is_open) {
-		while (finish(&line))
-			;
-		fprintf(results, "\n");
-		close_line(&line);
-	}
+	if (is_open)
+		end_case(&line, name);
 	fclose(results);
 	return 0;
 }

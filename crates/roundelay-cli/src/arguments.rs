@@ -179,8 +179,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
     pub(crate) flow_by: FlowBy,
 
-    /// Rule for weights of flows, 1 to 1024, as in 'dst port 443 = 10'; the first match counts; may
-    /// be repeated
+    /// Rule for weights of flows, 1 to 1024 (drr: 65535), as in 'dst port 443 = 10'; the first match
+    /// counts; may be repeated
     #[arg(long = "weight", value_name = "RULE", value_parser = parse_weight)]
     pub(crate) weight: Vec<WeightRule>,
 

@@ -39,7 +39,8 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     rows.push(row(["limit", &limit, "0 or more", bare, what]));
     rows.push(row(["memory_limit", &memory, "0b or more", "bytes", "size of the buffer in bytes"]));
     if info.weighted {
-        rows.push(row(["(weight)", "1", "1 to 1024", "", "of a flow, set with --weight 'RULE = N' or --weights FILE"]));
+        let range = format!("1 to {}", info.max_weight);
+        rows.push(row(["(weight)", "1", &range, "", "of a flow, set with --weight 'RULE = N' or --weights FILE"]));
     }
     rows.insert(0, row(["parameter", "default", "legal range", "bare number", ""]));
     write_rows(&mut text, &rows);

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use roundelay_report::{clean, verified};
-use roundelay_sim::verify::{Inspection, VerifyError, inspect};
+use roundelay_verify::{Inspection, VerifyError, inspect};
 
 use crate::arguments::Verify;
 use crate::failure::Failure;

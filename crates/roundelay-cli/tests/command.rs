@@ -125,7 +125,7 @@ fn a_usage_error_names_what_is_legal() {
         (&["--rate", "1mbit", "fq_codel targte 5ms"], &["did you mean 'target'?", "it has flows, quantum"]),
         (&["--rate", "1mbit", "--flow-by", "colour"], &["colour", "5tuple, src, dst or dscp"]),
         (&["--rate", "1mbit", "--weight", "dst port 443"], &["column 13", "found the end", "`and` or `=`"]),
-        (&["--rate", "1mbit", "--weight", "dst port 443 = 2000"], &["column 16", "`2000`", "a weight from 1 to 1024"]),
+        (&["--rate", "1mbit", "--weight", "dst port 443 = 70000"], &["column 16", "`70000`", "a weight from 1 to 65535"]),
         (&["--rate", "1mbit", "--max-flows", "0"], &["1..=1000000"]),
         (&["--rate", "1mbit", "--threads", "0"], &["1..=1024"]),
     ];
@@ -144,7 +144,10 @@ fn a_file_of_weights_that_is_wrong_is_a_usage_error_with_its_line() {
     let capture = folder.file("t.pcap", capture());
     let with = |weights: &str| run(&["compare", &capture, "--rate", "1mbit", "--no-cost", "--weights", weights]);
     let wrong = folder.file("w.toml", "default = 1\n\n[[weight]]\nmatch = \"dst port 443\"\nweight = 0\n");
-    assert_says(&failure(with(&wrong), 2), &[&format!("{wrong}:5: "), "1 to 1024"]);
+    assert_says(&failure(with(&wrong), 2), &[&format!("{wrong}:5: "), "1 to 65535"]);
+    let heavy = ["compare", &capture, "--rate", "1mbit", "--no-cost", "--weight", "dst port 443 = 9000", "drr quantum 1"];
+    assert!(run(&heavy).status.success(), "quanta in any ratio");
+    assert_says(&failure(run(&[heavy.as_slice(), &["qfq"]].concat()), 2), &["qfq: weight 9000: legal range 1 to 1024"]);
     let unknown = folder.file("u.toml", "[[weight]]\nmatch = \"tos 3\"\nweight = 2\n");
     assert_says(&failure(with(&unknown), 2), &[&format!("{unknown}:2: ")]);
     assert_says(&failure(with("/no/such/weights.toml"), 2), &["/no/such/weights.toml"]);
@@ -515,7 +518,7 @@ fn by_default_those_of_linux_are_compared_on_a_screen() {
         let page: Value = serde_json::from_str(&with(&[words, &["--json"]].concat())).unwrap();
         page["disciplines"].as_array().unwrap().iter().map(|each| each["spec"].as_str().unwrap().to_owned()).collect()
     };
-    let deployed = ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel", "red", "choke", "sfb"];
+    let deployed = ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "red", "choke", "sfb"];
     assert_eq!(names(&[]), deployed);
     assert_eq!(names(&["all"]).len(), success(run(&["list"])).lines().count());
     let screen = with(&[]);

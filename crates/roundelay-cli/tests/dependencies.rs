@@ -5,12 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
     "roundelay-metrics",
     "roundelay-tcp",
+    "roundelay-verify",
     "roundelay-trace",
     "roundelay-sim",
     "roundelay-bench",

@@ -49,6 +49,7 @@ impl Case {
     fn arrive(&mut self, class: u32, flow: u32, len: u32, ecn: u32) {
         let flow = if class == 0 { FlowId(flow) } else { self.flow(class as usize) };
         let mut packet = Packet::new(flow, len, (self.arrived, ecn == 3));
+        packet.arrival = self.now;
         packet.ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][ecn as usize];
         self.arrived += 1;
         self.buffer.enqueue(self.now, packet, |_, _| {});

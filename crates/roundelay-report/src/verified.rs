@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use roundelay_sim::link_name;
-use roundelay_sim::log::Header;
-use roundelay_sim::verify::{Checks, Inspection, Verified};
+use roundelay_verify::log::Header;
+use roundelay_verify::{Checks, Inspection, Verified};
 
 use crate::text::clean;
 use crate::units::{count, seconds};

@@ -29,7 +29,6 @@ pub mod scenario;
 mod simulation;
 pub mod sources;
 pub mod topologies;
-pub mod verify;
 mod written;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};

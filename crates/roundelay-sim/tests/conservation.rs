@@ -12,11 +12,11 @@ use roundelay_sim::log::Log;
 use roundelay_sim::sources::{
     Protocol, Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip, web_page,
 };
-use roundelay_sim::verify::verify;
 use roundelay_sim::{
     Agent, Cargo, Carried, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Probe, Routing, Simulation,
 };
 use roundelay_tcp::{Config, Control, Flavour};
+use roundelay_verify::verify;
 
 /// Position of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

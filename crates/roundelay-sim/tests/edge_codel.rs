@@ -7,8 +7,8 @@ use roundelay::edge_codel::Config;
 use roundelay::{Duration, EdgeCodel, Instant, Packet};
 use roundelay_sim::log::Log;
 use roundelay_sim::scenario::{Fates, GroupResult, Results, Scenario};
-use roundelay_sim::verify::verify;
 use roundelay_sim::{Cargo, Carried, Content, Direction, Probe};
+use roundelay_verify::verify;
 
 /// A link of 10 Mbit/s with a buffer of 1.5 s, and a round trip of 20 ms.
 fn dumbbell(queue: &str, source: &str) -> String {

@@ -6,7 +6,7 @@ use std::path::Path;
 use roundelay::Instant;
 use roundelay_sim::log::Log;
 use roundelay_sim::scenario::{Estimate, Results, Scenario};
-use roundelay_sim::verify::verify;
+use roundelay_verify::verify;
 
 /// A dumbbell with `pairs` pairs and a core link of 5 Mbit/s.
 fn dumbbell(pairs: u32, top: &str, topology: &str, rest: &str) -> String {

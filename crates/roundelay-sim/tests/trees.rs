@@ -248,7 +248,7 @@ fn a_tree_is_logged_and_named() {
     log.finish(Instant::ZERO + scenario.duration).unwrap();
     drop(log);
     assert_eq!((results.links[0].queue.as_str(), results.links[0].buffer.as_str()), ("tree tree", "30p"));
-    let verified = roundelay_sim::verify::verify(&bytes[..]).unwrap();
+    let verified = roundelay_verify::verify(&bytes[..]).unwrap();
     assert!(verified.delivered > 50 && verified.dropped > 50, "{verified:?}");
 }
 

@@ -5,9 +5,10 @@ use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Billionths, Duration, FlowId, Framing, Instant, LinkLayer, Rate, Slack};
-use roundelay_sim::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Log, Order};
-use roundelay_sim::verify::{Verified, VerifyError, inspect, verify};
+use roundelay_sim::log::Log;
 use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation};
+use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order};
+use roundelay_verify::{Verified, VerifyError, inspect, verify};
 
 const QUEUES: [&str; 15] = [
     "fifo limit 5",

@@ -185,7 +185,11 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     let (mut block, mut sample) = (Vec::new(), Vec::new());
     let (mut lanes, stop) = (Vec::new(), companion.stop());
     let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
-    if options.specs.iter().chain(leaves).any(reads_sizes) {
+    let specs: Vec<_> = options.specs.iter().chain(leaves).collect();
+    for info in specs.iter().map(|spec| spec.discipline.info()).filter(|info| info.weighted) {
+        ConfigError::in_range(info.name, "weight", options.weights.largest().into(), 1, info.max_weight.into())?;
+    }
+    if specs.into_iter().any(reads_sizes) {
         read_ahead(&mut offered, &mut block, companion)?;
     }
     let known = offered.known();

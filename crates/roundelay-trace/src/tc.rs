@@ -175,6 +175,7 @@ fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
 /// Remark on details in which the kernel differs from the papers.
 fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
     let follows_paper = match discipline {
+        AnyDiscipline::Codel(config) => !config.linux,
         AnyDiscipline::FqCodel(config) => !config.linux,
         AnyDiscipline::QfqPlus(config) => !config.linux,
         AnyDiscipline::Sfq(config) => !config.linux,
@@ -310,7 +311,7 @@ fn tc_word(parameter: &str, word: &str) -> Option<String> {
 /// Parameters of a class with this weight.
 fn class(discipline: &AnyDiscipline, weight: u32) -> String {
     match discipline {
-        AnyDiscipline::Drr(config) => format!("drr quantum {}", number(u64::from(config.quantum) * u64::from(weight))),
+        AnyDiscipline::Drr(config) => format!("drr quantum {}", number(config.quantum.saturating_mul(weight).into())),
         _ => format!("qfq weight {weight} maxpkt 1514"),
     }
 }

@@ -264,7 +264,7 @@ impl FileNode {
             name: table.required("name", "a name for the node, as in name = \"calls\"")?,
             parent: table.text("parent")?,
             discipline: table.required("discipline", "the order of the node's packets or children, as in discipline = \"drr\"")?,
-            weight: table.number("weight", 1..=FlowConfig::MAX_WEIGHT)?,
+            weight: table.number("weight", 1..=FlowConfig::LARGEST_WEIGHT)?,
             maxpkt: table.size("maxpkt", FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN)?,
             priority: table.number("priority", 0..=u32::MAX)?,
             flows: table.texts("flows")?,

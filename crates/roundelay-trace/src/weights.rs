@@ -1,6 +1,7 @@
 //! Weight rules for flows, such as `dst port 443 = 10`.
 //!
-//! A rule is one or more conditions joined with `and`, then `=` and a weight from 1 to 1024.
+//! A rule is one or more conditions joined with `and`, then `=` and a weight from 1 to 65535.
+//! Only DRR takes weights above 1024.
 //! Conditions have the syntax of pcap-filter's primitives:
 //!
 //! | condition | matches |
@@ -30,7 +31,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use roundelay::Duration;
+use roundelay::{Duration, FlowConfig};
 use toml::Spanned;
 
 use crate::conditions::{Condition, Parser, parse_conditions};
@@ -40,7 +41,7 @@ use crate::headers::Headers;
 use crate::urgency::Urgency;
 
 /// The legal weights.
-const WEIGHTS: RangeInclusive<u32> = 1..=1024;
+const WEIGHTS: RangeInclusive<u32> = 1..=FlowConfig::LARGEST_WEIGHT;
 
 /// Rules in the order of evaluation, and the default weight.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,10 +102,15 @@ impl WeightRules {
         &self.rules
     }
 
-    /// The weight of a flow, 1 to 1024, by the headers of its first packet; `None` is a flow
+    /// The weight of a flow, 1 to 65535, by the headers of its first packet; `None` is a flow
     /// without headers and has the default weight.
     pub fn weight(&self, headers: Option<&Headers>) -> u32 {
         self.place(headers).and_then(|place| self.rules[place].weight).unwrap_or(self.default)
+    }
+
+    /// The largest weight of a rule, or the default weight.
+    pub(crate) fn largest(&self) -> u32 {
+        self.rules.iter().filter_map(|rule| rule.weight).fold(self.default, u32::max)
     }
 
     /// The weight of flows without a weight rule.
@@ -170,7 +176,7 @@ impl WeightRule {
         &self.conditions
     }
 
-    /// The rule's weight, 1 to 1024; none: the default weight.
+    /// The rule's weight, 1 to 65535; none: the default weight.
     pub fn weight(&self) -> Option<u32> {
         self.weight
     }

@@ -88,11 +88,12 @@ fn errors_name_the_line_and_the_node() {
         6,
         &["node 'calls'", "fifo cannot share", "wf2q_plus"],
     );
-    assert_told(&error("weight = 4", "weight = 0"), 7, &["node 'calls'", "weight 0", "1 to 1024"]);
-    assert_told(&error("weight = 4", "weight = 1025"), 7, &["node 'calls'", "weight 1025", "1 to 1024"]);
+    assert_told(&error("weight = 4", "weight = 0"), 7, &["node 'calls'", "weight 0", "1 to 65535"]);
+    assert_told(&error("weight = 4", "weight = 65536"), 7, &["node 'calls'", "weight 65536", "1 to 65535"]);
+    assert_told(&error("weight = 4", "weight = 1025"), 4, &["node 'calls'", "wf2q_plus: weight 1025", "1 to 1024"]);
     assert_told(&error("weight = 4", "weight = -1"), 7, &["node 'calls'", "weight -1"]);
     assert_told(&error("weight = 4", "wait = 4"), 7, &["node 'calls'", "no key is called 'wait'", "weight"]);
-    assert_told(&error("weight = 4", "weight = \"4\""), 7, &["node 'calls'", "weight \"4\"", "a whole number, legal range 1 to 1024"]);
+    assert_told(&error("weight = 4", "weight = \"4\""), 7, &["node 'calls'", "weight \"4\"", "a whole number, legal range 1 to 65535"]);
     assert_told(&error("maxpkt = 1514", "maxpkt = 70000"), 19, &["node 'web'", "maxpkt 70000", "512 to 65536"]);
     assert_told(&error("default = true", "default = false"), 29, &["node 'link'", "default", "default = true"]);
     assert_told(&error("port 1002", "prt 1002"), 20, &["node 'web'", "`prt`", "expected"]);
@@ -119,9 +120,9 @@ fn errors_name_the_line_and_the_node() {
 fn a_value_of_another_kind_is_told_with_its_node_and_what_is_legal() {
     let whole = |range: &str| format!("expected a whole number, legal range {range}");
     for (from, to, line, words) in [
-        ("weight = 4", "weight = 1.5", 7, ["node 'calls': weight 1.5", &whole("1 to 1024")]),
-        ("weight = 4", "weight = nan", 7, ["node 'calls': weight nan", &whole("1 to 1024")]),
-        ("weight = 4", "weight = 99999999999999999999", 7, ["node 'calls': weight 999", &whole("1 to 1024")]),
+        ("weight = 4", "weight = 1.5", 7, ["node 'calls': weight 1.5", &whole("1 to 65535")]),
+        ("weight = 4", "weight = nan", 7, ["node 'calls': weight nan", &whole("1 to 65535")]),
+        ("weight = 4", "weight = 99999999999999999999", 7, ["node 'calls': weight 999", &whole("1 to 65535")]),
         ("weight = 4", "priority = -1", 7, ["node 'calls': priority -1", "legal range 0 to 4294967295"]),
         ("weight = 4", "priority = \"high\"", 7, ["node 'calls': priority \"high\"", &whole("0 to 4294967295")]),
         ("maxpkt = 1514", "maxpkt = \"1514 bytes\"", 19, ["node 'web': maxpkt \"1514 bytes\"", "\"1514b\", legal range 512 to 65536"]),

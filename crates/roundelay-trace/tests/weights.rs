@@ -114,7 +114,7 @@ fn the_first_rule_that_matches_decides() {
 #[test]
 fn bad_rules_say_where_and_what_is_expected() {
     let conditions = "src, dst, host, net, port, portrange, proto, dscp or a protocol such as tcp";
-    let weight = "a weight from 1 to 1024";
+    let weight = "a weight from 1 to 65535";
     for (rule, column, found, expected) in [
         ("", 1, "the end", conditions),
         ("= 3", 1, "`=`", conditions),
@@ -138,7 +138,7 @@ fn bad_rules_say_where_and_what_is_expected() {
         ("dst port 443 and = 3", 18, "`=`", conditions),
         ("dst port 443 =", 15, "the end", weight),
         ("dst port 443 = 0", 16, "`0`", weight),
-        ("dst port 443 = 1025", 16, "`1025`", weight),
+        ("dst port 443 = 65536", 16, "`65536`", weight),
         ("dst port 443 = -1", 16, "`-1`", weight),
         ("dst port 443 = 1.5", 16, "`1.5`", weight),
         ("dst port 443 = NaN", 16, "`NaN`", weight),
@@ -190,10 +190,10 @@ fn a_file_of_rules() {
 fn bad_files_name_the_line_and_the_legal_range() {
     let entry = |pattern: &str, weight: &str| format!("[[weight]]\nmatch = \"{pattern}\"\nweight = {weight}\n");
     for (text, expected) in [
-        (entry("tcp", "5000"), "w.toml:3: weight 5000: legal range 1 to 1024"),
-        (entry("tcp", "0"), "w.toml:3: weight 0: legal range 1 to 1024"),
-        (entry("tcp", "-9223372036854775808"), "w.toml:3: weight -9223372036854775808: legal range 1 to 1024"),
-        ("\ndefault = 1025".to_owned(), "w.toml:2: default 1025: legal range 1 to 1024"),
+        (entry("tcp", "70000"), "w.toml:3: weight 70000: legal range 1 to 65535"),
+        (entry("tcp", "0"), "w.toml:3: weight 0: legal range 1 to 65535"),
+        (entry("tcp", "-9223372036854775808"), "w.toml:3: weight -9223372036854775808: legal range 1 to 65535"),
+        ("\ndefault = 65536".to_owned(), "w.toml:2: default 65536: legal range 1 to 65535"),
         (
             entry("dst prt 443", "1"),
             "w.toml:2: rule `dst prt 443`: column 5: found `prt`; expected port, portrange, host, net or an address",
@@ -246,14 +246,14 @@ fn a_rule_says_any_one_of_four_things() {
 #[test]
 fn bad_toml_names_the_line() {
     for (text, line, word) in [
-        ("[[weight]]\nmatch = \"tcp\"\nweight = 1.5\n", 3, "weight 1.5: expected a whole number, legal range 1 to 1024"),
-        ("[[weight]]\nmatch = \"tcp\"\nweight = nan\n", 3, "weight nan: expected a whole number, legal range 1 to 1024"),
+        ("[[weight]]\nmatch = \"tcp\"\nweight = 1.5\n", 3, "weight 1.5: expected a whole number, legal range 1 to 65535"),
+        ("[[weight]]\nmatch = \"tcp\"\nweight = nan\n", 3, "weight nan: expected a whole number, legal range 1 to 65535"),
         ("[[weight]]\nmatch = \"tcp\"\nweigth = 1\n", 3, "no key is called 'weigth'"),
         ("# rules\n[[weights]]\nmatch = \"tcp\"\nweight = 1\n", 2, "no key is called 'weights'; expected default, weight"),
         ("\n[[weight]]\nmatch = \"tcp\"\n", 3, "the rule sets nothing: expected weight, priority, slack or deadline"),
         ("[[weight]]\nweight = 3\n", 1, "no `match`: expected what the rule matches"),
         ("[[weight]]\nmatch = \"tcp\"\nmatch = \"udp\"\n", 3, "duplicate key"),
-        ("default = 99999999999999999999\n", 1, "default 99999999999999999999: expected a whole number, legal range 1 to 1024"),
+        ("default = 99999999999999999999\n", 1, "default 99999999999999999999: expected a whole number, legal range 1 to 65535"),
         ("default = [1]\n", 1, "default [1]: expected a whole number"),
         ("[[weight]]\nmatch = 80\n", 2, "match 80: expected a text in quotes"),
         ("[[weight]]\nmatch = \"tcp\"\nslack = 20\n", 3, "slack 20: expected a text in quotes"),

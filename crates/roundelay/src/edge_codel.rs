@@ -43,7 +43,7 @@
 //! packet in the queue does not apply.
 
 use crate::config::ConfigError;
-use crate::mechanisms::codel::{Codel, Leaving, Resume, Target};
+use crate::mechanisms::codel::{Codel, Leaving, Resume, Roots, Target};
 use crate::time::{Duration, Instant, Slack};
 
 /// Total time in queues so far: initial slack minus current slack.
@@ -67,7 +67,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let Target { target, interval } = Target::DEFAULT;
+        let Target { target, interval, .. } = Target::DEFAULT;
         Self { target, interval, refresh: Duration::from_millis(20), resume: Resume::Rfc8289 }
     }
 }
@@ -121,6 +121,6 @@ impl EdgeCodel {
         // A packet that overtook others does not make the next one look late.
         self.sent_at = self.sent_at.max(Some(sent_at));
         let leaving = Leaving { len: 0, sojourn: queueing_delay, backlog_bytes: u64::MAX };
-        self.codel.judges_bad(Target { target, interval }, now, leaving)
+        self.codel.judges_bad(Target { target, interval, roots: Roots::Exact }, now, leaving)
     }
 }

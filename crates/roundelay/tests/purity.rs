@@ -88,7 +88,7 @@ fn the_core_is_no_std() {
 /// Layers of crates: later rows may depend on earlier rows, crates in one row not on each other.
 const ORDER: [&[&str]; 8] = [
     &["roundelay"],
-    &["roundelay-conformance", "roundelay-reference", "roundelay-metrics", "roundelay-tcp"],
+    &["roundelay-conformance", "roundelay-reference", "roundelay-metrics", "roundelay-tcp", "roundelay-verify"],
     &["roundelay-trace"],
     &["roundelay-sim", "roundelay-live", "roundelay-bench"],
     &["roundelay-report"],

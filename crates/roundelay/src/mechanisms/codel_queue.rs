@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::mechanisms::codel::{Codel, Leaving, Target};
+use crate::mechanisms::codel::{Codel, Leaving, Roots, Target};
 use crate::packet::Ecn;
 use crate::pool::{self, Places, Pool, Queue};
 use crate::scheduler::DropReason;
@@ -37,12 +37,18 @@ impl CodelQueue {
         dropped: &mut VecDeque<(P::Leaving, DropReason)>,
     ) -> Option<(P::Leaving, u32)> {
         loop {
-            let (age, len) = (pool.head_age(&self.queue)?, self.queue.head_len());
+            let Some(age) = pool.head_age(&self.queue) else {
+                self.codel.emptied();
+                return None;
+            };
+            let len = self.queue.head_len();
             let mut packet = pool.pop(&mut self.queue)?;
             let sojourn = now.since(age.arrival);
             let leaving = Leaving { len, sojourn, backlog_bytes: pool.backlog().bytes };
             let is_bad = self.codel.judges_bad(signals.target, now, leaving);
-            self.shortened();
+            if signals.target.roots == Roots::Exact {
+                self.shortened();
+            }
             if is_bad && !(signals.ecn && mark(&mut packet, age.ecn)) {
                 dropped.push_back((packet, DropReason::Early));
                 continue;
@@ -62,9 +68,15 @@ impl CodelQueue {
         }
     }
 
-    /// Panics if the queue is broken, or CoDel has something pending for an empty queue.
-    pub(crate) fn check<T, P: Places<T>>(&self, pool: &Pool<T, P>) {
-        assert!(!self.queue.is_empty() || self.codel.is_at_rest(), "CoDel rests while the queue is empty");
+    /// Linux: packets dropped at a full buffer count as signals.
+    pub(crate) fn overflowed(&mut self, packets: u32) {
+        self.codel.count_drops(packets);
+    }
+
+    /// Panics if the queue is broken, or CoDel has something pending for an empty queue. In Linux a
+    /// queue keeps CoDel's state until the scheduler finds the queue empty.
+    pub(crate) fn check<T, P: Places<T>>(&self, pool: &Pool<T, P>, linux: bool) {
+        assert!(linux || !self.queue.is_empty() || self.codel.is_at_rest(), "CoDel rests while the queue is empty");
         pool.check_queue(&self.queue);
     }
 }
@@ -99,7 +111,7 @@ mod tests {
             for number in 0..6 {
                 pool.push(&mut queue.queue, Packet { ecn, ..Packet::new(FlowId(0), 1500, number) });
             }
-            let target = Target { target: Duration::from_nanos(1), interval: Duration::from_nanos(1) };
+            let target = Target { target: Duration::from_nanos(1), interval: Duration::from_nanos(1), ..Target::DEFAULT };
             let signals = Signals { target, ecn: marks, ce_threshold: None };
             let mut pull = |now| queue.pull(&mut pool, signals, Instant::from_nanos(now), &mut dropped).map(|(packet, _)| packet);
             assert_eq!(pull(1_000).map(|packet| packet.ecn), Some(ecn), "the first packet begins the interval");

@@ -493,10 +493,10 @@ impl<T> Ring<T> {
 impl Member {
     const EMPTY: Self = Self { queue: Queue::EMPTY, deficit: 0, weight: 1, in_ring: false, leaves: false };
 
-    /// The credit for a turn.
+    /// The credit for a turn, at most `u32::MAX`.
     #[inline]
     const fn quantum(&self, of_weight_1: u32) -> u32 {
-        self.weight as u32 * of_weight_1
+        (self.weight as u32).saturating_mul(of_weight_1)
     }
 
     /// Without packets the queue forfeits its deficit, and also its weight if marked `leaves`.

@@ -32,7 +32,7 @@ use alloc::collections::VecDeque;
 use crate::buffer::Limit;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::{Age, Handle, Links};
-use crate::mechanisms::codel::Target;
+use crate::mechanisms::codel::{Roots, Target};
 use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool};
@@ -52,12 +52,14 @@ pub struct Config {
     /// Time in the queue above which each ECN-capable packet is marked, whatever CoDel says. None:
     /// never.
     pub ce_threshold: Option<Duration>,
+    /// Whether 1 / sqrt(count) is computed as in Linux: by one step of Newton's iteration a signal.
+    pub linux: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let Target { target, interval } = Target::DEFAULT;
-        Self { target, interval, ecn: false, ce_threshold: None }
+        let Target { target, interval, .. } = Target::DEFAULT;
+        Self { target, interval, ecn: false, ce_threshold: None, linux: false }
     }
 }
 
@@ -74,8 +76,11 @@ impl Discipline for Config {
         }),
         Parameter::switch("ecn", "mark ECN-capable packets in place of drops", |config| &mut config.ecn),
         Parameter::time_or_never("ce_threshold", "mark every ECN-capable packet that waited longer", |config| &mut config.ce_threshold),
+        Parameter::switch("linux", "Linux's times of signals: 1 / sqrt(count) by one step of Newton's iteration", |config| {
+            &mut config.linux
+        }),
     ];
-    const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold"];
+    const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold", "linux"];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
@@ -138,8 +143,9 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
 
     /// The next packet, past CoDel's drops.
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
-        let Config { target, interval, ecn, ce_threshold } = self.config;
-        let signals = Signals { target: Target { target, interval }, ecn, ce_threshold };
+        let Config { target, interval, ecn, ce_threshold, linux } = self.config;
+        let roots = Roots::of(linux);
+        let signals = Signals { target: Target { target, interval, roots }, ecn, ce_threshold };
         self.queue.pull(&mut self.pool, signals, now, &mut self.dropped).map(|(packet, _)| packet)
     }
 
@@ -163,10 +169,10 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
-    /// 1. CoDel has nothing pending while nothing waits.
+    /// 1. CoDel has nothing pending while nothing waits, unless with `linux`.
     /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
-        self.queue.check(&self.pool);
+        self.queue.check(&self.pool, self.config.linux);
         let counted = Backlog { packets: self.queue.queue.packets().into(), bytes: self.queue.queue.bytes() };
         assert_eq!(counted, self.pool.backlog(), "invariant 2");
     }

@@ -47,6 +47,8 @@ pub struct Config {
     pub about: &'static str,
     /// Whether flows can have weights. False by default.
     pub weighted: bool,
+    /// Largest weight of a flow. 1024 by default.
+    pub max_weight: u32,
     /// Whether packets of one flow can leave out of arrival order. False by default.
     pub reorders: bool,
     /// Whether the scheduler can share a link among the children of a node in a hierarchy, with
@@ -77,6 +79,7 @@ impl Config {
             build: Arc::new(move |seed| Box::new(build(seed))),
             about: Self::ABOUT,
             weighted: Self::WEIGHTED,
+            max_weight: Self::MAX_WEIGHT,
             reorders: Self::REORDERS,
             interior: Self::INTERIOR,
             preempts: false,
@@ -126,9 +129,20 @@ impl Discipline for Config {
     }
 
     fn info(&self) -> DisciplineInfo {
-        let Self { name, about, weighted, reorders, interior, default_limit, .. } = *self;
-        let (source, linux, complexity) = (Self::SOURCE, Self::LINUX, Self::COMPLEXITY);
-        DisciplineInfo { name, about, source, linux, weighted, reorders, complexity, interior, default_limit, parameters: alloc::vec![] }
+        let Self { name, about, weighted, max_weight, reorders, interior, default_limit, .. } = *self;
+        DisciplineInfo {
+            name,
+            about,
+            source: Self::SOURCE,
+            linux: Self::LINUX,
+            weighted,
+            max_weight,
+            reorders,
+            complexity: Self::COMPLEXITY,
+            interior,
+            default_limit,
+            parameters: alloc::vec![],
+        }
     }
 
     fn priority(&self) -> Priority {

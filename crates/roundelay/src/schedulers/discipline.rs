@@ -9,7 +9,7 @@ use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, alternatives};
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{FlowConfig, Scheduler};
 
 /// A discipline in the registry. The discipline's configuration implements this trait.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
@@ -27,6 +27,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const LIVE: &'static [&'static str] = &[];
     /// Whether flows can have weights.
     const WEIGHTED: bool;
+    /// Largest weight of a flow.
+    const MAX_WEIGHT: u32 = FlowConfig::MAX_WEIGHT;
     /// Whether packets of one flow can leave out of arrival order.
     const REORDERS: bool = false;
     /// Steps for each packet: `O(1)`, `O(log N)` with N flows, `O(log n)` with n waiting packets.
@@ -83,6 +85,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             source: Self::SOURCE,
             linux: Self::LINUX,
             weighted: Self::WEIGHTED,
+            max_weight: Self::MAX_WEIGHT,
             reorders: Self::REORDERS,
             complexity: Self::COMPLEXITY,
             interior: Self::INTERIOR,
@@ -232,6 +235,8 @@ pub struct DisciplineInfo {
     pub linux: Linux,
     /// [`Discipline::WEIGHTED`].
     pub weighted: bool,
+    /// [`Discipline::MAX_WEIGHT`].
+    pub max_weight: u32,
     /// [`Discipline::REORDERS`].
     pub reorders: bool,
     /// [`Discipline::COMPLEXITY`].

@@ -86,6 +86,8 @@ impl Discipline for Config {
     )];
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
+    /// With a quantum of 1 byte, weights are quanta in bytes in any ratio, as of tc's drr classes.
+    const MAX_WEIGHT: u32 = FlowConfig::LARGEST_WEIGHT;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     const INTERIOR: bool = true;
@@ -205,7 +207,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        config.check(Config::NAME, flow)?;
+        config.check_up_to(Config::MAX_WEIGHT, Config::NAME, flow)?;
         self.ring.set_weight(flow.index(), config.weight);
         Ok(())
     }

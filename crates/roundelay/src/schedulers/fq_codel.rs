@@ -42,7 +42,7 @@ use alloc::vec::Vec;
 use crate::buffer::Limit;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::{Age, Handle, Links};
-use crate::mechanisms::codel::Target;
+use crate::mechanisms::codel::{Roots, Target};
 use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
@@ -70,13 +70,14 @@ pub struct Config {
     pub ce_threshold: Option<Duration>,
     /// Most packets dropped at a time when the buffer is full: 1 to 65535.
     pub drop_batch: u32,
-    /// Whether lists of queues follow Linux's fq_codel where that differs from the RFC.
+    /// Whether lists of queues and times of signals follow Linux's fq_codel where that differs from
+    /// the RFC.
     pub linux: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let Target { target, interval } = Target::DEFAULT;
+        let Target { target, interval, .. } = Target::DEFAULT;
         Self { flows: 1024, quantum: 1514, target, interval, ecn: true, ce_threshold: None, drop_batch: 64, linux: false }
     }
 }
@@ -99,9 +100,7 @@ impl Discipline for Config {
         Parameter::count("drop_batch", 1..=65_535, "largest number of packets dropped at once when the buffer is full", |config| {
             &mut config.drop_batch
         }),
-        Parameter::switch("linux", "a new queue found empty is idle at once if no old queue waits, as in Linux's fq_codel", |config| {
-            &mut config.linux
-        }),
+        Parameter::switch("linux", "Linux's rules for new queues found empty and for times of signals", |config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
     const WEIGHTED: bool = false;
@@ -252,6 +251,8 @@ impl<T, P: Places<T>> FqCodel<T, P> {
             flow.is_listed = !flow.is_empty() || flow.rounds_short(quantum) >= rounds;
             if flow.is_listed {
                 flow.deficit += rounds * quantum;
+            } else {
+                flow.queue.shortened();
             }
             flow.is_listed
         });
@@ -269,8 +270,9 @@ impl<T, P: Places<T>> FqCodel<T, P> {
 
 impl Config {
     const fn signals(&self) -> Signals {
-        let Self { target, interval, ecn, ce_threshold, .. } = *self;
-        Signals { target: Target { target, interval }, ecn, ce_threshold }
+        let Self { target, interval, ecn, ce_threshold, linux, .. } = *self;
+        let roots = Roots::of(linux);
+        Signals { target: Target { target, interval, roots }, ecn, ce_threshold }
     }
 }
 
@@ -316,6 +318,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
         let queue = &mut flow.queue.queue;
         // At least half of the bytes go, but in Linux half rounded down.
         let keep = if self.config.linux { queue.size().div_ceil(2) } else { queue.size() / 2 };
+        let before = queue.packets();
         let first = self.pool.pop(queue);
         for _ in 1..self.config.drop_batch {
             if queue.size() <= keep {
@@ -323,7 +326,12 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
             }
             self.dropped.extend(self.pool.pop(queue).map(|packet| (packet, DropReason::PushedOut)));
         }
-        flow.queue.shortened();
+        if self.config.linux {
+            let packets = before - flow.queue.queue.packets();
+            flow.queue.overflowed(packets);
+        } else {
+            flow.queue.shortened();
+        }
         self.longest.changed(number, flow.size());
         first
     }
@@ -362,7 +370,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
             assert!(flow.deficit <= self.config.quantum.into(), "invariant 2: no credit beyond a quantum");
             let home = self.pool.head_flow(&flow.queue.queue).map(|flow| self.hash.bucket(flow, self.config.flows));
             assert!(home.is_none_or(|home| home as usize == number), "invariant 3: a packet is where its flow hashes to");
-            flow.queue.check(&self.pool);
+            flow.queue.check(&self.pool, self.config.linux);
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");

@@ -32,7 +32,7 @@ pub struct Node {
     /// The discipline for the packets or the children. A limit is the leaf's own, in addition to
     /// the buffer in front of the tree.
     pub spec: QueueSpec,
-    /// Share of the parent's service, relative to the siblings' weights: 1 to 1024.
+    /// Share of the parent's service, relative to the siblings' weights: 1 to 1024, under DRR 1 to 65535.
     pub weight: u32,
     /// Longest packet in bytes, 512 to 65536. Longer packets are refused, unless a flow with a
     /// larger maximum is set.
@@ -249,7 +249,8 @@ impl Config {
             return Err(fails(Problem::TooDeep));
         }
         let place = self.free_place(parent_number);
-        node.flow_config().check(Self::NAME, place).map_err(|error| setting(&node.name, error))?;
+        let shares = above.node.spec.discipline.info();
+        node.flow_config().check_up_to(shares.max_weight, shares.name, place).map_err(|error| setting(&node.name, error))?;
         if !takes(&above.node.spec.discipline, &node) {
             return Err(fails(Problem::NotTaken { parent: parent.to_owned() }));
         }
@@ -377,7 +378,12 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     if is_class && node.spec.limit.is_some() {
         return fails(Problem::LimitOfClass);
     }
-    let built = node.spec.discipline.build::<StandIn>(0).map(|_| ()).and_then(|()| node.flow_config().check(Config::NAME, FlowId(0)));
+    let built = node
+        .spec
+        .discipline
+        .build::<StandIn>(0)
+        .map(|_| ())
+        .and_then(|()| node.flow_config().check_up_to(FlowConfig::LARGEST_WEIGHT, Config::NAME, FlowId(0)));
     built.map_err(|error| setting(&node.name, error))
 }
 

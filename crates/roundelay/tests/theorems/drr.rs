@@ -418,6 +418,27 @@ fn known_bug_22_quanta_at_the_edges_are_refused_or_work() {
     }
 }
 
+/// Quanta in any ratio: with a quantum of a byte, weights are the quanta of tc's classes.
+#[test]
+fn weights_are_quanta_in_bytes() {
+    let mut scheduler = scheduler(1);
+    let quanta = [1_514, 9_000, 65_535];
+    (0..3).for_each(|flow| set_weight(&mut scheduler, flow, quanta[flow as usize]));
+    (0..3).for_each(|flow| (0..200).for_each(|_| push(&mut scheduler, flow, 1_000)));
+    let mut turns = vec![(0, 0u32)];
+    for (flow, _) in (0..300).filter_map(|_| pull(&mut scheduler)) {
+        match turns.last_mut() {
+            Some((last, packets)) if *last == flow => *packets += 1,
+            _ => turns.push((flow, 1)),
+        }
+    }
+    // Quantum and rest: 1514, 2028 (514 + 1514), 1542, 2056; 9000; 65535, 66070 (535 + 65535).
+    assert_eq!(turns[..9], [(0, 1), (1, 9), (2, 65), (0, 2), (1, 9), (2, 66), (0, 1), (1, 9), (2, 65)]);
+    let refused = scheduler.set_flow(FlowId(0), FlowConfig { weight: 65_536, ..FlowConfig::DEFAULT }).unwrap_err();
+    assert_eq!(refused.to_string(), "drr: weight 65536: legal range 1 to 65535");
+    assert_eq!(drr::Config::default().info().max_weight, 65_535);
+}
+
 #[test]
 fn known_bug_19_a_flow_that_empties_and_returns_is_in_the_ring_once() {
     let mut scheduler = scheduler(1514);

@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::{DropReason, QueueSpec};
 
-use super::link::LinkState;
-use super::{Checks, Verified};
-use crate::log::{Event, Header, Line, LinkRecord, Order};
-use crate::network::TREE;
+use crate::link::LinkState;
+use crate::log::{Event, Header, Line, LinkRecord, Order, TREE};
+use crate::{Checks, Verified};
 
 /// Ok, or a description of the fault.
-pub(super) type Check = Result<(), String>;
+pub(crate) type Check = Result<(), String>;
 
-pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Check {
+pub(crate) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
@@ -47,7 +46,7 @@ struct FlowState {
 }
 
 /// The state of the network, and the totals so far.
-pub(super) struct Books {
+pub(crate) struct Books {
     nodes: u32,
     links: Vec<LinkState>,
     packets: BTreeMap<u64, PacketState>,
@@ -65,7 +64,7 @@ pub(super) struct Books {
 impl Books {
     /// # Errors
     /// The header describes an impossible network.
-    pub(super) fn new(header: &Header) -> Result<Self, String> {
+    pub(crate) fn new(header: &Header) -> Result<Self, String> {
         let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
         wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
         header.links.iter().enumerate().try_for_each(|(number, link)| is_promise(link).map_err(|what| format!("link {number}: {what}")))?;
@@ -87,17 +86,17 @@ impl Books {
         })
     }
 
-    pub(super) const fn has_ended(&self) -> bool {
+    pub(crate) const fn has_ended(&self) -> bool {
         self.has_ended
     }
 
     /// End time, totals and checks of the log.
-    pub(super) fn close(mut self) -> (u64, Verified, Checks) {
+    pub(crate) fn close(mut self) -> (u64, Verified, Checks) {
         self.totals.on_their_way = self.packets.len() as u64;
         (self.now, self.totals, self.checks)
     }
 
-    pub(super) fn check(&mut self, line: &Line) -> Check {
+    pub(crate) fn check(&mut self, line: &Line) -> Check {
         ensure(!self.has_ended, || "the log goes on after its end".to_owned())?;
         ensure(line.time >= self.now, || format!("time runs backwards, from {}", self.now))?;
         self.now = line.time;
@@ -122,7 +121,7 @@ impl Books {
 
     /// The link concerned by a faulty line: the link of the packet's wire or queue, or the link in
     /// the line.
-    pub(super) fn link_of(&self, line: &Line) -> Option<u32> {
+    pub(crate) fn link_of(&self, line: &Line) -> Option<u32> {
         let place = packet_of(&line.event).and_then(|packet| self.packets.get(&packet)).map(|packet| packet.place);
         match (place, &line.event) {
             (Some(Place::Wire { link, .. } | Place::Queue { link, .. }), _) => Some(link),
@@ -134,7 +133,7 @@ impl Books {
     }
 
     /// After a fault, removes the packet of the line from the state: each fault is reported once.
-    pub(super) fn strike_out(&mut self, line: &Line) {
+    pub(crate) fn strike_out(&mut self, line: &Line) {
         let Some(packet) = packet_of(&line.event) else { return };
         let late = self.late(line);
         self.strike(packet, line);

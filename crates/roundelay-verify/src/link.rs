@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use roundelay::{DropReason, LinkLayer};
 
-use super::Checks;
-use super::books::{Check, ensure};
-use crate::log::{Limits, LinkRecord, Order};
-use crate::network::TREE;
+use crate::Checks;
+use crate::books::{Check, ensure};
+use crate::log::{Limits, LinkRecord, Order, TREE};
 
 /// Disciplines that drop to signal congestion.
 const SIGNALS: [&str; 7] = ["codel", "fq_codel", "red", "choke", "sfb", "afd", "aifo"];
@@ -27,8 +26,8 @@ struct Waiting {
 }
 
 #[derive(Debug)]
-pub(super) struct LinkState {
-    pub(super) record: LinkRecord,
+pub(crate) struct LinkState {
+    pub(crate) record: LinkRecord,
     layer: LinkLayer,
     /// Packets in the queue, by order of arrival.
     waiting: BTreeMap<u64, Waiting>,
@@ -60,7 +59,7 @@ pub(super) struct LinkState {
 
 impl LinkState {
     /// None for an unknown framing.
-    pub(super) fn new(record: LinkRecord) -> Option<Self> {
+    pub(crate) fn new(record: LinkRecord) -> Option<Self> {
         let layer = record.layer()?;
         let (waiting, by_flow, flying) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
         let has_own_bounds = record.queue.split_whitespace().next().is_some_and(|name| ["mqfq", TREE].contains(&name));
@@ -95,7 +94,7 @@ impl LinkState {
     }
 
     /// Adds a packet to the queue, and returns the packet's place.
-    pub(super) fn enter(&mut self, packet: u64, flow: u64, len: u32, since: u64) -> u64 {
+    pub(crate) fn enter(&mut self, packet: u64, flow: u64, len: u32, since: u64) -> u64 {
         let place = self.arrived;
         let len = self.len_of(len);
         let took = self.time_of(len);
@@ -111,7 +110,7 @@ impl LinkState {
     }
 
     /// Removes a packet from the queue, in any order.
-    pub(super) fn take(&mut self, place: u64) {
+    pub(crate) fn take(&mut self, place: u64) {
         if let Some(Waiting { flow, len, .. }) = self.waiting.remove(&place) {
             self.by_flow.remove(&(flow, place));
             self.bytes -= len;
@@ -120,7 +119,7 @@ impl LinkState {
 
     /// Removes a packet, sent or dropped: the link of an empty queue is free, and a dropped packet
     /// needs no link time beyond the time since its arrival.
-    pub(super) fn leaves(&mut self, place: u64, now: u64, is_dropped: bool) {
+    pub(crate) fn leaves(&mut self, place: u64, now: u64, is_dropped: bool) {
         if let Some(Waiting { since, took, .. }) = self.waiting.get(&place).filter(|_| is_dropped) {
             self.must_end -= took.saturating_sub(u128::from(now - since));
         }
@@ -131,13 +130,13 @@ impl LinkState {
     }
 
     /// After idle time: counts the link's work from now on.
-    pub(super) fn begin_again(&mut self, now: u64) {
+    pub(crate) fn begin_again(&mut self, now: u64) {
         self.must_end = u128::from(now) + self.waiting.values().map(|waiting| waiting.took).sum::<u128>();
     }
 
     /// A struck packet takes an unknown time: on a preemptive link the deadline for waiting packets
     /// is lifted.
-    pub(super) const fn take_your_time(&mut self) {
+    pub(crate) const fn take_your_time(&mut self) {
         self.must_end = u128::MAX / 2;
     }
 
@@ -152,7 +151,7 @@ impl LinkState {
     /// Checks the queue's limit before the next change: packets pushed out by an arrival leave at
     /// the same instant. On a preemptive link, the packet in transmission is still in this model's
     /// queue, but no longer in the real one.
-    pub(super) fn holds(&self, now: u64, is_drop: bool) -> Check {
+    pub(crate) fn holds(&self, now: u64, is_drop: bool) -> Check {
         let has_time = is_drop && self.last.0 == now;
         ensure(has_time || !self.overflows(self.record.preempts.into()), || {
             format!("{} packets of {} bytes wait, and the queue holds {}", self.waiting.len(), self.bytes, self.record.limit)
@@ -170,7 +169,7 @@ impl LinkState {
     }
 
     /// Notes how much later than possible a packet left the wire.
-    pub(super) fn comes_late_by(&mut self, time: u64) {
+    pub(crate) fn comes_late_by(&mut self, time: u64) {
         let (packets, largest) = &mut self.late;
         *packets = packets.saturating_add(1);
         *largest = (*largest).max(time);
@@ -178,7 +177,7 @@ impl LinkState {
 
     /// Checks that the header does not exaggerate jitter, which is uniform from 0 to the bound: all
     /// of 64 packets or more are in the first quarter with a probability of 2^-128.
-    pub(super) fn has_jitter(&self) -> Check {
+    pub(crate) fn has_jitter(&self) -> Check {
         let (packets, largest) = self.late;
         ensure(packets < 64 || largest >= self.record.jitter / 4, || {
             format!("none of {packets} packets was later than {largest} ps, and the header says {} ps of jitter", self.record.jitter)
@@ -187,12 +186,12 @@ impl LinkState {
 
     /// Checks before an arrival that the link has not picked a packet at this instant: arrivals come
     /// first.
-    pub(super) fn has_not_picked(&self, now: u64) -> Check {
+    pub(crate) fn has_not_picked(&self, now: u64) -> Check {
         ensure(self.picked_at != Some(now), || "the link has picked a packet at this instant: arrivals come first".to_owned())
     }
 
     /// Checks that a drop reason is possible.
-    pub(super) fn has_reason(&self, reason: DropReason, now: u64) -> Check {
+    pub(crate) fn has_reason(&self, reason: DropReason, now: u64) -> Check {
         let arrives =
             || ensure(self.last.0 == now, || format!("no packet arrives at the queue, and none can be dropped as {}", reason.name()));
         match reason {
@@ -211,17 +210,17 @@ impl LinkState {
     }
 
     /// The packet with the longest wait.
-    pub(super) fn first(&self) -> Option<u64> {
+    pub(crate) fn first(&self) -> Option<u64> {
         self.waiting.first_key_value().map(|(_, waiting)| waiting.packet)
     }
 
     /// The last arrival.
-    pub(super) fn newest(&self) -> Option<u64> {
+    pub(crate) fn newest(&self) -> Option<u64> {
         self.waiting.last_key_value().map(|(_, waiting)| waiting.packet)
     }
 
     /// A waiting packet that should leave before the one at this place.
-    pub(super) fn overtaken(&self, place: u64) -> Option<u64> {
+    pub(crate) fn overtaken(&self, place: u64) -> Option<u64> {
         let first = match self.record.order {
             Order::Any => return None,
             Order::PerFlow => {
@@ -234,14 +233,14 @@ impl LinkState {
     }
 
     /// Checks the promised order for the packet at this place.
-    pub(super) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
+    pub(crate) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
         checks.fifo += u64::from(self.record.order == Order::Fifo);
         checks.in_flow += u64::from(self.record.order == Order::PerFlow);
         self.overtaken(place).map_or(Ok(()), |other| Err(format!("the packet overtakes packet {other} in a queue that keeps order")))
     }
 
     /// Checks that the link can do a transmission.
-    pub(super) fn transmits(&mut self, place: u64, len: u32, now: u64, end: u64, checks: &mut Checks) -> Check {
+    pub(crate) fn transmits(&mut self, place: u64, len: u32, now: u64, end: u64, checks: &mut Checks) -> Check {
         checks.transmissions += 1;
         let bytes = self.len_of(len);
         let (bits, exact) = (u128::from(bytes) * 8, self.time_of(bytes));
@@ -271,7 +270,7 @@ impl LinkState {
     }
 
     /// Checks that the link was busy until `now` if packets waited.
-    pub(super) fn does_not_rest(&self, now: u64, checks: &mut Checks) -> Check {
+    pub(crate) fn does_not_rest(&self, now: u64, checks: &mut Checks) -> Check {
         let Some((_, first)) = self.waiting.first_key_value() else { return Ok(()) };
         checks.rests += 1;
         if self.record.preempts {
@@ -286,7 +285,7 @@ impl LinkState {
 
     /// Puts a packet on the wire until `end`; the line's time is `now`. Returns the first and the
     /// last possible instant of arrival.
-    pub(super) fn fly(&mut self, packet: u64, now: u64, end: u64) -> (u64, u64) {
+    pub(crate) fn fly(&mut self, packet: u64, now: u64, end: u64) -> (u64, u64) {
         self.told_at = now;
         self.picked_at = (!self.record.preempts).then_some(now);
         self.free_at = end;
@@ -296,14 +295,14 @@ impl LinkState {
     }
 
     /// Takes a packet off the wire.
-    pub(super) fn land(&mut self, packet: u64) -> Check {
+    pub(crate) fn land(&mut self, packet: u64) -> Check {
         ensure(self.flying.front() == Some(&packet), || "it overtakes on the wire".to_owned())?;
         self.flying.pop_front();
         Ok(())
     }
 
     /// Removes the last packet put on the wire: a loss is logged when the packet leaves the queue.
-    pub(super) fn lose(&mut self, packet: u64, now: u64) -> Check {
+    pub(crate) fn lose(&mut self, packet: u64, now: u64) -> Check {
         ensure(self.record.loses, || "this link loses nothing".to_owned())?;
         ensure(self.flying.back() == Some(&packet), || "the packet is not the last one sent".to_owned())?;
         ensure(self.told_at == now, || format!("it left the queue at {}, and is lost then or not at all", self.told_at))?;
@@ -312,7 +311,7 @@ impl LinkState {
     }
 
     /// Removes a packet from the wire.
-    pub(super) fn forget(&mut self, packet: u64) {
+    pub(crate) fn forget(&mut self, packet: u64) {
         self.flying.retain(|flying| *flying != packet);
     }
 }

@@ -1,17 +1,18 @@
-//! Verification of a [log](crate::log): checks the events of a simulation against the rules of a
-//! network, independently of the simulation's code.
+//! Verification of a [log]: checks the events of a simulation against the rules of a network,
+//! independently of the simulation's code.
 //!
 //! Reads line by line. Memory holds only the packets on their way and the open flows.
 
 mod books;
 mod link;
+pub mod log;
 
 use std::io::{self, BufRead, Read as _};
 
 use serde::Serialize;
 
-use crate::log::{FORMAT, Header, Line};
 use books::Books;
+use log::{FORMAT, Header, Line};
 
 /// Totals of a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -1,0 +1,181 @@
+//! Format of a simulation's event log: one line of JSON for each event, for checks and drawings.
+//!
+//! The first line describes the network; each other line is an event, in the order of occurrence.
+//! Times are picoseconds; packets and flows are numbered from 0 in the order of their start.
+//! [`verify`](crate::verify) checks a log without knowledge of the simulation behind it.
+
+use std::fmt;
+
+use roundelay::schedulers::Discipline as _;
+use roundelay::{Framing, Limit, LinkLayer, QueueSpec};
+use serde::{Deserialize, Serialize};
+
+/// Name of a tree in [`LinkRecord::queue`], before the tree's own name.
+pub(crate) const TREE: &str = roundelay::tree::Config::NAME;
+
+/// Version of the format.
+pub const FORMAT: u32 = 3;
+
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Node names, for readers; empty if nodes have no names.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// The links, in the order of their numbers.
+    pub links: Vec<LinkRecord>,
+}
+
+/// A link in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkRecord {
+    /// Node where it begins.
+    pub from: u32,
+    /// Node where it ends.
+    pub to: u32,
+    /// Bits per second.
+    pub rate: u64,
+    /// Propagation delay.
+    pub delay: u64,
+    /// Upper bound of the random extra delay.
+    pub jitter: u64,
+    /// Bytes added to each packet by the link.
+    pub overhead: i32,
+    /// Shortest packet on the link, bytes; left out if zero.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub mpu: u32,
+    /// Framing, `atm` or `ptm`; left out if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub framing: String,
+    /// Whether the wire may lose packets.
+    pub loses: bool,
+    /// The discipline with parameters.
+    pub queue: String,
+    /// Capacity of the queue.
+    pub limit: Limits,
+    /// The order of packets promised by the queue.
+    pub order: Order,
+    /// Whether the link is preemptive: a transmission is logged at the end.
+    pub preempts: bool,
+    /// Decision cost: how long the link may be idle before each packet; left out if zero.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub decision: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_nothing(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Capacity of a queue, without the packet on the link. Both bounds hold at once; None is no bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Packets.
+    pub packets: Option<u64>,
+    /// Bytes, each packet as long as it is on the link.
+    pub bytes: Option<u64>,
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Limit { packets: self.packets.unwrap_or(u64::MAX), bytes: self.bytes.unwrap_or(u64::MAX) }.fmt(f)
+    }
+}
+
+/// Order of packets promised by a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// All packets leave in the order of arrival.
+    Fifo,
+    /// Packets of one flow leave in the order of arrival.
+    PerFlow,
+    /// No promise.
+    Any,
+}
+
+/// An event; flows, packets, nodes and links are given by number.
+#[allow(missing_docs, reason = "the variants say it")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Event {
+    /// A flow starts.
+    Open { flow: u64, from: u32, to: u32 },
+    /// An agent sends a packet of `len` bytes; `back` for a packet from the flow's destination to
+    /// the source.
+    Send { packet: u64, flow: u64, len: u32, back: bool },
+    /// A packet arrives at a link's queue.
+    Arrive { packet: u64, link: u32 },
+    /// A packet has the link until `end`. On a preemptive link the line comes at the end.
+    Transmit { packet: u64, link: u32, end: u64 },
+    /// A link's queue drops a packet.
+    Drop { packet: u64, link: u32, reason: String },
+    /// A packet has left the queue and is lost on the wire.
+    Lose { packet: u64, link: u32 },
+    /// A packet reaches the end of its route.
+    Deliver { packet: u64 },
+    /// Edge-CoDel drops a packet at the end of its route.
+    EdgeDrop { packet: u64 },
+    /// A flow has ended, with the numbers of packets sent and delivered; replies are not counted.
+    Close { flow: u64, sent: u64, delivered: u64 },
+    /// The simulation ends here, with this number of open flows; packets may still be on their way.
+    End { open: u64 },
+}
+
+/// A line of the log after the first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Time in picoseconds.
+    pub time: u64,
+    /// The event.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+impl Order {
+    /// Name in the log.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::PerFlow => "per_flow",
+            Self::Any => "any",
+        }
+    }
+
+    /// Order promised by a queue's discipline, from the registry.
+    pub fn of(queue: &QueueSpec) -> Self {
+        let info = queue.discipline.info();
+        match (info.name, info.reorders) {
+            ("fifo", _) => Self::Fifo,
+            (_, true) => Self::Any,
+            (_, false) => Self::PerFlow,
+        }
+    }
+}
+
+impl LinkRecord {
+    /// Overhead, minimum and framing; none for an unknown framing.
+    pub fn layer(&self) -> Option<LinkLayer> {
+        let framing = if self.framing.is_empty() { Some(Framing::None) } else { self.framing.parse().ok() };
+        framing.map(|framing| LinkLayer { raw: true, overhead: self.overhead, mpu: self.mpu, framing })
+    }
+}
+
+impl Header {
+    /// A node's name, or the number if there are no names.
+    pub fn name(&self, node: u32) -> String {
+        self.names.get(node as usize).map_or_else(|| node.to_string(), Clone::clone)
+    }
+}
