@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -59,6 +59,7 @@ test-full: test page-test python docs kills package captures fuzz seeded peers-p
 
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs # modules that a macro declares
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 package: setup-npm ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace
@@ -251,6 +252,11 @@ bench-program: setup-npm
 
 index: setup-npm ## make docs/schedulers/README.md anew, from the registry and those costs
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all index::
+
+sources: setup-npm ## what is written down of a new source: schema, table of kinds, fingerprints, Python class
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all simulate::the
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --lib behaviours
+	python3 crates/roundelay-python/generate.py
 
 soak: setup-npm ## SOAK calls on each discipline and setting, their invariants checked after each
 	CARGO_TARGET_DIR=target/soak CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true ROUNDELAY_SOAK=$(SOAK) \

@@ -14,6 +14,7 @@ use roundelay::{ConfigError, Framing, Limit, LinkLayer, QueueSpec, Rate, parse_l
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
+use crate::outputs::{Comparing, GROUP, Outputs, Simulating};
 pub(crate) use objective::Objective;
 pub(crate) use replay::Replay;
 pub(crate) use runs::Runs;
@@ -195,22 +196,13 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub(crate) seed: u64,
 
-    /// Print JSON instead of the table
-    #[arg(long)]
-    pub(crate) json: bool,
-
     /// All sections, columns and names in full, however wide; without this option, what fits into 40
     /// lines and the width of the terminal
     #[arg(long)]
     pub(crate) wide: bool,
 
-    /// Write a self-contained HTML page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-
-    /// Write Parquet files into this folder: flows.parquet and the packets of each discipline
-    #[arg(long, value_name = "DIR")]
-    pub(crate) parquet: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Comparing>,
 
     /// Skip the cost measurement, the only result that differs from run to run
     #[arg(long)]
@@ -436,11 +428,11 @@ pub(crate) struct Simulate {
 
     /// Print a scenario to start from: dumbbell, parking_lot, qfq_figure8, internet2, isp,
     /// fat_tree, leaf_spine or nodes
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["scenario", "schema", "queue", "seed", "replicas", "dry_run", "json", "html", "parquet", "log", "pcapng"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["scenario", "schema", "queue", "seed", "replicas", "dry_run", GROUP])]
     pub(crate) template: Option<String>,
 
     /// Print the JSON Schema of scenarios
-    #[arg(long, conflicts_with_all = ["scenario", "queue", "seed", "replicas", "dry_run", "json", "html", "parquet", "log", "pcapng"])]
+    #[arg(long, conflicts_with_all = ["scenario", "queue", "seed", "replicas", "dry_run", GROUP])]
     pub(crate) schema: bool,
 
     /// Print an approximate upper bound on events and memory, and do not run
@@ -455,32 +447,8 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) runs: Runs,
 
-    /// Print JSON instead of the table
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Write a self-contained HTML page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-
-    /// Write Parquet files into this folder: flows.parquet (a row per flow and replica) and
-    /// links.parquet (a row per link and replica); keeps all flows in memory
-    #[arg(long, value_name = "DIR")]
-    pub(crate) parquet: Option<PathBuf>,
-
-    /// With --parquet: also packets.parquet (a row per packet) and hops.parquet (a row per packet
-    /// and link); one run only
-    #[arg(long, requires = "parquet")]
-    pub(crate) packets: bool,
-
-    /// Write a log of all events, for `roundelay verify`; one run only
-    #[arg(long, value_name = "FILE")]
-    pub(crate) log: Option<PathBuf>,
-
-    /// Write the packets on all links as a pcapng capture, for Wireshark, one interface per link;
-    /// one run only
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pcapng: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Simulating>,
 }
 
 #[derive(Debug, Args)]

@@ -5,17 +5,17 @@ use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{LinkLayer, QueueSpec};
-use roundelay_report::{ReportError, SCREEN, TableStyle, html, json, provenance, table, table_within, write_flows, write_text};
+use roundelay_report::{SCREEN, TableStyle, json, provenance, table, table_within};
+use roundelay_sim::scenario::Measures;
 use roundelay_trace::{
-    Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, Selection, Stop, TreeFile, WeightRules,
-    compare,
+    Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketRecord, PacketSink, Progress, Selection, Stop, TreeFile,
+    WeightRules, compare,
 };
 
 use crate::arguments::{Choice, Compare};
 use crate::call::{Compared, Host};
 use crate::failure::Failure;
-use crate::outputs::check_distinct;
-use crate::parquet::Packets;
+use crate::outputs::OfComparison;
 use crate::progress::Bar;
 use crate::threads::in_pool;
 use crate::{print, style, text_file};
@@ -34,13 +34,14 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Failure> {
     let options = options(arguments)?;
-    check_places(arguments)?;
+    check_outputs(arguments)?;
     let capture = open(&arguments.capture).map_err(Failure::usage)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     host.gauge.start(capture.size().unwrap_or(0));
-    let mut witness = Witness { arguments, options: &options, bar, host };
+    let metadata = metadata(&options);
+    let mut witness = Witness { outputs: arguments.outputs.begin(&metadata)?, bar, host };
     let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut witness))?;
-    drop(witness);
+    let Witness { outputs, .. } = witness;
     let comparison = outcome.map_err(|error| match error {
         CompareError::Stopped => Failure::stopped(),
         CompareError::Lane(error) => Failure::run(error),
@@ -49,8 +50,9 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
-    write_files(arguments, &options, &comparison).map_err(Failure::run)?;
-    Ok(Compared { comparison, metadata: metadata(&options) })
+    let compared = Compared { comparison, metadata };
+    outputs.into_iter().try_for_each(|output| output.finish(&compared))?;
+    Ok(compared)
 }
 
 /// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
@@ -89,20 +91,12 @@ fn selection(arguments: &Compare) -> Selection {
     Selection { interface: interface.clone(), direction: direction.clone(), filter: filter.clone(), keep_duplicates: *keep_duplicates }
 }
 
-/// Checks the output paths before a long run.
-fn check_places(arguments: &Compare) -> Result<(), Failure> {
-    let Some(page) = &arguments.html else { return Ok(()) };
+/// # Errors
+/// An output is an input, or cannot be written in this call.
+fn check_outputs(arguments: &Compare) -> Result<(), Failure> {
     let read = [Some(("the capture", arguments.capture.as_path())), arguments.weights.as_deref().map(|path| ("--weights", path))];
     let trees = arguments.trees.iter().map(|path| ("--tree", path.as_path()));
-    check_distinct(read.into_iter().flatten().chain(trees), [("--html", page.as_path())])?;
-    let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if page.is_dir() {
-        return Err(Failure::run(format!("{}: cannot write the page: it is a folder", page.display())));
-    }
-    if !folder.is_dir() {
-        return Err(Failure::run(format!("{}: cannot write the page: there is no folder {}", page.display(), folder.display())));
-    }
-    Ok(())
+    arguments.outputs.check(read.into_iter().flatten().chain(trees), &Measures::default(), 1)
 }
 
 fn read_weights(path: &Path) -> Result<WeightRules, Failure> {
@@ -122,7 +116,7 @@ fn open(path: &Path) -> Result<Capture, CaptureError> {
 }
 
 fn show(arguments: &Compare, comparison: &Comparison) -> String {
-    if arguments.json {
+    if arguments.outputs.has("json") {
         return json(comparison);
     }
     let style = style::of_stdout();
@@ -130,16 +124,6 @@ fn show(arguments: &Compare, comparison: &Comparison) -> String {
         return table(comparison, TableStyle { width: Some(u16::MAX), ..style });
     }
     table_within(comparison, style, SCREEN)
-}
-
-fn write_files(arguments: &Compare, options: &Options, comparison: &Comparison) -> Result<(), ReportError> {
-    if let Some(path) = &arguments.html {
-        write_text(path, &html(comparison))?;
-    }
-    if let Some(folder) = &arguments.parquet {
-        write_flows(&folder.join("flows.parquet"), comparison, &metadata(options))?;
-    }
-    Ok(())
 }
 
 /// Footer of each Parquet file.
@@ -153,10 +137,9 @@ fn broken_bounds(comparison: &Comparison) -> Option<String> {
     (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
 }
 
-/// Observer of the replay: shows progress and opens packet files.
+/// Observer of the replay: shows progress and opens the outputs' packet files.
 struct Witness<'a> {
-    arguments: &'a Compare,
-    options: &'a Options,
+    outputs: Vec<Box<dyn OfComparison>>,
     bar: Option<Bar>,
     host: &'a Host,
 }
@@ -174,11 +157,26 @@ impl Companion for Witness<'_> {
     }
 
     fn sink(&mut self, name: &str, index: usize, zero_unix_nanos: i64) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
-        let Some(folder) = &self.arguments.parquet else { return Ok(None) };
-        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        // The name of a tree may contain any character.
-        let name = name.replace(|c: char| !c.is_alphanumeric() && c != '_', "-");
-        let path = folder.join(format!("packets-{index}-{name}.parquet"));
-        Ok(Some(Box::new(Packets::create(&path, &metadata(self.options), zero_unix_nanos)?)))
+        let mut sinks = Vec::new();
+        for output in &mut self.outputs {
+            sinks.extend(output.sink(name, index, zero_unix_nanos)?);
+        }
+        Ok(match sinks.len() {
+            0 | 1 => sinks.pop(),
+            _ => Some(Box::new(Sinks(sinks))),
+        })
+    }
+}
+
+/// Packet files of several outputs.
+struct Sinks(Vec<Box<dyn PacketSink>>);
+
+impl PacketSink for Sinks {
+    fn record(&mut self, packet: &PacketRecord) -> Result<(), SinkError> {
+        self.0.iter_mut().try_for_each(|sink| sink.record(packet))
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
+        self.0.into_iter().try_for_each(PacketSink::finish)
     }
 }

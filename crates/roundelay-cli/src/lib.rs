@@ -16,7 +16,6 @@ mod interrupt;
 mod objective;
 mod outputs;
 mod papers;
-mod parquet;
 mod progress;
 mod replay;
 mod scenario;

@@ -5,26 +5,20 @@ use std::time::Instant;
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use roundelay::Duration;
-use roundelay_report::{
-    CandidateResult, PartialFile, Recorded, ReplayResult, Replayed, provenance, read_schedule, write_replays, write_schedule, write_text,
-};
+use roundelay_report::{CandidateResult, Recorded, ReplayResult, Replayed, provenance, read_schedule};
 use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule, SlackRule};
-use roundelay_sim::scenario::Scenario;
+use roundelay_sim::scenario::{Measures, Scenario};
 
 use crate::arguments::Replay;
 use crate::call::Host;
 use crate::failure::Failure;
-use crate::outputs::{check_distinct, check_no_dash};
 use crate::scenario::Read;
 use crate::threads::in_pool;
 use crate::{print, style};
 
-/// Files written by `--parquet`.
-const COLUMNS: [&str; 2] = ["schedule.parquet", "replays.parquet"];
-
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     let Computed { replayed, scenario, runs, written } = compute(arguments, &Host::default())?;
-    print(&if arguments.json { replayed.json() } else { replayed.table(style::of_stdout()) })?;
+    print(&if arguments.outputs.has("json") { replayed.json() } else { replayed.table(style::of_stdout()) })?;
     written?;
     if arguments.plain { plain(&scenario, &runs) } else { Ok(()) }
 }
@@ -58,40 +52,27 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
     let Read { mut scenario, text, notes, .. } = read;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
-    let runs = replays(arguments, &scenario, &candidates, listed.as_ref(), host)?;
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
+    let outputs = arguments.outputs.begin(&metadata)?;
+    let runs = replays(arguments, &scenario, &candidates, listed.as_ref(), host)?;
     let notes = notes.into_iter().chain(header_notes(arguments, &candidates, &runs)).collect();
     let replayed = Replayed { notes, ..replayed(arguments, &scenario, &candidates, &runs) };
-    let page = || arguments.html.as_ref().map_or(Ok(()), |path| write_text(path, &replayed.html()).map_err(Failure::run));
-    let written = write_columns(arguments, &runs, &candidates, &metadata).and_then(|()| page());
+    let replays = Replays { replayed: &replayed, runs: &runs, candidates: &candidates };
+    let written = outputs.into_iter().try_for_each(|output| output.finish(&replays));
     Ok(Computed { replayed, scenario, runs, written })
 }
 
 /// # Errors
-/// Two files are the same, a path is not writable, a discipline is named twice, or `--parquet` is
-/// given with several schedules.
+/// Two files are the same, a discipline is named twice, or an output is of one schedule and there are
+/// several.
 fn check_outputs(arguments: &Replay) -> Result<(), Failure> {
     let names: Vec<_> = arguments.with.iter().map(|candidate| &candidate.name).collect();
     if let Some(twice) = names.iter().enumerate().find_map(|(place, name)| names[..place].contains(name).then_some(name)) {
         return Err(Failure::usage(format!("--with '{twice}': named twice; expected each discipline once")));
     }
-    let Replay { scenario, on, html, parquet, runs, .. } = arguments;
-    if let Some(folder) = parquet {
-        check_no_dash(("--parquet", folder), "a folder")?;
-        if runs.replicas > 1 {
-            return Err(Failure::usage("--parquet tells of one schedule: leave out --replicas, or choose one with --seed"));
-        }
-    }
-    let columns: Vec<_> = parquet.iter().flat_map(|folder| COLUMNS.map(|name| folder.join(name))).collect();
-    let scenario = Some(("the scenario", scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
-    let read = scenario.into_iter().chain(on.as_deref().map(|on| ("--on", on)));
-    let written = columns.iter().map(|path| ("--parquet", path.as_path())).chain(html.as_deref().map(|html| ("--html", html)));
-    check_distinct(read, written)?;
-    if let Some(folder) = parquet {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
-    }
-    // Created and dropped again: an unwritable path is an error before a long run.
-    columns.iter().chain(html).try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)
+    let scenario = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
+    let read = scenario.into_iter().chain(arguments.on.as_deref().map(|on| ("--on", on)));
+    arguments.outputs.check(read, &Measures::default(), arguments.runs.replicas)
 }
 
 /// The named candidates, with the slack of the command line.
@@ -118,6 +99,13 @@ fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Fail
     Ok(Arc::new(schedule))
 }
 
+/// Results of a replay, for its outputs.
+pub(crate) struct Replays<'a> {
+    pub(crate) replayed: &'a Replayed,
+    pub(crate) runs: &'a [Run],
+    pub(crate) candidates: &'a [Candidate],
+}
+
 /// A schedule, the outcome under each candidate, and the seconds for recording and for each replay.
 pub(crate) struct Run {
     recorded: Recorded,
@@ -125,8 +113,8 @@ pub(crate) struct Run {
     /// Over all packets, including the warm-up.
     packet_hops: u64,
     /// Millions of packets: kept for `--parquet` only.
-    schedule: Option<Arc<Schedule>>,
-    outcomes: Vec<(Outcome, ReplayResult)>,
+    pub(crate) schedule: Option<Arc<Schedule>>,
+    pub(crate) outcomes: Vec<(Outcome, ReplayResult)>,
     recording: f64,
     replaying: Vec<f64>,
 }
@@ -160,14 +148,14 @@ fn replays(
             let [drained, cut] = [Counting::Drained, Counting::Cut].map(|counting| outcome.count(&schedule, counting, threshold));
             let result = ReplayResult::new(&schedule, &outcome, drained, cut);
             // Without `--parquet`, free the packets' memory before the next replay.
-            let outcome = if arguments.parquet.is_some() { outcome } else { Outcome { outputs: Vec::new(), ..outcome } };
+            let outcome = if arguments.outputs.has("parquet") { outcome } else { Outcome { outputs: Vec::new(), ..outcome } };
             Ok(((outcome, result), began.elapsed().as_secs_f64()))
         };
         let outcomes: Result<Vec<_>, _> = candidates.par_iter().map(replay).collect();
         let (outcomes, replaying) = outcomes?.into_iter().unzip();
         let (recorded, window) = (Recorded::new(&schedule, threshold), schedule.window);
         let packet_hops = schedule.packets.iter().map(|packet| schedule.path(packet).count() as u64).sum();
-        let schedule = arguments.parquet.is_some().then_some(schedule);
+        let schedule = arguments.outputs.has("parquet").then_some(schedule);
         Ok(Run { recorded, window, packet_hops, schedule, outcomes, recording, replaying })
     };
     // Either replicas or candidates run in parallel: both would keep many schedules in memory.
@@ -215,16 +203,6 @@ fn replayed(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], r
         recorded: runs.iter().map(|run| run.recorded.clone()).collect(),
         candidates: candidates.iter().enumerate().map(result).collect(),
     }
-}
-
-fn write_columns(arguments: &Replay, runs: &[Run], candidates: &[Candidate], metadata: &[(String, String)]) -> Result<(), Failure> {
-    let (Some(folder), Some(run)) = (&arguments.parquet, runs.first()) else { return Ok(()) };
-    let Some(recorded) = &run.schedule else { return Ok(()) };
-    let [schedule, replays] = COLUMNS.map(|name| folder.join(name));
-    write_schedule(&schedule, recorded, metadata).map_err(Failure::run)?;
-    let outcomes: Vec<_> =
-        candidates.iter().zip(&run.outcomes).map(|(candidate, (outcome, _))| (candidate.name.as_str(), outcome)).collect();
-    write_replays(&replays, recorded, &outcomes, metadata).map_err(Failure::run)
 }
 
 /// Prints the extra time of recording and replaying over a plain run of the same scenario. The

@@ -1,23 +1,21 @@
 //! `roundelay simulate`: runs a scenario, once or with several seeds.
 
-mod outputs;
 mod watch;
 
 use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay_report::{
-    Simulated, provenance, write_simulated_flows, write_simulated_links, write_simulated_rates, write_simulated_transfers,
-};
+use roundelay_report::{Simulated, provenance};
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
 use crate::call::{Host, Ran};
 use crate::failure::Failure;
+use crate::outputs::Run;
 use crate::scenario::Read;
 use crate::threads::in_pool;
 use crate::{print, style};
-use watch::{Files, Watch};
+use watch::Watch;
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     if arguments.schema {
@@ -27,10 +25,9 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         return template(name);
     }
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
-    check_dry_run(arguments)?;
     if arguments.dry_run {
+        arguments.outputs.check_none()?;
         let (scenario, _, notes) = read(path, arguments, &Host::default())?;
-        outputs::check(arguments, &scenario)?;
         return print(&estimate(&scenario, arguments, &notes));
     }
     let (ran, written) = compute(path, arguments, &Host::default())?;
@@ -46,29 +43,25 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Ran, Result<(), Failure>), Failure> {
     let (scenario, text, notes) = read(path, arguments, host)?;
-    outputs::check(arguments, &scenario)?;
-    let mut files = Files::create(arguments, &scenario.measures)?;
+    check_outputs(path, arguments, &scenario)?;
     // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
-    let watch = Watch::new(&mut files, arguments, &scenario, &metadata)?;
+    let run = Run { scenario: &scenario, network: &scenario.network(scenario.seed), metadata: &metadata };
+    let watch = Watch::new(arguments.outputs.begin(&run)?);
     let results = replicas(&scenario, arguments, &watch, host)?;
-    let curves = watch.finish(&scenario)?;
+    let (outputs, curves) = watch.finish();
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     let ran = Ran { simulated, curves, text, metadata };
-    let written = files.finish(|| ran.html()).and_then(|()| write_columns(arguments, &ran.simulated, &ran.metadata));
+    let written = outputs.into_iter().try_for_each(|output| output.finish(&ran));
     Ok((ran, written))
 }
 
-/// Rejects output files together with `--dry-run`, which would write nothing.
-fn check_dry_run(arguments: &Simulate) -> Result<(), Failure> {
-    let Simulate { html, parquet, log, pcapng, .. } = arguments;
-    let files = [("--html", html), ("--parquet", parquet), ("--log", log), ("--pcapng", pcapng)];
-    match files.iter().find(|(_, path)| arguments.dry_run && path.is_some()) {
-        Some((option, _)) => {
-            Err(Failure::usage(format!("{option}: --dry-run runs nothing and has nothing to write: leave one of the two out")))
-        }
-        None => Ok(()),
-    }
+/// # Errors
+/// An output is the scenario or one of its files, or cannot be written in this call.
+fn check_outputs(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
+    let itself = Some(("the scenario", path)).filter(|(_, path)| path.as_os_str() != "-");
+    let files = scenario.files.iter().map(|path| ("a file of the scenario", path.as_path()));
+    arguments.outputs.check(itself.into_iter().chain(files), &scenario.measures, arguments.runs.replicas)
 }
 
 fn template(name: &str) -> Result<(), Failure> {
@@ -81,7 +74,7 @@ fn template(name: &str) -> Result<(), Failure> {
 fn read(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Scenario, String, Vec<String>), Failure> {
     let Read { name, mut scenario, mut text, mut notes } = Read::scenario(path, host)?;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
-    scenario.keeps_all_flows = arguments.parquet.is_some();
+    scenario.keeps_all_flows = arguments.outputs.has("parquet");
     if let Some(queue) = &arguments.queue {
         let changed = scenario.set_queues(queue).map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;
         if changed == 0 {
@@ -95,21 +88,8 @@ fn read(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Scenario, Str
     Ok((scenario, text, notes))
 }
 
-fn write_columns(arguments: &Simulate, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), Failure> {
-    let Some(folder) = &arguments.parquet else { return Ok(()) };
-    write_simulated_flows(&folder.join("flows.parquet"), simulated, metadata).map_err(Failure::run)?;
-    write_simulated_links(&folder.join("links.parquet"), simulated, metadata).map_err(Failure::run)?;
-    if simulated.measures.transfers {
-        write_simulated_transfers(&folder.join("transfers.parquet"), simulated, metadata).map_err(Failure::run)?;
-    }
-    if simulated.measures.rates.is_some() {
-        write_simulated_rates(&folder.join("rates.parquet"), simulated, metadata).map_err(Failure::run)?;
-    }
-    Ok(())
-}
-
 /// Runs replicas in parallel; results are in order of seeds.
-fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>, host: &Host) -> Result<Vec<Results>, Failure> {
+fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch, host: &Host) -> Result<Vec<Results>, Failure> {
     let runs = arguments.runs.count(scenario.seed)?;
     let meeting = arguments.runs.meeting(scenario.duration, runs, &host.gauge);
     let one = |replica: u64| {
@@ -126,7 +106,7 @@ fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>, host: 
 
 fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> String {
     let Estimate { packets, packet_hops, events, memory } = Estimate::of(scenario);
-    if arguments.json {
+    if arguments.outputs.has("json") {
         let numbers =
             serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory, "notes": notes });
         return format!("{numbers:#}\n");
@@ -145,7 +125,7 @@ fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> Stri
 }
 
 fn show(arguments: &Simulate, simulated: &Simulated) -> String {
-    if arguments.json {
+    if arguments.outputs.has("json") {
         return simulated.json();
     }
     simulated.table(style::of_stdout())

@@ -83,6 +83,45 @@ fn the_schema_is_the_documents() {
     assert!(["cbr", "arrivals", "leaf_spine", "rocketfuel"].iter().all(|name| kinds.contains(&format!("\"{name}\""))));
 }
 
+/// The key of a source in the table of kinds: with its default or its choices.
+fn documented(schema: &Value, key: &str, value: &Value) -> String {
+    let choices = value["$ref"].as_str().and_then(|reference| schema["$defs"][reference.rsplit('/').next()?]["oneOf"].as_array());
+    let choices: Option<Vec<_>> = choices.and_then(|all| all.iter().map(|each| each["const"].as_str()).collect());
+    match (&value["default"], choices) {
+        (_, Some(choices)) => format!("`{key}` {}", choices.join(" or ")),
+        (Value::Number(default), _) => format!("`{key}` {default}"),
+        _ => format!("`{key}`"),
+    }
+}
+
+/// `ROUNDELAY_WRITE=1` rewrites the table.
+#[test]
+fn the_page_has_a_row_for_every_kind_of_source() {
+    let schema: Value = serde_json::from_str(&stdout(&run(&["--schema"]))).unwrap();
+    let mut table = "| kind | keys | sends |\n|---|---|---|\n".to_owned();
+    for kind in schema["$defs"]["SourceTable"]["oneOf"].as_array().unwrap() {
+        let keys = kind["properties"].as_object().unwrap().iter().filter(|(key, _)| *key != "kind");
+        let keys: Vec<_> = keys.map(|(key, value)| documented(&schema, key, value)).collect();
+        let sends = kind["description"].as_str().unwrap().replace('\n', " ");
+        table += &format!(
+            "| `{}` | {} | {} |\n",
+            kind["properties"]["kind"]["const"].as_str().unwrap(),
+            keys.join(", "),
+            sends.trim_end_matches('.')
+        );
+    }
+    let path = root().join("docs/simulator/scenarios.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once("| kind | keys |").expect("a table of kinds");
+    let after = rest.split_once("\n\n").expect("text after the table").1;
+    let new = format!("{before}{table}\n{after}");
+    if std::env::var_os("ROUNDELAY_WRITE").is_some() {
+        fs::write(&path, &new).unwrap();
+    } else {
+        assert!(page == new, "write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --test all simulate::");
+    }
+}
+
 #[test]
 fn examples_run() {
     let mut count = 0;

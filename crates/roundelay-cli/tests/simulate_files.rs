@@ -736,11 +736,11 @@ fn results_have_files_of_their_own() {
         (&["--html", "-"], "--html -: "),
         (&["--parquet", "-"], "--parquet -: standard output is for the table; expected a folder"),
         (&["--log", &path, "--pcapng", &other_way], "run: both --log and --pcapng; expected a file each"),
-        (&["--log", &path, "--html", &path], "run: both --log and --html; expected a file each"),
+        (&["--log", &path, "--html", &path], "run: both --html and --log; expected a file each"),
         (&["--html", &scenario], "scenario.toml: both the scenario and --html; expected a file each"),
         (&["--pcapng", &list], "packets.txt: both a file of the scenario and --pcapng; expected a file each"),
         (&["--parquet", &results, "--html", &folder.path("results/flows.parquet")], "flows.parquet: both --html and --parquet"),
-        (&["--parquet", &results, "--packets", "--log", &folder.path("results/hops.parquet")], "hops.parquet: both --log and --parquet"),
+        (&["--parquet", &results, "--packets", "--log", &folder.path("results/hops.parquet")], "hops.parquet: both --packets and --log"),
     ];
     for (options, message) in cases {
         let output = run(&[&["simulate", &scenario], options].concat(), "");

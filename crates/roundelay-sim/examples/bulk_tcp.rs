@@ -5,7 +5,7 @@ mod report;
 
 use roundelay::{Duration, Instant};
 use roundelay_sim::sources::Terms;
-use roundelay_sim::sources::tcp::{Config, Tcp};
+use roundelay_sim::sources::tcp::Tcp;
 use roundelay_sim::topologies::Topology;
 use roundelay_sim::{FlowNumber, Probe, Report, Simulation};
 use roundelay_tcp::Config as Protocol;
@@ -30,8 +30,7 @@ fn main() {
     let protocol = Protocol { segment_len: 960, header_len: 40, granularity, min_timeout, ..Protocol::ns2_newreno_sack1() };
     for ((&from, &to), start) in hosts[..50].iter().zip(&hosts[50..]).zip(report::dumbbell::starts()) {
         let terms = Terms { start, stop: Some(stop), ..Terms::new(from, to) };
-        let config = Config { terms, protocol, size_bytes: None };
-        simulation.spawn(Box::new(Tcp::new(config).expect("a legal source")), Instant::ZERO);
+        simulation.spawn(Box::new(Tcp::new(terms, protocol, None).expect("a legal source")), Instant::ZERO);
     }
     report::run(&mut simulation, stop + Duration::from_picos(1));
     let Reports(reports) = simulation.probe_mut();

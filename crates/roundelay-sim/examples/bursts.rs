@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use roundelay::{Duration, Instant, Packet};
-use roundelay_sim::sources::arrivals::{Arrivals, Config, Host, Transport};
-use roundelay_sim::sources::{Sizes, Urgency};
+use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
+use roundelay_sim::sources::{Sizes, Terms};
 use roundelay_sim::topologies::{Internet2, Queues, Topology, Variant};
 use roundelay_sim::{Cargo, Carried, FlowCounts, FlowNumber, Network, NodeId, Probe, Simulation};
 
@@ -62,20 +62,14 @@ fn main() {
     let variant = if is_tenth { Variant::Tenth } else { Variant::OneTen };
     let Topology { network, hosts, .. } = Internet2 { variant, ..Internet2::default() }.build(&queues).expect("the paper's network");
     let end = Instant::ZERO + Duration::from_micros((seconds * 1e6) as u64);
-    let config = Config {
-        hosts: hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect(),
-        link_rate: if is_tenth { "100mbit" } else { "1gbit" }.parse().expect("a rate"),
-        utilisation,
-        sizes: Sizes::named("ups").expect("it is built in"),
-        transport: Transport::Burst { packet_len: 1460 },
-        start: Instant::ZERO,
-        stop: is_drained.then_some(end),
-        urgency: Urgency::None,
-        flow: None,
-    };
+    let hosts = hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect();
+    let link_rate = if is_tenth { "100mbit" } else { "1gbit" }.parse().expect("a rate");
+    let terms = Terms { stop: is_drained.then_some(end), ..Terms::new(NodeId(0), NodeId(0)) };
+    let (sizes, carrier) = (Sizes::named("ups").expect("it is built in"), Carrier::Burst { packet_len: 1460 });
+    let source = Arrivals::new(terms, hosts, link_rate, utilisation, sizes, carrier).expect("a legal source");
     let probe = Delays { written: folder.is_some().then(BTreeMap::new), ..Delays::default() };
     let mut simulation = Simulation::with_probe(network, 1, probe).expect("the queues are legal");
-    simulation.spawn(Box::new(Arrivals::new(config).expect("a legal source")), Instant::ZERO);
+    simulation.spawn(Box::new(source), Instant::ZERO);
     report::run(&mut simulation, if is_drained { Instant::MAX } else { end });
     let Delays { flows, packets, picos, most_in_flight, ref written, .. } = *simulation.probe();
     println!("most_in_flight {most_in_flight}");

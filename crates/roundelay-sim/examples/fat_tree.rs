@@ -9,9 +9,9 @@
 mod report;
 
 use roundelay::{Duration, Instant, Rate};
-use roundelay_sim::sources::arrivals::{Arrivals, Config as ArrivalsConfig, Host, Transport};
-use roundelay_sim::sources::poisson::{Config, Lengths, Poisson};
-use roundelay_sim::sources::{Sizes, Terms, Urgency};
+use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
+use roundelay_sim::sources::poisson::{Lengths, Poisson};
+use roundelay_sim::sources::{Sizes, Terms};
 use roundelay_sim::topologies::{FatTree, Queues, Topology};
 use roundelay_sim::{NodeId, Routing, Simulation};
 
@@ -35,24 +35,15 @@ fn datagrams(simulation: &mut Simulation, hosts: &[NodeId], link: Rate, load: f6
     let rate = Rate::from_bits_per_second((link.bits_per_second() as f64 * load) as u64).expect("a load above 0");
     for (number, &from) in hosts.iter().enumerate() {
         let to = hosts[(number + hosts.len() / 2) % hosts.len()];
-        let config = Config { terms: Terms::new(from, to), rate, lengths: Lengths::Fixed(1500), packets: None };
-        simulation.spawn(Box::new(Poisson::new(config).expect("a legal source")), Instant::ZERO);
+        let source = Poisson::new(Terms::new(from, to), rate, Lengths::Fixed(1500), None);
+        simulation.spawn(Box::new(source.expect("a legal source")), Instant::ZERO);
     }
 }
 
 fn web_search(hosts: &[NodeId], link_rate: Rate, utilisation: f64) -> Arrivals {
     let min_timeout = Duration::from_millis(10);
     let protocol = roundelay_tcp::Config { min_timeout, delayed_acknowledgement: None, ..roundelay_tcp::Config::rfc() };
-    let config = ArrivalsConfig {
-        hosts: hosts.iter().zip(0..).map(|(&node, group)| Host { node, group }).collect(),
-        link_rate,
-        utilisation,
-        sizes: Sizes::named("web_search").expect("it is built in"),
-        transport: Transport::Tcp(protocol),
-        start: Instant::ZERO,
-        stop: None,
-        urgency: Urgency::None,
-        flow: None,
-    };
-    Arrivals::new(config).expect("a legal source")
+    let (terms, hosts) = (Terms::new(hosts[0], hosts[0]), hosts.iter().zip(0..).map(|(&node, group)| Host { node, group }).collect());
+    let sizes = Sizes::named("web_search").expect("it is built in");
+    Arrivals::new(terms, hosts, link_rate, utilisation, sizes, Carrier::Tcp(protocol)).expect("a legal source")
 }

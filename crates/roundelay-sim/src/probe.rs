@@ -104,8 +104,7 @@ pub trait Probe {
 /// Observes nothing.
 impl Probe for () {}
 
-/// A reference, an option and a pair of probes are probes; in a pair, the first one is called
-/// first.
+/// A reference, an option, a pair and a list of probes are probes; the first one is called first.
 macro_rules! pass_on {
     ($(fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
         impl<P: Probe> Probe for &mut P {
@@ -121,6 +120,12 @@ macro_rules! pass_on {
                 if let Some(probe) = self {
                     probe.$name($($argument),*);
                 }
+            })*
+        }
+
+        impl Probe for Vec<&mut dyn Probe> {
+            $(fn $name(&mut self, $($argument: $kind),*) {
+                self.iter_mut().for_each(|probe| probe.$name($($argument),*));
             })*
         }
 

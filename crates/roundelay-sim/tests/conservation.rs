@@ -7,9 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Billionths, DropReason, Duration, FlowConfig, Framing, Instant, Limit, LinkLayer, Packet, QueueSpec, Rate};
+use roundelay::{Billionths, Bytes, DropReason, Duration, FlowConfig, Framing, Instant, Limit, LinkLayer, Packet, QueueSpec, Rate};
 use roundelay_sim::log::Log;
-use roundelay_sim::sources::{Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip};
+use roundelay_sim::sources::{
+    Protocol, Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip, web_page,
+};
 use roundelay_sim::{
     Agent, Cargo, Carried, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Probe, Routing, Simulation,
 };
@@ -263,7 +265,7 @@ fn protocol(random: &mut Pcg64Mcg) -> Config {
     Config { min_timeout: Duration::from_millis(20), initial_timeout: Duration::from_millis(50), ..config }
 }
 
-const KINDS: usize = 10;
+const KINDS: usize = 11;
 
 /// A source of one of ten kinds between two random nodes.
 fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
@@ -283,45 +285,42 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
     let protocol = protocol(random);
     let times = [Duration::from_millis(10); 2];
     match kind {
-        0 => Box::new(cbr::Cbr::new(cbr::Config::new(terms, rate, packet_len)).expect("legal")),
+        0 => Box::new(cbr::Cbr::new(terms, cbr::Config::new(rate, packet_len)).expect("legal")),
         1 => {
             let lengths = poisson::Lengths::Exponential(packet_len);
-            Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths, packets: None }).expect("legal"))
+            Box::new(poisson::Poisson::new(terms, rate, lengths, None).expect("legal"))
         }
-        2 => Box::new(on_off::OnOff::new(on_off::Config::pareto(terms, rate, packet_len, times, 1.5)).expect("legal")),
-        3 => Box::new(voip::new(voip::Config::new(terms)).expect("legal")),
+        2 => {
+            let config = on_off::Config { shape: Some(1.5), ..on_off::Config::new(rate, packet_len, times) };
+            Box::new(on_off::OnOff::new(terms, config).expect("legal"))
+        }
+        3 => Box::new(voip::new(terms, voip::Config::default()).expect("legal")),
         4 => {
-            let size_bytes = random.random_range(1..60_000);
-            Box::new(burst::Burst::new(burst::Config { terms, size_bytes, packet_len }).expect("legal"))
+            let size = Bytes(random.random_range(1..60_000));
+            Box::new(burst::Burst::new(terms, burst::Config { size, packet_len }).expect("legal"))
         }
         5 | 6 => {
             let size_bytes = random.random::<bool>().then(|| random.random_range(1..100_000));
-            Box::new(tcp::Tcp::new(tcp::Config { terms, protocol, size_bytes }).expect("legal"))
+            Box::new(tcp::Tcp::new(terms, protocol, size_bytes).expect("legal"))
         }
         7 => {
-            let (request_bytes, response_bytes, think) = (300, 20_000, Span::Exponential(Duration::from_millis(5)));
-            let config = request_response::Config { terms, protocol, request_bytes, response_bytes, think };
-            Box::new(request_response::RequestResponse::new(config).expect("legal"))
+            let think = Span::Exponential(Duration::from_millis(5));
+            Box::new(request_response::RequestResponse::new(terms, protocol, [300, 20_000], think).expect("legal"))
         }
-        8 => {
-            let config = video::Config { terms, protocol, segment_bytes: 15_000, interval: Duration::from_millis(30) };
-            Box::new(video::Video::new(config).expect("legal"))
+        8 => Box::new(video::Video::new(terms, protocol, 15_000, Duration::from_millis(30)).expect("legal")),
+        9 => {
+            let (document, object, request, think) = (Bytes(5_000), Bytes(3_000), Bytes(400), Duration::from_millis(5));
+            let config = web_page::Config { document, object, objects: 5, connections: 3, request, think, tcp: Protocol::default() };
+            Box::new(web_page::WebPage::new(terms, &config, Span::Exponential(think)).expect("legal"))
         }
         _ => {
             let hosts = (0..nodes).map(|node| arrivals::Host { node: NodeId(node), group: node }).collect();
-            let transports = [arrivals::Transport::Burst { packet_len: 1460 }, arrivals::Transport::Tcp(protocol)];
-            let config = arrivals::Config {
-                hosts,
-                link_rate: "2mbit".parse().expect("a rate"),
-                utilisation: 0.5,
-                sizes: Sizes::discrete(vec![(1000, 0.8), (20_000, 1.0)]).expect("legal"),
-                transport: transports[random.random_range(0..2)],
-                start: Instant::ZERO,
-                stop: terms.stop,
-                urgency: terms.urgency,
-                flow: None,
-            };
-            Box::new(arrivals::Arrivals::new(config).expect("legal"))
+            let carriers = [arrivals::Carrier::Burst { packet_len: 1460 }, arrivals::Carrier::Tcp(protocol)];
+            let sizes = Sizes::discrete(vec![(1000, 0.8), (20_000, 1.0)]).expect("legal");
+            let mut of_flows = Terms::new(NodeId(0), NodeId(0));
+            (of_flows.stop, of_flows.urgency) = (terms.stop, terms.urgency);
+            let carrier = carriers[random.random_range(0..2)];
+            Box::new(arrivals::Arrivals::new(of_flows, hosts, "2mbit".parse().expect("a rate"), 0.5, sizes, carrier).expect("legal"))
         }
     }
 }

@@ -4,7 +4,7 @@
 use roundelay::{DropReason, Duration, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{self, Cbr};
-use roundelay_sim::sources::tcp::{self, Tcp};
+use roundelay_sim::sources::tcp::Tcp;
 use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
 use roundelay_sim::{Agent, FlowCounts, FlowNumber, LinkCounts, Network, NodeId, Probe, Report, Simulation};
 
@@ -42,7 +42,7 @@ fn cbr_flows(seconds: u64, starts: impl Fn(usize) -> Instant) -> Vec<FlowCounts>
     let rate = "150kbit".parse().expect("a rate");
     let (flows, _) = run(seconds, |place, terms| {
         let terms = Terms { start: starts(place), ..terms };
-        Box::new(Cbr::new(cbr::Config::new(terms, rate, 1000)).expect("a legal source"))
+        Box::new(Cbr::new(terms, cbr::Config::new(rate, 1000)).expect("a legal source"))
     });
     flows
 }
@@ -143,8 +143,8 @@ fn of_flows_that_start_together_those_added_first_find_room() {
 #[test]
 fn flows_that_are_spread_share_alike() {
     let rate = "150kbit".parse().expect("a rate");
-    let mut spread = cbr::Config::new(Terms::new(NodeId(0), NodeId(1)), rate, 1000).spread(FLOWS);
-    let starts: Vec<_> = std::iter::from_fn(|| spread.next()).map(|config| config.terms.start).collect();
+    let spread = cbr::Config::new(rate, 1000).spread(Terms::new(NodeId(0), NodeId(1)), FLOWS);
+    let starts: Vec<_> = spread.map(|terms| terms.start).collect();
     let (_, jain) = cbr(100, |place| starts[place]);
     assert!(jain > 0.999, "{jain}");
 }
@@ -157,8 +157,8 @@ fn finite_flows_arrive_whole() {
     let (network, hosts) = dumbbell(DROP_TAIL, 10);
     let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
     for [from, to] in hosts {
-        let config = tcp::Config { terms: Terms::new(from, to), protocol: roundelay_tcp::Config::rfc(), size_bytes: Some(SIZE) };
-        simulation.spawn(Box::new(Tcp::new(config).expect("a legal source")), Instant::ZERO);
+        let source = Tcp::new(Terms::new(from, to), roundelay_tcp::Config::rfc(), Some(SIZE));
+        simulation.spawn(Box::new(source.expect("a legal source")), Instant::ZERO);
     }
     simulation.run(Instant::ZERO + Duration::from_secs(60)).expect("all nodes are connected");
     let dropped: u64 = simulation.links().map(|link| link.dropped[DropReason::Full as usize]).sum();
@@ -187,8 +187,8 @@ fn flows_that_take_marks_lose_nothing() {
         let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
         for [from, to] in hosts {
             let protocol = roundelay_tcp::Config { ecn, ..roundelay_tcp::Config::rfc() };
-            let config = tcp::Config { terms: Terms::new(from, to), protocol, size_bytes: None };
-            simulation.spawn(Box::new(Tcp::new(config).expect("a legal source")), Instant::ZERO);
+            let source = Tcp::new(Terms::new(from, to), protocol, None);
+            simulation.spawn(Box::new(source.expect("a legal source")), Instant::ZERO);
         }
         simulation.run(Instant::ZERO + Duration::from_secs(30)).expect("all nodes are connected");
         let bottleneck = simulation.links().next().expect("the bottleneck");
@@ -205,7 +205,7 @@ fn bulk_flows_fill_the_link() {
     let protocol = roundelay_tcp::Config { segment_len: 960, header_len: 40, ..roundelay_tcp::Config::ns2_newreno_sack1() };
     let (flows, bottleneck) = run(60, |_, terms| {
         let terms = Terms { start_jitter: Duration::from_secs(1), ..terms };
-        Box::new(Tcp::new(tcp::Config { terms, protocol, size_bytes: None }).expect("a legal source"))
+        Box::new(Tcp::new(terms, protocol, None).expect("a legal source"))
     });
     let utilisation = bottleneck.bytes as f64 * 8.0 / 5e6 / 60.0;
     assert!(utilisation > 0.95 && utilisation <= 1.0, "{utilisation}");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet};
+use roundelay::{Bytes, Duration, FlowConfig, FlowId, Instant, Packet};
 use roundelay_sim::scenario::Scenario;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
@@ -33,7 +33,7 @@ fn cbr(network: &Network, weight: Option<u32>, [start, stop]: [u64; 2]) -> Box<C
     terms.flow.config = weight.map(|weight| FlowConfig { weight, ..FlowConfig::default() });
     terms.start = Instant::ZERO + Duration::from_millis(start);
     terms.stop = Some(Instant::ZERO + Duration::from_millis(stop));
-    Box::new(Cbr::new(cbr::Config::new(terms, "10mbit".parse().expect("a rate"), 1000)).expect("legal"))
+    Box::new(Cbr::new(terms, cbr::Config::new("10mbit".parse().expect("a rate"), 1000)).expect("legal"))
 }
 
 /// Final counts of each flow, by flow number.
@@ -96,7 +96,7 @@ fn queues_draw_by_themselves() {
         let mut simulation = Simulation::with_probe(network, seed, Order::default()).expect("legal queues");
         for (from, to) in [(0, 1), (1, 2)] {
             let terms = Terms::new(NodeId(from), NodeId(to));
-            let source = Burst::new(burst::Config { terms, size_bytes: 100_000, packet_len: 1000 }).expect("legal");
+            let source = Burst::new(terms, burst::Config { size: Bytes(100_000), packet_len: 1000 }).expect("legal");
             simulation.spawn(Box::new(source), Instant::ZERO);
         }
         simulation.run(Instant::MAX).expect("a route");

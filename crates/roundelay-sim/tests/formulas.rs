@@ -1,9 +1,9 @@
 //! Formulas of queueing theory and fluid models, compared with long runs.
 
-use roundelay::{Duration, FlowConfig, Instant};
+use roundelay::{Bytes, Duration, FlowConfig, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
-use roundelay_sim::sources::poisson::{self, Lengths, Poisson};
+use roundelay_sim::sources::poisson::{Lengths, Poisson};
 use roundelay_sim::{FlowCounts, FlowNumber, FlowSpec, LinkConfig, Network, NodeId, Probe, Simulation};
 
 /// Two nodes with a link in each direction, without delay.
@@ -26,14 +26,10 @@ const STUDENT: f64 = 2.093;
 /// 2000 such packets a second.
 fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
     let (network, [from, to]) = line("16mbit", "fifo limit 100000000");
-    let config = poisson::Config {
-        terms: Terms::new(from, to),
-        rate: format!("{}kbit", 160 * load_percent).parse().expect("a rate"),
-        lengths,
-        packets: None,
-    };
+    let rate = format!("{}kbit", 160 * load_percent).parse().expect("a rate");
+    let source = Poisson::new(Terms::new(from, to), rate, lengths, None).expect("a legal source");
     let mut simulation = Simulation::new(network, load_percent).expect("the queue is legal");
-    simulation.spawn(Box::new(Poisson::new(config).expect("a legal source")), Instant::ZERO);
+    simulation.spawn(Box::new(source), Instant::ZERO);
     let batch_millis = packets / BATCHES * 1000 / (20 * load_percent);
     let mut link = |end: u64| {
         simulation.run(Instant::ZERO + Duration::from_millis(batch_millis * end)).expect("the nodes are connected");
@@ -107,8 +103,8 @@ fn lags(queue: &str) -> Vec<[f64; 2]> {
     let mut simulation = Simulation::with_probe(network, 1, Ends::default()).expect("the queue is legal");
     for (weight, size_bytes) in BURSTS {
         let flow = FlowSpec { from, to, config: Some(FlowConfig { weight, ..FlowConfig::default() }) };
-        let config = burst::Config { terms: Terms { flow, ..Terms::new(from, to) }, size_bytes, packet_len: PACKET as u32 };
-        simulation.spawn(Box::new(Burst::new(config).expect("a legal source")), Instant::ZERO);
+        let config = burst::Config { size: Bytes(size_bytes), packet_len: PACKET as u32 };
+        simulation.spawn(Box::new(Burst::new(Terms { flow, ..Terms::new(from, to) }, config).expect("a legal source")), Instant::ZERO);
     }
     simulation.run(Instant::MAX).expect("the nodes are connected");
     let Ends(ends) = simulation.probe_mut();

@@ -2,11 +2,11 @@
 //! network, the sizes and TCP alone.
 
 use roundelay::{Duration, Instant, Packet};
-use roundelay_sim::sources::arrivals::{self, Arrivals, Host, Transport};
-use roundelay_sim::sources::tcp::{Config, Tcp};
-use roundelay_sim::sources::{Sizes, Terms, Urgency};
+use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
+use roundelay_sim::sources::tcp::Tcp;
+use roundelay_sim::sources::{Sizes, Terms};
 use roundelay_sim::topologies::{Internet2, Queues, Topology};
-use roundelay_sim::{Cargo, Carried, FlowNumber, Probe, Report, Simulation};
+use roundelay_sim::{Cargo, Carried, FlowNumber, NodeId, Probe, Report, Simulation};
 
 #[derive(Default)]
 struct Reports(Vec<Report>);
@@ -47,8 +47,8 @@ fn reports() -> Vec<Report> {
         assert_eq!(simulation.network().route(from, to).expect("connected").len(), 4 + core_links);
         for (packets, _) in SIZES {
             let terms = Terms { start, ..Terms::new(from, to) };
-            let config = Config { terms, protocol: roundelay_tcp::Config::ns2_newreno_sack1(), size_bytes: Some(packets * 1460) };
-            simulation.spawn(Box::new(Tcp::new(config).expect("a legal source")), Instant::ZERO);
+            let source = Tcp::new(terms, roundelay_tcp::Config::ns2_newreno_sack1(), Some(packets * 1460));
+            simulation.spawn(Box::new(source.expect("a legal source")), Instant::ZERO);
             start += Duration::from_secs(5);
         }
     }
@@ -92,19 +92,13 @@ impl Probe for Quarters {
 fn delays_of_bursts(seed: u64) -> Quarters {
     let queues = Queues::routers("fifo limit 100000000".parse().expect("a queue"));
     let Topology { network, hosts, .. } = Internet2::default().build(&queues).expect("the paper's network");
-    let config = arrivals::Config {
-        hosts: hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect(),
-        link_rate: "1gbit".parse().expect("a rate"),
-        utilisation: 0.7,
-        sizes: Sizes::named("ups").expect("it is built in"),
-        transport: Transport::Burst { packet_len: 1460 },
-        start: Instant::ZERO,
-        stop: Some(Instant::ZERO + Duration::from_secs(2)),
-        urgency: Urgency::None,
-        flow: None,
-    };
+    let hosts = hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect();
+    let terms = Terms { stop: Some(Instant::ZERO + Duration::from_secs(2)), ..Terms::new(NodeId(0), NodeId(0)) };
+    let carrier = Carrier::Burst { packet_len: 1460 };
+    let sizes = Sizes::named("ups").expect("it is built in");
+    let source = Arrivals::new(terms, hosts, "1gbit".parse().expect("a rate"), 0.7, sizes, carrier).expect("a legal source");
     let mut simulation = Simulation::with_probe(network, seed, Quarters::default()).expect("the queues are legal");
-    simulation.spawn(Box::new(Arrivals::new(config).expect("a legal source")), Instant::ZERO);
+    simulation.spawn(Box::new(source), Instant::ZERO);
     simulation.run(Instant::MAX).expect("all nodes are connected");
     std::mem::take(simulation.probe_mut())
 }

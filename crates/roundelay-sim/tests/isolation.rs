@@ -5,7 +5,7 @@
 use roundelay::{Duration, FlowConfig, Instant, QueueSpec};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{self, Cbr};
-use roundelay_sim::sources::poisson::{self, Lengths, Poisson};
+use roundelay_sim::sources::poisson::{Lengths, Poisson};
 use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
 use roundelay_sim::{Agent, FlowCounts, NodeId, Simulation};
 
@@ -35,10 +35,9 @@ fn source(place: usize, from: NodeId, to: NodeId) -> Box<dyn Agent> {
     terms.start = Instant::from_nanos(3_700_000 * place as u64);
     terms.flow.config = Some(FlowConfig::default());
     if place == CONFORMING {
-        let config = poisson::Config { terms, rate: "10mbit".parse().expect("a rate"), lengths: Lengths::Fixed(1000), packets: None };
-        Box::new(Poisson::new(config).expect("legal"))
+        Box::new(Poisson::new(terms, "10mbit".parse().expect("a rate"), Lengths::Fixed(1000), None).expect("legal"))
     } else {
-        Box::new(Cbr::new(cbr::Config::new(terms, "450kbit".parse().expect("a rate"), 1000)).expect("legal"))
+        Box::new(Cbr::new(terms, cbr::Config::new("450kbit".parse().expect("a rate"), 1000)).expect("legal"))
     }
 }
 

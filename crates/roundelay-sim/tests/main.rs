@@ -23,6 +23,7 @@ mod rates;
 mod replay;
 mod results;
 mod slack_rules;
+mod sources;
 mod streams;
 mod transfers;
 mod trees;

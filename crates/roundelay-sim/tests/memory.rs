@@ -3,12 +3,12 @@
 
 use allocation_counter::{AllocationInfo, measure};
 use roundelay::{Duration, Instant};
-use roundelay_sim::Simulation;
-use roundelay_sim::sources::arrivals::{self, Arrivals, Host, Transport};
+use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::cbr::{self, Cbr};
-use roundelay_sim::sources::tcp::{self, Tcp};
-use roundelay_sim::sources::{Sizes, Terms, Urgency};
+use roundelay_sim::sources::tcp::Tcp;
+use roundelay_sim::sources::{Sizes, Terms};
 use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
+use roundelay_sim::{NodeId, Simulation};
 use roundelay_tcp::Config;
 
 const PAIRS: usize = 10;
@@ -25,8 +25,8 @@ fn constant_rates() -> Simulation {
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for pair in 0..PAIRS {
         let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(hosts[pair], hosts[pair + PAIRS]) };
-        let config = cbr::Config::new(terms, "750kbit".parse().expect("a rate"), 1000);
-        simulation.spawn(Box::new(Cbr::new(config).expect("legal")), Instant::ZERO);
+        let config = cbr::Config::new("750kbit".parse().expect("a rate"), 1000);
+        simulation.spawn(Box::new(Cbr::new(terms, config).expect("legal")), Instant::ZERO);
     }
     simulation
 }
@@ -36,8 +36,8 @@ fn bulk_transfers() -> Simulation {
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for pair in 0..PAIRS {
         let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(hosts[pair], hosts[pair + PAIRS]) };
-        let config = tcp::Config { terms, protocol: Config::ns2_newreno_sack1(), size_bytes: None };
-        simulation.spawn(Box::new(Tcp::new(config).expect("legal")), Instant::ZERO);
+        let source = Tcp::new(terms, Config::ns2_newreno_sack1(), None);
+        simulation.spawn(Box::new(source.expect("legal")), Instant::ZERO);
     }
     simulation
 }
@@ -47,18 +47,11 @@ fn short_transfers() -> Simulation {
     let Topology { network, hosts, .. } = dumbbell();
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     let hosts = hosts.iter().enumerate().map(|(place, node)| Host { node: *node, group: u32::from(place >= PAIRS) }).collect();
-    let config = arrivals::Config {
-        hosts,
-        link_rate: "300kbit".parse().expect("a rate"),
-        utilisation: 0.5,
-        sizes: Sizes::discrete(vec![(1_460, 0.8), (20_000, 1.0)]).expect("legal"),
-        transport: Transport::Tcp(Config::ns2_newreno_sack1()),
-        start: Instant::ZERO,
-        stop: None,
-        urgency: Urgency::None,
-        flow: None,
-    };
-    simulation.spawn(Box::new(Arrivals::new(config).expect("legal")), Instant::ZERO);
+    let sizes = Sizes::discrete(vec![(1_460, 0.8), (20_000, 1.0)]).expect("legal");
+    let terms = Terms::new(NodeId(0), NodeId(0));
+    let carrier = Carrier::Tcp(Config::ns2_newreno_sack1());
+    let source = Arrivals::new(terms, hosts, "300kbit".parse().expect("a rate"), 0.5, sizes, carrier);
+    simulation.spawn(Box::new(source.expect("legal")), Instant::ZERO);
     simulation
 }
 

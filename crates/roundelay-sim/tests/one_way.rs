@@ -74,8 +74,8 @@ fn an_agent_that_answers_over_no_route_ends_the_run() {
     network.add_link(link).unwrap();
     let mut simulation = Simulation::new(network, 1).unwrap();
     let protocol = roundelay_tcp::Config::rfc();
-    let config = tcp::Config { terms: Terms::new(one, other), protocol, size_bytes: Some(1000) };
-    simulation.spawn(Box::new(tcp::Tcp::new(config).unwrap()), Instant::ZERO);
+    let source = tcp::Tcp::new(Terms::new(one, other), protocol, Some(1000));
+    simulation.spawn(Box::new(source.unwrap()), Instant::ZERO);
     let error = simulation.run(Instant::MAX).unwrap_err();
     assert_eq!(error, SimulationError::Network(NetworkError::Unroutable(NodeId(1), NodeId(0))));
 }

@@ -1,11 +1,11 @@
 //! Captures of simulations, read back by the capture reader.
 
 use etherparse::{SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
-use roundelay::{Billionths, Duration, Instant, LinkLayer};
+use roundelay::{Billionths, Bytes, Duration, Instant, LinkLayer};
 use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
-use roundelay_sim::sources::tcp::{Config, Tcp};
+use roundelay_sim::sources::tcp::Tcp;
 use roundelay_sim::{LinkConfig, Marks, Network, NodeId, Simulation};
 use roundelay_trace::{Capture, parse};
 
@@ -22,8 +22,8 @@ fn transfer(queue: &str, names: [&str; 2]) -> (Vec<u8>, u64) {
     let capture = Pcapng::new(&mut bytes, &network).with_marks([Marks { dscp: 46, ..Marks::default() }]);
     let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
     let protocol = roundelay_tcp::Config::ns2_newreno_sack1();
-    let config = Config { terms: Terms::new(NodeId(0), NodeId(1)), protocol, size_bytes: Some(100_000) };
-    simulation.spawn(Box::new(Tcp::new(config).unwrap()), Instant::ZERO);
+    let source = Tcp::new(Terms::new(NodeId(0), NodeId(1)), protocol, Some(100_000));
+    simulation.spawn(Box::new(source.unwrap()), Instant::ZERO);
     simulation.run(Instant::ZERO + Duration::from_secs(10)).unwrap();
     let packets = simulation.links().map(|link| link.packets).sum();
     simulation.probe_mut().finish().unwrap();
@@ -92,8 +92,8 @@ fn lossy(protocol: roundelay_tcp::Config) -> Vec<u8> {
     let mut bytes = Vec::new();
     let capture = Pcapng::new(&mut bytes, &network);
     let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
-    let config = Config { terms: Terms::new(NodeId(0), NodeId(1)), protocol, size_bytes: Some(SIZE) };
-    simulation.spawn(Box::new(Tcp::new(config).unwrap()), Instant::ZERO);
+    let source = Tcp::new(Terms::new(NodeId(0), NodeId(1)), protocol, Some(SIZE));
+    simulation.spawn(Box::new(source.unwrap()), Instant::ZERO);
     simulation.run(Instant::ZERO + Duration::from_secs(200)).unwrap();
     assert_eq!(simulation.on_their_way(), 0);
     simulation.probe_mut().finish().unwrap();
@@ -194,8 +194,8 @@ fn captured_datagrams_add_up() {
         let mut bytes = Vec::new();
         let capture = Pcapng::new(&mut bytes, &network);
         let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
-        let config = burst::Config { terms: Terms::new(from, to), size_bytes: 3 * u64::from(len), packet_len: len };
-        simulation.spawn(Box::new(Burst::new(config).unwrap()), Instant::ZERO);
+        let config = burst::Config { size: Bytes(3 * u64::from(len)), packet_len: len };
+        simulation.spawn(Box::new(Burst::new(Terms::new(from, to), config).unwrap()), Instant::ZERO);
         simulation.run(Instant::ZERO + Duration::from_secs(1)).unwrap();
         simulation.probe_mut().finish().unwrap();
         drop(simulation);

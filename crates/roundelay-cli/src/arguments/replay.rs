@@ -8,6 +8,7 @@ use roundelay_sim::replay::{Candidate, SlackRule};
 use roundelay_sim::scenario::parse_time;
 
 use super::Runs;
+use crate::outputs::{Outputs, Replaying};
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
@@ -46,18 +47,8 @@ pub(crate) struct Replay {
     #[arg(long)]
     pub(crate) plain: bool,
 
-    /// Print JSON instead of the tables
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Write a self-contained HTML page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-
-    /// Write Parquet files into this folder: schedule.parquet (a row per packet) and
-    /// replays.parquet (a row per packet and discipline); one schedule only
-    #[arg(long, value_name = "DIR")]
-    pub(crate) parquet: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Replaying>,
 }
 
 fn parse_candidate(text: &str) -> Result<Candidate, String> {

@@ -11,7 +11,7 @@ mod fingerprints;
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::{Duration, LinkLayer};
-use roundelay_sim::scenario::{Control, Flavour, Preset, Protocol, Scenario, SourceSpec, Transport};
+use roundelay_sim::scenario::{Control, Flavour, Preset, Protocol, Scenario};
 use roundelay_sim::sources::Urgency;
 use roundelay_sim::{DecisionCost, LinkConfig};
 
@@ -64,7 +64,7 @@ fn used(scenario: &Scenario) -> BTreeSet<String> {
     }
     for group in &scenario.groups {
         all.insert(format!("source.{}", group.source.kind()));
-        protocol(&group.source).into_iter().for_each(|protocol| of_tcp(protocol, &mut all));
+        group.source.protocol().into_iter().for_each(|protocol| of_tcp(protocol, &mut all));
         urgency(&group.urgency, &mut all);
         if group.edge_codel.is_some() {
             all.insert("edge_codel".to_owned());
@@ -87,17 +87,6 @@ fn of_link(link: &LinkConfig, all: &mut BTreeSet<String>) {
     add(link.jitter > Duration::ZERO, "jitter");
     for discipline in link.disciplines() {
         all.insert(format!("discipline.{}", discipline.name()));
-    }
-}
-
-const fn protocol(source: &SourceSpec) -> Option<&Protocol> {
-    match source {
-        SourceSpec::Tcp(spec) => Some(&spec.tcp),
-        SourceSpec::RequestResponse(spec) => Some(&spec.tcp),
-        SourceSpec::Video(spec) => Some(&spec.tcp),
-        SourceSpec::Arrivals(spec) if matches!(spec.transport, Transport::Tcp) => Some(&spec.tcp),
-        SourceSpec::Workload(spec) if matches!(spec.transport, Transport::Tcp) => Some(&spec.tcp),
-        _ => None,
     }
 }
 

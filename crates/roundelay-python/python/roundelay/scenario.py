@@ -89,6 +89,7 @@ __all__ = [
     "Variant",
     "Video",
     "Voip",
+    "WebPage",
     "Workload",
 ]
 
@@ -1059,6 +1060,62 @@ class Video(Table):
     dscp: CodePoint | None = None
 
 
+@dataclass(kw_only=True)
+class WebPage(Table):
+    """Web pages over TCP: a document, then its objects over parallel connections, with pauses between."""
+
+    _nested: ClassVar[dict[str, Any]] = {"tcp": Protocol, "edge_codel": EdgeCodel}
+    _renamed: ClassVar[dict[str, str]] = {"from_": "from"}
+
+    kind: Literal["web_page"] = field(default="web_page", init=False)
+    #: Bytes of the document: 1 to 2^40.
+    document: Bytes
+    #: Bytes of an object: 1 to 2^40.
+    object: Bytes
+    #: Objects of a page: 0 to 10,000.
+    objects: int
+    #: Mean of the exponential time from a page to the next request: 1 ns to 1 day.
+    think: Time
+    #: Sending hosts: a name, a name with ``*`` for any letters, numbered names as in s0..48, or a list of
+    #: these.
+    from_: OneOrMany
+    #: Parallel connections: 1 to 256. Browsers have 6 to a host.
+    #: Default: 6.
+    connections: int | None = None
+    #: Bytes of a request: 1 to 2^40.
+    request: Bytes | None = None
+    #: TCP parameters of both ends.
+    tcp: Protocol | None = None
+    #: Name in results. Left out: kind and number.
+    name: str | None = None
+    #: Receiving hosts; none for ``arrivals`` and ``workload``.
+    to: OneOrMany | None = None
+    #: Which host sends to which.
+    pairs: Pairing | None = None
+    #: Sources for each pair.
+    #: Default: 1.
+    count: int | None = None
+    #: When the first source starts.
+    start: Time | None = None
+    #: Time between the starts of consecutive sources.
+    start_step: Time | None = None
+    #: Extra delay of each start, drawn evenly from 0 to this.
+    start_jitter: Time | None = None
+    #: When all sources stop. Left out: never.
+    stop: Time | None = None
+    #: Weight of each flow in weighted queues: 1 to 1024.
+    weight: int | None = None
+    #: Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
+    max_packet_len: PacketBytes | None = None
+    #: Urgency written into packets.
+    urgency: Urgency | None = None
+    #: Edge-CoDel, for sources over TCP: active queue management of each flow where its packets leave the
+    #: network.
+    edge_codel: EdgeCodel | None = None
+    #: Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like "ef".
+    dscp: CodePoint | None = None
+
+
 #: Distribution of flow sizes.
 SizesSpec: TypeAlias = str | Sequence[Sequence[int | float]]
 
@@ -1233,10 +1290,10 @@ class Workload(Table):
 
 
 #: A ``[[source]]`` for the schema.
-Source: TypeAlias = Cbr | Poisson | OnOff | Voip | Burst | Tcp | RequestResponse | Video | Arrivals | Trace | Workload
+Source: TypeAlias = Cbr | Poisson | OnOff | Voip | Burst | Tcp | RequestResponse | Video | WebPage | Arrivals | Trace | Workload
 
 
-_SOURCETABLE = Choice("kind", {"cbr": Cbr, "poisson": Poisson, "on_off": OnOff, "voip": Voip, "burst": Burst, "tcp": Tcp, "request_response": RequestResponse, "video": Video, "arrivals": Arrivals, "trace": Trace, "workload": Workload})
+_SOURCETABLE = Choice("kind", {"cbr": Cbr, "poisson": Poisson, "on_off": OnOff, "voip": Voip, "burst": Burst, "tcp": Tcp, "request_response": RequestResponse, "video": Video, "web_page": WebPage, "arrivals": Arrivals, "trace": Trace, "workload": Workload})
 
 
 @dataclass(kw_only=True)

@@ -10,18 +10,15 @@ use toml::de::{DeTable, DeValue};
 
 use super::edge_codel::EdgeCodel;
 use super::file::into_table;
-use super::files::{Files, is_capture, text};
-use super::lists::{self, Trace};
+use super::files::Files;
 use super::pairs::{Pairing, matching};
-use super::protocol::Protocol;
 use super::reader::Reader;
 use super::results::ALL;
-use super::source::SourceSpec;
 use super::suggestion::did_you_mean;
-use super::{Group, ScenarioError, unused};
+use super::{Group, Protocol, ScenarioError, SourceSpec};
 use crate::network::NodeId;
 use crate::routing::{Inner, Reach};
-use crate::sources::workload;
+use crate::sources::source::{FileFault, Listed, Reading};
 use crate::sources::{LONGEST_PACKET, Urgency};
 use crate::topologies::Topology;
 use crate::written::{CodePoint, InWords, read, some, some_whole, whole};
@@ -205,19 +202,18 @@ impl<'a> Source<'_, 'a> {
         let mut source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
         let placement: Placement = self.reader.take(Spanned::new(span, common))?;
         let from = self.hosts("from", &placement.from)?;
-        if let SourceSpec::Workload(workload) = &mut source {
-            (workload.flows, workload.late) = self.workload(&workload.file, &from)?;
-        }
+        self.read_files(&mut source, &from)?;
+        let facts = source.source().facts();
         let to = match &placement.to {
-            Some(_) if source.is_of_many() => return Err(self.at("to", "flows of arrivals go between hosts of 'from': leave 'to' out")),
-            None if source.is_of_many() => from.clone(),
+            Some(_) if facts.is_of_many() => return Err(self.at("to", "flows of arrivals go between hosts of 'from': leave 'to' out")),
+            None if facts.is_of_many() => from.clone(),
             Some(to) => self.hosts("to", to)?,
             None => return Err(self.at("to", "a source without receivers: to = \"...\"")),
         };
         placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
         let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
-        let flow = self.flow(&placement, source.longest_packet())?;
-        let edge_codel = placement.edge_codel.map(|table| table.control(source.protocol().map(|tcp| tcp.config().ecn)));
+        let flow = self.flow(&placement, facts.longest_packet)?;
+        let edge_codel = placement.edge_codel.map(|table| table.control(facts.tcp.map(|tcp| tcp.config().ecn)));
         let edge_codel = edge_codel.transpose().map_err(|(key, message)| self.at(&key, message))?;
         let Placement { pairs, count, start, start_step, start_jitter, stop, .. } = placement;
         let urgency = placement.urgency.unwrap_or_default();
@@ -230,76 +226,34 @@ impl<'a> Source<'_, 'a> {
     }
 
     fn source(&self, kind: Option<&str>, table: Spanned<DeTable<'a>>) -> Result<SourceSpec, ScenarioError> {
-        let reader = self.reader.beside(&ALL_HAVE);
-        Ok(match kind {
-            Some("cbr") => SourceSpec::Cbr(reader.take(table)?),
-            Some("poisson") => SourceSpec::Poisson(reader.take(table)?),
-            Some("on_off") => SourceSpec::OnOff(reader.take(table)?),
-            Some("voip") => SourceSpec::Voip(reader.take(table)?),
-            Some("burst") => SourceSpec::Burst(reader.take(table)?),
-            Some("tcp") => SourceSpec::Tcp(reader.take(table)?),
-            Some("request_response") => SourceSpec::RequestResponse(reader.take(table)?),
-            Some("video") => SourceSpec::Video(reader.take(table)?),
-            Some("arrivals") => SourceSpec::Arrivals(reader.take(table)?),
-            Some("workload") => SourceSpec::Workload(reader.take(table)?),
-            Some("trace") => SourceSpec::Trace(self.trace(reader.take(table)?)?),
-            Some(other) => {
-                let meant = did_you_mean(other, &SourceSpec::KINDS);
-                return Err(self.at("kind", format!("'{other}' is no kind of source{meant}: {}", SourceSpec::KINDS.join(", "))));
-            }
-            None => return Err(self.at("kind", format!("a source without a kind: {}", SourceSpec::KINDS.join(", ")))),
+        let kinds = || SourceSpec::KINDS.join(", ");
+        let Some(kind) = kind else { return Err(self.at("kind", format!("a source without a kind: {}", kinds()))) };
+        if !SourceSpec::KINDS.contains(&kind) {
+            let meant = did_you_mean(kind, SourceSpec::KINDS);
+            return Err(self.at("kind", format!("'{kind}' is no kind of source{meant}: {}", kinds())));
+        }
+        self.reader.take_rest(&ALL_HAVE, table, |table| SourceSpec::read(kind, table))
+    }
+
+    fn read_files(&self, source: &mut SourceSpec, from: &[NodeId]) -> Result<(), ScenarioError> {
+        let hosts = from.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
+        let has = |key: &str| self.reader.has(&format!("{}.{key}", self.path));
+        let reading = Reading { files: self.files, duration: self.duration, hosts, has: &has };
+        source.source_mut().read_files(&reading).map_err(|fault| match fault {
+            FileFault::Key(key, message) => self.at(key, message),
+            FileFault::Line(error) => error,
         })
-    }
-
-    /// Reads a trace's packets, without those after the end of the run.
-    fn trace(&self, mut trace: Trace) -> Result<Trace, ScenarioError> {
-        let path = self.files.path(&trace.file);
-        trace.is_dealt = is_capture(&path);
-        if trace.is_dealt {
-            let read = (self.files.capture)(&path, trace.flow_by, self.duration);
-            trace.packets = read.map_err(|message| self.at("file", message))?;
-            return Ok(trace);
-        }
-        let text = text(&path, &trace.file, "a list of packets or a capture").map_err(|message| self.at("file", message))?;
-        if self.reader.has(&format!("{}.flow_by", self.path)) {
-            let message = format!("'{}' is a list, which is one flow: flow_by is for captures, leave it out", trace.file);
-            return Err(self.at("flow_by", message));
-        }
-        trace.packets = lists::packets(&trace.file, &text)?;
-        let (all, end) = (trace.packets.len(), Instant::ZERO + self.duration);
-        trace.packets.retain(|packet| packet.at < end);
-        trace.late = all - trace.packets.len();
-        Ok(trace)
-    }
-
-    /// Reads a list of flows between hosts. Returns the flows before the end of the run, and the
-    /// number of later ones.
-    fn workload(&self, file: &str, hosts: &[NodeId]) -> Result<(Vec<workload::Entry>, usize), ScenarioError> {
-        let text = self.files.text(file, "a list of flows").map_err(|message| self.at("file", message))?;
-        let names = hosts.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
-        let mut flows = lists::flows(file, &text, &names)?;
-        let (all, end) = (flows.len(), Instant::ZERO + self.duration);
-        flows.retain(|flow| flow.at < end);
-        flows.sort_by_key(|flow| flow.at);
-        let late = all - flows.len();
-        Ok((flows, late))
     }
 
     /// Refuses a list that sends nothing.
     fn check_list(&self, group: &Group) -> Result<(), ScenarioError> {
-        let (file, what, first) = match &group.source {
-            SourceSpec::Trace(trace) => (&trace.file, "packet", trace.packets.first().map(|packet| packet.at)),
-            SourceSpec::Workload(workload) => (&workload.file, "flow", workload.flows.first().map(|flow| flow.at)),
-            _ => return Ok(()),
-        };
-        if first.is_some_and(|first| first < Instant::ZERO + group.span(self.duration)) {
-            return Ok(());
-        }
+        let end = Instant::ZERO + group.span(self.duration);
+        let Some(Listed { file, noun, before: 0, .. }) = group.source.source().listed(end) else { return Ok(()) };
         let end = group.stop.filter(|stop| *stop < self.duration);
         let end = end.map_or_else(|| "the end of the run".to_owned(), |stop| format!("its stop at {stop}"));
         let start =
             if group.start == Duration::ZERO { String::new() } else { format!(", its times counted from its start at {}", group.start) };
-        Err(self.at("file", format!("'{file}' has no {what} before {end}{start}")))
+        Err(self.at("file", format!("'{file}' has no {noun} before {end}{start}")))
     }
 
     fn hosts(&self, key: &str, patterns: &OneOrMany) -> Result<Vec<NodeId>, ScenarioError> {
@@ -333,29 +287,32 @@ impl<'a> Source<'_, 'a> {
 
     /// Checks made by building one of the sources.
     fn check(&self, group: &Group) -> Result<(), ScenarioError> {
+        let facts = group.source.source().facts();
         if group.count == 0 {
             return Err(self.at("count", "count 0: legal range 1 to 1000000"));
         }
-        if group.count > 1 && group.source.is_of_many() {
+        if group.count > 1 && facts.is_of_many() {
             return Err(self.at("count", "arrivals are one source: raise the utilisation, or write more sources into the file"));
         }
-        let idle = unused::keys(&group.source, &group.urgency).into_iter();
-        if let Some((key, why)) = idle.into_iter().find(|(key, _)| self.reader.has(&format!("{}.{key}", self.path))) {
+        let mut unused = group.source.source().unused();
+        if facts.tcp.is_none() && group.urgency.tail_rate().is_some() {
+            unused.push(("urgency", "\"cautious\" is for sources over TCP: others have no tail to send"));
+        }
+        if let Some((key, why)) = unused.into_iter().find(|(key, _)| self.reader.has(&format!("{}.{key}", self.path))) {
             return Err(self.at(key, format!("{key}: {why}")));
         }
-        if let Some(tcp) = group.source.protocol().map(Protocol::config) {
+        if let Some(tcp) = facts.tcp.map(Protocol::config) {
             let most = LONGEST_PACKET.saturating_sub(tcp.header_len);
             if tcp.segment_len > most {
                 let message = format!("segment_len {}: legal range 1 to {most}, as headers take {} bytes", tcp.segment_len, tcp.header_len);
                 return Err(self.at("tcp.segment_len", message));
             }
         }
-        let hosts = group.hosts(&self.topology.network);
-        let agent = group.source.agent(group.terms(group.from[0], group.to[0], 0), &hosts, &group.source.lists(1)[0]);
-        agent.map(drop).map_err(|error| {
-            let key = key_of(error.parameter);
-            self.at(key, format!("{key} {}: legal range {}", error.value, error.range))
-        })
+        let (terms, site) = (group.terms(group.from[0], group.to[0], 0), group.site(&self.topology.network));
+        let agent = group.source.source().agent(terms, &site);
+        agent
+            .map(drop)
+            .map_err(|error| self.at(error.parameter, format!("{} {}: legal range {}", error.parameter, error.value, error.range)))
     }
 
     /// Refuses sources with a start after the end, which would send nothing.
@@ -391,7 +348,7 @@ impl<'a> Source<'_, 'a> {
         let network = &self.topology.network;
         let no_way = |from, to| self.at("to", format!("there is no way from '{}' to '{}'", network.name(from), network.name(to)));
         // Only TCP sends packets back.
-        let goes_back = group.source.protocol().is_some();
+        let goes_back = group.source.source().facts().tcp.is_some();
         let are_joined = group.from.iter().chain(&group.to).all(|host| reach.there[host.index()] && reach.back[host.index()]);
         if are_joined && group.has_all_pairs() {
             return Ok(());
@@ -415,10 +372,4 @@ impl<'a> Source<'_, 'a> {
         }
         Ok(())
     }
-}
-
-/// The key for a source's parameter.
-fn key_of(parameter: &'static str) -> &'static str {
-    let key = parameter.trim_end_matches("_bytes").trim_start_matches("mean_");
-    if key.starts_with("shape_") { "shape" } else { key }
 }

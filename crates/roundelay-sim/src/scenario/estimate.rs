@@ -1,12 +1,14 @@
 //! Estimate of a run's events and memory before it starts.
 
-use roundelay::Duration;
+use roundelay::{Duration, Instant};
 
 use super::yardsticks::measured_class;
-use super::{FlowRates, Group, Scenario, SourceSpec};
+use super::{FlowRates, Group, Scenario};
 use crate::decision::DecisionCost;
 use crate::network::{LinkConfig, LinkId, Network};
 use crate::routing::{Inner, Routes};
+use crate::sources::load::Load;
+use crate::sources::source::{Conditions, Listed};
 use crate::topologies::Topology;
 
 /// Maximum number of events of a run.
@@ -67,8 +69,8 @@ impl Estimate {
         // A port with decision time has one more event for each packet.
         let decides = network.links().iter().any(|link| link.decision != DecisionCost::NONE);
         let per_hop = if decides { 3.0 } else { 2.0 };
-        let idle_rounds = |group: &Group| group.source.idle_rounds(group.span(scenario.duration)) * group.senders();
-        let idle_rounds: f64 = scenario.groups.iter().map(idle_rounds).sum();
+        let idle_rounds: f64 =
+            plan.groups.iter().map(|(group, ways)| ways.load(group, scenario.duration).idle_rounds * group.senders()).sum();
         Self { packets, packet_hops, events: per_hop * packet_hops + packets + idle_rounds, memory }
     }
 }
@@ -110,7 +112,7 @@ impl<'a> Plan<'a> {
         let Some([from, until]) = window else { return 0.0 };
         let of_group = |(group, ways): &(&Group, Ways)| {
             let span = group.span(self.scenario.duration).min(until.since(from));
-            group.source.transfers(span, ways.round_trip, group.from.len() as f64).of(group.senders())
+            ways.load_in(group, span).transfers.of(group.senders())
         };
         self.groups.iter().map(of_group).sum::<f64>() * PER_TRANSFER
     }
@@ -119,7 +121,7 @@ impl<'a> Plan<'a> {
     fn rates(&self, packets: f64) -> Option<RatesEstimate> {
         let (interval, duration) = (self.scenario.measures.rates?, self.scenario.duration);
         let intervals = (duration.as_secs_f64() / interval.as_secs_f64()).ceil();
-        let of_group = |(group, _): &(&Group, Ways)| group.source.flows(group.span(duration), group.from.len() as f64).of(group.senders());
+        let of_group = |(group, ways): &(&Group, Ways)| ways.load(group, duration).flows.of(group.senders());
         let flows: f64 = self.groups.iter().map(of_group).sum();
         let indices = (self.groups.len() + 1) as f64 * intervals * PER_INDEX;
         let memory = flows * size_of::<FlowRates>() as f64 * 2.0 + packets.min(flows * intervals) * PER_INTERVAL + indices;
@@ -132,7 +134,7 @@ impl<'a> Plan<'a> {
         let (mut packets, mut packet_hops, mut shared) = (0.0, 0.0, Shared::new(network));
         for (group, ways) in &self.groups {
             let span = group.span(self.scenario.duration).min(most);
-            let load = group.source.load(span, ways.round_trip, ways.fastest, group.from.len() as f64).of(group.senders());
+            let load = ways.load_in(group, span).packets.of(group.senders());
             match group.source.protocol() {
                 Some(tcp) => shared.add(ways, load, f64::from(tcp.config().segment_len.max(1)) * 8.0, group.senders(), span.as_secs_f64()),
                 None => (packets, packet_hops) = (packets + load, packet_hops + load * ways.hops()),
@@ -164,6 +166,17 @@ impl Ways {
             ways.push(links);
         }
         Self { round_trip: if ways.is_empty() { Duration::ZERO } else { shortest }, routes: ways, fastest: fastest as f64 }
+    }
+
+    /// The load of one source of the group in a run of `duration`.
+    fn load(&self, group: &Group, duration: Duration) -> Load {
+        self.load_in(group, group.span(duration))
+    }
+
+    /// The load of one source of the group in `span`.
+    fn load_in(&self, group: &Group, span: Duration) -> Load {
+        let Self { round_trip, fastest, .. } = *self;
+        group.source.source().load(&Conditions { span, round_trip, fastest, hosts: group.from.len() as f64 })
     }
 
     /// The mean length of a route.
@@ -244,11 +257,8 @@ impl<'a> Shared<'a> {
 
 /// Bytes of lists: as read, plus a copy for each sender.
 fn list_bytes(group: &Group) -> f64 {
-    match &group.source {
-        SourceSpec::Trace(trace) => size_of_val(&trace.packets[..]) as f64 * (1.0 + group.senders()),
-        SourceSpec::Workload(workload) => size_of_val(&workload.flows[..]) as f64 * (1.0 + group.senders()),
-        _ => 0.0,
-    }
+    let listed = group.source.source().listed(Instant::ZERO);
+    listed.map_or(0.0, |Listed { memory, .. }| memory as f64 * (1.0 + group.senders()))
 }
 
 /// Bytes of [`Measures`](super::Measures) for `flows` flows and `waiting` packets.

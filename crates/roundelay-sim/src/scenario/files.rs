@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use roundelay::Duration;
 
-use super::lists::FlowBy;
-use crate::sources::trace::Entry;
+use crate::sources::trace::{Entry, FlowBy};
 
 /// A reader of captures, called for each binary file because the simulator does not know capture
 /// formats. Returns the packets up to a time: the first at time zero, times not decreasing, flows
@@ -16,9 +15,9 @@ use crate::sources::trace::Entry;
 pub type ReadCapture<'a> = dyn Fn(&Path, FlowBy, Duration) -> Result<Vec<Entry>, String> + 'a;
 
 /// The folder of files, the reader of captures, and the files asked for.
-pub(super) struct Files<'a> {
+pub(crate) struct Files<'a> {
     folder: &'a Path,
-    pub(super) capture: &'a ReadCapture<'a>,
+    pub(crate) capture: &'a ReadCapture<'a>,
     wanted: RefCell<Vec<PathBuf>>,
 }
 
@@ -28,7 +27,7 @@ impl<'a> Files<'a> {
     }
 
     /// The path of the file `name` of a scenario.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         let path = self.folder.join(name);
         self.wanted.borrow_mut().push(path.clone());
         path
@@ -38,7 +37,7 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// As [`text`].
-    pub(super) fn text(&self, name: &str, what: &str) -> Result<String, String> {
+    pub(crate) fn text(&self, name: &str, what: &str) -> Result<String, String> {
         text(&self.path(name), name, what)
     }
 
@@ -55,7 +54,7 @@ pub(super) fn no_captures(path: &Path, _: FlowBy, _: Duration) -> Result<Vec<Ent
 
 /// Whether the reader of captures gets a file: the first bytes are not text, as in all captures.
 /// The reader also names other binary formats.
-pub(super) fn is_capture(path: &Path) -> bool {
+pub(crate) fn is_capture(path: &Path) -> bool {
     let mut head = Vec::new();
     // A list may come through a pipe, which can be read only once.
     path.is_file() && File::open(path).and_then(|file| file.take(64).read_to_end(&mut head)).is_ok() && !is_text(&head)
@@ -75,7 +74,7 @@ fn is_text(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// The file is missing, a folder, unreadable, or not text.
-pub(super) fn text(path: &Path, name: &str, what: &str) -> Result<String, String> {
+pub(crate) fn text(path: &Path, name: &str, what: &str) -> Result<String, String> {
     let wrong = |problem: String| format!("cannot read '{name}': {problem}; expected {what}");
     if path.is_dir() {
         return Err(wrong("a folder".to_owned()));

@@ -4,31 +4,32 @@ use std::collections::BTreeSet;
 
 use roundelay::{Duration, Instant};
 
+use super::Group;
 use super::pairs::Pairing;
-use super::source::SourceSpec;
-use super::{Group, Trace};
 use crate::headers::Marks;
 use crate::network::{Network, NodeId};
 use crate::routing::Inner;
-use crate::sources::{SlackRule as _, Terms, WrittenFields, arrivals};
+use crate::sources::source::{Between, Facts, Site};
+use crate::sources::{SlackRule as _, Terms, WrittenFields};
 
 /// TCP's protocol number (RFC 9293).
 const TCP: u8 = 6;
 
 impl Group {
-    /// The hosts of `arrivals`; none for other sources.
-    pub(super) fn hosts(&self, network: &Network) -> Vec<arrivals::Host> {
-        match &self.source {
-            SourceSpec::Arrivals(spec) => spec.hosts(network, &self.from),
-            _ => Vec::new(),
-        }
+    /// Where the group's agents send.
+    pub(super) fn site<'a>(&'a self, network: &'a Network) -> Site<'a> {
+        Site { network, hosts: &self.from, count: self.count }
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        self.source.source().facts()
     }
 
     /// All possible pairs: each must have a route.
     pub(super) fn possible_pairs(&self) -> Box<dyn Iterator<Item = (NodeId, NodeId)> + '_> {
-        match &self.source {
-            SourceSpec::Workload(spec) => {
-                let pairs: BTreeSet<_> = spec.flows.iter().map(|flow| (flow.from, flow.to)).collect();
+        match self.facts().between {
+            Between::Flows(flows) => {
+                let pairs: BTreeSet<_> = flows.iter().map(|flow| (flow.from, flow.to)).collect();
                 Box::new(pairs.into_iter())
             }
             _ if self.has_all_pairs() => Box::new((0..self.most_pairs()).filter_map(|number| self.pair(number))),
@@ -50,10 +51,10 @@ impl Group {
 
     /// Whether any host of `from` may send to any other of `to`.
     pub(super) fn has_all_pairs(&self) -> bool {
-        match &self.source {
-            SourceSpec::Workload(_) => false,
-            SourceSpec::Arrivals(_) => true,
-            _ => self.pairs != Pairing::Each,
+        match self.facts().between {
+            Between::Flows(_) => false,
+            Between::Any => true,
+            Between::Pair => self.pairs != Pairing::Each,
         }
     }
 
@@ -66,7 +67,7 @@ impl Group {
 
     /// The pairs of the group's sources; only random pairing depends on the seed.
     pub(super) fn source_pairs(&self, seed: u64) -> Vec<(NodeId, NodeId)> {
-        if self.source.is_of_many() {
+        if self.facts().is_of_many() {
             return vec![(self.from[0], self.to[0])];
         }
         self.pairs.pairs(&self.from, &self.to, seed)
@@ -75,7 +76,7 @@ impl Group {
     /// The number of sources.
     pub(super) fn sources(&self) -> u64 {
         let pairs = match self.pairs {
-            _ if self.source.is_of_many() => 1,
+            _ if self.facts().is_of_many() => 1,
             Pairing::All => {
                 let to: BTreeSet<_> = self.to.iter().collect();
                 self.most_pairs() - self.from.iter().filter(|node| to.contains(node)).count() as u64
@@ -89,8 +90,8 @@ impl Group {
     /// The maximum number of pairs.
     pub(super) fn most_pairs(&self) -> u64 {
         let [senders, receivers] = [&self.from, &self.to].map(|hosts| hosts.len() as u64);
-        match &self.source {
-            SourceSpec::Workload(spec) => spec.flows.len() as u64,
+        match self.facts().between {
+            Between::Flows(flows) => flows.len() as u64,
             _ if self.has_all_pairs() => senders * receivers,
             _ => senders.max(receivers),
         }
@@ -104,8 +105,7 @@ impl Group {
     /// The number of senders that each send their kind's full load: pairs that share a capture
     /// count as one.
     pub(super) fn senders(&self) -> f64 {
-        let is_dealt = matches!(&self.source, SourceSpec::Trace(trace) if trace.is_dealt);
-        if is_dealt { f64::from(self.count) } else { self.sources() as f64 }
+        if self.facts().is_dealt { f64::from(self.count) } else { self.sources() as f64 }
     }
 
     /// When the sources stop, at the latest at the end of the run.
@@ -132,26 +132,30 @@ impl Group {
     /// Header fields of the group's packets.
     pub fn marks(&self) -> Marks {
         let plain = Marks::default();
-        Marks { protocol: if self.source.protocol().is_some() { TCP } else { plain.protocol }, dscp: self.dscp }
+        Marks { protocol: if self.facts().tcp.is_some() { TCP } else { plain.protocol }, dscp: self.dscp }
     }
 
     /// Header fields in which the group's packets differ, by slack rule or by list.
     pub(super) fn written(&self) -> WrittenFields {
         let rule = self.urgency.written();
-        let SourceSpec::Trace(Trace { packets, .. }) = &self.source else { return rule };
+        let list = self.source.source().written();
         WrittenFields {
-            slack: rule.slack || packets.iter().any(|packet| packet.slack > Duration::ZERO),
-            priority: rule.priority || packets.iter().any(|packet| packet.priority.is_some()),
-            deadline: rule.deadline || packets.iter().any(|packet| packet.deadline.is_some()),
+            slack: rule.slack || list.slack,
+            priority: rule.priority || list.priority,
+            deadline: rule.deadline || list.deadline,
         }
+    }
+
+    /// When the source with this number starts, without jitter.
+    pub(super) fn start_of(&self, number: u64) -> Instant {
+        Instant::ZERO + self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(number))
     }
 
     /// Terms of a source between two hosts.
     pub(super) fn terms(&self, from: NodeId, to: NodeId, number: u64) -> Terms {
-        let start = self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(number));
         let mut terms = Terms::new(from, to);
         terms.flow.config = self.flow;
-        terms.start = Instant::ZERO + start;
+        terms.start = self.start_of(number);
         terms.start_jitter = self.start_jitter;
         terms.stop = self.stop.map(|stop| Instant::ZERO + stop);
         terms.urgency = self.urgency.clone();

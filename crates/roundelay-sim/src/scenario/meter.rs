@@ -16,6 +16,7 @@ use crate::flows::{FlowCounts, FlowNumber};
 use crate::link::waited;
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
 use crate::probe::{Effort, Probe, Report};
+use crate::sources::source::Ending;
 
 /// Maximum number of flows listed in results.
 pub(super) const TOLD_FLOWS: usize = 4096;
@@ -63,31 +64,10 @@ impl Packets {
     }
 }
 
-/// The way in which flows of a group end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Ending {
-    /// By themselves, without a report: complete if no packet was lost.
-    Silent,
-    /// As `Silent`, after a number of packets: flows cut off before are incomplete.
-    After(u64),
-    /// Agents report each transfer.
-    #[default]
-    Told,
-    /// Not transfers: agents report retransmissions only.
-    Never,
-}
-
-impl Ending {
-    /// Whether the end is the only report of a flow.
-    const fn is_silent(self) -> bool {
-        matches!(self, Self::Silent | Self::After(_))
-    }
-
-    /// Whether an ended flow was delivered completely.
-    const fn is_complete(self, counts: &FlowCounts) -> bool {
-        let whole = if let Self::After(packets) = self { packets } else { counts.sent };
-        counts.delivered == whole
-    }
+/// Whether an ended flow was delivered completely.
+const fn is_complete(ending: Ending, counts: &FlowCounts) -> bool {
+    let whole = if let Ending::After(packets) = ending { packets } else { counts.sent };
+    counts.delivered == whole
 }
 
 /// A flow.
@@ -175,7 +155,7 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn new(network: &Network, scenario: &Scenario) -> Self {
-        let group = |group: &Group| GroupMeter { ending: group.source.ending(), ..GroupMeter::default() };
+        let group = |group: &Group| GroupMeter { ending: group.source.source().facts().ending, ..GroupMeter::default() };
         Self {
             warmup: Instant::ZERO + scenario.warmup,
             late: scenario.measures.late.unwrap_or(Duration::MAX),
@@ -342,7 +322,7 @@ impl Probe for Meter {
         let group = &mut self.groups[flow.group as usize];
         group.closed += 1;
         if group.ending.is_silent() {
-            let transfer = Transfer::of_counts(flow, counts, group.ending.is_complete(counts), now);
+            let transfer = Transfer::of_counts(flow, counts, is_complete(group.ending, counts), now);
             self.settle(&transfer);
         }
         self.closed += 1;

@@ -6,9 +6,10 @@ use roundelay::Instant;
 use roundelay::schedulers::{AnyDiscipline, Priority, Times};
 
 use super::estimate::RatesEstimate;
-use super::{Group, Scenario, SourceSpec};
+use super::{Group, Scenario};
 use crate::fields_read::FieldsRead;
 use crate::routing::Metric;
+use crate::sources::source::Listed;
 use crate::sources::{SlackRule as _, Urgency, WrittenFields};
 use crate::topologies::files::Oddities;
 
@@ -31,7 +32,7 @@ impl Scenario {
 
     /// Endless sources with an urgency by flow size.
     fn sizes_without_end(&self) -> Option<String> {
-        let is_endless = |group: &&Group| group.urgency.goes_by_size() && !group.source.may_complete();
+        let is_endless = |group: &&Group| group.urgency.goes_by_size() && !group.source.source().facts().may_complete();
         let names: Vec<_> = self.groups.iter().filter(is_endless).map(|group| group.name.as_str()).collect();
         (!names.is_empty())
             .then(|| format!("Sources with endless flows: {}. Urgency by size puts endless flows behind all others.", names.join(", ")))
@@ -85,18 +86,9 @@ impl Scenario {
     /// List entries after the end, counted from the first start of a source.
     fn of_list(&self, group: &Group) -> Option<String> {
         let end = Instant::ZERO + (self.duration - group.start.min(self.duration));
-        let (file, what, late, all) = match &group.source {
-            SourceSpec::Trace(trace) => {
-                let late = trace.packets.iter().filter(|packet| packet.at >= end).count();
-                (&trace.file, "packets", trace.late + late, trace.late + trace.packets.len())
-            }
-            SourceSpec::Workload(workload) => {
-                let late = workload.flows.iter().filter(|flow| flow.at >= end).count();
-                (&workload.file, "flows", workload.late + late, workload.late + workload.flows.len())
-            }
-            _ => return None,
-        };
-        (late > 0).then(|| format!("{file}: {late} of {all} {what} come after the end of the run and are not sent."))
+        let Listed { file, noun, before, all, .. } = group.source.source().listed(end)?;
+        let late = all - before;
+        (late > 0).then(|| format!("{file}: {late} of {all} {noun}s come after the end of the run and are not sent."))
     }
 
     fn of_warmup(&self, group: &Group) -> Option<String> {

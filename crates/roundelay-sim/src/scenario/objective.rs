@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reader::Reader;
 use super::suggestion::did_you_mean;
-use super::{Group, GroupResult, Scenario, ScenarioError, SourceSpec};
+use super::{Group, GroupResult, Scenario, ScenarioError};
 use crate::fields_read::FieldsRead;
 use crate::network::LinkConfig;
 use crate::sources::{SlackRule as _, Urgency};
@@ -358,11 +358,11 @@ impl Scenario {
             Some(name) => std::slice::from_ref(find(name, &self.groups)?),
             None => &self.groups[..],
         };
-        let mut sources = groups.iter().map(|group| &group.source);
+        let mut sources = groups.iter().map(|group| group.source.source().facts());
         Ok(match figure {
-            Figure::Completion | Figure::CompletionByBytes => sources.any(SourceSpec::may_complete),
+            Figure::Completion | Figure::CompletionByBytes => sources.any(|facts| facts.may_complete()),
             Figure::DelayTail | Figure::InTime => true,
-            Figure::Jain => !sources.any(SourceSpec::always_ends),
+            Figure::Jain => !sources.any(|facts| facts.always_ends()),
         })
     }
 

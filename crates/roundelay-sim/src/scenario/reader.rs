@@ -78,21 +78,33 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// A key is unknown or missing, or a value is out of range.
     pub(super) fn take<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, ScenarioError> {
-        self.take_plainly(table).map_err(|error| ScenarioError { message: with_suggestion(&error.message), ..error })
+        self.take_rest(&[], table, V::deserialize)
     }
 
-    /// As [`Reader::take`], without a suggestion for an unknown key.
-    fn take_plainly<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, ScenarioError> {
+    /// Reads the rest of a table, from which `keys` were read already.
+    ///
+    /// # Errors
+    /// As [`Reader::take`]. For an unknown key, all keys are listed.
+    pub(super) fn take_rest<V>(
+        &self,
+        keys: &[&str],
+        table: Spanned<DeTable<'a>>,
+        read: impl FnOnce(Deserializer<'a>) -> Result<V, toml::de::Error>,
+    ) -> Result<V, ScenarioError> {
         let start = table.span().start;
-        V::deserialize(Deserializer::from(table)).map_err(|error| match error.span() {
-            Some(_) => self.no_toml(&error),
-            None => self.at_line(self.line_of(start), error.message()),
+        let unknown: Vec<_> = table.get_ref().keys().map(|key| format!("unknown field `{}`", key.get_ref())).collect();
+        read(Deserializer::from(table)).map_err(|error| {
+            let mut refusal = match error.span() {
+                Some(_) => self.no_toml(&error),
+                None => self.at_line(self.line_of(start), error.message()),
+            };
+            // Only for a key of this table, not of a nested one.
+            if !keys.is_empty() && unknown.iter().any(|key| refusal.message.starts_with(key)) {
+                let others: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+                refusal.message += &format!("; beside {}", others.join(", "));
+            }
+            ScenarioError { message: with_suggestion(&refusal.message), ..refusal }
         })
-    }
-
-    /// A reader for the rest of a table from which `keys` were read already.
-    pub(super) const fn beside<'r>(&'r self, keys: &'r [&'r str]) -> Beside<'r, 'a> {
-        Beside { reader: self, keys }
     }
 
     fn no_toml(&self, error: &toml::de::Error) -> ScenarioError {
@@ -109,30 +121,6 @@ impl<'a> Reader<'a> {
             Some(key) if message.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => format!("{key}: {message}"),
             _ => message.to_owned(),
         }
-    }
-}
-
-/// Reads the rest of a table.
-#[derive(Clone, Copy)]
-pub(super) struct Beside<'r, 'a> {
-    reader: &'r Reader<'a>,
-    keys: &'r [&'r str],
-}
-
-impl<'a> Beside<'_, 'a> {
-    /// # Errors
-    /// A key is unknown or missing, or a value is out of range. For an unknown key, all keys are
-    /// listed.
-    pub(super) fn take<V: DeserializeOwned>(self, table: Spanned<DeTable<'a>>) -> Result<V, ScenarioError> {
-        let keys: Vec<_> = table.get_ref().keys().map(|key| format!("unknown field `{}`", key.get_ref())).collect();
-        self.reader.take_plainly(table).map_err(|mut error| {
-            // Only for a key of this table, not of a nested one.
-            if keys.iter().any(|key| error.message.starts_with(key)) {
-                let others: Vec<_> = self.keys.iter().map(|key| format!("`{key}`")).collect();
-                error.message += &format!("; beside {}", others.join(", "));
-            }
-            ScenarioError { message: with_suggestion(&error.message), ..error }
-        })
     }
 }
 

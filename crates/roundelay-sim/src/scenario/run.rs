@@ -211,15 +211,12 @@ impl Scenario {
             if let Some(control) = group.edge_codel {
                 simulation.set_edge_control(number, control)?;
             }
-            let hosts = group.hosts(&self.topology.network);
             let pairs = group.source_pairs(mix(seed ^ mix(u64::from(number))));
-            let lists = group.source.lists(pairs.len());
-            let places = lists.iter().cycle().zip(&pairs).flat_map(|place| (0..group.count).map(move |_| place));
-            for (place, (list, (from, to))) in (0..).zip(places) {
-                let terms = group.terms(*from, *to, place);
-                let start = terms.start;
-                let agent = group.source.agent(terms, &hosts, list)?;
-                simulation.spawn_in(number, agent, start);
+            let ends = pairs.iter().flat_map(|pair| (0..group.count).map(move |_| *pair));
+            let mut terms = ends.zip(0..).map(|((from, to), place)| group.terms(from, to, place));
+            let agents = group.source.source().agents(&mut terms, pairs.len(), &group.site(&self.topology.network))?;
+            for (agent, place) in agents.into_iter().zip(0..) {
+                simulation.spawn_in(number, agent, group.start_of(place));
             }
         }
         Ok(simulation)

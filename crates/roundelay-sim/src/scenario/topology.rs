@@ -196,16 +196,15 @@ fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queue
     let Some(template) = table.get_mut().remove("template") else {
         return Err(reader.at("topology", format!("neither a template nor a file: template = {NAMES}, or file = \"...\"")));
     };
-    let rest = reader.beside(&["template"]);
     let build = |built: Result<Topology, TopologyError>| built.map_err(|error| reader.at(&format!("topology.{}", error.parameter), error));
     match template.get_ref().as_str() {
-        Some("dumbbell") => build(rest.take::<Dumbbell>(table)?.build(queues)),
-        Some("parking_lot") => build(rest.take::<ParkingLot>(table)?.build(queues)),
-        Some("qfq_figure8") => build(rest.take::<QfqFigure8>(table)?.build(queues)),
-        Some("internet2") => build(rest.take::<Internet2>(table)?.build(queues)),
-        Some("isp") => build(rest.take::<Isp>(table)?.build(queues)),
-        Some("fat_tree") => build(rest.take::<FatTree>(table)?.build(queues)),
-        Some("leaf_spine") => build(rest.take::<LeafSpine>(table)?.build(queues)),
+        Some("dumbbell") => build(reader.take_rest(&["template"], table, Dumbbell::deserialize)?.build(queues)),
+        Some("parking_lot") => build(reader.take_rest(&["template"], table, ParkingLot::deserialize)?.build(queues)),
+        Some("qfq_figure8") => build(reader.take_rest(&["template"], table, QfqFigure8::deserialize)?.build(queues)),
+        Some("internet2") => build(reader.take_rest(&["template"], table, Internet2::deserialize)?.build(queues)),
+        Some("isp") => build(reader.take_rest(&["template"], table, Isp::deserialize)?.build(queues)),
+        Some("fat_tree") => build(reader.take_rest(&["template"], table, FatTree::deserialize)?.build(queues)),
+        Some("leaf_spine") => build(reader.take_rest(&["template"], table, LeafSpine::deserialize)?.build(queues)),
         Some(name) => {
             let meant = did_you_mean(name, &NAMES.split([',', ' ']).collect::<Vec<_>>());
             Err(reader.at("topology.template", format!("'{name}' is no template{meant}: {NAMES}")))
@@ -231,7 +230,7 @@ fn from_file<'a>(
     if second.is_some() && format.second().is_none() {
         return Err(reader.at("topology.second", format!("format {} has one file only", format.name())));
     }
-    let rest: FromFile = reader.beside(&["file", "format", "second"]).take(table)?;
+    let rest: FromFile = reader.take_rest(&["file", "format", "second"], table, FromFile::deserialize)?;
     if format != Format::NetSys && reader.has("topology.delay_unit") {
         return Err(reader.at("topology.delay_unit", format!("delay_unit: it is for the format netsys, and this is {}", format.name())));
     }

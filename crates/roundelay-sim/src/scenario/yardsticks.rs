@@ -78,7 +78,10 @@ impl Yardsticks {
     /// None if the scenario asks for no measurement.
     pub(super) fn new(network: &Network, scenario: &Scenario) -> Option<Self> {
         let &Measures { flows, wfi, rates, .. } = &scenario.measures;
-        let pace = |group: &Group| Pace { rate: group.source.rate(), gap: group.source.mean_gap() };
+        let pace = |group: &Group| {
+            let facts = group.source.source().facts();
+            Pace { rate: facts.rate, gap: facts.mean_gap }
+        };
         let lives = flows.then(|| Lives::new(scenario.groups.iter().map(pace).collect()));
         let class = measured_class(network);
         let links = (0..).zip(network.links()).filter(|(_, link)| wfi && Some(link.class) == class);

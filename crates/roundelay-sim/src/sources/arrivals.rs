@@ -5,17 +5,25 @@
 //! a second, with S in bytes of data without headers. One process for all hosts has this rate times
 //! their number and draws the source of each flow evenly, which is equivalent.
 
-use roundelay::{FlowConfig, Instant, Rate};
+use std::collections::{BTreeSet, VecDeque};
+
+use roundelay::{Instant, Rate};
 use roundelay_tcp as protocol;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Context, FlowSpec};
-use crate::network::NodeId;
+use crate::network::{LinkClass, Network, NodeId};
+use crate::sources::load::{Amount, Load};
 use crate::sources::outlet::Terms;
+use crate::sources::protocol::Protocol;
 use crate::sources::sizes::Sizes;
+use crate::sources::source::{Between, Conditions, Ending, Facts, Site, Source};
 use crate::sources::stamp::Stamp;
 use crate::sources::tcp::Tcp;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, burst, draw};
+use crate::written::{InWords, read};
 
 /// A host and its group. Flows go between groups: in UPS's network to hosts of other core routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +36,7 @@ pub struct Host {
 
 /// Transport of a flow's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
+pub enum Carrier {
     /// All at once, in packets of equal length, 1 to 65,535 bytes.
     Burst {
         /// Bytes of a packet; the last packet has the rest.
@@ -38,56 +46,180 @@ pub enum Transport {
     Tcp(protocol::Config),
 }
 
+/// What the source sends.
+pub(super) const SENDS: &str = "Flows that arrive at random, between random hosts of `from`; `to` is left out.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = [
+    "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ntransport = 'burst'",
+    "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ninterpolated = true\ntransport = 'tcp'",
+];
+
+/// Transport of arriving flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// All at once.
+    #[default]
+    Burst,
+    /// Over TCP.
+    Tcp,
+}
+
+/// Hosts that send no flows to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Apart {
+    /// Only the host itself.
+    #[default]
+    Host,
+    /// Hosts behind one router.
+    Router,
+    /// Hosts with the same nearest router with core links, as in UPS, where flows go to hosts of
+    /// other core routers.
+    Core,
+}
+
+/// Distribution of flow sizes.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SizesSpec {
+    /// A built-in distribution: ups, data_mining or web_search.
+    Named(String),
+    /// Bytes, and the fraction of all flows of this size or smaller: [[1460, 0.5], [14600, 1.0]].
+    Points(Vec<(u64, f64)>),
+}
+
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts of at least two groups.
-    pub hosts: Vec<Host>,
-    /// The rate of a host's link.
-    pub link_rate: Rate,
-    /// Load of each host as a fraction of `link_rate`: above 0, up to 10.
+    /// Load of each host as a fraction of `link_rate`: above 0, to 10.
+    #[schemars(range(min = 0, max = 10))]
     pub utilisation: f64,
+    /// The rate of a host's link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
+    pub link_rate: Rate,
     /// Distribution of flow sizes.
-    pub sizes: Sizes,
+    pub sizes: SizesSpec,
+    /// Whether sizes between the points occur, too.
+    #[serde(default)]
+    pub interpolated: bool,
+    /// Hosts that send no flows to each other.
+    #[serde(default)]
+    pub apart: Apart,
     /// Transport of the flows.
+    #[serde(default)]
     pub transport: Transport,
-    /// Start of the process.
-    pub start: Instant,
-    /// Stop of the process, after its start; open flows go on.
-    pub stop: Option<Instant>,
-    /// Urgency of the packets.
-    pub urgency: Urgency,
-    /// Weight and longest packet of each flow.
-    pub flow: Option<FlowConfig>,
+    /// Bytes of a packet of a burst: 1 to 65,535.
+    #[serde(default = "full_len", deserialize_with = "read")]
+    #[schemars(with = "InWords<u32>")]
+    pub packet_len: u32,
+    /// TCP parameters of both ends, for flows over TCP.
+    #[serde(default)]
+    pub tcp: Protocol,
+}
+
+pub(super) const fn full_len() -> u32 {
+    1460
+}
+
+impl Transport {
+    pub(super) fn carrier(self, packet_len: u32, tcp: &Protocol) -> Carrier {
+        match self {
+            Self::Burst => Carrier::Burst { packet_len },
+            Self::Tcp => Carrier::Tcp(tcp.config()),
+        }
+    }
+
+    /// Facts on flows of this transport.
+    pub(super) fn facts<'a>(self, packet_len: u32, tcp: &'a Protocol, between: Between<'a>) -> Facts<'a> {
+        let facts = match self {
+            Self::Burst => Facts::datagrams(packet_len, Ending::Silent),
+            Self::Tcp => Facts::tcp(tcp, Ending::Told),
+        };
+        Facts { between, ..facts }
+    }
+
+    /// Keys without effect, for sources that begin flows between many hosts.
+    pub(super) const fn unused(self) -> [(&'static str, &'static str); 2] {
+        let pairs = ("pairs", "flows of arrivals go between random hosts of 'from': leave this key out");
+        match self {
+            Self::Burst => [pairs, ("tcp", "bursts do not go over TCP: leave it out, or transport = \"tcp\"")],
+            Self::Tcp => [pairs, ("packet_len", "over TCP, tcp = { segment_len = ... } sets the length of packets")],
+        }
+    }
 }
 
 impl Config {
-    /// Flows a second from each host.
-    pub fn flows_per_host(&self) -> f64 {
-        self.utilisation * self.link_rate.bits_per_second() as f64 / (8.0 * self.sizes.mean())
+    fn sizes(&self) -> Result<Sizes, SourceError> {
+        let sizes = match &self.sizes {
+            SizesSpec::Named(name) => Sizes::named(name)
+                .ok_or_else(|| SourceError::new("arrivals", "sizes", name, format!("{}, or points", Sizes::NAMES.join(", "))))?,
+            SizesSpec::Points(points) => Sizes::discrete(points.clone())?,
+        };
+        Ok(if self.interpolated { sizes.interpolated() } else { sizes })
     }
 
-    fn check(&self) -> Result<(), SourceError> {
-        let check = Check("arrivals");
-        check.rate(self.link_rate)?;
-        if !(self.utilisation > 0.0 && self.utilisation <= 10.0) {
-            return Err(SourceError::new("arrivals", "utilisation", self.utilisation, "above 0, to 10"));
-        }
-        if !self.hosts.iter().any(|host| host.group != self.hosts[0].group) {
-            return Err(SourceError::new(
-                "arrivals",
-                "hosts",
-                format!("{} in one group", self.hosts.len()),
-                "hosts of two groups at least",
-            ));
-        }
-        self.terms(self.hosts[0].node, self.hosts[0].node).check(check)
+    /// The hosts with their groups for `apart`.
+    fn hosts(&self, site: &Site<'_>) -> Vec<Host> {
+        let network = site.network;
+        let group = |host: NodeId| match self.apart {
+            Apart::Host => host,
+            Apart::Router => network.leaving(host).first().map_or(host, |link| network.links()[link.index()].to),
+            Apart::Core => nearest_core(network, host),
+        };
+        site.hosts.iter().map(|host| Host { node: *host, group: group(*host).0 }).collect()
+    }
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        self.transport.facts(self.packet_len, &self.tcp, Between::Any)
     }
 
-    fn terms(&self, from: NodeId, to: NodeId) -> Terms {
-        let flow = FlowSpec { from, to, config: self.flow };
-        Terms { start: self.start, stop: self.stop, urgency: self.urgency.clone(), flow, ..Terms::new(from, to) }
+    /// Each flow fills its last packet in part and, over TCP, begins with a packet without data.
+    /// Starts are spread evenly over time; by the end, a flow over TCP has sent at most the
+    /// capacity of the route.
+    fn load(&self, conditions: &Conditions) -> Load {
+        let Ok(sizes) = self.sizes() else { return Load::of_flow(Amount::exact(0.0)) };
+        let (seconds, len) = (conditions.span.as_secs_f64(), f64::from(self.facts().segment_len().max(1)));
+        let flows = self.utilisation * self.link_rate.bits_per_second() as f64 / 8.0 / sizes.mean().max(1.0) * seconds * conditions.hosts;
+        let rate = if self.transport == Transport::Tcp { conditions.fastest / 8.0 } else { f64::INFINITY };
+        let most = rate * seconds;
+        // A flow with a duration of the fraction t of the whole time is cut off if it begins in the
+        // last fraction t.
+        let packets = |bytes: f64| (bytes / len).ceil() + 1.0;
+        let part = |size: f64| (size / most).min(1.0);
+        let mean = sizes.mean_of(|size| packets(size.min(most)) * (1.0 - part(size) / 2.0));
+        let square = sizes.mean_of(|size| packets(size.min(most)).powi(2) * (1.0 - part(size) * 2.0 / 3.0));
+        let drawn = Amount::drawn(flows, 1.0);
+        Load { packets: Amount::random(flows * mean, flows * square), flows: drawn, transfers: drawn, idle_rounds: 0.0 }
     }
+
+    fn agent(&self, terms: Terms, site: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        let carrier = self.transport.carrier(self.packet_len, &self.tcp);
+        Ok(Box::new(Arrivals::new(terms, self.hosts(site), self.link_rate, self.utilisation, self.sizes()?, carrier)?))
+    }
+
+    fn unused(&self) -> Vec<(&'static str, &'static str)> {
+        let [pairs, transport] = self.transport.unused();
+        vec![pairs, ("start_jitter", "flows of arrivals start at random times: leave this key out"), transport]
+    }
+}
+
+/// The nearest router with core links, the first found at equal distance; the host itself if there
+/// is none.
+fn nearest_core(network: &Network, host: NodeId) -> NodeId {
+    let (mut queue, mut seen) = (VecDeque::from([host]), BTreeSet::from([host]));
+    while let Some(node) = queue.pop_front() {
+        let links = || network.leaving(node).iter().map(|link| &network.links()[link.index()]);
+        if links().any(|link| link.class == LinkClass::Core) {
+            return node;
+        }
+        queue.extend(links().map(|link| link.to).filter(|next| seen.insert(*next)));
+    }
+    host
 }
 
 /// Prototype of a flow.
@@ -102,13 +234,13 @@ impl Mould {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub(crate) fn new(transport: Transport, terms: Terms, check: Check) -> Result<Self, SourceError> {
-        Ok(match transport {
-            Transport::Burst { packet_len } => {
+    pub(crate) fn new(carrier: Carrier, terms: Terms, check: Check) -> Result<Self, SourceError> {
+        Ok(match carrier {
+            Carrier::Burst { packet_len } => {
                 check.packet_len(packet_len)?;
                 Self::Burst(packet_len)
             }
-            Transport::Tcp(protocol) => Self::Tcp(Box::new(Tcp::prototype(Terms { start: Instant::ZERO, stop: None, ..terms }, protocol)?)),
+            Carrier::Tcp(protocol) => Self::Tcp(Box::new(Tcp::prototype(Terms { start: Instant::ZERO, stop: None, ..terms }, protocol)?)),
         })
     }
 
@@ -129,25 +261,50 @@ impl Mould {
 /// The source.
 #[derive(Debug)]
 pub struct Arrivals {
-    config: Config,
+    terms: Terms,
+    hosts: Vec<Host>,
+    sizes: Sizes,
     mean_gap_picos: f64,
     mould: Mould,
     has_begun: bool,
 }
 
+/// Flows a second from each host.
+fn flows_per_host(link_rate: Rate, utilisation: f64, sizes: &Sizes) -> f64 {
+    utilisation * link_rate.bits_per_second() as f64 / (8.0 * sizes.mean())
+}
+
 impl Arrivals {
+    /// Flows between `hosts`, which are of at least two groups. `terms` are those of all flows,
+    /// with other ends; open flows go on after the stop. `utilisation`: load of each host as a
+    /// fraction of `link_rate`, above 0, up to 10.
+    ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
-        config.check()?;
-        let node = config.hosts[0].node;
-        let mould = Mould::new(config.transport, config.terms(node, node), Check("arrivals"))?;
-        let mean_gap_picos = 1e12 / config.flows_per_host() / config.hosts.len() as f64;
-        Ok(Self { config, mean_gap_picos, mould, has_begun: false })
+    pub fn new(
+        terms: Terms,
+        hosts: Vec<Host>,
+        link_rate: Rate,
+        utilisation: f64,
+        sizes: Sizes,
+        carrier: Carrier,
+    ) -> Result<Self, SourceError> {
+        let check = Check("arrivals");
+        check.rate(link_rate)?;
+        if !(utilisation > 0.0 && utilisation <= 10.0) {
+            return Err(SourceError::new("arrivals", "utilisation", utilisation, "above 0, to 10"));
+        }
+        if !hosts.iter().any(|host| host.group != hosts[0].group) {
+            return Err(SourceError::new("arrivals", "hosts", format!("{} in one group", hosts.len()), "hosts of two groups at least"));
+        }
+        terms.check(check)?;
+        let mould = Mould::new(carrier, terms.clone(), check)?;
+        let mean_gap_picos = 1e12 / flows_per_host(link_rate, utilisation, &sizes) / hosts.len() as f64;
+        Ok(Self { terms, hosts, sizes, mean_gap_picos, mould, has_begun: false })
     }
 
     fn host(&self, context: &mut Context<'_>) -> Host {
-        self.config.hosts[draw::below(context.random(), self.config.hosts.len() as u64) as usize]
+        self.hosts[draw::below(context.random(), self.hosts.len() as u64) as usize]
     }
 
     /// Any host as the source, and any host of another group as the destination.
@@ -163,26 +320,26 @@ impl Arrivals {
 
     fn begin_flow(&self, context: &mut Context<'_>) {
         let [from, to] = self.pair(context);
-        let size = self.config.sizes.draw(context.random());
-        let spec = FlowSpec { from, to, config: self.config.flow };
-        self.mould.begin(spec, size, &self.config.urgency, context);
+        let size = self.sizes.draw(context.random());
+        let spec = FlowSpec { from, to, config: self.terms.flow.config };
+        self.mould.begin(spec, size, &self.terms.urgency, context);
     }
 }
 
 impl Agent for Arrivals {
     fn wake(&mut self, context: &mut Context<'_>) {
         let now = context.now();
-        if self.config.stop.is_some_and(|stop| now >= stop) {
+        if self.terms.stop.is_some_and(|stop| now >= stop) {
             return context.leave();
         }
-        if now < self.config.start {
-            return context.wake_at(self.config.start);
+        if now < self.terms.start {
+            return context.wake_at(self.terms.start);
         }
         if std::mem::replace(&mut self.has_begun, true) {
             self.begin_flow(context);
         }
         let next = now + draw::exponential(context.random(), self.mean_gap_picos);
-        context.wake_at(self.config.stop.map_or(next, |stop| stop.min(next)));
+        context.wake_at(self.terms.stop.map_or(next, |stop| stop.min(next)));
     }
 }
 
@@ -195,41 +352,38 @@ mod tests {
     const HOSTS: u32 = 6;
 
     /// Six hosts in a ring, in groups of one, two and three.
-    fn config(utilisation: f64, transport: Transport) -> Config {
-        let hosts = [0, 1, 1, 2, 2, 2].iter().zip(0..).map(|(group, node)| Host { node: NodeId(node), group: *group }).collect();
-        Config {
-            hosts,
-            link_rate: "1gbit".parse().unwrap(),
-            utilisation,
-            sizes: Sizes::named("ups").unwrap(),
-            transport,
-            start: Instant::ZERO,
-            stop: None,
-            urgency: Urgency::FlowSize(Duration::from_secs(1)),
-            flow: None,
-        }
+    fn hosts() -> Vec<Host> {
+        [0, 1, 1, 2, 2, 2].iter().zip(0..).map(|(group, node)| Host { node: NodeId(node), group: *group }).collect()
     }
 
-    const BURST: Transport = Transport::Burst { packet_len: 1460 };
+    fn terms() -> Terms {
+        Terms { urgency: Urgency::FlowSize(Duration::from_secs(1)), ..Terms::new(NodeId(0), NodeId(0)) }
+    }
 
-    fn run(config: Config, secs: u64) -> Log {
-        Bench::of(HOSTS, "100gbit").run(4, secs, [Arrivals::new(config).unwrap()])
+    const BURST: Carrier = Carrier::Burst { packet_len: 1460 };
+
+    fn arrivals(terms: Terms, hosts: Vec<Host>, utilisation: f64, carrier: Carrier) -> Result<Arrivals, SourceError> {
+        Arrivals::new(terms, hosts, "1gbit".parse().unwrap(), utilisation, Sizes::named("ups").unwrap(), carrier)
+    }
+
+    fn run(terms: Terms, utilisation: f64, carrier: Carrier, secs: u64) -> Log {
+        Bench::of(HOSTS, "100gbit").run(4, secs, [arrivals(terms, hosts(), utilisation, carrier).unwrap()])
     }
 
     #[test]
     fn flows_a_second() {
         for (utilisation, expected) in [(0.1, 46.41), (0.3, 139.23), (0.5, 232.05), (0.7, 324.88), (0.9, 417.70)] {
-            let flows = config(utilisation, BURST).flows_per_host();
+            let flows = flows_per_host("1gbit".parse().unwrap(), utilisation, &Sizes::named("ups").unwrap());
             assert!((flows - expected).abs() < 0.006, "{utilisation}: {flows}");
         }
-        let web = Config { sizes: Sizes::named("web_search").unwrap(), link_rate: "10gbit".parse().unwrap(), ..config(0.7, BURST) };
-        assert!((web.flows_per_host() - 525.4).abs() < 0.1);
+        let web = flows_per_host("10gbit".parse().unwrap(), 0.7, &Sizes::named("web_search").unwrap());
+        assert!((web - 525.4).abs() < 0.1);
     }
 
     /// Counts are Poisson, pairs binomial, bytes deviate as sizes do (2.78 means each): five sigma.
     #[test]
     fn flows_come_as_often_as_they_should_between_groups() {
-        let log = run(config(0.3, BURST), 20);
+        let log = run(terms(), 0.3, BURST, 20);
         let (flows, expected) = (log.opened.len() as f64, 139.23 * 20.0 * f64::from(HOSTS));
         assert!((flows - expected).abs() < 5.0 * expected.sqrt(), "{flows} for {expected}");
         let group = |node: NodeId| [0, 1, 1, 2, 2, 2][node.0 as usize];
@@ -245,19 +399,18 @@ mod tests {
 
     #[test]
     fn packets_say_how_large_their_flow_is() {
-        let log = run(config(0.1, BURST), 1);
+        let log = run(terms(), 0.1, BURST, 1);
         let mut sizes = std::collections::BTreeMap::new();
         log.sent.iter().for_each(|packet| *sizes.entry(packet.flow).or_insert(0) += packet.len);
         assert!(log.sent.iter().all(|packet| packet.priority == sizes[&packet.flow]));
         assert!(sizes.values().any(|size| *size == 2107 * 1460));
-        assert_eq!(log.sent, run(config(0.1, BURST), 1).sent, "same seed, same packets");
+        assert_eq!(log.sent, run(terms(), 0.1, BURST, 1).sent, "same seed, same packets");
     }
 
     #[test]
     fn flows_over_tcp_are_the_same_flows() {
-        let tcp = |utilisation| config(utilisation, Transport::Tcp(protocol::Config::ns2_newreno_sack1()));
-        let stop = Some(seconds(1));
-        let (bursts, flows) = (run(Config { stop, ..config(0.1, BURST) }, 10), run(Config { stop, ..tcp(0.1) }, 10));
+        let tcp = Carrier::Tcp(protocol::Config::ns2_newreno_sack1());
+        let [bursts, flows] = [BURST, tcp].map(|carrier| run(Terms { stop: Some(seconds(1)), ..terms() }, 0.1, carrier, 10));
         assert_eq!(bursts.opened, flows.opened);
         assert_eq!(flows.reports.len(), flows.opened.len(), "all of them end");
         let bytes: u64 = flows.reports.iter().map(|(_, _, report)| report.bytes).sum();
@@ -266,23 +419,21 @@ mod tests {
 
     #[test]
     fn it_starts_and_stops_when_it_should() {
-        let log = run(Config { start: seconds(2), stop: Some(seconds(3)), ..config(0.3, BURST) }, 10);
+        let log = run(Terms { start: seconds(2), stop: Some(seconds(3)), ..terms() }, 0.3, BURST, 10);
         assert!(!log.opened.is_empty());
         assert!(log.opened.iter().all(|(now, ..)| (seconds(2)..seconds(3)).contains(now)));
     }
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let message = |config| Arrivals::new(config).unwrap_err().to_string();
-        let good = config(0.5, BURST);
-        assert_eq!(message(config(f64::NAN, BURST)), "arrivals: utilisation NaN: legal range above 0, to 10");
-        let hosts = good.hosts[3..].to_vec();
-        assert_eq!(message(Config { hosts, ..good.clone() }), "arrivals: hosts 3 in one group: legal range hosts of two groups at least");
-        let empty = Config { hosts: Vec::new(), ..good.clone() };
-        assert_eq!(message(empty), "arrivals: hosts 0 in one group: legal range hosts of two groups at least");
-        let transport = Transport::Burst { packet_len: 0 };
-        assert_eq!(message(Config { transport, ..good.clone() }), "arrivals: packet_len 0: legal range 1 to 65535");
-        let stop = Config { stop: Some(Instant::ZERO), ..good };
-        assert_eq!(message(stop), "arrivals: stop 0s: legal range after its start at 0s");
+        let message = |hosts, utilisation, carrier| arrivals(terms(), hosts, utilisation, carrier).unwrap_err().to_string();
+        assert_eq!(message(hosts(), f64::NAN, BURST), "arrivals: utilisation NaN: legal range above 0, to 10");
+        let one = "in one group: legal range hosts of two groups at least";
+        assert_eq!(message(hosts()[3..].to_vec(), 0.5, BURST), format!("arrivals: hosts 3 {one}"));
+        assert_eq!(message(Vec::new(), 0.5, BURST), format!("arrivals: hosts 0 {one}"));
+        let empty = Carrier::Burst { packet_len: 0 };
+        assert_eq!(message(hosts(), 0.5, empty), "arrivals: packet_len 0: legal range 1 to 65535");
+        let terms = Terms { stop: Some(Instant::ZERO), ..terms() };
+        assert_eq!(arrivals(terms, hosts(), 0.5, BURST).unwrap_err().to_string(), "arrivals: stop 0s: legal range after its start at 0s");
     }
 }

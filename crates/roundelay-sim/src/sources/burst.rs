@@ -3,48 +3,76 @@
 //! way (R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, with the authors' packets of
 //! 1460 bytes).
 
-use roundelay::FlowId;
+use roundelay::{Bytes, FlowId};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Context, Outgoing};
+use crate::sources::load::{Amount, Load};
 use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::stamp::Stamp;
-use crate::sources::{Check, SourceError};
+use crate::sources::{Check, SourceError, packet_len};
+use crate::written::{InWords, read};
+
+/// What the source sends.
+pub(super) const SENDS: &str = "A whole flow at once, as UPS's flows over UDP.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = ["size = '30kb'", "size = '5kb'\nstart = '1s'"];
 
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts, times and urgency.
-    pub terms: Terms,
-    /// Bytes of the flow, 1 to 2^40.
-    pub size_bytes: u64,
-    /// Bytes of a packet, 1 to 65,535; the last packet has the rest.
+    /// Bytes of the flow: 1 to 2^40.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Bytes>")]
+    pub size: Bytes,
+    /// Bytes of a packet: 1 to 65,535; the last packet has the rest.
+    #[serde(default = "packet_len", deserialize_with = "read")]
+    #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        Facts::datagrams(self.packet_len, Ending::Silent)
+    }
+
+    fn load(&self, _: &Conditions) -> Load {
+        Load::of_flow(Amount::exact(self.facts().segments(self.size.0)))
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(Burst::new(terms, *self)?))
+    }
 }
 
 /// The source.
 #[derive(Debug)]
 pub struct Burst {
     outlet: Outlet,
+    terms: Terms,
     config: Config,
 }
 
 impl Burst {
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
+    pub fn new(terms: Terms, config: Config) -> Result<Self, SourceError> {
         let check = Check("burst");
-        config.terms.check(check)?;
-        check.range("size_bytes", config.size_bytes, 1..=LARGEST_FLOW)?;
+        terms.check(check)?;
+        check.range("size", config.size.0, 1..=LARGEST_FLOW)?;
         check.packet_len(config.packet_len)?;
-        Ok(Self { outlet: Outlet::new(config.terms.clone(), config.size_bytes, config.packet_len), config })
+        Ok(Self { outlet: Outlet::new(terms.clone(), config.size.0, config.packet_len), terms, config })
     }
 }
 
 impl Agent for Burst {
     fn wake(&mut self, context: &mut Context<'_>) {
         let Turn::Start(flow) = self.outlet.turn(context) else { return };
-        let Config { ref terms, size_bytes, packet_len } = self.config;
-        send_all(flow, size_bytes, packet_len, &mut terms.stamp(size_bytes, packet_len), context);
+        let Config { size: Bytes(size), packet_len } = self.config;
+        send_all(flow, size, packet_len, &mut self.terms.stamp(size, packet_len), context);
         self.outlet.finish(context);
     }
 }
@@ -76,7 +104,7 @@ mod tests {
         let bench = Bench::default();
         let mut terms = bench.terms();
         (terms.start, terms.urgency) = (seconds(3), Urgency::Remaining(Duration::from_secs(1)));
-        let log = bench.run(1, 10, [Burst::new(Config { terms, size_bytes: 3000, packet_len: 1460 }).unwrap()]);
+        let log = bench.run(1, 10, [Burst::new(terms, Config { size: Bytes(3000), packet_len: 1460 }).unwrap()]);
         let lens: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.len, packet.priority)).collect();
         assert_eq!(lens, [(seconds(3), 1460, 3000), (seconds(3), 1460, 1540), (seconds(3), 80, 80)]);
         let [(closed, _, counts)] = log.closed[..] else { panic!("one flow: {:?}", log.closed) };
@@ -87,7 +115,7 @@ mod tests {
     #[test]
     fn errors_name_parameter_and_range() {
         let terms = Bench::default().terms();
-        let error = Burst::new(Config { terms, size_bytes: 0, packet_len: 1 }).unwrap_err();
-        assert_eq!(error.to_string(), "burst: size_bytes 0: legal range 1 to 1099511627776");
+        let error = Burst::new(terms, Config { size: Bytes(0), packet_len: 1 }).unwrap_err();
+        assert_eq!(error.to_string(), "burst: size 0: legal range 1 to 1099511627776");
     }
 }

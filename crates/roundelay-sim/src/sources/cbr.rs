@@ -16,9 +16,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
+use crate::sources::load::{Amount, Load, at_rate};
 use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::pace::Pace;
-use crate::sources::{Check, SourceError, draw};
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
+use crate::written::{InWords, read, some_whole};
 
 /// Gaps between packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -31,35 +34,67 @@ pub enum Gaps {
     Random,
 }
 
+/// What the source sends.
+pub(super) const SENDS: &str = "Packets of one length at a constant rate, with even or random gaps.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = ["rate = '300kbit'", "rate = '300kbit'\ngaps = 'random'\npackets = 20"];
+
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts, times and urgency.
-    pub terms: Terms,
-    /// Rate, headers included: up to 10^15 bits a second.
+    /// Rate, headers included.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
-    /// Bytes of a packet, 1 to 65,535.
+    /// Bytes of a packet: 1 to 65,535.
+    #[serde(default = "packet_len", deserialize_with = "read")]
+    #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
     /// Gaps between packets.
+    #[serde(default)]
     pub gaps: Gaps,
-    /// Number of packets, 1 to 10^12. None: no end.
+    /// Number of packets. Left out: no end.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
     pub packets: Option<u64>,
 }
 
 impl Config {
     /// A constant rate with even gaps, without end.
-    pub const fn new(terms: Terms, rate: Rate, packet_len: u32) -> Self {
-        Self { terms, rate, packet_len, gaps: Gaps::Even, packets: None }
+    pub const fn new(rate: Rate, packet_len: u32) -> Self {
+        Self { rate, packet_len, gaps: Gaps::Even, packets: None }
     }
 
-    /// Configurations of `count` sources with starts spread evenly over one interval; the caller
-    /// gives each source its own flow.
-    pub fn spread(self, count: u32) -> impl Iterator<Item = Self> {
+    /// Terms of `count` sources with starts spread evenly over one interval; the caller gives each
+    /// source its own flow.
+    pub fn spread(self, terms: Terms, count: u32) -> impl Iterator<Item = Terms> {
         let interval = u128::from(self.rate.time_of(self.packet_len.into()).as_picos());
         (0..count).map(move |place| {
             let later = Duration::from_picos((interval * u128::from(place) / u128::from(count)) as u64);
-            Self { terms: Terms { start: self.terms.start + later, ..self.terms.clone() }, ..self }
+            Terms { start: terms.start + later, ..terms.clone() }
         })
+    }
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        let mean_gap = f64::from(self.packet_len) * 8.0 / self.rate.bits_per_second() as f64;
+        let facts = Facts::datagrams(self.packet_len, Ending::after(self.packets));
+        Facts { rate: Some(self.rate), mean_gap: Some(mean_gap), ..facts }
+    }
+
+    /// A renewal process: a variance of the gaps of a twelfth of their squared mean gives a
+    /// variance of the number of packets of a twelfth of its mean (D. Cox, "Renewal Theory", 1962,
+    /// section 3.3).
+    fn load(&self, conditions: &Conditions) -> Load {
+        let mean = at_rate(self.rate, self.packet_len.into(), conditions.span.as_secs_f64()).ceil();
+        let variance = if self.gaps == Gaps::Random { mean / 12.0 } else { 0.0 };
+        Load::of_flow(Amount::random(mean, variance).up_to(self.packets))
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(Cbr::new(terms, *self)?))
     }
 }
 
@@ -75,8 +110,8 @@ pub struct Cbr {
 impl Cbr {
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
-        let Config { terms, rate, packet_len, gaps, packets } = config;
+    pub fn new(terms: Terms, config: Config) -> Result<Self, SourceError> {
+        let Config { rate, packet_len, gaps, packets } = config;
         let check = Check("cbr");
         terms.check(check)?;
         check.rate(rate)?;
@@ -112,8 +147,8 @@ mod tests {
     use crate::sources::bench::{Bench, seconds};
     use roundelay::Instant;
 
-    fn config(bench: &Bench) -> Config {
-        Config::new(bench.terms(), "150kbit".parse().unwrap(), 1000)
+    fn config() -> Config {
+        Config::new("150kbit".parse().unwrap(), 1000)
     }
 
     /// 1000 bytes at 150 kbit/s are 53 1/3 ms: packet n at floor(n 8000 / 150000 s), after hours as
@@ -121,7 +156,7 @@ mod tests {
     #[test]
     fn the_rate_is_exact() {
         let bench = Bench::default();
-        let sent = bench.sent(1, 7200, [Cbr::new(config(&bench)).unwrap()]);
+        let sent = bench.sent(1, 7200, [Cbr::new(bench.terms(), config()).unwrap()]);
         assert_eq!(sent.len(), 135_000, "18.75 a second for 7200 s");
         for (n, packet) in sent.iter().enumerate() {
             assert_eq!(u128::from(packet.now.as_picos()), n as u128 * 160_000_000_000 / 3);
@@ -131,19 +166,17 @@ mod tests {
     #[test]
     fn it_starts_and_stops_when_it_should() {
         let bench = Bench::default();
-        let mut config = config(&bench);
-        (config.terms.start, config.terms.stop) = (seconds(1), Some(seconds(5)));
-        config.rate = "8kbit".parse().unwrap();
-        let times: Vec<_> = bench.sent(1, 100, [Cbr::new(config.clone()).unwrap()]).iter().map(|packet| packet.now).collect();
+        let terms = Terms { start: seconds(1), stop: Some(seconds(5)), ..bench.terms() };
+        let config = Config::new("8kbit".parse().unwrap(), 1000);
+        let times: Vec<_> = bench.sent(1, 100, [Cbr::new(terms, config).unwrap()]).iter().map(|packet| packet.now).collect();
         assert_eq!(times, [1, 2, 3, 4].map(seconds), "none at the stop");
     }
 
     #[test]
     fn jitter_moves_the_start_only() {
         let bench = Bench::default();
-        let mut config = config(&bench);
-        config.terms.start_jitter = Duration::from_secs(1);
-        let sent = |seed| bench.sent(seed, 10, [Cbr::new(config.clone()).unwrap()]);
+        let terms = Terms { start_jitter: Duration::from_secs(1), ..bench.terms() };
+        let sent = |seed| bench.sent(seed, 10, [Cbr::new(terms.clone(), config()).unwrap()]);
         let (one, other) = (sent(1), sent(2));
         assert_ne!(one[0].now, other[0].now);
         assert!(one[0].now < seconds(1) && one[0].now > Instant::ZERO);
@@ -155,16 +188,16 @@ mod tests {
     #[test]
     fn it_ends_after_so_many_packets() {
         let bench = Bench::default();
-        let mut config = Config { packets: Some(3), rate: "8kbit".parse().unwrap(), ..config(&bench) };
-        config.terms.urgency = crate::sources::Urgency::Remaining(Duration::from_secs(1));
-        let log = bench.run(1, 100, [Cbr::new(config.clone()).unwrap()]);
+        let config = Config { packets: Some(3), rate: "8kbit".parse().unwrap(), ..config() };
+        let terms = Terms { urgency: crate::sources::Urgency::Remaining(Duration::from_secs(1)), ..bench.terms() };
+        let log = bench.run(1, 100, [Cbr::new(terms.clone(), config).unwrap()]);
         let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.priority)).collect();
         assert_eq!(sent, [(seconds(0), 3000), (seconds(1), 2000), (seconds(2), 1000)]);
         let [(closed, _, counts)] = log.closed[..] else { panic!("one flow: {:?}", log.closed) };
         assert_eq!((counts.sent, counts.delivered), (3, 3));
         let crossing = Duration::from_nanos(80) + Duration::from_micros(1);
         assert_eq!(closed, seconds(2) + crossing, "when its last packet has left the network");
-        let error = Cbr::new(Config { packets: Some(0), ..config }).unwrap_err();
+        let error = Cbr::new(terms, Config { packets: Some(0), ..config }).unwrap_err();
         assert_eq!(error.to_string(), "cbr: packets 0: legal range 1 to 1000000000000");
     }
 
@@ -174,8 +207,8 @@ mod tests {
     #[test]
     fn random_gaps_are_even_within_half_the_mean() {
         let bench = Bench::default();
-        let config = Config { gaps: Gaps::Random, ..config(&bench) };
-        let sent = |seed| bench.sent(seed, 1000, [Cbr::new(config.clone()).unwrap()]);
+        let config = Config { gaps: Gaps::Random, ..config() };
+        let sent = |seed| bench.sent(seed, 1000, [Cbr::new(bench.terms(), config).unwrap()]);
         let packets = sent(1);
         let mean = 160e9 / 3.0;
         let gaps: Vec<_> = packets.windows(2).map(|pair| pair[1].now.since(pair[0].now).as_picos() as f64 / mean).collect();
@@ -194,20 +227,18 @@ mod tests {
 
     #[test]
     fn starts_can_be_spread_over_an_interval() {
-        let bench = Bench::default();
-        let starts: Vec<_> = config(&bench).spread(4).map(|config| config.terms.start.as_picos()).collect();
+        let starts: Vec<_> = config().spread(Bench::default().terms(), 4).map(|terms| terms.start.as_picos()).collect();
         assert_eq!(starts, [0, 13_333_333_333, 26_666_666_667, 40_000_000_000]);
     }
 
     #[test]
     fn errors_name_parameter_and_range() {
         let bench = Bench::default();
-        let good = config(&bench);
-        let message = |config| Cbr::new(config).unwrap_err().to_string();
-        assert_eq!(message(Config { packet_len: 0, ..good.clone() }), "cbr: packet_len 0: legal range 1 to 65535");
+        let message = |config| Cbr::new(bench.terms(), config).unwrap_err().to_string();
+        assert_eq!(message(Config { packet_len: 0, ..config() }), "cbr: packet_len 0: legal range 1 to 65535");
         let rate = Rate::from_bits_per_second(u64::MAX).unwrap();
-        assert_eq!(message(Config { rate, ..good.clone() }), "cbr: rate 18446744073709551615bit: legal range 1bit to 1000tbit");
-        let terms = Terms { start: seconds(2), stop: Some(seconds(2)), ..good.terms.clone() };
-        assert_eq!(message(Config { terms, ..good }), "cbr: stop 2s: legal range after its start at 2s");
+        assert_eq!(message(Config { rate, ..config() }), "cbr: rate 18446744073709551615bit: legal range 1bit to 1000tbit");
+        let terms = Terms { start: seconds(2), stop: Some(seconds(2)), ..bench.terms() };
+        assert_eq!(Cbr::new(terms, config()).unwrap_err().to_string(), "cbr: stop 2s: legal range after its start at 2s");
     }
 }

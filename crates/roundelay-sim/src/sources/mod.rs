@@ -1,56 +1,62 @@
 //! Traffic sources: agents for a [`Simulation`](crate::Simulation), one file each.
 //!
-//! | agent | traffic |
-//! |---|---|
-//! | [`cbr`] | packets at a constant rate |
-//! | [`poisson`] | packets after exponential gaps |
-//! | [`on_off`] | a constant rate in on-times: Pareto, exponential |
-//! | [`voip`] | speech |
-//! | [`burst`] | a whole flow at once |
-//! | [`trace`] | a list of packets |
-//! | [`workload`] | a list of flows |
-//! | [`tcp`] | one flow over TCP, finite or without end |
-//! | [`request_response`] | requests and responses over TCP, and time to think between them |
-//! | [`video`] | a segment over TCP every so often |
-//! | [`arrivals`] | flows that arrive as a Poisson process, of sizes from a distribution ([`Sizes`]) |
-//!
-//! Each source has a `Config`, checked by `new`. [`Terms`] has the settings of all sources;
-//! [`Urgency`], or a program's own [`SlackRule`], sets the urgency of packets. Random numbers come
-//! from the agent's own stream. In steady state agents allocate no memory, except for new flows of
+//! A source's file has its parameters (`Config`, as in scenarios), the facts and the load for
+//! estimates (an implementation of the trait in `source.rs`), and its agent, made by `new`.
+//! [`Terms`] has the settings of all sources; [`Urgency`], or a program's own [`SlackRule`], sets
+//! the urgency of packets. Random numbers come from the agent's own stream. In steady state agents allocate no memory, except for new flows of
 //! [`arrivals`] and [`workload`].
-
-pub mod arrivals;
-pub mod burst;
-pub mod cbr;
-mod connection;
-pub(crate) mod draw;
-pub mod on_off;
-mod outlet;
-mod pace;
-pub mod poisson;
-pub mod request_response;
-mod sizes;
-mod stamp;
-pub mod tcp;
-pub mod trace;
-mod urgency;
-pub mod video;
-pub mod voip;
-pub mod workload;
-
-pub use draw::Span;
-pub use outlet::Terms;
-pub use sizes::Sizes;
-pub use stamp::Stamp;
-pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Urgency, WrittenFields};
 
 #[cfg(test)]
 pub(crate) mod bench;
+mod connection;
+pub(crate) mod draw;
+mod line;
+pub(crate) mod load;
+mod outlet;
+mod pace;
+mod protocol;
+#[macro_use]
+mod registry;
+mod sizes;
+pub(crate) mod source;
+mod stamp;
+mod urgency;
+
+pub use draw::Span;
+pub use outlet::Terms;
+pub use protocol::{Control, Flavour, Preset, Protocol};
+pub use sizes::Sizes;
+pub use stamp::Stamp;
+pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Urgency, WrittenFields};
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
 use roundelay::Rate;
+
+// A new kind is a file and a line here: the reader of scenarios, the JSON Schema, the documented
+// table, estimates and the tests of all kinds follow. `make sources` writes the generated files.
+sources! {
+    Cbr = cbr,
+    Poisson = poisson,
+    OnOff = on_off,
+    Voip = voip,
+    Burst = burst,
+    Tcp = tcp,
+    RequestResponse = request_response,
+    Video = video,
+    WebPage = web_page,
+    Arrivals = arrivals,
+    Trace = trace,
+    Workload = workload,
+}
+
+impl SourceSpec {
+    /// TCP parameters of both ends, for sources over TCP.
+    pub fn protocol(&self) -> Option<&Protocol> {
+        self.source().facts().tcp
+    }
+}
 
 /// A source's parameter out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -118,13 +124,18 @@ impl Check {
 /// The largest packet length that sources accept as a parameter, in bytes: IPv4's.
 pub const LONGEST_PACKET: u32 = 65_535;
 
+/// Bytes of a packet where a scenario does not say.
+const fn packet_len() -> u32 {
+    1000
+}
+
 /// The highest rate of a source, in bits per second.
 const FASTEST: u64 = 1_000_000_000_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::bench::{Bench, Sent};
-    use super::{Span, cbr, on_off, poisson};
+    use super::{cbr, on_off, poisson};
     use crate::agent::Agent;
     use crate::simulation::Simulation;
     use roundelay::{Duration, Instant};
@@ -133,15 +144,13 @@ mod tests {
     fn sent(others: usize) -> Vec<(Instant, u32)> {
         let bench = Bench::default();
         let (terms, rate) = (bench.terms(), "1mbit".parse().unwrap());
-        let span = Span::Exponential(Duration::from_millis(10));
-        let mut agents: Vec<Box<dyn Agent>> = vec![Box::new(
-            on_off::OnOff::new(on_off::Config { terms: terms.clone(), rate, packet_len: 100, on: span, off: span, packets: None }).unwrap(),
-        )];
+        let on_off = on_off::Config::new(rate, 100, [Duration::from_millis(10); 2]);
+        let mut agents: Vec<Box<dyn Agent>> = vec![Box::new(on_off::OnOff::new(terms.clone(), on_off).unwrap())];
         for _ in 0..others {
             let jitter = super::Terms { start_jitter: Duration::from_secs(1), ..terms.clone() };
-            agents.push(Box::new(cbr::Cbr::new(cbr::Config::new(jitter, rate, 200)).unwrap()));
+            agents.push(Box::new(cbr::Cbr::new(jitter, cbr::Config::new(rate, 200)).unwrap()));
             let lengths = poisson::Lengths::Fixed(300);
-            agents.push(Box::new(poisson::Poisson::new(poisson::Config { terms: terms.clone(), rate, lengths, packets: None }).unwrap()));
+            agents.push(Box::new(poisson::Poisson::new(terms.clone(), rate, lengths, None).unwrap()));
         }
         let mut simulation = Simulation::with_probe(bench.0, 9, super::bench::Log::default()).unwrap();
         for agent in agents {

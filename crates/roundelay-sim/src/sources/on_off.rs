@@ -7,53 +7,120 @@
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
 use crate::sources::draw::Span;
+use crate::sources::load::{Amount, Load, at_rate};
 use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::pace::Pace;
-use crate::sources::{Check, SourceError};
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
+use crate::written::{InWords, read, some_whole};
+
+/// What the source sends.
+pub(super) const SENDS: &str = "A constant rate in on-times, nothing in off-times: Pareto times with a shape, else\nexponential.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] =
+    ["rate = '500kbit'\non = '50ms'\noff = '50ms'", "rate = '500kbit'\non = '50ms'\noff = '50ms'\nshape = 1.5"];
 
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts, times and urgency. The source starts with an on-time.
-    pub terms: Terms,
-    /// Rate while on, headers included: up to 10^15 bits a second.
+    /// Rate while on, headers included.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
-    /// Bytes of a packet, 1 to 65,535.
+    /// Bytes of a packet: 1 to 65,535.
+    #[serde(default = "packet_len", deserialize_with = "read")]
+    #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
-    /// On-times: a mean of 1 ns to 1 day, the shape of a Pareto distribution above 1 and up to 100.
-    pub on: Span,
-    /// Off-times, with the same limits.
-    pub off: Span,
-    /// Number of packets, 1 to 10^12. None: no end.
+    /// Mean on-time: 1 ns to 1 day.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    pub on: Duration,
+    /// Mean off-time: 1 ns to 1 day.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    pub off: Duration,
+    /// Shape of Pareto times: above 1, to 100.
+    #[serde(default)]
+    pub shape: Option<f64>,
+    /// Number of packets. Left out: no end.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
     pub packets: Option<u64>,
 }
 
 impl Config {
-    /// Pareto times of one shape.
-    pub const fn pareto(terms: Terms, rate: Rate, packet_len: u32, [on, off]: [Duration; 2], shape: f64) -> Self {
-        Self { terms, rate, packet_len, on: Span::Pareto { mean: on, shape }, off: Span::Pareto { mean: off, shape }, packets: None }
-    }
-
-    /// Exponential times.
-    pub const fn exponential(terms: Terms, rate: Rate, packet_len: u32, [on, off]: [Duration; 2]) -> Self {
-        Self { terms, rate, packet_len, on: Span::Exponential(on), off: Span::Exponential(off), packets: None }
+    /// Exponential times, without end.
+    pub const fn new(rate: Rate, packet_len: u32, [on, off]: [Duration; 2]) -> Self {
+        Self { rate, packet_len, on, off, shape: None, packets: None }
     }
 
     /// The mean rate in bits a second: the rate times the fraction of on-time.
     pub fn mean_rate(&self) -> f64 {
-        let (on, off) = (self.on.mean().as_secs_f64(), self.off.mean().as_secs_f64());
-        self.rate.bits_per_second() as f64 * on / (on + off)
+        self.rate.bits_per_second() as f64 * self.on.as_secs_f64() / (self.on + self.off).as_secs_f64()
+    }
+
+    /// On-times and off-times.
+    pub(super) fn times(&self) -> [Span; 2] {
+        [self.on, self.off].map(|mean| match self.shape {
+            Some(shape) => Span::Pareto { mean, shape },
+            None => Span::Exponential(mean),
+        })
+    }
+
+    /// Facts on a source with this rate and length of packets.
+    pub(super) fn facts_of(rate: Option<Rate>, packet_len: u32, packets: Option<u64>) -> Facts<'static> {
+        Facts { rate, ..Facts::datagrams(packet_len, Ending::after(packets)) }
+    }
+
+    /// Packets in `seconds` with exponential times: the variance of an alternating renewal process
+    /// grows with time (D. Cox, "Renewal Theory", 1962, section 7). Pareto on-times may last for
+    /// the whole run: no useful bound of the variance.
+    pub(super) fn packets_in(&self, seconds: f64) -> Amount {
+        let rate = at_rate(self.rate, self.packet_len.into(), 1.0);
+        let [on, off] = [self.on, self.off].map(Duration::as_secs_f64);
+        let cycle = (on + off).max(f64::MIN_POSITIVE);
+        match self.shape {
+            Some(_) => Amount::exact(rate * seconds),
+            None => {
+                let variance = 2.0 * (on * off).powi(2) / cycle.powi(3) * seconds * rate * rate;
+                Amount::random(rate * seconds * on / cycle, variance)
+            }
+        }
+        .up_to(self.packets)
     }
 }
 
-pub(crate) fn check_times(check: Check, [mean, shape]: [&'static str; 2], times: Span) -> Result<(), SourceError> {
-    check.range(mean, times.mean(), Duration::from_nanos(1)..=Duration::from_secs(86_400))?;
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        Self::facts_of(Some(self.rate), self.packet_len, self.packets)
+    }
+
+    /// A source ends with its last packet.
+    fn load(&self, conditions: &Conditions) -> Load {
+        let seconds = conditions.span.as_secs_f64();
+        let packets = self.packets_in(seconds);
+        let interval = f64::from(self.packet_len) * 8.0 / self.rate.bits_per_second() as f64;
+        let most = self.packets.map_or(f64::INFINITY, |packets| packets as f64 * (interval / self.on.as_secs_f64() + 1.0));
+        let rounds = seconds / (self.on + self.off).as_secs_f64();
+        Load { idle_rounds: (rounds.min(most) - packets.mean()).max(0.0), ..Load::of_flow(packets) }
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(OnOff::new(terms, *self)?))
+    }
+}
+
+pub(crate) fn check_times(check: Check, key: &'static str, times: Span) -> Result<(), SourceError> {
+    check.range(key, times.mean(), Duration::from_nanos(1)..=Duration::from_secs(86_400))?;
     match times {
         Span::Pareto { shape: value, .. } if !(value > 1.0 && value <= 100.0) => {
-            Err(SourceError::new(check.0, shape, value, "above 1, to 100"))
+            Err(SourceError::new(check.0, "shape", value, "above 1, to 100"))
         }
         _ => Ok(()),
     }
@@ -80,18 +147,18 @@ const MOST_ROUNDS: u32 = 1_000;
 impl OnOff {
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
-        Self::named("on_off", config)
+    pub fn new(terms: Terms, config: Config) -> Result<Self, SourceError> {
+        Self::with_times(Check("on_off"), terms, config, config.times())
     }
 
-    pub(crate) fn named(kind: &'static str, config: Config) -> Result<Self, SourceError> {
-        let Config { terms, rate, packet_len, on, off, packets } = config;
-        let check = Check(kind);
+    /// As [`OnOff::new`], with other times than those of `config`.
+    pub(crate) fn with_times(check: Check, terms: Terms, config: Config, [on, off]: [Span; 2]) -> Result<Self, SourceError> {
+        let Config { rate, packet_len, packets, .. } = config;
         terms.check(check)?;
         check.rate(rate)?;
         check.packet_len(packet_len)?;
-        check_times(check, ["mean_on", "shape_on"], on)?;
-        check_times(check, ["mean_off", "shape_off"], off)?;
+        check_times(check, "on", on)?;
+        check_times(check, "off", off)?;
         check.packets(packets)?;
         let outlet = Outlet::of_packets(terms, packets, packet_len);
         Ok(Self { outlet, pace: Pace::new(rate, packet_len), packet_len, on, off, on_until: Instant::ZERO, left: Duration::ZERO })
@@ -136,13 +203,22 @@ mod tests {
     use crate::sources::bench::Bench;
     use crate::sources::voip;
 
-    fn config(on: Span, off: Span) -> Config {
-        Config { terms: Bench::default().terms(), rate: "1mbit".parse().unwrap(), packet_len: 125, on, off, packets: None }
+    /// A packet of 125 bytes a millisecond while on.
+    fn config() -> Config {
+        Config::new("1mbit".parse().unwrap(), 125, [Duration::from_millis(100), Duration::from_millis(300)])
     }
 
-    fn times(config: Config, seed: u64, secs: u64) -> Vec<u64> {
-        let sent = Bench::default().sent(seed, secs, [OnOff::new(config).unwrap()]);
+    fn fixed(terms: Terms, config: Config, times: [Duration; 2]) -> Result<OnOff, SourceError> {
+        OnOff::with_times(Check("on_off"), terms, config, times.map(Span::Fixed))
+    }
+
+    fn times(source: Result<OnOff, SourceError>, seed: u64, secs: u64) -> Vec<u64> {
+        let sent = Bench::default().sent(seed, secs, [source.unwrap()]);
         sent.iter().map(|packet| packet.now.as_picos() / 1_000_000).collect()
+    }
+
+    fn terms() -> Terms {
+        Bench::default().terms()
     }
 
     /// A packet a millisecond while on; on for 2.5 ms, off for 10 ms: each third packet comes half
@@ -150,14 +226,14 @@ mod tests {
     #[test]
     fn on_time_is_counted_through() {
         let (on, off) = (Duration::from_micros(2500), Duration::from_millis(10));
-        let times = times(config(Span::Fixed(on), Span::Fixed(off)), 1, 1);
+        let times = times(fixed(terms(), config(), [on, off]), 1, 1);
         assert_eq!(times[..6], [0, 1000, 2000, 13_000, 14_000, 25_000]);
         assert_eq!(times.len(), 200, "1000 a second for a fifth of a second");
     }
 
     #[test]
     fn on_times_shorter_than_an_interval_lose_nothing() {
-        let times = times(config(Span::Fixed(Duration::from_micros(300)), Span::Fixed(Duration::from_micros(700))), 1, 10);
+        let times = times(fixed(terms(), config(), [300, 700].map(Duration::from_micros)), 1, 10);
         assert_eq!(times.len(), 3000);
         assert_eq!(times[..3], [0, 3100, 6200]);
     }
@@ -165,33 +241,28 @@ mod tests {
     /// A packet needs 40,000,000,000 on-times: the run ends without it, after as many as it has time for.
     #[test]
     fn on_times_of_a_nanosecond_end_with_the_run() {
-        let tiny = Span::Fixed(Duration::from_nanos(1));
-        let mut config = Config { rate: "100bit".parse().unwrap(), packet_len: 500, ..config(tiny, tiny) };
-        config.terms.stop = Some(Instant::ZERO + Duration::from_millis(1));
-        assert_eq!(times(config, 1, 1), [0]);
+        let config = Config { rate: "100bit".parse().unwrap(), packet_len: 500, ..config() };
+        let terms = Terms { stop: Some(Instant::ZERO + Duration::from_millis(1)), ..terms() };
+        assert_eq!(times(fixed(terms, config, [Duration::from_nanos(1); 2]), 1, 1), [0]);
     }
 
     /// A packet after 2,500 on-times, more than one call draws.
     #[test]
     fn packets_come_after_many_on_times() {
-        let tiny = Span::Fixed(Duration::from_nanos(400));
-        assert_eq!(times(config(tiny, tiny), 1, 1)[..4], [0, 2000, 4000, 6000]);
+        assert_eq!(times(fixed(terms(), config(), [Duration::from_nanos(400); 2]), 1, 1)[..4], [0, 2000, 4000, 6000]);
     }
 
     /// On-times of 100 ms and off-times of 300 ms: after n rounds the fraction of on-time has a
     /// relative standard deviation of about off / (on + off) x sqrt(2 / n).
     #[test]
     fn exponential_times_give_the_mean_rate() {
-        let times_of = [Duration::from_millis(100), Duration::from_millis(300)];
-        let terms = Bench::default().terms();
-        let config = Config::exponential(terms, "1mbit".parse().unwrap(), 125, times_of);
-        assert_eq!(config.mean_rate(), 250_000.0);
-        let sent = times(config.clone(), 1, 4000);
+        assert_eq!(config().mean_rate(), 250_000.0);
+        let sent = times(OnOff::new(terms(), config()), 1, 4000);
         let (rounds, expected) = (10_000.0_f64, 1e6);
         let sigma = expected * 0.75 * (2.0 / rounds).sqrt();
         assert!((sent.len() as f64 - expected).abs() < 5.0 * sigma, "{} for {expected} by {sigma}", sent.len());
-        assert_eq!(sent, times(config.clone(), 1, 4000), "same seed, same packets");
-        assert_ne!(sent, times(config, 2, 4000));
+        assert_eq!(sent, times(OnOff::new(terms(), config()), 1, 4000), "same seed, same packets");
+        assert_ne!(sent, times(OnOff::new(terms(), config()), 2, 4000));
     }
 
     /// The best-effort flows of the QFQ paper: 4 Mbit/s while on, 100 ms on and off in the mean,
@@ -200,8 +271,8 @@ mod tests {
     #[test]
     fn pareto_times_give_the_mean_rate() {
         let mean = Duration::from_millis(100);
-        let config = Config::pareto(Bench::default().terms(), "4mbit".parse().unwrap(), 500, [mean, mean], 1.5);
-        let sent = times(config.clone(), 1, 4000);
+        let config = Config { shape: Some(1.5), ..Config::new("4mbit".parse().unwrap(), 500, [mean, mean]) };
+        let sent = times(OnOff::new(terms(), config), 1, 4000);
         assert!((sent.len() as f64 / 2e6 - 1.0).abs() < 0.05, "{}", sent.len());
         let gaps: Vec<_> = sent.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 20_000).collect();
         let long = gaps.iter().filter(|gap| **gap > 718_000).count() as f64;
@@ -212,8 +283,7 @@ mod tests {
     /// Fifty packets a second for 1.004 of 2.591 seconds, and 50 packets in a talkspurt.
     #[test]
     fn speech() {
-        let terms = Bench::default().terms();
-        let sent = Bench::default().sent(1, 10_000, [voip::new(voip::Config::new(terms)).unwrap()]);
+        let sent = Bench::default().sent(1, 10_000, [voip::new(terms(), voip::Config::default()).unwrap()]);
         let expected = 500_000.0 * 1004.0 / 2591.0;
         let sigma = expected * 0.61 * (2.0_f64 / 3860.0).sqrt();
         assert!((sent.len() as f64 - expected).abs() < 5.0 * sigma, "{} for {expected} by {sigma}", sent.len());
@@ -223,12 +293,10 @@ mod tests {
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let good = Span::Exponential(Duration::from_millis(1));
-        let message = |on, off| OnOff::new(config(on, off)).unwrap_err().to_string();
-        assert_eq!(message(Span::Fixed(Duration::ZERO), good), "on_off: mean_on 0s: legal range 1ns to 86400s");
-        let bad = Span::Pareto { mean: Duration::from_millis(1), shape: f64::NAN };
-        assert_eq!(message(good, bad), "on_off: shape_off NaN: legal range above 1, to 100");
-        let bad = voip::Config { packet_len: 0, ..voip::Config::new(Bench::default().terms()) };
-        assert_eq!(voip::new(bad).unwrap_err().to_string(), "voip: packet_len 0: legal range 1 to 65535");
+        let message = |config| OnOff::new(terms(), config).unwrap_err().to_string();
+        assert_eq!(message(Config { on: Duration::ZERO, ..config() }), "on_off: on 0s: legal range 1ns to 86400s");
+        assert_eq!(message(Config { shape: Some(f64::NAN), ..config() }), "on_off: shape NaN: legal range above 1, to 100");
+        let bad = voip::Config { packet_len: 0, ..voip::Config::default() };
+        assert_eq!(voip::new(terms(), bad).unwrap_err().to_string(), "voip: packet_len 0: legal range 1 to 65535");
     }
 }

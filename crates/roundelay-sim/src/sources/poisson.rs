@@ -6,10 +6,15 @@
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::Rate;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
+use crate::sources::load::{Amount, Load, at_rate};
 use crate::sources::outlet::{Outlet, Terms, Turn};
-use crate::sources::{Check, SourceError, draw};
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
+use crate::written::{InWords, read, some_whole};
 
 /// Lengths of packets in bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,17 +89,78 @@ fn weights(lengths: &[(u32, u32)]) -> u64 {
     lengths.iter().map(|(_, weight)| u64::from(*weight)).sum()
 }
 
+/// What the source sends.
+pub(super) const SENDS: &str = "Packets with exponential gaps.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = ["rate = '300kbit'\nlengths = 'exponential'", "rate = '300kbit'\nmix = [[64, 7], [1500, 1]]"];
+
+/// Lengths of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "Lengths")]
+pub enum Shape {
+    /// One length.
+    #[default]
+    Fixed,
+    /// Exponential, with the mean `packet_len`.
+    Exponential,
+}
+
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts, times and urgency.
-    pub terms: Terms,
-    /// Mean rate, headers included: up to 10^15 bits a second.
+    /// Mean rate, headers included.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
-    /// Bytes of packets: fixed or mean, 1 to 65,535.
-    pub lengths: Lengths,
-    /// Number of packets, 1 to 10^12. None: no end.
+    /// Bytes of a packet: 1 to 65,535.
+    #[serde(default = "packet_len", deserialize_with = "read")]
+    #[schemars(with = "InWords<u32>")]
+    pub packet_len: u32,
+    /// Distribution of packet lengths.
+    #[serde(default)]
+    pub lengths: Shape,
+    /// Lengths with weights, in place of these: [[64, 7], [576, 4], [1500, 1]].
+    #[serde(default)]
+    pub mix: Vec<(u32, u32)>,
+    /// Number of packets. Left out: no end.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
     pub packets: Option<u64>,
+}
+
+impl Config {
+    fn lengths(&self) -> Lengths {
+        match self.lengths {
+            _ if !self.mix.is_empty() => Lengths::Mix(self.mix.clone()),
+            Shape::Fixed => Lengths::Fixed(self.packet_len),
+            Shape::Exponential => Lengths::Exponential(self.packet_len),
+        }
+    }
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        let lengths = self.lengths();
+        let mean_gap = lengths.mean() * 8.0 / self.rate.bits_per_second() as f64;
+        let facts = Facts::datagrams(lengths.longest(), Ending::after(self.packets));
+        Facts { rate: Some(self.rate), mean_gap: Some(mean_gap), ..facts }
+    }
+
+    fn load(&self, conditions: &Conditions) -> Load {
+        let mean = at_rate(self.rate, self.lengths().mean(), conditions.span.as_secs_f64());
+        Load::of_flow(Amount::drawn(mean, 1.0).up_to(self.packets))
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(Poisson::new(terms, self.rate, self.lengths(), self.packets)?))
+    }
+
+    fn unused(&self) -> Vec<(&'static str, &'static str)> {
+        let why = "'mix' says how long packets are: one of both";
+        if self.mix.is_empty() { Vec::new() } else { vec![("packet_len", why), ("lengths", why)] }
+    }
 }
 
 /// The source.
@@ -106,10 +172,11 @@ pub struct Poisson {
 }
 
 impl Poisson {
+    /// A mean rate of up to 10^15 bits a second, headers included; 1 to 10^12 packets, or no end.
+    ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
-        let Config { terms, rate, lengths, packets } = config;
+    pub fn new(terms: Terms, rate: Rate, lengths: Lengths, packets: Option<u64>) -> Result<Self, SourceError> {
         let check = Check("poisson");
         terms.check(check)?;
         check.rate(rate)?;
@@ -146,8 +213,8 @@ mod tests {
     use rand::SeedableRng as _;
     use roundelay::Instant;
 
-    fn config(bench: &Bench, lengths: Lengths) -> Config {
-        Config { terms: bench.terms(), rate: "8mbit".parse().unwrap(), lengths, packets: None }
+    fn poisson(terms: Terms, lengths: Lengths, packets: Option<u64>) -> Result<Poisson, SourceError> {
+        Poisson::new(terms, "8mbit".parse().unwrap(), lengths, packets)
     }
 
     /// 1000 a second: the count deviates by sqrt(n), the variance of the gaps is their mean's
@@ -155,7 +222,7 @@ mod tests {
     #[test]
     fn packets_come_as_a_poisson_process() {
         let bench = Bench::default();
-        let sent = bench.sent(1, 100, [Poisson::new(config(&bench, Lengths::Fixed(1000))).unwrap()]);
+        let sent = bench.sent(1, 100, [poisson(bench.terms(), Lengths::Fixed(1000), None).unwrap()]);
         let count = sent.len() as f64;
         assert!((count - 1e5).abs() < 5.0 * 1e5_f64.sqrt(), "{count}");
         let gaps: Vec<_> = sent.windows(2).map(|pair| pair[1].now.since(pair[0].now).as_secs_f64() * 1e3).collect();
@@ -163,7 +230,7 @@ mod tests {
         assert!((variance - 1.0).abs() < 5.0 * (8.0 / count).sqrt(), "{variance}");
         let short = gaps.iter().filter(|gap| **gap < std::f64::consts::LN_2).count() as f64;
         assert!((short - count / 2.0).abs() < 5.0 * (count / 4.0).sqrt(), "{short}");
-        assert_eq!(sent, bench.sent(1, 100, [Poisson::new(config(&bench, Lengths::Fixed(1000))).unwrap()]), "same seed, same packets");
+        assert_eq!(sent, bench.sent(1, 100, [poisson(bench.terms(), Lengths::Fixed(1000), None).unwrap()]), "same seed, same packets");
     }
 
     #[test]
@@ -186,7 +253,7 @@ mod tests {
         let mix = Lengths::Mix(vec![(500, 2), (2000, 1)]);
         for (lengths, expected) in [(Lengths::Fixed(1000), 0.5), (Lengths::Exponential(1000), 1.0), (mix, 0.75)] {
             let bench = Bench::of(2, "16mbit");
-            let source = Poisson::new(config(&bench, lengths)).unwrap();
+            let source = poisson(bench.terms(), lengths, None).unwrap();
             let mut simulation = Simulation::new(bench.0, 5).unwrap();
             simulation.spawn(Box::new(source), Instant::ZERO);
             simulation.run(seconds(500)).unwrap();
@@ -204,8 +271,7 @@ mod tests {
         let second = roundelay::Duration::from_secs(1);
         let slacks = |urgency: Urgency| {
             let terms = Terms { urgency, ..bench.terms() };
-            let config = Config { terms, packets: Some(4), ..config(&bench, Lengths::Exponential(1000)) };
-            let sent = bench.sent(1, 100, [Poisson::new(config).unwrap()]);
+            let sent = bench.sent(1, 100, [poisson(terms, Lengths::Exponential(1000), Some(4)).unwrap()]);
             sent.iter().map(|packet| packet.slack.as_picos() / second.as_picos() as i64).collect::<Vec<_>>()
         };
         assert_eq!(slacks(Urgency::FlowSize(second)), [4; 4]);
@@ -214,7 +280,7 @@ mod tests {
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let message = |lengths| Poisson::new(config(&Bench::default(), lengths)).unwrap_err().to_string();
+        let message = |lengths| poisson(Bench::default().terms(), lengths, None).unwrap_err().to_string();
         assert_eq!(message(Lengths::Fixed(0)), "poisson: packet_len 0: legal range 1 to 65535");
         assert_eq!(message(Lengths::Mix(Vec::new())), "poisson: lengths 0: legal range 1 to 1000");
         assert_eq!(message(Lengths::Mix(vec![(40, 0)])), "poisson: weight 0: legal range 1 to 1000000");

@@ -6,30 +6,67 @@
 //! request until the client has all bytes. A response missing at the stop or at the end of the run
 //! is reported as cut off.
 
-use roundelay::{FlowId, Instant};
+use roundelay::{Bytes, Duration, FlowId, Instant};
 use roundelay_tcp as protocol;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Arrival, Context, FlowSpec};
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, Effort, earlier};
 use crate::sources::draw::Span;
+use crate::sources::load::{Amount, Load};
 use crate::sources::on_off::check_times;
 use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::protocol::Protocol;
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
+use crate::written::{InWords, read};
 
-/// Parameters of the source.
-#[derive(Debug, Clone, PartialEq)]
+/// What the source sends.
+pub(super) const SENDS: &str = "Requests and responses over TCP, with pauses between.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] =
+    ["request = 500\nresponse = '4kb'\nthink = '100ms'", "request = '2kb'\nresponse = 100\nthink = '50ms'"];
+
+/// Parameters of the source; its hosts are client and server.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts (client to server), times and urgency.
-    pub terms: Terms,
+    /// Bytes of a request: 1 to 2^40.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Bytes>")]
+    pub request: Bytes,
+    /// Bytes of a response: 1 to 2^40.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Bytes>")]
+    pub response: Bytes,
+    /// Mean of the exponential time from a response to the next request: 1 ns to 1 day.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    pub think: Duration,
     /// TCP parameters of both ends.
-    pub protocol: protocol::Config,
-    /// Bytes of a request, 1 to 2^40.
-    pub request_bytes: u64,
-    /// Bytes of a response, 1 to 2^40.
-    pub response_bytes: u64,
-    /// Time from a response to the next request: a mean of 1 ns to 1 day.
-    pub think: Span,
+    #[serde(default)]
+    pub tcp: Protocol,
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        Facts::tcp(&self.tcp, Ending::Told)
+    }
+
+    /// Requests follow each other as soon as the shortest answers allow.
+    fn load(&self, conditions: &Conditions) -> Load {
+        let requests = conditions.span.as_secs_f64() / (self.think + conditions.round_trip).as_secs_f64().max(1e-6) + 1.0;
+        let facts = self.facts();
+        let packets = Amount::drawn(requests, facts.segments(self.request.0) + facts.segments(self.response.0));
+        Load { packets, flows: Amount::exact(2.0), transfers: Amount::drawn(requests, 1.0), idle_rounds: 0.0 }
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        let sizes = [self.request, self.response].map(|Bytes(size)| size);
+        Ok(Box::new(RequestResponse::new(terms, self.tcp.config(), sizes, Span::Exponential(self.think))?))
+    }
 }
 
 /// The source.
@@ -40,7 +77,10 @@ pub struct RequestResponse {
     responses: Connection,
     response_flow: Option<FlowId>,
     alarm: Alarm,
-    config: Config,
+    terms: Terms,
+    /// Bytes of a request, and of a response.
+    sizes: [u64; 2],
+    think: Span,
     asked: u64,
     answered: u64,
     asked_at: Instant,
@@ -49,22 +89,27 @@ pub struct RequestResponse {
 }
 
 impl RequestResponse {
+    /// Requests and responses of 1 to 2^40 bytes; from a response to the next request a mean of
+    /// 1 ns to 1 day.
+    ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
+    pub fn new(terms: Terms, protocol: protocol::Config, [request, response]: [u64; 2], think: Span) -> Result<Self, SourceError> {
         let check = Check("request_response");
-        config.terms.check(check)?;
-        check.range("request_bytes", config.request_bytes, 1..=LARGEST_FLOW)?;
-        check.range("response_bytes", config.response_bytes, 1..=LARGEST_FLOW)?;
-        check_times(check, ["mean_think", "shape_think"], config.think)?;
-        let answering = protocol::Config { syn_exchange: false, ..config.protocol };
+        terms.check(check)?;
+        check.range("request", request, 1..=LARGEST_FLOW)?;
+        check.range("response", response, 1..=LARGEST_FLOW)?;
+        check_times(check, "think", think)?;
+        let answering = protocol::Config { syn_exchange: false, ..protocol };
         Ok(Self {
-            outlet: Outlet::new(config.terms.clone(), u64::MAX, config.protocol.segment_len),
-            requests: Connection::new(config.protocol, 0, &config.terms)?,
-            responses: Connection::new(answering, 0, &config.terms)?,
+            outlet: Outlet::new(terms.clone(), u64::MAX, protocol.segment_len),
+            requests: Connection::new(protocol, 0, &terms)?,
+            responses: Connection::new(answering, 0, &terms)?,
             response_flow: None,
             alarm: Alarm::default(),
-            config,
+            terms,
+            sizes: [request, response],
+            think,
             asked: 0,
             answered: 0,
             asked_at: Instant::ZERO,
@@ -73,7 +118,7 @@ impl RequestResponse {
     }
 
     fn open(&mut self, flow: FlowId, context: &mut Context<'_>) {
-        let FlowSpec { from, to, config } = self.config.terms.flow;
+        let FlowSpec { from, to, config } = self.terms.flow;
         let back = context.open(FlowSpec { from: to, to: from, config });
         self.response_flow = Some(back);
         self.asks_at = Some(context.now());
@@ -87,7 +132,7 @@ impl RequestResponse {
         if self.asks_at.is_some_and(|at| at <= now) {
             (self.asks_at, self.asked_at) = (None, now);
             self.asked += 1;
-            self.requests.supply(self.config.request_bytes);
+            self.requests.supply(self.sizes[0]);
         }
     }
 
@@ -107,11 +152,11 @@ impl RequestResponse {
     }
 
     fn settle(&mut self, context: &mut Context<'_>) {
-        if self.asks_at.is_none() && self.responses.delivered() >= (self.answered + 1).saturating_mul(self.config.response_bytes) {
+        if self.asks_at.is_none() && self.responses.delivered() >= (self.answered + 1).saturating_mul(self.sizes[1]) {
             let effort = self.effort();
-            self.responses.report(self.config.response_bytes, self.asked_at, true, effort, context);
+            self.responses.report(self.sizes[1], self.asked_at, true, effort, context);
             self.answered += 1;
-            self.asks_at = Some(context.now() + self.config.think.draw(context.random()));
+            self.asks_at = Some(context.now() + self.think.draw(context.random()));
         }
         let timers = earlier(self.requests.timer(), self.responses.timer());
         self.alarm.set(earlier(earlier(timers, self.asks_at), self.outlet.stop()), context);
@@ -145,9 +190,9 @@ impl Agent for RequestResponse {
         } else {
             let before = self.requests.delivered();
             self.requests.arrive(arrival, context);
-            let whole = self.asked.saturating_mul(self.config.request_bytes);
+            let whole = self.asked.saturating_mul(self.sizes[0]);
             if before < whole && self.requests.delivered() == whole {
-                self.responses.supply(self.config.response_bytes);
+                self.responses.supply(self.sizes[1]);
                 self.responses.wake(context);
             }
         }
@@ -167,23 +212,22 @@ impl Agent for RequestResponse {
 mod tests {
     use super::*;
     use crate::sources::bench::{Bench, Log, seconds};
-    use roundelay::Duration;
 
-    fn config() -> Config {
-        let terms = Terms { stop: Some(seconds(10)), ..Bench::default().terms() };
-        let protocol = protocol::Config::ns2_newreno_sack1();
-        Config { terms, protocol, request_bytes: 100, response_bytes: 1000, think: Span::Fixed(Duration::from_millis(958)) }
+    /// A client until the second `stop`.
+    fn client(stop: u64, response: u64, think: Span) -> Result<RequestResponse, SourceError> {
+        let terms = Terms { stop: Some(seconds(stop)), ..Bench::default().terms() };
+        RequestResponse::new(terms, protocol::Config::ns2_newreno_sack1(), [100, response], think)
     }
 
-    fn run(config: Config, seed: u64) -> Log {
-        Bench::over(2, "100gbit", Duration::from_millis(10)).run(seed, 100, [RequestResponse::new(config).unwrap()])
+    fn run(stop: u64, think: Span, seed: u64) -> Log {
+        Bench::over(2, "100gbit", Duration::from_millis(10)).run(seed, 100, [client(stop, 1000, think).unwrap()])
     }
 
     /// 10 ms each way: a round trip for the SYN, then one for each request and its response, which
     /// fit into a packet each.
     #[test]
     fn a_request_a_response_and_time_to_think() {
-        let log = run(config(), 1);
+        let log = run(10, Span::Fixed(Duration::from_millis(958)), 1);
         assert_eq!(log.reports.len(), 11, "at 0, 0.998, 1.976 .. 9.8 s; the next one would be after the stop");
         for ((_, flow, report), place) in log.reports.iter().zip(0..) {
             let round_trips = if place == 0 { 2 } else { 1 };
@@ -197,21 +241,19 @@ mod tests {
 
     #[test]
     fn thinking_is_drawn() {
-        let mut thinking = Config { think: Span::Exponential(Duration::from_millis(10)), ..config() };
-        thinking.terms.stop = Some(seconds(60));
-        let log = run(thinking.clone(), 1);
+        let thinking = Span::Exponential(Duration::from_millis(10));
+        let log = run(60, thinking, 1);
         let (count, expected) = (log.reports.len() as f64, 60.0 / 0.030);
         assert!((count - expected).abs() < 5.0 * expected.sqrt() / 3.0, "{count}: a third of the time is drawn");
-        assert_eq!(log.reports, run(thinking.clone(), 1).reports, "same seed, same reports");
-        assert_ne!(log.reports, run(thinking, 2).reports);
+        assert_eq!(log.reports, run(60, thinking, 1).reports, "same seed, same reports");
+        assert_ne!(log.reports, run(60, thinking, 2).reports);
     }
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let message = |config| RequestResponse::new(config).unwrap_err().to_string();
-        let none = Config { response_bytes: 0, ..config() };
-        assert_eq!(message(none), "request_response: response_bytes 0: legal range 1 to 1099511627776");
-        let none = Config { think: Span::Fixed(Duration::ZERO), ..config() };
-        assert_eq!(message(none), "request_response: mean_think 0s: legal range 1ns to 86400s");
+        let message = |response, think| client(10, response, think).unwrap_err().to_string();
+        let second = Duration::from_secs(1);
+        assert_eq!(message(0, Span::Fixed(second)), "request_response: response 0: legal range 1 to 1099511627776");
+        assert_eq!(message(1, Span::Fixed(Duration::ZERO)), "request_response: think 0s: legal range 1ns to 86400s");
     }
 }

@@ -3,24 +3,51 @@
 //! A flow with a size reports and closes when its sender knows of the delivery of all bytes; a flow
 //! stopped, or cut off by the end of the run, reports the bytes delivered until then.
 
-use roundelay::Instant;
+use roundelay::{Bytes, Instant};
 use roundelay_tcp as protocol;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Arrival, Context, FlowSpec};
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, earlier};
+use crate::sources::load::{Amount, Load};
 use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::protocol::Protocol;
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
+use crate::written::{InWords, some};
+
+/// What the source sends.
+pub(super) const SENDS: &str = "A flow over TCP, with a size or without end.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = ["size = '4kb'", "size = '10kb'\nstart = '1s'"];
 
 /// Parameters of the source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts, times and urgency.
-    pub terms: Terms,
+    /// Bytes of data: 1 to 2^40. Left out: without end.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Bytes>>")]
+    pub size: Option<Bytes>,
     /// TCP parameters of both ends.
-    pub protocol: protocol::Config,
-    /// Bytes of data, 1 to 2^40. None: without end.
-    pub size_bytes: Option<u64>,
+    #[serde(default)]
+    pub tcp: Protocol,
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        Facts::tcp(&self.tcp, if self.size.is_some() { Ending::Told } else { Ending::Never })
+    }
+
+    fn load(&self, _: &Conditions) -> Load {
+        Load::of_flow(Amount::exact(self.size.map_or(f64::INFINITY, |Bytes(size)| self.facts().segments(size) + 1.0)))
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(Tcp::new(terms, self.tcp.config(), self.size.map(|Bytes(size)| size))?))
+    }
 }
 
 /// The source.
@@ -33,14 +60,15 @@ pub struct Tcp {
 }
 
 impl Tcp {
+    /// `size`: bytes of data, 1 to 2^40; None: without end.
+    ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
-        let Config { terms, protocol, size_bytes } = config;
+    pub fn new(terms: Terms, protocol: protocol::Config, size: Option<u64>) -> Result<Self, SourceError> {
         let check = Check("tcp");
         terms.check(check)?;
-        check.range("size_bytes", size_bytes.unwrap_or(1), 1..=LARGEST_FLOW)?;
-        let size = size_bytes.unwrap_or(u64::MAX);
+        check.range("size", size.unwrap_or(1), 1..=LARGEST_FLOW)?;
+        let size = size.unwrap_or(u64::MAX);
         let connection = Connection::new(protocol, size, &terms)?;
         let outlet = Outlet::new(terms, size, protocol.segment_len);
         Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
@@ -121,14 +149,25 @@ mod tests {
 
     const MILLISECOND: u64 = 1_000_000_000;
 
-    fn config(packets: u64) -> Config {
+    #[derive(Clone)]
+    struct Flow {
+        terms: Terms,
+        protocol: protocol::Config,
+        size: Option<u64>,
+    }
+
+    fn tcp(Flow { terms, protocol, size }: Flow) -> Result<Tcp, SourceError> {
+        Tcp::new(terms, protocol, size)
+    }
+
+    fn config(packets: u64) -> Flow {
         let terms = Bench::default().terms();
-        Config { terms, protocol: protocol::Config::ns2_newreno_sack1(), size_bytes: Some(packets * 1460) }
+        Flow { terms, protocol: protocol::Config::ns2_newreno_sack1(), size: Some(packets * 1460) }
     }
 
     /// Runs on a link of 1 Gbit/s and 10 ms.
-    fn run(config: Config) -> Log {
-        Bench::over(2, "1gbit", Duration::from_millis(10)).run(1, 100, [Tcp::new(config).unwrap()])
+    fn run(config: Flow) -> Log {
+        Bench::over(2, "1gbit", Duration::from_millis(10)).run(1, 100, [tcp(config).unwrap()])
     }
 
     /// In picoseconds at 1 Gbit/s: SYN and acknowledgement 40 bytes, data 1510.
@@ -220,9 +259,9 @@ mod tests {
 
     #[test]
     fn a_flow_without_end_fills_the_link_and_reports_when_stopped() {
-        let mut endless = Config { size_bytes: None, ..config(1) };
+        let mut endless = Flow { size: None, ..config(1) };
         endless.terms.stop = Some(seconds(5));
-        let log = Bench::over(2, "10mbit", Duration::from_millis(10)).run(1, 100, [Tcp::new(endless).unwrap()]);
+        let log = Bench::over(2, "10mbit", Duration::from_millis(10)).run(1, 100, [tcp(endless).unwrap()]);
         let (now, _, report) = log.reports[0];
         assert_eq!((now, report.is_complete, report.acknowledged), (seconds(5), false, None));
         let share = report.goodput() / 1e7 * 1510.0 / 1460.0;
@@ -232,9 +271,9 @@ mod tests {
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let message = |config| Tcp::new(config).unwrap_err().to_string();
-        assert_eq!(message(Config { size_bytes: Some(0), ..config(1) }), "tcp: size_bytes 0: legal range 1 to 1099511627776");
+        let message = |config| tcp(config).unwrap_err().to_string();
+        assert_eq!(message(Flow { size: Some(0), ..config(1) }), "tcp: size 0: legal range 1 to 1099511627776");
         let protocol = protocol::Config { initial_window: 0, ..protocol::Config::rfc() };
-        assert_eq!(message(Config { protocol, ..config(1) }), "tcp: initial_window 0: legal range 1 to 1000000");
+        assert_eq!(message(Flow { protocol, ..config(1) }), "tcp: initial_window 0: legal range 1 to 1000000");
     }
 }

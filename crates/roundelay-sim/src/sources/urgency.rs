@@ -65,7 +65,7 @@ impl HeaderFields {
 }
 
 /// Header fields to which a rule gives a meaning: scenarios have notes on queues that read others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WrittenFields {
     /// Whether packets differ in slack.
     pub slack: bool,

@@ -4,26 +4,57 @@
 //! has all bytes: the time from creation to delivery is the buffer needed by a player. Segments
 //! missing at the stop or the end of the run are reported as cut off.
 
-use roundelay::{Duration, Instant};
+use roundelay::{Bytes, Duration, Instant};
 use roundelay_tcp as protocol;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Arrival, Context};
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, earlier};
+use crate::sources::load::{Amount, Load};
 use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::protocol::Protocol;
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
+use crate::written::{InWords, read};
 
-/// Parameters of the source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What the source sends.
+pub(super) const SENDS: &str = "Video over TCP: a segment at even intervals.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = ["segment = '8kb'\ninterval = '300ms'", "segment = '4kb'\ninterval = '200ms'"];
+
+/// Parameters of the source; its hosts are server and viewer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts (server to viewer), times and urgency.
-    pub terms: Terms,
-    /// TCP parameters of both ends.
-    pub protocol: protocol::Config,
-    /// Bytes of a segment, 1 to 2^40.
-    pub segment_bytes: u64,
-    /// Time between segments, 1 us to 1 day.
+    /// Bytes of a segment: 1 to 2^40.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Bytes>")]
+    pub segment: Bytes,
+    /// Time between segments: 1 us to 1 day.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub interval: Duration,
+    /// TCP parameters of both ends.
+    #[serde(default)]
+    pub tcp: Protocol,
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        Facts::tcp(&self.tcp, Ending::Told)
+    }
+
+    fn load(&self, conditions: &Conditions) -> Load {
+        let segments = (conditions.span.as_secs_f64() / self.interval.as_secs_f64().max(1e-6)).ceil();
+        let packets = Amount::exact(segments * self.facts().segments(self.segment.0) + 1.0);
+        Load { transfers: Amount::exact(segments), ..Load::of_flow(packets) }
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(Video::new(terms, self.tcp.config(), self.segment.0, self.interval)?))
+    }
 }
 
 /// The source.
@@ -41,13 +72,14 @@ pub struct Video {
 }
 
 impl Video {
+    /// Segments of 1 to 2^40 bytes, at intervals of 1 us to 1 day.
+    ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
-        let Config { terms, protocol, segment_bytes, interval } = config;
+    pub fn new(terms: Terms, protocol: protocol::Config, segment_bytes: u64, interval: Duration) -> Result<Self, SourceError> {
         let check = Check("video");
         terms.check(check)?;
-        check.range("segment_bytes", segment_bytes, 1..=LARGEST_FLOW)?;
+        check.range("segment", segment_bytes, 1..=LARGEST_FLOW)?;
         check.range("interval", interval, Duration::from_micros(1)..=Duration::from_secs(86_400))?;
         Ok(Self {
             connection: Connection::new(protocol, 0, &terms)?,
@@ -133,15 +165,17 @@ mod tests {
     use super::*;
     use crate::sources::bench::{Bench, seconds};
 
-    fn config(segment_bytes: u64) -> Config {
+    fn video(segment_bytes: u64, interval: Duration) -> Result<Video, SourceError> {
         let terms = Terms { stop: Some(seconds(41)), ..Bench::default().terms() };
-        Config { terms, protocol: protocol::Config::rfc(), segment_bytes, interval: Duration::from_secs(4) }
+        Video::new(terms, protocol::Config::rfc(), segment_bytes, interval)
     }
+
+    const INTERVAL: Duration = Duration::from_secs(4);
 
     /// 2 MB every four seconds are 4 Mbit/s.
     #[test]
     fn a_fast_link_delivers_each_segment_before_the_next() {
-        let log = Bench::over(2, "10mbit", Duration::from_millis(20)).run(1, 100, [Video::new(config(2_000_000)).unwrap()]);
+        let log = Bench::over(2, "10mbit", Duration::from_millis(20)).run(1, 100, [video(2_000_000, INTERVAL).unwrap()]);
         let starts: Vec<_> = log.reports.iter().map(|(_, _, report)| report.start).collect();
         assert_eq!(starts, (0..11).map(|segment| seconds(4 * segment)).collect::<Vec<_>>());
         let (last, complete) = log.reports.split_last().unwrap();
@@ -156,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_slow_link_makes_segments_later_and_later() {
-        let log = Bench::over(2, "3mbit", Duration::from_millis(20)).run(1, 100, [Video::new(config(2_000_000)).unwrap()]);
+        let log = Bench::over(2, "3mbit", Duration::from_millis(20)).run(1, 100, [video(2_000_000, INTERVAL).unwrap()]);
         let complete = log.reports.iter().filter(|(_, _, report)| report.is_complete);
         let times: Vec<_> = complete.map(|(_, _, report)| report.completion_time()).collect();
         assert_eq!(log.reports.len(), 11, "all that were made are told of");
@@ -165,9 +199,8 @@ mod tests {
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let message = |config| Video::new(config).unwrap_err().to_string();
-        assert_eq!(message(config(0)), "video: segment_bytes 0: legal range 1 to 1099511627776");
-        let never = Config { interval: Duration::ZERO, ..config(1) };
-        assert_eq!(message(never), "video: interval 0s: legal range 1us to 86400s");
+        let message = |segment, interval| video(segment, interval).unwrap_err().to_string();
+        assert_eq!(message(0, INTERVAL), "video: segment 0: legal range 1 to 1099511627776");
+        assert_eq!(message(1, Duration::ZERO), "video: interval 0s: legal range 1us to 86400s");
     }
 }

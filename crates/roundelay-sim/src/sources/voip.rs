@@ -5,11 +5,17 @@
 //! one-way delay up to which most conversations do not suffer (ITU-T G.114, 2003).
 
 use roundelay::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use crate::sources::SourceError;
+use crate::agent::Agent;
+use crate::sources::load::{Amount, Load};
 use crate::sources::on_off::{self, OnOff};
 use crate::sources::outlet::Terms;
+use crate::sources::source::{Conditions, Facts, Site, Source};
 use crate::sources::urgency::Urgency;
+use crate::sources::{Check, MOST_PACKETS, SourceError};
+use crate::written::{InWords, read, some_whole};
 
 /// Mean talkspurt.
 pub const TALKSPURT: Duration = Duration::from_millis(1004);
@@ -20,39 +26,72 @@ pub const FRAME: Duration = Duration::from_millis(20);
 /// Deadline of a packet, from its sending.
 pub const DUE_WITHIN: Duration = Duration::from_millis(150);
 
-/// Parameters of the source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What the source sends.
+pub(super) const SENDS: &str = "Speech: fifty packets a second in talkspurts.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = ["", "packet_len = 100"];
+
+/// Parameters of the source. Without urgency, packets carry the deadline above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Hosts, times and urgency. Without urgency, packets carry the deadline above.
-    pub terms: Terms,
-    /// Bytes of a packet, 1 to 65,535. G.711: 160 and 40 of headers.
+    /// Bytes of a packet: 1 to 65,535. 200: G.711 with headers.
+    #[serde(default = "speech_len", deserialize_with = "read")]
+    #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
-    /// Number of packets, 1 to 10^12. None: no end.
+    /// Number of packets. Left out: no end.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
     pub packets: Option<u64>,
 }
 
-impl Config {
-    /// G.711: 64 kbit/s, and headers of RTP, UDP and IPv4.
-    pub const fn new(terms: Terms) -> Self {
-        Self { terms, packet_len: 200, packets: None }
+/// G.711: 64 kbit/s, 160 bytes a packet, and 40 bytes of headers of RTP, UDP and IPv4.
+const fn speech_len() -> u32 {
+    200
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { packet_len: speech_len(), packets: None }
     }
 }
 
-/// The rate of a talkspurt with packets of `packet_len` bytes; none for 0.
-pub(crate) fn rate(packet_len: u32) -> Option<Rate> {
-    Rate::from_bits_per_second(u64::from(packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos()))
+impl Config {
+    /// The rate of a talkspurt; none for packets of 0 bytes.
+    fn rate(&self) -> Option<Rate> {
+        Rate::from_bits_per_second(u64::from(self.packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos()))
+    }
+
+    /// The talkspurts and pauses.
+    fn on_off(&self) -> Option<on_off::Config> {
+        let config = on_off::Config::new(self.rate()?, self.packet_len, [TALKSPURT, PAUSE]);
+        Some(on_off::Config { packets: self.packets, ..config })
+    }
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        on_off::Config::facts_of(self.rate(), self.packet_len, self.packets)
+    }
+
+    fn load(&self, conditions: &Conditions) -> Load {
+        let packets = self.on_off().map_or(Amount::exact(0.0), |speech| speech.packets_in(conditions.span.as_secs_f64()));
+        Load::of_flow(packets)
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(new(terms, *self)?))
+    }
 }
 
 /// A source of speech.
 ///
 /// # Errors
 /// A parameter is out of range.
-pub fn new(config: Config) -> Result<OnOff, SourceError> {
-    let Config { mut terms, packet_len, packets } = config;
+pub fn new(mut terms: Terms, config: Config) -> Result<OnOff, SourceError> {
     if terms.urgency == Urgency::None {
         terms.urgency = Urgency::Deadline(DUE_WITHIN);
     }
-    let rate = rate(packet_len).ok_or_else(|| SourceError::new("voip", "packet_len", packet_len, "1 to 65535"))?;
-    let config = on_off::Config::exponential(terms, rate, packet_len, [TALKSPURT, PAUSE]);
-    OnOff::named("voip", on_off::Config { packets, ..config })
+    let speech = config.on_off().ok_or_else(|| SourceError::new("voip", "packet_len", config.packet_len, "1 to 65535"))?;
+    OnOff::with_times(Check("voip"), terms, speech, speech.times())
 }

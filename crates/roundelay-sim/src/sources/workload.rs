@@ -1,15 +1,24 @@
 //! Source `workload`: a list of flows with start, hosts and size, as in the workloads of the UPS
 //! authors' scripts or in a log of flows.
 
-use roundelay::{Duration, FlowConfig, Instant};
+use std::collections::BTreeMap;
+
+use roundelay::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Context, FlowSpec};
 use crate::network::NodeId;
-use crate::sources::arrivals::{Mould, Transport};
+use crate::scenario::ScenarioError;
+use crate::sources::arrivals::{Carrier, Mould, Transport, full_len};
 use crate::sources::burst::LARGEST_FLOW;
+use crate::sources::line::Line;
+use crate::sources::load::{Amount, Load};
 use crate::sources::outlet::Terms;
-use crate::sources::urgency::Urgency;
+use crate::sources::protocol::Protocol;
+use crate::sources::source::{Between, Conditions, Facts, FileFault, Listed, Reading, Site, Source};
 use crate::sources::{Check, SourceError, draw};
+use crate::written::{InWords, read};
 
 /// A flow of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,29 +33,106 @@ pub struct Entry {
     pub size_bytes: u64,
 }
 
-/// Parameters of the source.
-#[derive(Debug, Clone, PartialEq)]
+/// What the source sends.
+pub(super) const SENDS: &str = "A list of flows from a file; `to` is left out.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = ["file = 'flows.txt'\ntransport = 'burst'", "file = 'flows.txt'\ntransport = 'tcp'"];
+
+/// A list of flows.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The flows, in the order of time.
-    pub flows: Vec<Entry>,
+    /// Path, relative to the scenario's folder. A line for each flow, in the UPS authors' format:
+    /// start in seconds, bytes, source host, destination host.
+    pub file: String,
     /// Transport of the flows.
+    #[serde(default)]
     pub transport: Transport,
-    /// Start of the list.
-    pub start: Instant,
-    /// Extra delay of the start, drawn evenly from 0 to this.
-    pub start_jitter: Duration,
-    /// Stop of the list, after its start; open flows go on.
-    pub stop: Option<Instant>,
-    /// Urgency of the packets.
-    pub urgency: Urgency,
-    /// Weight and longest packet of each flow.
-    pub flow: Option<FlowConfig>,
+    /// Bytes of a packet of a burst: 1 to 65,535.
+    #[serde(default = "full_len", deserialize_with = "read")]
+    #[schemars(with = "InWords<u32>")]
+    pub packet_len: u32,
+    /// TCP parameters of both ends, for flows over TCP.
+    #[serde(default)]
+    pub tcp: Protocol,
+    /// The flows of the file.
+    #[serde(skip)]
+    pub flows: Vec<Entry>,
+    /// Flows of the list after the end of the run, left out.
+    #[serde(skip)]
+    pub late: usize,
+}
+
+impl Config {
+    fn before(&self, end: Instant) -> &[Entry] {
+        &self.flows[..self.flows.partition_point(|flow| flow.at < end)]
+    }
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        self.transport.facts(self.packet_len, &self.tcp, Between::Flows(&self.flows))
+    }
+
+    fn load(&self, conditions: &Conditions) -> Load {
+        let (facts, flows) = (self.facts(), self.before(Instant::ZERO + conditions.span));
+        let beginning = if facts.tcp.is_some() { 1.0 } else { 0.0 };
+        let packets: f64 = flows.iter().map(|flow| facts.segments(flow.size_bytes) + beginning).sum();
+        let flows = Amount::exact(flows.len() as f64);
+        Load { flows, transfers: flows, ..Load::of_flow(Amount::exact(packets)) }
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(Workload::new(terms, self.flows.clone(), self.transport.carrier(self.packet_len, &self.tcp))?))
+    }
+
+    fn unused(&self) -> Vec<(&'static str, &'static str)> {
+        self.transport.unused().to_vec()
+    }
+
+    /// Reads the flows, without those after the end of the run.
+    fn read_files(&mut self, reading: &Reading<'_>) -> Result<(), FileFault> {
+        let text = reading.files.text(&self.file, "a list of flows").map_err(|message| FileFault::Key("file", message))?;
+        let mut flows = flows(&self.file, &text, &reading.hosts)?;
+        let (all, end) = (flows.len(), Instant::ZERO + reading.duration);
+        flows.retain(|flow| flow.at < end);
+        flows.sort_by_key(|flow| flow.at);
+        self.late = all - flows.len();
+        self.flows = flows;
+        Ok(())
+    }
+
+    fn listed(&self, before: Instant) -> Option<Listed<'_>> {
+        let (before, all) = (self.before(before).len(), self.flows.len() + self.late);
+        Some(Listed { file: &self.file, noun: "flow", before, all, memory: size_of_val(&self.flows[..]) })
+    }
+}
+
+/// Reads a list of flows, one a line: start, bytes, source, destination.
+fn flows(file: &str, text: &str, hosts: &BTreeMap<String, NodeId>) -> Result<Vec<Entry>, ScenarioError> {
+    const EXPECTED: &str = "seconds, bytes and two hosts, as in 0.0125 14600 host1 host2";
+    let flow = |line: Line<'_>| {
+        let words: Vec<_> = line.text.split_whitespace().collect();
+        let (at, size_bytes) = line.head(EXPECTED, &words)?;
+        let [_, _, from, to] = words[..] else { return Err(line.wrong(EXPECTED)) };
+        if !(1..=LARGEST_FLOW).contains(&size_bytes) {
+            return Err(line.error(format!("size {size_bytes}: legal range 1 to {LARGEST_FLOW}")));
+        }
+        let host = |name: &str| hosts.get(name).copied().ok_or_else(|| line.error(format!("'{name}' is no host of 'from'")));
+        let (from, to) = (host(from)?, host(to)?);
+        if from == to {
+            return Err(line.error(format!("'{}' sends to itself", words[2])));
+        }
+        Ok(Entry { at, from, to, size_bytes })
+    };
+    Line::all(file, text).map(flow).collect()
 }
 
 /// The source.
 #[derive(Debug)]
 pub struct Workload {
-    config: Config,
+    terms: Terms,
+    flows: Vec<Entry>,
     mould: Mould,
     next: usize,
     /// Delay of flows relative to the list, once known.
@@ -54,36 +140,36 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// `flows` in the order of time. `terms` are those of all flows, with other ends; open flows go
+    /// on after the stop.
+    ///
     /// # Errors
     /// A flow has an illegal size or is earlier than the flow before: the error has its index in
     /// the list.
-    pub fn new(config: Config) -> Result<Self, SourceError> {
+    pub fn new(terms: Terms, flows: Vec<Entry>, carrier: Carrier) -> Result<Self, SourceError> {
         let check = Check("workload");
-        for (place, flow) in config.flows.iter().enumerate() {
+        for (place, flow) in flows.iter().enumerate() {
             let error =
                 |parameter, value: String, range| Err(SourceError::new("workload", parameter, format!("{value} of flow {place}"), range));
             if !(1..=LARGEST_FLOW).contains(&flow.size_bytes) {
                 return error("size_bytes", flow.size_bytes.to_string(), format!("1 to {LARGEST_FLOW}"));
             }
-            let earliest = place.checked_sub(1).map_or(Instant::ZERO, |before| config.flows[before].at);
+            let earliest = place.checked_sub(1).map_or(Instant::ZERO, |before| flows[before].at);
             if flow.at < earliest {
                 return error("at", flow.at.to_string(), format!("from the flow before, {earliest}"));
             }
         }
-        let spec = FlowSpec { from: NodeId(0), to: NodeId(0), config: config.flow };
-        let terms =
-            Terms { start: config.start, stop: config.stop, urgency: config.urgency.clone(), flow: spec, ..Terms::new(spec.from, spec.to) };
         terms.check(check)?;
-        let mould = Mould::new(config.transport, terms, check)?;
-        Ok(Self { config, mould, next: 0, later: None })
+        let mould = Mould::new(carrier, terms.clone(), check)?;
+        Ok(Self { terms, flows, mould, next: 0, later: None })
     }
 }
 
 impl Agent for Workload {
     fn wake(&mut self, context: &mut Context<'_>) {
-        let Config { start, start_jitter, stop, flow: config, .. } = self.config;
+        let Terms { start, start_jitter, stop, flow: FlowSpec { config, .. }, .. } = self.terms;
         let later = *self.later.get_or_insert_with(|| start.since(Instant::ZERO) + draw::up_to(context.random(), start_jitter));
-        while let Some(&Entry { at, from, to, size_bytes }) = self.config.flows.get(self.next) {
+        while let Some(&Entry { at, from, to, size_bytes }) = self.flows.get(self.next) {
             let at = at + later;
             if stop.is_some_and(|stop| at >= stop) {
                 break;
@@ -91,7 +177,7 @@ impl Agent for Workload {
             if at > context.now() {
                 return context.wake_at(at);
             }
-            self.mould.begin(FlowSpec { from, to, config }, size_bytes, &self.config.urgency, context);
+            self.mould.begin(FlowSpec { from, to, config }, size_bytes, &self.terms.urgency, context);
             self.next += 1;
         }
         context.leave();
@@ -105,18 +191,23 @@ mod tests {
 
     const HERE: [NodeId; 2] = [NodeId(0), NodeId(1)];
 
-    fn config(flows: &[(u64, [NodeId; 2], u64)]) -> Config {
+    const BURST: Carrier = Carrier::Burst { packet_len: 1000 };
+
+    fn workload(terms: Terms, flows: &[(u64, [NodeId; 2], u64)], carrier: Carrier) -> Result<Workload, SourceError> {
         let flows = flows.iter().map(|&(at, [from, to], size_bytes)| Entry { at: seconds(at), from, to, size_bytes }).collect();
-        let transport = Transport::Burst { packet_len: 1000 };
-        Config { flows, transport, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency: Urgency::None, flow: None }
+        Workload::new(terms, flows, carrier)
+    }
+
+    fn terms() -> Terms {
+        Bench::default().terms()
     }
 
     #[test]
     fn flows_begin_when_the_list_says() {
         let back = [NodeId(1), NodeId(0)];
         let list = [(1, HERE, 2500), (3, back, 700), (3, HERE, 10), (8, HERE, 1)];
-        let log =
-            Bench::default().run(1, 20, [Workload::new(Config { start: seconds(2), stop: Some(seconds(10)), ..config(&list) }).unwrap()]);
+        let terms = Terms { start: seconds(2), stop: Some(seconds(10)), ..terms() };
+        let log = Bench::default().run(1, 20, [workload(terms, &list, BURST).unwrap()]);
         let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.flow.0, packet.len)).collect();
         let [three, five] = [3, 5].map(seconds);
         assert_eq!(
@@ -129,17 +220,29 @@ mod tests {
 
     #[test]
     fn flows_go_over_tcp() {
-        let transport = Transport::Tcp(roundelay_tcp::Config::ns2_newreno_sack1());
+        let carrier = Carrier::Tcp(roundelay_tcp::Config::ns2_newreno_sack1());
         let bench = Bench::over(2, "10mbit", Duration::from_millis(1));
-        let log = bench.run(1, 100, [Workload::new(Config { transport, ..config(&[(1, HERE, 50_000), (2, HERE, 1)]) }).unwrap()]);
+        let log = bench.run(1, 100, [workload(terms(), &[(1, HERE, 50_000), (2, HERE, 1)], carrier).unwrap()]);
         let bytes: Vec<_> = log.reports.iter().map(|(_, _, report)| (report.bytes, report.start)).collect();
         assert_eq!(bytes, [(50_000, seconds(1)), (1, seconds(2))]);
     }
 
     #[test]
     fn errors_name_the_flow() {
-        let message = |flows| Workload::new(config(flows)).unwrap_err().to_string();
+        let message = |flows| workload(terms(), flows, BURST).unwrap_err().to_string();
         assert_eq!(message(&[(1, HERE, 1), (0, HERE, 1)]), "workload: at 0s of flow 1: legal range from the flow before, 1s");
         assert_eq!(message(&[(1, HERE, 0)]), "workload: size_bytes 0 of flow 0: legal range 1 to 1099511627776");
+    }
+
+    #[test]
+    fn errors_name_the_line_of_the_list() {
+        let hosts = [("a".to_owned(), NodeId(0)), ("b".to_owned(), NodeId(1))].into();
+        let refused = |text: &str| flows("list", text, &hosts).unwrap_err().to_string();
+        assert_eq!(refused("2 100 a b\n1 0 a b"), "list:2: size 0: legal range 1 to 1099511627776");
+        assert_eq!(refused("2 100 a b\n1 1099511627777 a b"), "list:2: size 1099511627777: legal range 1 to 1099511627776");
+        assert_eq!(refused("2 100 a b c"), "list:1: '2 100 a b c': expected seconds, bytes and two hosts, as in 0.0125 14600 host1 host2");
+        assert_eq!(refused("2 100 a a"), "list:1: 'a' sends to itself");
+        assert_eq!(refused("2 100 a c"), "list:1: 'c' is no host of 'from'");
+        assert_eq!(flows("list", "\u{feff}0 100 a b\n", &hosts).unwrap().len(), 1);
     }
 }

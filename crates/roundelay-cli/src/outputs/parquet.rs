@@ -1,0 +1,148 @@
+//! Output `--parquet`: tables in columns, a file each.
+
+use std::path::{Path, PathBuf};
+
+use roundelay::{DropReason, Instant};
+use roundelay_report::{
+    Fate, PacketFile, PacketRow, ReportError, write_flows, write_replays, write_schedule, write_simulated_flows, write_simulated_links,
+    write_simulated_rates, write_simulated_transfers,
+};
+use roundelay_trace::{PacketFate, PacketRecord, PacketSink};
+
+use super::{Metadata, OfComparison, OfReplay, OfSimulation, Output, Part, SinkError, Target, Use};
+use crate::call::{Compared, Ran};
+use crate::failure::Failure;
+use crate::replay::Replays;
+
+const FLOWS: &str = "flows.parquet";
+const LINKS: &str = "links.parquet";
+const TRANSFERS: &str = "transfers.parquet";
+const RATES: &str = "rates.parquet";
+const SCHEDULE: &str = "schedule.parquet";
+const REPLAYS: &str = "replays.parquet";
+
+pub(super) static OUTPUT: Output = Output {
+    option: "parquet",
+    target: Target::Folder,
+    compare: Some(Use {
+        help: "Write Parquet files into this folder: flows.parquet and the packets of each discipline",
+        files: &[Part::named(FLOWS)],
+        only: None,
+        open: Some(|folder, metadata| Ok(Box::new(Columns::new(folder, metadata)))),
+    }),
+    simulate: Some(Use {
+        help: "Write Parquet files into this folder: flows.parquet (a row per flow and replica) and links.parquet (a row per link and replica); keeps all flows in memory",
+        files: &[
+            Part::named(FLOWS),
+            Part::named(LINKS),
+            Part { name: TRANSFERS, needs: Some(("[meter] transfers", |measures| measures.transfers)) },
+            Part { name: RATES, needs: Some(("[meter] rates", |measures| measures.rates.is_some())) },
+        ],
+        only: None,
+        open: Some(|folder, run| Ok(Box::new(Columns::new(folder, run.metadata)))),
+    }),
+    replay: Some(Use {
+        help: "Write Parquet files into this folder: schedule.parquet (a row per packet) and replays.parquet (a row per packet and discipline); one schedule only",
+        files: &[Part::named(SCHEDULE), Part::named(REPLAYS)],
+        only: Some("schedule"),
+        open: Some(|folder, metadata| Ok(Box::new(Columns::new(folder, metadata)))),
+    }),
+};
+
+/// The folder, and the footer of each file.
+struct Columns {
+    folder: PathBuf,
+    metadata: Vec<(String, String)>,
+}
+
+impl Columns {
+    fn new(folder: &Path, metadata: &Metadata) -> Self {
+        Self { folder: folder.to_owned(), metadata: metadata.to_vec() }
+    }
+}
+
+impl OfComparison for Columns {
+    fn sink(&mut self, name: &str, index: usize, zero_unix_nanos: i64) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
+        // The name of a tree may contain any character.
+        let name = name.replace(|c: char| !c.is_alphanumeric() && c != '_', "-");
+        let path = self.folder.join(format!("packets-{index}-{name}.parquet"));
+        Ok(Some(Box::new(Packets::create(&path, &self.metadata, zero_unix_nanos)?)))
+    }
+
+    fn finish(self: Box<Self>, compared: &Compared) -> Result<(), Failure> {
+        write_flows(&self.folder.join(FLOWS), &compared.comparison, &self.metadata).map_err(Failure::run)
+    }
+}
+
+impl OfSimulation for Columns {
+    fn finish(self: Box<Self>, ran: &Ran) -> Result<(), Failure> {
+        let Self { folder, metadata } = *self;
+        let simulated = &ran.simulated;
+        let write = || {
+            write_simulated_flows(&folder.join(FLOWS), simulated, &metadata)?;
+            write_simulated_links(&folder.join(LINKS), simulated, &metadata)?;
+            if simulated.measures.transfers {
+                write_simulated_transfers(&folder.join(TRANSFERS), simulated, &metadata)?;
+            }
+            if simulated.measures.rates.is_some() {
+                write_simulated_rates(&folder.join(RATES), simulated, &metadata)?;
+            }
+            Ok(())
+        };
+        write().map_err(|error: ReportError| Failure::run(error))
+    }
+}
+
+impl OfReplay for Columns {
+    fn finish(self: Box<Self>, replays: &Replays<'_>) -> Result<(), Failure> {
+        let Some(run) = replays.runs.first() else { return Ok(()) };
+        let Some(recorded) = &run.schedule else { return Ok(()) };
+        write_schedule(&self.folder.join(SCHEDULE), recorded, &self.metadata).map_err(Failure::run)?;
+        let of_candidates = replays.candidates.iter().zip(&run.outcomes);
+        let outcomes: Vec<_> = of_candidates.map(|(candidate, (outcome, _))| (candidate.name.as_str(), outcome)).collect();
+        write_replays(&self.folder.join(REPLAYS), recorded, &outcomes, &self.metadata).map_err(Failure::run)
+    }
+}
+
+/// The packet file of one discipline.
+struct Packets {
+    file: PacketFile,
+    zero_unix_nanos: i64,
+}
+
+impl Packets {
+    fn create(path: &Path, metadata: &[(String, String)], zero_unix_nanos: i64) -> Result<Self, ReportError> {
+        Ok(Self { file: PacketFile::create(path, metadata)?, zero_unix_nanos })
+    }
+
+    /// Converts to nanoseconds since the Unix epoch.
+    const fn unix_nanos(&self, at: Instant) -> i64 {
+        self.zero_unix_nanos.saturating_add((at.as_picos() / 1_000) as i64)
+    }
+}
+
+impl PacketSink for Packets {
+    fn record(&mut self, packet: &PacketRecord) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let (fate, times, marked) = match packet.fate {
+            PacketFate::Sent { start, end, marked } => (Fate::Sent, Some((start, end)), marked),
+            PacketFate::Dropped(DropReason::Full) => (Fate::Full, None, false),
+            PacketFate::Dropped(DropReason::PushedOut) => (Fate::PushedOut, None, false),
+            PacketFate::Dropped(DropReason::Early) => (Fate::Early, None, false),
+            PacketFate::Dropped(DropReason::Refused) => (Fate::Refused, None, false),
+        };
+        let row = PacketRow {
+            arrival_ns: self.unix_nanos(packet.arrival),
+            flow: packet.flow.0,
+            len: packet.len,
+            fate,
+            start_ns: times.map(|(start, _)| self.unix_nanos(start)),
+            end_ns: times.map(|(_, end)| self.unix_nanos(end)),
+            marked,
+        };
+        Ok(self.file.write(&row)?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.file.finish()?)
+    }
+}

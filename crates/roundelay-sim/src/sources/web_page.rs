@@ -1,0 +1,406 @@
+//! Source `web_page`: page loads over HTTP/1.1. A client fetches a document, then its objects over
+//! parallel persistent connections with one request at a time on each (RFC 9112, sections 9.3 and
+//! 9.4), thinks, and loads the next page.
+//!
+//! Connections open when they are first needed, and stay open. Each is two flows, requests and
+//! responses, and only the requests' flow exchanges SYNs. A page reports over the responses' flow
+//! of its last object: from the request for the document until the client has all bytes, the page
+//! load time. A page missing at the stop or at the end of the run is reported as cut off.
+
+use roundelay::{Bytes, Duration, FlowId, Instant};
+use roundelay_tcp as protocol;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::agent::{Agent, Arrival, Context, FlowSpec};
+use crate::sources::burst::LARGEST_FLOW;
+use crate::sources::connection::{Alarm, Connection, Effort, earlier};
+use crate::sources::draw::Span;
+use crate::sources::load::{Amount, Load};
+use crate::sources::on_off::check_times;
+use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::protocol::Protocol;
+use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::{Check, SourceError};
+use crate::written::{InWords, read, whole};
+
+/// What the source sends.
+pub(super) const SENDS: &str = "Web pages over TCP: a document, then its objects over parallel connections, with pauses between.";
+/// Two settings.
+pub(super) const EXAMPLES: [&str; 2] = [
+    "document = '8kb'\nobject = '4kb'\nobjects = 12\nthink = '200ms'",
+    "document = '2kb'\nobject = '6kb'\nobjects = 3\nconnections = 2\nrequest = 700\nthink = '100ms'",
+];
+
+/// Maximum number of objects of a page.
+const MOST_OBJECTS: u64 = 10_000;
+/// Maximum number of connections.
+const MOST_CONNECTIONS: u64 = 256;
+
+/// Parameters of the source; its hosts are client and server.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Bytes of the document: 1 to 2^40.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Bytes>")]
+    pub document: Bytes,
+    /// Bytes of an object: 1 to 2^40.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Bytes>")]
+    pub object: Bytes,
+    /// Objects of a page: 0 to 10,000.
+    #[serde(deserialize_with = "whole::<_, _, 0, MOST_OBJECTS>")]
+    #[schemars(range(min = 0, max = 10_000))]
+    pub objects: u32,
+    /// Parallel connections: 1 to 256. Browsers have 6 to a host.
+    #[serde(default = "connections", deserialize_with = "whole::<_, _, 1, MOST_CONNECTIONS>")]
+    #[schemars(range(min = 1, max = 256))]
+    pub connections: u32,
+    /// Bytes of a request: 1 to 2^40.
+    #[serde(default = "request", deserialize_with = "read")]
+    #[schemars(with = "InWords<Bytes>")]
+    pub request: Bytes,
+    /// Mean of the exponential time from a page to the next request: 1 ns to 1 day.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    pub think: Duration,
+    /// TCP parameters of both ends.
+    #[serde(default)]
+    pub tcp: Protocol,
+}
+
+const fn connections() -> u32 {
+    6
+}
+
+const fn request() -> Bytes {
+    Bytes(400)
+}
+
+impl Config {
+    /// Bytes of a page.
+    fn page(&self) -> u64 {
+        self.document.0.saturating_add(self.object.0.saturating_mul(self.objects.into()))
+    }
+}
+
+impl Source for Config {
+    fn facts(&self) -> Facts<'_> {
+        Facts::tcp(&self.tcp, Ending::Told)
+    }
+
+    /// A round trip for the document, and one for each round of objects.
+    fn load(&self, conditions: &Conditions) -> Load {
+        let rounds = 1.0 + f64::from(self.objects.div_ceil(self.connections.max(1)));
+        let shortest = self.think.as_secs_f64() + rounds * conditions.round_trip.as_secs_f64();
+        let pages = conditions.span.as_secs_f64() / shortest.max(1e-6) + 1.0;
+        let (facts, objects, connections) = (self.facts(), f64::from(self.objects), f64::from(self.connections));
+        let requests = facts.segments(self.request.0) * (1.0 + objects);
+        let page = requests + facts.segments(self.document.0) + facts.segments(self.object.0) * objects;
+        let packets = Amount::random(pages * page + connections, pages * page * page);
+        Load { packets, flows: Amount::exact(2.0 * connections), transfers: Amount::drawn(pages, 1.0), idle_rounds: 0.0 }
+    }
+
+    fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
+        Ok(Box::new(WebPage::new(terms, self, Span::Exponential(self.think))?))
+    }
+}
+
+/// One connection: its requests and responses.
+#[derive(Debug)]
+struct Lane {
+    requests: Connection,
+    responses: Connection,
+    /// Flows of requests and responses, once open.
+    flows: Option<[FlowId; 2]>,
+    /// Bytes of all requests and all responses so far, and of the last response.
+    asked: u64,
+    expected: u64,
+    wanted: u64,
+}
+
+impl Lane {
+    fn new(protocol: protocol::Config, terms: &Terms) -> Result<Self, SourceError> {
+        let answering = protocol::Config { syn_exchange: false, ..protocol };
+        let (requests, responses) = (Connection::new(protocol, 0, terms)?, Connection::new(answering, 0, terms)?);
+        Ok(Self { requests, responses, flows: None, asked: 0, expected: 0, wanted: 0 })
+    }
+
+    /// Whether a response is outstanding.
+    fn is_busy(&self) -> bool {
+        self.responses.delivered() < self.expected
+    }
+
+    /// Opens the connection on the client's flow.
+    fn open(&mut self, flow: FlowId, spec: FlowSpec, context: &mut Context<'_>) {
+        let back = context.open(FlowSpec { from: spec.to, to: spec.from, config: spec.config });
+        self.flows = Some([flow, back]);
+        self.requests.open(flow, context);
+        self.responses.open(back, context);
+    }
+
+    /// Notes a request, without sending it.
+    fn ask(&mut self, request: u64, response: u64) {
+        self.requests.supply(request);
+        self.asked = self.asked.saturating_add(request);
+        self.expected = self.expected.saturating_add(response);
+        self.wanted = response;
+    }
+
+    /// Sends what timers and new requests allow.
+    fn wake(&mut self, context: &mut Context<'_>) {
+        if self.flows.is_some() {
+            self.requests.wake(context);
+            self.responses.wake(context);
+        }
+    }
+
+    /// The server answers as soon as it has the whole request.
+    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        if self.flows.is_some_and(|[_, back]| arrival.flow == back) {
+            return self.responses.arrive(arrival, context);
+        }
+        let before = self.requests.delivered();
+        self.requests.arrive(arrival, context);
+        if before < self.asked && self.requests.delivered() == self.asked {
+            self.responses.supply(self.wanted);
+            self.responses.wake(context);
+        }
+    }
+
+    fn timer(&self) -> Option<Instant> {
+        self.flows.and_then(|_| earlier(self.requests.timer(), self.responses.timer()))
+    }
+}
+
+/// The client's task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Thinking until this time.
+    Think(Instant),
+    /// The document is outstanding.
+    Document,
+    /// So many objects are not yet asked for.
+    Objects(u32),
+}
+
+/// The source.
+#[derive(Debug)]
+pub struct WebPage {
+    outlet: Outlet,
+    terms: Terms,
+    config: Config,
+    think: Span,
+    lanes: Vec<Lane>,
+    stage: Stage,
+    /// When the page was begun.
+    begun_at: Instant,
+    alarm: Alarm,
+}
+
+impl WebPage {
+    /// `think`: time from a page to the next request, in place of that of `config`.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn new(terms: Terms, config: &Config, think: Span) -> Result<Self, SourceError> {
+        let (check, protocol) = (Check("web_page"), config.tcp.config());
+        terms.check(check)?;
+        check.range("document", config.document.0, 1..=LARGEST_FLOW)?;
+        check.range("object", config.object.0, 1..=LARGEST_FLOW)?;
+        check.range("objects", config.objects.into(), 0..=MOST_OBJECTS)?;
+        check.range("connections", config.connections.into(), 1..=MOST_CONNECTIONS)?;
+        check.range("request", config.request.0, 1..=LARGEST_FLOW)?;
+        check_times(check, "think", think)?;
+        let lanes: Result<Vec<_>, _> = (0..config.connections).map(|_| Lane::new(protocol, &terms)).collect();
+        Ok(Self {
+            outlet: Outlet::new(terms.clone(), u64::MAX, protocol.segment_len),
+            terms,
+            config: config.clone(),
+            think,
+            lanes: lanes?,
+            stage: Stage::Think(Instant::ZERO),
+            begun_at: Instant::ZERO,
+            alarm: Alarm::default(),
+        })
+    }
+
+    /// Asks for the next document if the time has come.
+    fn begin(&mut self, now: Instant) {
+        if matches!(self.stage, Stage::Think(until) if until <= now) {
+            (self.stage, self.begun_at) = (Stage::Document, now);
+            self.lanes[0].ask(self.config.request.0, self.config.document.0);
+        }
+    }
+
+    /// Asks for objects on all idle connections.
+    fn ask(&mut self, context: &mut Context<'_>) {
+        if self.stage == Stage::Document && !self.lanes[0].is_busy() {
+            self.stage = Stage::Objects(self.config.objects);
+        }
+        let Stage::Objects(left) = &mut self.stage else { return };
+        for lane in self.lanes.iter_mut().filter(|lane| !lane.is_busy()) {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            lane.ask(self.config.request.0, self.config.object.0);
+            if lane.flows.is_some() {
+                lane.requests.wake(context);
+            } else {
+                let flow = context.open(self.terms.flow);
+                lane.open(flow, self.terms.flow, context);
+            }
+        }
+    }
+
+    /// Effort of all connections.
+    fn effort(&mut self) -> Effort {
+        self.lanes.iter_mut().fold(Effort::default(), |sum, lane| sum + lane.requests.effort() + lane.responses.effort())
+    }
+
+    /// Reports an outstanding page as cut off.
+    fn cut_off(&mut self, context: &mut Context<'_>) {
+        let effort = self.effort();
+        let first = &mut self.lanes[0];
+        if first.flows.is_none() {
+            return;
+        }
+        match self.stage {
+            Stage::Think(_) => first.responses.report_rest(effort, context),
+            _ => first.responses.report(0, self.begun_at, false, effort, context),
+        }
+    }
+
+    /// Goes on with the page; `last`: the connection of the last arrival.
+    fn settle(&mut self, last: usize, context: &mut Context<'_>) {
+        self.ask(context);
+        if self.stage == Stage::Objects(0) && !self.lanes.iter().any(Lane::is_busy) {
+            let effort = self.effort();
+            self.lanes[last].responses.report(self.config.page(), self.begun_at, true, effort, context);
+            self.stage = Stage::Think(context.now() + self.think.draw(context.random()));
+        }
+        let thought = if let Stage::Think(until) = self.stage { Some(until) } else { None };
+        let timers = self.lanes.iter().map(Lane::timer).fold(thought, earlier);
+        self.alarm.set(earlier(timers, self.outlet.stop()), context);
+    }
+}
+
+impl Agent for WebPage {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        self.alarm.went_off();
+        let now = context.now();
+        if self.outlet.is_over(now) {
+            self.cut_off(context);
+            // The outlet closes the first flow.
+            self.lanes.iter_mut().filter_map(|lane| lane.flows.take()).flatten().skip(1).for_each(|flow| context.close(flow));
+        }
+        match self.outlet.turn(context) {
+            Turn::Pass => return,
+            Turn::Start(flow) => {
+                self.begin(now);
+                self.lanes[0].open(flow, self.terms.flow, context);
+            }
+            Turn::GoOn(_) => {
+                self.begin(now);
+                self.lanes.iter_mut().for_each(|lane| lane.wake(context));
+            }
+        }
+        self.settle(0, context);
+    }
+
+    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        let is_here = |lane: &Lane| lane.flows.is_some_and(|flows| flows.contains(&arrival.flow));
+        let Some(last) = self.lanes.iter().position(is_here) else { return };
+        self.lanes[last].arrive(arrival, context);
+        self.settle(last, context);
+    }
+
+    fn forget(&mut self) {
+        self.effort();
+    }
+
+    fn end(&mut self, context: &mut Context<'_>) {
+        self.cut_off(context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::Preset;
+    use crate::sources::bench::{Bench, Log, seconds};
+
+    /// Pages of a document and four objects of a packet each, over two connections.
+    fn config() -> Config {
+        let tcp = Protocol { preset: Preset::Ns2Newreno, ..Protocol::default() };
+        let (think, request) = (Duration::from_secs(1), Bytes(100));
+        Config { document: Bytes(1000), object: Bytes(500), objects: 4, connections: 2, request, think, tcp }
+    }
+
+    fn terms() -> Terms {
+        Terms { stop: Some(seconds(16)), ..Bench::default().terms() }
+    }
+
+    /// Think times are the mean, not drawn.
+    fn run(config: &Config, rate: &str) -> Log {
+        let source = WebPage::new(terms(), config, Span::Fixed(config.think)).unwrap();
+        Bench::over(2, rate, Duration::from_millis(10)).run(1, 100, [source])
+    }
+
+    /// 10 ms each way. The first page: SYN, document, SYN of the second connection beside the first
+    /// object, then three objects in parallel: the first connection fetches three in the time of
+    /// the second's SYN and one object. Later pages: document, and two rounds of two objects.
+    #[test]
+    fn a_page_is_a_document_and_rounds_of_objects() {
+        let log = run(&config(), "100gbit");
+        let (last, complete) = log.reports.split_last().unwrap();
+        let round_trips: Vec<_> = complete.iter().map(|(_, _, report)| report.completion_time().as_picos() / 20_000_000_000).collect();
+        assert_eq!(round_trips, [5, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]);
+        for (now, _, report) in complete {
+            assert_eq!((report.bytes, report.is_complete, report.delivered), (3000, true, *now));
+        }
+        assert_eq!((last.0, last.2.is_complete, last.2.bytes), (seconds(16), false, 0), "cut off by the stop");
+        let gap = log.reports[2].2.start.since(log.reports[1].2.delivered);
+        assert_eq!(gap, Duration::from_secs(1));
+        assert_eq!((log.opened.len(), log.closed.len()), (4, 4), "two connections of two flows, all closed");
+    }
+
+    /// Six connections load twelve objects in two rounds, one connection in twelve.
+    #[test]
+    fn parallel_connections_shorten_a_page() {
+        let later = |connections| {
+            let log = run(&Config { objects: 12, connections, ..config() }, "100gbit");
+            log.reports[1].2.completion_time().as_picos() / 20_000_000_000
+        };
+        assert_eq!([6, 3, 1].map(later), [3, 5, 13]);
+    }
+
+    #[test]
+    fn a_page_without_objects_is_its_document() {
+        let log = run(&Config { objects: 0, ..config() }, "100gbit");
+        assert_eq!((log.reports[1].2.bytes, log.opened.len()), (1000, 2));
+        assert_eq!(log.reports[1].2.completion_time().as_picos() / 20_000_000_000, 1);
+    }
+
+    /// A page of 3 MB takes 2.4 s at 10 Mbit/s, and headers.
+    #[test]
+    fn a_slow_link_limits_the_page() {
+        let config = Config { document: Bytes(1_000_000), object: Bytes(500_000), ..config() };
+        let log = run(&config, "10mbit");
+        let load = log.reports[0].2.completion_time().as_secs_f64();
+        assert!((2.4..3.0).contains(&load), "{load}");
+    }
+
+    #[test]
+    fn errors_name_parameter_and_range() {
+        let message = |config: &Config| WebPage::new(terms(), config, Span::Exponential(config.think)).unwrap_err().to_string();
+        let legal = "legal range 1 to 1099511627776";
+        assert_eq!(message(&Config { document: Bytes(0), ..config() }), format!("web_page: document 0: {legal}"));
+        assert_eq!(message(&Config { request: Bytes(0), ..config() }), format!("web_page: request 0: {legal}"));
+        assert_eq!(message(&Config { objects: 10_001, ..config() }), "web_page: objects 10001: legal range 0 to 10000");
+        assert_eq!(message(&Config { connections: 0, ..config() }), "web_page: connections 0: legal range 1 to 256");
+        assert_eq!(message(&Config { think: Duration::ZERO, ..config() }), "web_page: think 0s: legal range 1ns to 86400s");
+    }
+}
