@@ -592,7 +592,7 @@ mod tests {
             ("fifo memory_limit 10kb limit 5", &["# the limit of 5 packets is lost: a fifo counts packets or bytes there, not both"]),
             ("red limit 100p", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
             ("red ecn nodrop", &[]),
-            ("codel limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
+            ("codel linux limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
             (
                 "sfq limit 1 linux",
                 &[

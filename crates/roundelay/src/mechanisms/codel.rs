@@ -158,6 +158,12 @@ impl Codel {
         self.count = self.count.saturating_add(packets);
     }
 
+    /// Linux: the scheduler has found the queue empty. The time at which the queue will have stood
+    /// for an interval remains.
+    pub(crate) fn found_empty(&mut self) {
+        self.dropping = false;
+    }
+
     /// Whether every packet has waited too long, for an interval or longer.
     fn is_standing(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
         if packet.sojourn < target.target || packet.backlog_bytes <= FRAME_BYTES.max(packet.len.into()) {

@@ -36,6 +36,10 @@ impl CodelQueue {
         now: Instant,
         dropped: &mut VecDeque<(P::Leaving, DropReason)>,
     ) -> Option<(P::Leaving, u32)> {
+        if self.queue.is_empty() {
+            self.codel.found_empty();
+            return None;
+        }
         loop {
             let Some(age) = pool.head_age(&self.queue) else {
                 self.codel.emptied();
@@ -68,13 +72,18 @@ impl CodelQueue {
         }
     }
 
+    /// The scheduler has passed the queue and would have found the queue empty.
+    pub(crate) fn found_empty(&mut self) {
+        self.codel.found_empty();
+    }
+
     /// Linux: packets dropped at a full buffer count as signals.
     pub(crate) fn overflowed(&mut self, packets: u32) {
         self.codel.count_drops(packets);
     }
 
     /// Panics if the queue is broken, or CoDel has something pending for an empty queue. In Linux a
-    /// queue keeps CoDel's state until the scheduler finds the queue empty.
+    /// queue that is emptied without drops keeps CoDel's state.
     pub(crate) fn check<T, P: Places<T>>(&self, pool: &Pool<T, P>, linux: bool) {
         assert!(linux || !self.queue.is_empty() || self.codel.is_at_rest(), "CoDel rests while the queue is empty");
         pool.check_queue(&self.queue);

@@ -252,7 +252,7 @@ impl<T, P: Places<T>> FqCodel<T, P> {
             if flow.is_listed {
                 flow.deficit += rounds * quantum;
             } else {
-                flow.queue.shortened();
+                flow.queue.found_empty();
             }
             flow.is_listed
         });
