@@ -77,11 +77,14 @@ impl Target {
 /// 1 in 16 bits after the point, as near as these come.
 const ONE: u16 = u16::MAX;
 
-/// A step of Newton's iteration towards 1 / sqrt(count): y (3 - count y^2) / 2, y in 16 bits. Zero
-/// where `count` has jumped so far that the step would be negative.
+/// A step of Newton's iteration towards 1 / sqrt(count): y (3 - count y^2) / 2, y in 16 bits.
+///
+/// Where `count` has jumped (packets dropped at a full buffer), 3 - count y^2 is negative. Unsigned
+/// numbers of 64 bits then wrap around, as those of Linux do by the times of its drops.
 fn newton(y: u16, count: u32) -> u16 {
-    let left = (3_u128 << 32).saturating_sub(u128::from(count) * u128::from(y) * u128::from(y));
-    ((u128::from(y) * left) >> 33).min(ONE.into()) as u16
+    let y = u64::from(y);
+    let left = (3_u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(y * y)) >> 2;
+    (left.wrapping_mul(y << 16) >> 47) as u16
 }
 
 /// A departing packet.
@@ -190,7 +193,7 @@ impl Codel {
 
     fn goes_on(&mut self, target: Target, now: Instant) -> bool {
         if self.signalled {
-            self.drop_next = self.drop_next + self.step(target);
+            self.drop_next += self.step(target);
         }
         self.signalled = now >= self.drop_next;
         if self.signalled {
@@ -204,7 +207,7 @@ impl Codel {
     fn step(&self, target: Target) -> Duration {
         match target.roots {
             Roots::Exact => target.exact_step(self.count),
-            Roots::Newton => Duration::from_picos((u128::from(target.interval.as_picos()) * u128::from(self.root) >> 16) as u64),
+            Roots::Newton => Duration::from_picos(((u128::from(target.interval.as_picos()) * u128::from(self.root)) >> 16) as u64),
         }
     }
 

@@ -334,20 +334,29 @@ impl<T, P: Places<T>> Ring<T, P> {
         self.longest.find(self.members.iter().map(|member| member.queue.size()))
     }
 
-    /// Sets the quantum of all queues, to be multiplied by their weights.
+    /// Sets the quantum of all queues, to be multiplied by their weights. Weights are lowered to at
+    /// most `u32::MAX` bytes a turn: weights above 4095 with quanta above 64 KB.
     pub(crate) fn set_quantum(&mut self, quantum: u32) {
         let before = core::mem::replace(&mut self.quantum, quantum);
         for number in 0..self.members.len() {
-            self.change_quantum(number, self.members[number].quantum(before));
+            let quantum_before = self.members[number].quantum(before);
+            self.members[number].weight = self.at_most_a_turn(self.members[number].weight.into());
+            self.change_quantum(number, quantum_before);
         }
     }
 
-    /// Sets a queue's weight: `weight` times the quantum a turn.
+    /// The weight, lowered to at most `u32::MAX` bytes a turn.
+    fn at_most_a_turn(&self, weight: u32) -> u16 {
+        weight.min(u32::MAX / self.quantum) as u16
+    }
+
+    /// Sets a queue's weight: `weight` times the quantum a turn, at most `u32::MAX` bytes.
     pub(crate) fn set_weight(&mut self, number: usize, weight: u32) {
         self.add_up_to(number);
+        let weight = self.at_most_a_turn(weight);
         let member = &mut self.members[number];
         let before = member.quantum(self.quantum);
-        (member.leaves, member.weight) = (false, weight as u16);
+        (member.leaves, member.weight) = (false, weight);
         self.change_quantum(number, before);
     }
 
@@ -493,10 +502,10 @@ impl<T> Ring<T> {
 impl Member {
     const EMPTY: Self = Self { queue: Queue::EMPTY, deficit: 0, weight: 1, in_ring: false, leaves: false };
 
-    /// The credit for a turn, at most `u32::MAX`.
+    /// The credit for a turn.
     #[inline]
     const fn quantum(&self, of_weight_1: u32) -> u32 {
-        (self.weight as u32).saturating_mul(of_weight_1)
+        self.weight as u32 * of_weight_1
     }
 
     /// Without packets the queue forfeits its deficit, and also its weight if marked `leaves`.

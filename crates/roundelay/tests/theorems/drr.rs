@@ -437,6 +437,13 @@ fn weights_are_quanta_in_bytes() {
     let refused = scheduler.set_flow(FlowId(0), FlowConfig { weight: 65_536, ..FlowConfig::DEFAULT }).unwrap_err();
     assert_eq!(refused.to_string(), "drr: weight 65536: legal range 1 to 65535");
     assert_eq!(drr::Config::default().info().max_weight, 65_535);
+    // A turn has at most u32::MAX bytes.
+    let mut scheduler = self::scheduler(1 << 20);
+    set_weight(&mut scheduler, 0, 65_535);
+    push(&mut scheduler, 0, 1_000);
+    drr::Config { quantum: 1_000_000 }.reconfigure(&mut scheduler).expect("live");
+    scheduler.check_invariants();
+    assert_eq!(pull(&mut scheduler), Some((0, 1_000)));
 }
 
 #[test]
