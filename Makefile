@@ -64,7 +64,7 @@ lint: setup-npm ## format and clippy, warnings as errors
 
 package: setup-npm ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace
 	mkdir -p target/no-npm && printf '#!/bin/sh\nexit 1\n' > target/no-npm/npm && chmod +x target/no-npm/npm
-	rm -rf $${CARGO_HOME:-$$HOME/.cargo}/registry/src/-*/roundelay* # unpacked by an earlier run, of the same version
+	rm -rf target/package $${CARGO_HOME:-$$HOME/.cargo}/registry/src/-*/roundelay* # an earlier run's crates, of the same version
 	PATH="$(CURDIR)/target/no-npm:$$PATH" cargo package --locked --allow-dirty --workspace
 	cd target/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(CURDIR)/target/package/target cargo test
 
