@@ -51,6 +51,7 @@ kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
 test-full: test page-test python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the QFQ page, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
@@ -62,11 +63,13 @@ lint: setup-npm ## format and clippy, warnings as errors
 	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs # modules that a macro declares
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
+# A folder of its own, empty at first: cargo takes a crate of an earlier run, of the same version, for this one.
+PACKAGING := $(CURDIR)/target/packaging
 package: setup-npm ## the crates as a registry gets them: built without npm, and the tests of roundelay without the rest of the workspace
-	mkdir -p target/no-npm && printf '#!/bin/sh\nexit 1\n' > target/no-npm/npm && chmod +x target/no-npm/npm
-	rm -rf target/package $${CARGO_HOME:-$$HOME/.cargo}/registry/src/-*/roundelay* # an earlier run's crates, of the same version
-	PATH="$(CURDIR)/target/no-npm:$$PATH" cargo package --locked --allow-dirty --workspace
-	cd target/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(CURDIR)/target/package/target cargo test
+	rm -rf $(PACKAGING) $${CARGO_HOME:-$$HOME/.cargo}/registry/src/-*/roundelay*
+	mkdir -p $(PACKAGING)/no-npm && printf '#!/bin/sh\nexit 1\n' > $(PACKAGING)/no-npm/npm && chmod +x $(PACKAGING)/no-npm/npm
+	PATH="$(PACKAGING)/no-npm:$$PATH" CARGO_TARGET_DIR=$(PACKAGING) cargo package --locked --allow-dirty --workspace
+	cd $(PACKAGING)/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(PACKAGING)/tests cargo test
 
 rustdoc: setup-npm ## the Rust API's documentation, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
@@ -95,7 +98,8 @@ python: wheel ## the Python package: the wheel, its tests, and the completeness 
 	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright
 	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
 
-python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own in both
+python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own beside ns.py's and ns-3's
+	$(PYTHON)/pip install --quiet ns3==3.44.post0
 	$(PYTHON)/python crates/roundelay-python/bench.py
 	$(PYTHON)/python crates/roundelay-python/peers.py
 
@@ -103,8 +107,9 @@ own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, 
 	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml
 	CARGO_TARGET_DIR=target cargo run --locked --manifest-path examples/own-scheduler/Cargo.toml
 
-test-release: setup-npm ## tests of the core, the simulator and the command as users run them
-	cargo test --release --locked -p roundelay -p roundelay-sim -p roundelay-cli
+# Counts of runs in the core's theorems depend on the profile; other crates' tests are the same in both.
+test-release: setup-npm ## tests of the core as users run it: ten times as many runs as with invariants checked
+	cargo test --release --locked -p roundelay
 
 comma := ,
 # $(call build_for,TARGET,CRATES OF THE STANDARD LIBRARY): cargo build for a target. Its standard library comes from rustup where it is

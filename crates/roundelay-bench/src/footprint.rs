@@ -1,6 +1,6 @@
 //! Memory footprint of a discipline, measured by counting allocated bytes.
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
 
 /// Flows and packets of the smallest run: a power of two, for which doubling tables have no room to
@@ -26,7 +26,7 @@ pub struct Footprints {
 /// # Errors
 /// A parameter is out of its range.
 pub fn footprints(discipline: &AnyDiscipline, allocated: &dyn Fn() -> i64) -> Result<Footprints, ConfigError> {
-    let taken = |flows, packets| discipline.visit(Taken { flows, packets, allocated });
+    let taken = |flows, packets| taken(discipline, flows, packets, allocated);
     let (few, packets, flows) = (taken(FEW, FEW)?, taken(FEW, 2 * FEW)?, taken(2 * FEW, 2 * FEW)?);
     let per_packet = (packets.0 - few.0) as f64 / f64::from(FEW);
     let per_flow = (flows.0 - packets.0) as f64 / f64::from(FEW);
@@ -35,29 +35,18 @@ pub fn footprints(discipline: &AnyDiscipline, allocated: &dyn Fn() -> i64) -> Re
     Ok(Footprints { stated: few.1, measured })
 }
 
-/// Visitor: bytes of a scheduler with `flows` flows and `packets` packets, and its stated
-/// footprint.
-struct Taken<'a> {
-    flows: u32,
-    packets: u32,
-    allocated: &'a dyn Fn() -> i64,
-}
-
-impl Visitor for Taken<'_> {
-    type Output = Result<(i64, Footprint), ConfigError>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let before = (self.allocated)();
-        let mut scheduler = discipline.build::<u32>(1)?;
-        for flow in (0..self.flows).map(FlowId) {
-            scheduler.set_flow(flow, FlowConfig::DEFAULT)?;
-        }
-        for number in 0..self.packets {
-            // A refused or dropped packet takes no memory.
-            let _ = scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(number % self.flows), 1000, number));
-            while scheduler.take_dropped().is_some() {}
-        }
-        let _ = scheduler.evict();
-        Ok(((self.allocated)() - before + size_of::<D::Scheduler<u32>>() as i64, scheduler.footprint()))
+/// Bytes of a scheduler with `flows` flows and `packets` packets, and its stated footprint.
+fn taken(discipline: &AnyDiscipline, flows: u32, packets: u32, allocated: &dyn Fn() -> i64) -> Result<(i64, Footprint), ConfigError> {
+    let before = allocated();
+    let mut scheduler = discipline.build::<u32>(1)?;
+    for flow in (0..flows).map(FlowId) {
+        scheduler.set_flow(flow, FlowConfig::DEFAULT)?;
     }
+    for number in 0..packets {
+        // A refused or dropped packet takes no memory.
+        let _ = scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(number % flows), 1000, number));
+        while scheduler.take_dropped().is_some() {}
+    }
+    let _ = scheduler.evict();
+    Ok((allocated() - before, scheduler.footprint()))
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Footprint, Pool, Scheduler};
 
 use crate::generator::Generator;
@@ -62,14 +62,7 @@ fn free() -> Option<u64> {
 
 /// The stated footprint of a discipline.
 fn footprint(discipline: &AnyDiscipline) -> Result<Footprint, ConfigError> {
-    struct Ask;
-    impl Visitor for Ask {
-        type Output = Result<Footprint, ConfigError>;
-        fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-            Ok(discipline.build::<u32>(1)?.footprint())
-        }
-    }
-    discipline.visit(Ask)
+    Ok(discipline.build::<u32>(1)?.footprint())
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{Bound, Duration, Guarantees, QueueSpec, Rate, Share};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Bound, Duration, QueueSpec, Rate, Share};
 use roundelay_report::{clean, width};
 use serde::{Serialize, Serializer};
 
@@ -172,17 +172,6 @@ impl fmt::Display for Amount {
     }
 }
 
-/// Asks a discipline for its guarantees.
-struct Ask<'a>(&'a Share);
-
-impl Visitor for Ask<'_> {
-    type Output = Guarantees;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Guarantees {
-        discipline.guarantees(self.0)
-    }
-}
-
 fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
     Share {
         weight: flow.weight,
@@ -204,7 +193,7 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
     let mut hops = Vec::new();
     for (number, hop) in plan.hops.iter().enumerate() {
         let share = share(plan, flow, hop);
-        let guarantees = hop.discipline.as_ref().unwrap_or(discipline).visit(Ask(&share));
+        let guarantees = hop.discipline.as_ref().unwrap_or(discipline).guarantees(&share);
         let latency = guarantees.latency_for(&share);
         let forwarding = if number == 0 { Duration::ZERO } else { stored };
         delay = delay.zip(latency).map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);

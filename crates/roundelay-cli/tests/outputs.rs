@@ -7,6 +7,7 @@ use std::process::Command;
 
 use parquet::basic::{LogicalType, Repetition, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use parquet::schema::types::ColumnDescriptor;
 use serde_json::Value;
 
@@ -59,6 +60,60 @@ fn outputs() -> (PathBuf, String, String) {
     let columns = folder.join("columns");
     let json = run(&["--json", "--parquet", columns.to_str().unwrap(), "--packets"]);
     (folder, json, run(&[]))
+}
+
+/// A field of a Parquet file as `--csv` writes it.
+fn text(field: &Field) -> String {
+    match field {
+        Field::Null => String::new(),
+        Field::Bool(value) => value.to_string(),
+        Field::Long(value) => value.to_string(),
+        Field::UInt(value) => value.to_string(),
+        Field::ULong(value) => value.to_string(),
+        Field::Double(value) => value.to_string(),
+        Field::Str(value) => value.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Names and rows of a Parquet file.
+fn rows_of_parquet(path: &Path) -> Vec<Vec<String>> {
+    let reader = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
+    let columns = reader.metadata().file_metadata().schema_descr().columns();
+    let names = columns.iter().map(|column| column.name().to_owned()).collect();
+    let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().get_column_iter().map(|(_, field)| text(field)).collect());
+    std::iter::once(names).chain(rows).collect()
+}
+
+/// Names and rows of a CSV file.
+fn rows_of_csv(path: &Path) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_path(path).unwrap();
+    reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect()
+}
+
+/// The tables of `--csv` are those of `--parquet`, for a simulation and for a comparison.
+#[test]
+fn csv_files_have_the_rows_of_parquet_files() {
+    let folder = std::env::temp_dir().join(format!("roundelay-csv-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("scenario.toml"), SCENARIO).unwrap();
+    let capture = root().join("examples/captures/home-downlink.pcap");
+    let compare = ["compare", capture.to_str().unwrap(), "fifo", "fq_codel", "--rate", "5mbit", "--no-cost"];
+    let runs: [(&[&str], &[&str]); 2] =
+        [(&["simulate", "scenario.toml", "--replicas", "2"], &["flows", "links", "transfers", "rates"]), (&compare, &["flows"])];
+    for (number, (words, tables)) in runs.into_iter().enumerate() {
+        let [texts, columns] = ["texts", "columns"].map(|name| folder.join(format!("{name}-{number}")));
+        let outputs = ["--csv", texts.to_str().unwrap(), "--parquet", columns.to_str().unwrap()];
+        let run = Command::new(env!("CARGO_BIN_EXE_roundelay")).current_dir(&folder).args(words).args(outputs).output().unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        for table in tables {
+            let [csv, parquet] =
+                [rows_of_csv(&texts.join(format!("{table}.csv"))), rows_of_parquet(&columns.join(format!("{table}.parquet")))];
+            assert!(csv.len() > 4 && csv == parquet, "{table}: {} and {} rows", csv.len(), parquet.len());
+        }
+        assert_eq!(fs::read_dir(&texts).unwrap().count(), tables.len());
+    }
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// The heading for an object's keys, by path; objects of the same shape share a heading.

@@ -1,6 +1,6 @@
 //! Fuzzer input: any bytes, read as a discipline and a sequence of calls.
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Duration, Ecn, FlowConfig, QueueSpec, Scheduler};
 
 use crate::audit::{Audited, Operation, Violation};
@@ -121,20 +121,15 @@ fn config(weight: u8, len: u8) -> FlowConfig {
     FlowConfig { weight, max_packet_len: FlowConfig::MIN_MAX_PACKET_LEN + span * u32::from(len) / 255 }
 }
 
-struct Run<'a>(&'a [Operation]);
-
-impl Visitor for Run<'_> {
-    type Output = Result<(), (usize, Violation)>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let mut audited = Audited::new(discipline.build(1).expect("legal parameters"), discipline.info().reorders);
-        // Debug builds and the fuzzer's builds check the invariants after each call.
-        for (number, operation) in self.0.iter().enumerate() {
-            audited.apply(*operation).map_err(|violation| (number, violation))?;
-        }
-        audited.scheduler().check_invariants();
-        audited.drain().map_err(|violation| (self.0.len(), violation))
+/// Runs the calls; debug builds and the fuzzer's builds check the invariants after each. A violation
+/// comes with the number of its operation.
+fn run(discipline: &AnyDiscipline, operations: &[Operation]) -> Result<(), (usize, Violation)> {
+    let mut audited = Audited::new(discipline.build(1).expect("legal parameters"), discipline.info().reorders);
+    for (number, operation) in operations.iter().enumerate() {
+        audited.apply(*operation).map_err(|violation| (number, violation))?;
     }
+    audited.scheduler().check_invariants();
+    audited.drain().map_err(|violation| (operations.len(), violation))
 }
 
 /// Runs the calls that the bytes describe.
@@ -143,7 +138,7 @@ impl Visitor for Run<'_> {
 /// The discipline breaks its contract or its invariants.
 pub fn check_bytes(data: &[u8]) {
     let (discipline, operations) = decode(data);
-    if let Err((number, violation)) = discipline.visit(Run(&operations)) {
+    if let Err((number, violation)) = run(&discipline, &operations) {
         panic!("{discipline}: {violation:?} at operation {number} of {operations:?}");
     }
 }

@@ -1,11 +1,11 @@
 //! Line numbers of TOML keys by dotted path, for error messages with file and line.
 
 use std::fmt;
-use std::ops::Range;
 
+use roundelay_trace::file::{Places, line};
 use serde::de::DeserializeOwned;
-use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Table};
+use toml::Table;
+use toml::de::DeTable;
 
 /// An error about a value of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,34 +55,27 @@ impl PlanError {
 }
 
 /// Line numbers of the keys of a text.
-pub(crate) struct Places {
-    lines: Vec<(String, usize)>,
+pub(crate) struct Lines<'a> {
+    text: &'a str,
+    places: Places,
 }
 
-impl Places {
+impl<'a> Lines<'a> {
     /// Reads the keys of a text; empty if the text is not TOML.
-    pub(crate) fn of(text: &str) -> Self {
-        let mut lines = Vec::new();
-        if let Ok(table) = DeTable::parse(text) {
-            note(&mut lines, "", table.get_ref(), &|span| line_of(text, span.start));
-        }
-        Self { lines }
+    pub(crate) fn of(text: &'a str) -> Self {
+        let places = DeTable::parse(text).map(|table| Places::of(table.get_ref())).unwrap_or_default();
+        Self { text, places }
     }
 
     /// The line of a key, or of its nearest parent; 0 if there is none.
     pub(crate) fn line(&self, path: &str) -> usize {
-        let known = self.lines.iter().find(|(other, _)| other == path);
-        match (known, path.rsplit_once('.')) {
-            (Some((_, line)), _) => *line,
-            (None, Some((parent, _))) => self.line(parent),
-            (None, None) => 0,
-        }
+        self.places.nearest(path).map_or(0, |span| line(self.text, span.start))
     }
 
     /// The last key at or above a line.
     pub(crate) fn path(&self, line: usize) -> &str {
-        let above = self.lines.iter().filter(|(_, other)| *other <= line);
-        above.max_by_key(|(_, other)| *other).map_or("", |(path, _)| path)
+        let end = self.text.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
+        end.checked_sub(1).and_then(|at| self.places.path_at(at)).unwrap_or_default()
     }
 
     /// Converts an error to one with a line number.
@@ -93,7 +86,7 @@ impl Places {
 
 /// An error of the TOML parser, with its line in the text.
 pub(crate) fn located(text: &str, error: &toml::de::Error) -> PlanError {
-    PlanError { line: error.span().map_or(0, |span| line_of(text, span.start)), message: error.message().to_owned() }
+    PlanError { line: error.span().map_or(0, |span| line(text, span.start)), message: error.message().to_owned() }
 }
 
 /// Reads a table.
@@ -105,35 +98,9 @@ pub(crate) fn read<V: DeserializeOwned>(table: &Table) -> Result<V, Wrong> {
     // own line.
     let text = toml::to_string(table).map_err(|error| Wrong::new("", error))?;
     toml::from_str(&text).map_err(|error| {
-        let PlanError { line, message } = located(&text, &error);
-        Wrong::new(Places::of(&text).path(line), message)
+        let at = error.span().map_or(0, |span| span.start);
+        Wrong::new(Lines::of(&text).places.path_at(at).unwrap_or_default(), error.message())
     })
-}
-
-fn line_of(text: &str, at: usize) -> usize {
-    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
-}
-
-fn note(lines: &mut Vec<(String, usize)>, path: &str, table: &DeTable<'_>, line: &dyn Fn(Range<usize>) -> usize) {
-    for (key, value) in table {
-        let path = if path.is_empty() { key.get_ref().to_string() } else { format!("{path}.{}", key.get_ref()) };
-        lines.push((path.clone(), line(key.span())));
-        note_value(lines, &path, value, line);
-    }
-}
-
-fn note_value(lines: &mut Vec<(String, usize)>, path: &str, value: &Spanned<DeValue<'_>>, line: &dyn Fn(Range<usize>) -> usize) {
-    match value.get_ref() {
-        DeValue::Table(table) => note(lines, path, table, line),
-        DeValue::Array(values) => {
-            for (number, value) in values.iter().enumerate() {
-                let path = format!("{path}.{number}");
-                lines.push((path.clone(), line(value.span())));
-                note_value(lines, &path, value, line);
-            }
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]
@@ -144,7 +111,7 @@ mod tests {
 
     #[test]
     fn keys_have_lines_and_lines_have_keys() {
-        let places = Places::of(TEXT);
+        let places = Lines::of(TEXT);
         let lines = ["a", "b.c", "b.c.d", "e.0.f", "e.1", "e.1.f", "e.1.g", "x.y"].map(|path| places.line(path));
         assert_eq!(lines, [1, 3, 3, 5, 7, 8, 7, 0]);
         assert_eq!([1, 5, 6, 8].map(|line| places.path(line)), ["a", "e.0.f", "e.0.f", "e.1.f"]);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::figures::Reference;
-use crate::places::{Places, PlanError, Wrong, located, read};
+use crate::places::{Lines, PlanError, Wrong, located, read};
 use crate::predicate::Predicate;
 use crate::table::set;
 use crate::verdict::Kind;
@@ -184,7 +184,7 @@ impl Plan {
     /// As above.
     pub fn parse_beside<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
         let plan = Self::read(text, find)?;
-        plan.check().map_err(|wrong| Places::of(text).error(&wrong))?;
+        plan.check().map_err(|wrong| Lines::of(text).error(&wrong))?;
         Ok(plan)
     }
 
@@ -197,7 +197,7 @@ impl Plan {
         let Some(like) = table.get("like").and_then(Value::as_str).map(str::to_owned) else {
             return toml::from_str(text).map_err(|error| located(text, &error));
         };
-        let wrong = |message: String| Places::of(text).error(&Wrong::new("like", message));
+        let wrong = |message: String| Lines::of(text).error(&Wrong::new("like", message));
         let other = find(&like).ok_or_else(|| wrong(format!("like: there is no item '{like}' beside it")))?;
         let mut other: Table = other.parse().map_err(|error| wrong(located(other, &error).in_file(&like)))?;
         for key in ["run", "quick", "open"] {
@@ -205,7 +205,7 @@ impl Plan {
                 table.insert(key.to_owned(), value);
             }
         }
-        read(&table).map_err(|wrong| Places::of(text).error(&wrong))
+        read(&table).map_err(|wrong| Lines::of(text).error(&wrong))
     }
 
     /// Checks that each variation can run and each claim can be judged.

@@ -1,7 +1,7 @@
 //! Which header fields a discipline reads (priority, slack, deadline), and whether the discipline
 //! reads flow weights.
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, DisciplineInfo, Priority, Times, Visitor};
+use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Priority, Times};
 
 /// The header fields and weights read by a discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,20 +22,8 @@ pub(crate) struct FieldsRead {
 impl FieldsRead {
     /// The fields read by `discipline` with its parameters.
     pub(crate) fn of(discipline: &AnyDiscipline) -> Self {
-        let takes_equal_slack = matches!(discipline, AnyDiscipline::FifoPlus(_));
-        Self { takes_equal_slack, ..discipline.visit(Reading) }
-    }
-}
-
-struct Reading;
-
-impl Visitor for Reading {
-    type Output = FieldsRead;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> FieldsRead {
-        let (priority, times) = (discipline.priority(), discipline.times());
-        let DisciplineInfo { name, weighted, .. } = discipline.info();
-        FieldsRead { name, weight: weighted, priority, times, takes_equal_slack: false }
+        let DisciplineInfo { name, weighted: weight, priority, times, .. } = discipline.info();
+        Self { name, weight, priority, times, takes_equal_slack: matches!(discipline, AnyDiscipline::FifoPlus(_)) }
     }
 }
 

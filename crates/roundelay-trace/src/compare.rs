@@ -16,7 +16,7 @@ use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
 use crate::cost;
 use crate::error::CaptureError;
 use crate::kind::Kind;
-use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
+use crate::lane::{Lane, Link, PacketSink};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
 use crate::selection::Selection;
@@ -199,7 +199,7 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
         }
         keep_sample(&mut sample, &block);
         let flows = offered.classifier().flows();
-        let run = |lane: &mut Box<dyn Lane>| if stop.is_requested() { Ok(()) } else { lane.run(&block, flows) };
+        let run = |lane: &mut Lane| if stop.is_requested() { Ok(()) } else { lane.run(&block, flows) };
         lanes.par_iter_mut().try_for_each(run).map_err(CompareError::Lane)?;
         companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
         go_on(&stop)?;
@@ -244,17 +244,16 @@ fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut imp
     Ok(())
 }
 
-fn build_lanes(options: &Options, known: &Known, companion: &mut impl Companion, zero: i64) -> Result<Vec<Box<dyn Lane>>, CompareError> {
-    let (rate, seed) = (options.rate, options.seed);
+fn build_lanes(options: &Options, known: &Known, companion: &mut impl Companion, zero: i64) -> Result<Vec<Lane>, CompareError> {
+    let link = Link { known, rate: options.rate, seed: options.seed };
     let mut lanes = Vec::new();
     for spec in &options.specs {
         let sink = companion.sink(spec.discipline.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
-        let builder = LaneBuilder { spec, known: known.clone(), limit: options.limit_of(spec), rate, seed, sink };
-        lanes.push(spec.discipline.visit(builder)?);
+        lanes.push(Lane::new(spec, options.limit_of(spec), &link, sink)?);
     }
     for tree in &options.trees {
         let sink = companion.sink(tree.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
-        lanes.push(Box::new(TreeLane::new(tree, known.clone(), options.limit_of_trees(), rate, seed, sink)?));
+        lanes.push(Lane::of_tree(tree, options.limit_of_trees(), &link, sink)?);
     }
     Ok(lanes)
 }
@@ -267,7 +266,7 @@ fn keep_sample(sample: &mut Vec<Event>, block: &[Event]) {
 
 fn conclude(
     offered: Offered,
-    lanes: Vec<Box<dyn Lane>>,
+    lanes: Vec<Lane>,
     sample: &[Event],
     known: &Known,
     options: &Options,
@@ -284,7 +283,7 @@ fn conclude(
         let subjects: Vec<_> = specs.chain(options.trees.iter().map(tree)).collect();
         costs = cost::measure(&subjects, sample, known, options, || go_on(stop))?;
     }
-    let finish = |lane: Box<dyn Lane>| lane.finish(offered.flows(), &light, &charted);
+    let finish = |lane: Lane| lane.finish(offered.flows(), &light, &charted);
     let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
     disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     let weighted = flows.iter().any(|flow| flow.weight != 1);

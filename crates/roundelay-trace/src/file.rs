@@ -1,6 +1,7 @@
 //! Tables of a TOML file with the location of each key and value, for error messages with line,
 //! owner and legal values.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
@@ -21,6 +22,66 @@ const SHOWN: usize = 60;
 /// The line of the byte at `at`, counted from 1.
 pub fn line(text: &str, at: usize) -> usize {
     1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+}
+
+/// Positions of the keys and of the values of lists, by dotted path: `duration`, `source.0.rate`.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    spans: BTreeMap<String, Range<usize>>,
+}
+
+impl Places {
+    /// The positions in a parsed file.
+    pub fn of(table: &DeTable<'_>) -> Self {
+        let mut places = Self::default();
+        places.note("", table);
+        places
+    }
+
+    /// The position of a key; none if the file has no such key.
+    pub fn exact(&self, path: &str) -> Option<&Range<usize>> {
+        self.spans.get(path)
+    }
+
+    /// The position of a key, or of its nearest parent in the file.
+    pub fn nearest(&self, path: &str) -> Option<&Range<usize>> {
+        let mut path = path;
+        loop {
+            match (self.spans.get(path), path.rsplit_once('.')) {
+                (Some(span), _) => return Some(span),
+                (None, Some((parent, _))) => path = parent,
+                (None, None) => return None,
+            }
+        }
+    }
+
+    /// The last key that begins at or before a position; of two at one position the longer path.
+    pub fn path_at(&self, at: usize) -> Option<&str> {
+        let before = self.spans.iter().filter(|(_, span)| span.start <= at);
+        before.max_by_key(|(path, span)| (span.start, path.len())).map(|(path, _)| path.as_str())
+    }
+
+    fn note(&mut self, path: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let path = if path.is_empty() { key.get_ref().to_string() } else { format!("{path}.{}", key.get_ref()) };
+            self.spans.insert(path.clone(), key.span());
+            self.note_value(&path, value);
+        }
+    }
+
+    fn note_value(&mut self, path: &str, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Table(table) => self.note(path, table),
+            DeValue::Array(values) => {
+                for (number, value) in values.iter().enumerate() {
+                    let path = format!("{path}.{number}");
+                    self.spans.insert(path.clone(), value.span());
+                    self.note_value(&path, value);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A whole file, or a table of it.

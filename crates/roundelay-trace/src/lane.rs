@@ -3,8 +3,9 @@
 
 use std::error::Error;
 
-use roundelay::schedulers::{Discipline, Visitor};
-use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate, Scheduler, tree};
+use roundelay::schedulers::{AnyArena, AnyDiscipline};
+use roundelay::tree::TreeError;
+use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate, Scheduler};
 
 use roundelay_metrics::geometric_mean;
 
@@ -59,116 +60,61 @@ pub trait PacketSink: Send {
     fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// A lane without the type of its scheduler. `run` is called once per block of events, with all
-/// flows seen by then.
-pub(crate) trait Lane: Send {
-    fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>>;
-    fn finish(
-        self: Box<Self>,
-        flows: &[OfferedFlow],
-        light: &[bool],
-        charted: &[usize],
-    ) -> Result<DisciplineResult, Box<dyn Error + Send + Sync>>;
+/// One discipline on its own port, by handle: the meters cost more than the scheduler, and no
+/// scheduler is compiled for their notes. `run` is called once per block of events, with all flows seen by
+/// then.
+pub(crate) struct Lane {
+    discipline: AnyDiscipline,
+    /// The discipline as written by the user, or the tree's name.
+    spec: String,
+    limit: Limit,
+    port: Port<AnyArena<Note>>,
+    marker: Marker,
+    meters: Meters,
+    leaves: Option<Leaves>,
 }
 
-/// Builds the lane of a discipline.
-pub(crate) struct LaneBuilder<'a> {
-    pub(crate) spec: &'a QueueSpec,
-    pub(crate) known: Known,
-    pub(crate) limit: Limit,
+/// Conditions that all lanes of a comparison share.
+pub(crate) struct Link<'a> {
+    pub(crate) known: &'a Known,
     pub(crate) rate: Rate,
     pub(crate) seed: u64,
-    pub(crate) sink: Option<Box<dyn PacketSink>>,
 }
 
-impl Visitor for LaneBuilder<'_> {
-    type Output = Result<Box<dyn Lane>, ConfigError>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let port = Port::new(discipline.build(self.seed)?, self.limit, self.rate);
-        Ok(Box::new(LaneOf {
-            discipline: discipline.clone(),
-            spec: as_written(self.spec),
-            limit: self.limit,
-            port,
-            marker: Marker::new(discipline.priority(), self.known),
-            meters: Meters::new(self.rate, self.sink),
-        }))
-    }
-}
-
-/// A lane for a tree: assigns each flow to a leaf by the flow's headers.
-pub(crate) struct TreeLane {
+/// Leaves of a tree for flows by their headers.
+struct Leaves {
     tree: TreeFile,
-    lane: LaneOf<tree::Config>,
     /// Number of flows assigned to leaves.
     sorted: usize,
 }
 
-impl TreeLane {
-    pub(crate) fn new(
-        tree: &TreeFile,
-        known: Known,
+impl Lane {
+    /// The lane of a discipline.
+    pub(crate) fn new(spec: &QueueSpec, limit: Limit, link: &Link<'_>, sink: Option<Box<dyn PacketSink>>) -> Result<Self, ConfigError> {
+        Self::named(as_written(spec), spec.discipline.clone(), limit, link, sink)
+    }
+
+    /// The lane of a tree: each flow goes to a leaf by its headers.
+    pub(crate) fn of_tree(tree: &TreeFile, limit: Limit, link: &Link<'_>, sink: Option<Box<dyn PacketSink>>) -> Result<Self, ConfigError> {
+        let discipline = AnyDiscipline::Tree(tree.config().clone());
+        let lane = Self::named(tree.name().to_owned(), discipline, limit, link, sink)?;
+        Ok(Self { leaves: Some(Leaves { tree: tree.clone(), sorted: 0 }), ..lane })
+    }
+
+    fn named(
+        spec: String,
+        discipline: AnyDiscipline,
         limit: Limit,
-        rate: Rate,
-        seed: u64,
+        link: &Link<'_>,
         sink: Option<Box<dyn PacketSink>>,
     ) -> Result<Self, ConfigError> {
-        let discipline = tree.config().clone();
-        let port = Port::new(discipline.build(seed)?, limit, rate);
-        let marker = Marker::new(tree::Config::PRIORITY, known);
-        let lane = LaneOf { discipline, spec: tree.name().to_owned(), limit, port, marker, meters: Meters::new(rate, sink) };
-        Ok(Self { tree: tree.clone(), lane, sorted: 0 })
-    }
-}
-
-impl Lane for TreeLane {
-    fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
-        for flow in &flows[self.sorted..] {
-            let (number, leaf) = (FlowId(self.sorted as u32), self.tree.leaf(flow.headers()));
-            self.lane.port.scheduler_mut().assign(number, leaf)?;
-            self.lane.marker.take_for(number, self.tree.meaning(leaf));
-            self.sorted += 1;
-        }
-        self.lane.run(events, flows)
+        let port = Port::new(discipline.build_arena(link.seed)?, limit, link.rate);
+        let marker = Marker::new(discipline.info().priority, link.known.clone());
+        Ok(Self { discipline, spec, limit, port, marker, meters: Meters::new(link.rate, sink), leaves: None })
     }
 
-    fn finish(
-        self: Box<Self>,
-        flows: &[OfferedFlow],
-        light: &[bool],
-        charted: &[usize],
-    ) -> Result<DisciplineResult, Box<dyn Error + Send + Sync>> {
-        Box::new(self.lane).finish(flows, light, charted)
-    }
-}
-
-/// The discipline with its configured limit, to distinguish two disciplines with different limits
-/// only.
-fn as_written(spec: &QueueSpec) -> String {
-    let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
-    let Some(limit) = spec.limit else { return text };
-    match limit {
-        Limit { packets: u64::MAX, bytes } => text += &format!(" limit {}", Bytes(bytes)),
-        Limit { packets, .. } => text += &format!(" limit {packets}"),
-    }
-    if limit.packets < u64::MAX && limit.bytes != unset.bytes {
-        text += &format!(" memory_limit {}", Bytes(limit.bytes));
-    }
-    text
-}
-
-struct LaneOf<D: Discipline> {
-    discipline: D,
-    spec: String,
-    limit: Limit,
-    port: Port<D::Scheduler<Note>>,
-    marker: Marker,
-    meters: Meters,
-}
-
-impl<D: Discipline> Lane for LaneOf<D> {
-    fn run(&mut self, events: &[Event], _flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
+    pub(crate) fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.assign_leaves(flows)?;
         for event in events {
             self.port.advance(event.at, &mut self.meters);
             self.share_weights(event.at);
@@ -195,8 +141,8 @@ impl<D: Discipline> Lane for LaneOf<D> {
         self.meters.check_sink()
     }
 
-    fn finish(
-        mut self: Box<Self>,
+    pub(crate) fn finish(
+        mut self,
         flows: &[OfferedFlow],
         light: &[bool],
         charted: &[usize],
@@ -229,9 +175,19 @@ impl<D: Discipline> Lane for LaneOf<D> {
             flows: results,
         })
     }
-}
 
-impl<D: Discipline> LaneOf<D> {
+    /// Assigns flows that are new since the last block to leaves of the tree.
+    fn assign_leaves(&mut self, flows: &[Flow]) -> Result<(), TreeError> {
+        let Some(leaves) = &mut self.leaves else { return Ok(()) };
+        for flow in &flows[leaves.sorted..] {
+            let (number, leaf) = (FlowId(leaves.sorted as u32), leaves.tree.leaf(flow.headers()));
+            self.port.scheduler_mut().assign(number, leaf)?;
+            self.marker.take_for(number, leaves.tree.meaning(leaf));
+            leaves.sorted += 1;
+        }
+        Ok(())
+    }
+
     /// Updates the meters with the discipline's sum of weights.
     #[inline]
     fn share_weights(&mut self, now: Instant) {
@@ -266,6 +222,21 @@ impl<D: Discipline> LaneOf<D> {
     }
 }
 
+/// The discipline with its configured limit, to distinguish two disciplines with different limits
+/// only.
+fn as_written(spec: &QueueSpec) -> String {
+    let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
+    let Some(limit) = spec.limit else { return text };
+    match limit {
+        Limit { packets: u64::MAX, bytes } => text += &format!(" limit {}", Bytes(bytes)),
+        Limit { packets, .. } => text += &format!(" limit {packets}"),
+    }
+    if limit.packets < u64::MAX && limit.bytes != unset.bytes {
+        text += &format!(" memory_limit {}", Bytes(limit.bytes));
+    }
+    text
+}
+
 fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {
     let mut proven = flows.iter().flat_map(FlowResult::audited).filter_map(|(measured, bound)| Some(measured <= bound?)).peekable();
     proven.peek()?;
@@ -274,47 +245,20 @@ fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
-    use roundelay::schedulers::{Linux, drr, fifo, qfq, wf2q_plus};
-    use roundelay::{Duration, Ecn, FlowConfig, Guarantees, Share};
+    use roundelay::schedulers::{Discipline as _, custom, drr, fifo, qfq, wf2q_plus};
+    use roundelay::{ByCopy, Duration, Ecn, FlowConfig, Guarantees};
 
     use super::*;
     use crate::comparison::Outcome;
     use crate::urgency::{Offer, RulePlace};
 
     /// A FIFO that promises the bounds of WF2Q+, or some of them.
-    #[derive(Debug, Clone)]
-    struct Liar(fn(Guarantees) -> Guarantees);
-
-    impl Default for Liar {
-        fn default() -> Self {
-            Self(|all| all)
-        }
-    }
-
-    impl Discipline for Liar {
-        const NAME: &'static str = "liar";
-        const ABOUT: &'static str = "";
-        const SOURCE: &'static str = "";
-        const LINUX: Linux = Linux::Absent;
-        const PARAMETERS: &'static [roundelay::Parameter<Self>] = &[];
-        const WEIGHTED: bool = true;
-        const DEFAULT_LIMIT: Limit = Limit::UNBOUNDED;
-        const COMPLEXITY: &'static str = "";
-        type Scheduler<T: Send> = fifo::Fifo<T>;
-        type ByHandle = <fifo::Config as Discipline>::ByHandle;
-
-        fn build<T: Send>(&self, _seed: u64) -> Result<fifo::Fifo<T>, ConfigError> {
-            Ok(fifo::Fifo::default())
-        }
-
-        fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-            fifo::Config.build_by_handle(seed)
-        }
-
-        fn guarantees(&self, share: &Share) -> Guarantees {
-            (self.0)(wf2q_plus::Config.guarantees(share))
-        }
+    fn liar(part: fn(Guarantees) -> Guarantees) -> custom::Config {
+        let fifo = custom::Config::new("liar", |_| ByCopy::new(fifo::Fifo::default()));
+        custom::Config { guarantees: Arc::new(move |share| part(wf2q_plus::Config.guarantees(share))), ..fifo }
     }
 
     const CONFIG: FlowConfig = FlowConfig { weight: 1, max_packet_len: 1514 };
@@ -324,9 +268,9 @@ mod tests {
     }
 
     /// A link of 8 Mbit/s: a byte takes a microsecond.
-    fn run(discipline: &impl Discipline, limit: Limit, flows: usize, events: &[Event]) -> DisciplineResult {
-        let (spec, rate) = ("fifo".parse().unwrap(), "8mbit".parse().unwrap());
-        let mut lane = LaneBuilder { spec: &spec, known: Known::default(), limit, rate, seed: 1, sink: None }.visit(discipline).unwrap();
+    fn run(discipline: impl Into<AnyDiscipline>, limit: Limit, flows: usize, events: &[Event]) -> DisciplineResult {
+        let link = Link { known: &Known::default(), rate: "8mbit".parse().unwrap(), seed: 1 };
+        let mut lane = Lane::new(&QueueSpec::from(discipline.into()), limit, &link, None).unwrap();
         lane.run(events, &[]).unwrap();
         // The audit needs only the number of flows, not their properties in the capture.
         lane.finish(&vec![OfferedFlow::idle(CONFIG); flows], &vec![false; flows], &[]).unwrap()
@@ -340,18 +284,18 @@ mod tests {
     }
 
     /// A burst of one flow, then a packet of another flow.
-    fn kept_bounds_of(discipline: &impl Discipline, burst: usize) -> Option<bool> {
+    fn kept_bounds_of(discipline: impl Into<AnyDiscipline>, burst: usize) -> Option<bool> {
         let numbers = std::iter::repeat_n(0, burst).chain([1]);
         run(discipline, Limit::UNBOUNDED, 2, &packets_at_once(numbers)).kept_bounds
     }
 
     #[test]
     fn the_audit_catches_a_discipline_that_promises_what_it_does_not_keep() {
-        let liar = Liar::default();
-        assert_eq!(kept_bounds_of(&liar, 2), Some(true), "two packets are within the bound");
-        assert_eq!(kept_bounds_of(&liar, 20), Some(false));
-        assert_eq!(kept_bounds_of(&wf2q_plus::Config, 20), Some(true));
-        assert_eq!(kept_bounds_of(&fifo::Config, 20), None, "nothing promised, nothing broken");
+        let liar = || liar(|all| all);
+        assert_eq!(kept_bounds_of(liar(), 2), Some(true), "two packets are within the bound");
+        assert_eq!(kept_bounds_of(liar(), 20), Some(false));
+        assert_eq!(kept_bounds_of(wf2q_plus::Config, 20), Some(true));
+        assert_eq!(kept_bounds_of(fifo::Config, 20), None, "nothing promised, nothing broken");
     }
 
     #[test]
@@ -363,15 +307,15 @@ mod tests {
             |all| Guarantees { fairness: all.fairness, ..Guarantees::default() },
         ];
         for (number, part) in parts.into_iter().enumerate() {
-            assert_eq!(kept_bounds_of(&Liar(part), 1), Some(true), "promise {number}");
-            assert_eq!(kept_bounds_of(&Liar(part), 20), Some(false), "promise {number}");
+            assert_eq!(kept_bounds_of(liar(part), 1), Some(true), "promise {number}");
+            assert_eq!(kept_bounds_of(liar(part), 20), Some(false), "promise {number}");
         }
     }
 
     /// Twenty packets of flow 0 before one packet of flow 1, each with half of the link.
     #[test]
     fn latency_and_fairness_are_what_they_are_defined_to_be() {
-        let result = run(&fifo::Config, Limit::UNBOUNDED, 2, &packets_at_once(std::iter::repeat_n(0, 20).chain([1])));
+        let result = run(fifo::Config, Limit::UNBOUNDED, 2, &packets_at_once(std::iter::repeat_n(0, 20).chain([1])));
         let [first, second] = [&result.flows[0], &result.flows[1]];
         // Flow 1's packet is complete at 21 packet times and due at two. Flow 0's packets are all
         // early, the first one least.
@@ -433,9 +377,9 @@ mod tests {
         ) {
             let (events, limit) = (events(&steps, &weights), Limit::of_packets(limit));
             let results = [
-                run(&wf2q_plus::Config, limit, 14, &events),
-                run(&qfq::Config, limit, 14, &events),
-                run(&drr::Config::default(), limit, 14, &events),
+                run(wf2q_plus::Config, limit, 14, &events),
+                run(qfq::Config, limit, 14, &events),
+                run(drr::Config::default(), limit, 14, &events),
             ];
             for result in &results {
                 prop_assert!(result.kept_bounds == Some(true), "{}: {} of a bound", result.name, closest(result));

@@ -5,7 +5,7 @@
 //! baselines. Their results are shown like all others.
 
 use roundelay::QueueSpec;
-use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
+use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Priority, Times};
 
 use crate::tree::TreeFile;
 use crate::urgency::Carried;
@@ -55,8 +55,17 @@ const fn is_one_queue(discipline: &AnyDiscipline) -> bool {
 }
 
 impl Obstacle {
+    /// The field that a discipline needs and packets do not carry.
     pub(crate) fn of(discipline: &AnyDiscipline, carried: Carried) -> Option<Self> {
-        discipline.visit(Against(carried))
+        let DisciplineInfo { yardstick, priority, times, .. } = discipline.info();
+        match (priority, times) {
+            _ if yardstick => Some(Self::Yardstick),
+            (Priority::FlowSize | Priority::Remaining, _) => Some(Self::Sizes),
+            (Priority::Class, _) if !carried.classes => Some(Self::Classes),
+            (_, Times::Slack) if !carried.slack => Some(Self::Slack),
+            (_, Times::Deadline) if !carried.deadlines => Some(Self::Deadlines),
+            _ => None,
+        }
     }
 
     /// Text after the discipline's name.
@@ -67,25 +76,6 @@ impl Obstacle {
             Self::Classes => "goes by classes, and all packets here are of one",
             Self::Slack => "goes by slack, which no packet carries here",
             Self::Deadlines => "goes by deadlines, which no packet carries here",
-        }
-    }
-}
-
-/// Finds the field that a discipline needs and packets do not carry.
-struct Against(Carried);
-
-impl Visitor for Against {
-    type Output = Option<Obstacle>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Option<Obstacle> {
-        let Self(carried) = self;
-        match (discipline.priority(), discipline.times()) {
-            _ if D::YARDSTICK => Some(Obstacle::Yardstick),
-            (Priority::FlowSize | Priority::Remaining, _) => Some(Obstacle::Sizes),
-            (Priority::Class, _) if !carried.classes => Some(Obstacle::Classes),
-            (_, Times::Slack) if !carried.slack => Some(Obstacle::Slack),
-            (_, Times::Deadline) if !carried.deadlines => Some(Obstacle::Deadlines),
-            _ => None,
         }
     }
 }

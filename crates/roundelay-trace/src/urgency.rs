@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use roundelay::schedulers::{Discipline, Priority, Visitor};
+use roundelay::schedulers::Priority;
 use roundelay::{Duration, Ecn, FlowId, Instant, Packet, QueueSpec, Slack};
 
 /// Fields that a rule sets on its flows' packets, beside the weight.
@@ -151,15 +151,7 @@ pub(crate) fn reads_sizes(spec: &QueueSpec) -> bool {
 
 /// The meaning of priorities for a discipline.
 pub(crate) fn meaning(spec: &QueueSpec) -> Priority {
-    struct Meaning;
-    impl Visitor for Meaning {
-        type Output = Priority;
-
-        fn visit<D: Discipline>(self, discipline: &D) -> Priority {
-            discipline.priority()
-        }
-    }
-    spec.discipline.visit(Meaning)
+    spec.discipline.info().priority
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::port::{Observer, Port};
 use crate::preemptive::{Partial, PreemptivePort};
 use crate::scheduler::{FlowConfig, Scheduler as _};
 use crate::schedulers::fifo::Fifo;
-use crate::schedulers::{AnyDiscipline, AnyScheduler, Discipline as _};
+use crate::schedulers::{AnyArena, AnyDiscipline, AnyScheduler, Discipline as _};
 use crate::spec::QueueSpec;
 use crate::time::{Duration, Instant};
 use crate::tree::TreeError;
@@ -48,8 +48,9 @@ pub enum AnyPort<T: Send> {
     /// A port that completes each packet.
     Plain(Port<AnyScheduler<T>>),
     /// A port whose discipline interrupts packets: see
-    /// [`Discipline::preempts`](crate::schedulers::Discipline::preempts).
-    Preemptive(Box<PreemptivePort<AnyScheduler<Partial<T>>, T>>),
+    /// [`Discipline::preempts`](crate::schedulers::Discipline::preempts). Over handles: parts of
+    /// packets then need no scheduler compiled for them.
+    Preemptive(Box<PreemptivePort<AnyArena<Partial<T>>, T>>),
 }
 
 impl<T: Send> AnyPort<T> {
@@ -63,7 +64,7 @@ impl<T: Send> AnyPort<T> {
         Ok(if let AnyDiscipline::Fifo(config) = discipline {
             Self::Fifo(Port::new(config.build(seed)?, limit, rate))
         } else if discipline.preempts() {
-            Self::Preemptive(Box::new(PreemptivePort::new(discipline.build(seed)?, limit, rate)))
+            Self::Preemptive(Box::new(PreemptivePort::new(discipline.build_arena(seed)?, limit, rate)))
         } else {
             Self::Plain(Port::new(discipline.build(seed)?, limit, rate))
         })
@@ -175,11 +176,8 @@ impl<T: Send> AnyPort<T> {
     /// See [`Config::assign`](crate::tree::Config::assign).
     pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
         match self {
-            Self::Plain(port) => match port.scheduler_mut() {
-                AnyScheduler::Tree(tree) => tree.assign(flow, leaf),
-                _ => Ok(()),
-            },
-            _ => Ok(()),
+            Self::Plain(port) => port.scheduler_mut().assign(flow, leaf),
+            Self::Fifo(_) | Self::Preemptive(_) => Ok(()),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::time::Instant;
+use crate::tree::TreeError;
 use crate::units::Rate;
 
 /// Queued packets, and a scheduler of their handles.
@@ -343,6 +344,10 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
 
     fn total_weight(&self) -> Option<u64> {
         self.order.total_weight()
+    }
+
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        self.order.assign(flow, leaf)
     }
 
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {

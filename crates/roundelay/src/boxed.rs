@@ -9,6 +9,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Leaving};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::time::Instant;
+use crate::tree::TreeError;
 use crate::units::Rate;
 
 impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
@@ -88,6 +89,10 @@ impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
 
     fn total_weight(&self) -> Option<u64> {
         (**self).total_weight()
+    }
+
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        (**self).assign(flow, leaf)
     }
 
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {

@@ -14,6 +14,7 @@ use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::time::Instant;
+use crate::tree::TreeError;
 use crate::units::Rate;
 
 /// A scheduler by value for descriptions that carry handles.
@@ -127,6 +128,10 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
 
     fn total_weight(&self) -> Option<u64> {
         self.by_value.total_weight()
+    }
+
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        self.by_value.assign(flow, leaf)
     }
 
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {

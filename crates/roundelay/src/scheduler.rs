@@ -9,6 +9,7 @@ use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Leaving};
 use crate::time::Instant;
+use crate::tree::TreeError;
 use crate::units::Rate;
 
 /// Orders packets for one link. Has no clock, no limit, no I/O.
@@ -156,6 +157,16 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
     /// sum. Weights of departed flows may count for a while.
     fn total_weight(&self) -> Option<u64> {
         None
+    }
+
+    /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on. No effect on other
+    /// schedulers.
+    ///
+    /// # Errors
+    /// See [`Config::assign`](crate::tree::Config::assign).
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        let _ = (flow, leaf);
+        Ok(())
     }
 
     /// Queues (or bins) of a flow in a discipline with hashed flows, by number: one for each hash,

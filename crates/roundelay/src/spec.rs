@@ -35,6 +35,13 @@ const TC_NAMES: [(&str, &str); 3] = [("pfifo", "fifo"), (BFIFO, "fifo"), ("prio"
 /// here the limit must be written.
 const BFIFO: &str = "bfifo";
 
+impl From<AnyDiscipline> for QueueSpec {
+    /// The discipline with its default limit.
+    fn from(discipline: AnyDiscipline) -> Self {
+        Self { discipline, limit: None }
+    }
+}
+
 impl FromStr for QueueSpec {
     type Err = ConfigError;
 

@@ -139,15 +139,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         &self.below.plan
     }
 
-    /// Sends a flow to a leaf from its next packet on. The flow's packets in another leaf stay
-    /// there and may leave later.
-    ///
-    /// # Errors
-    /// See [`Config::assign`].
-    pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
-        self.below.plan.assign(flow, leaf)
-    }
-
     /// The leaf of a flow.
     pub fn leaf_of(&self, flow: FlowId) -> &str {
         let number = self.below.plan.leaf_of(flow, self.default_leaf);
@@ -267,6 +258,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
+    /// Packets of the flow that wait in another leaf stay there and may leave later.
+    fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        self.below.plan.assign(flow, leaf)
+    }
+
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
         if self.below.plan.placed(number).is_none_or(|placed| packet.len > placed.longest) {

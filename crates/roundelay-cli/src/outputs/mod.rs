@@ -33,6 +33,7 @@ macro_rules! outputs {
 outputs! {
     json,
     html,
+    csv,
     parquet,
     packets,
     log,

@@ -12,8 +12,8 @@
 //! | constructed against rounded timestamps | [`adversaries`] |
 //! | bursts on a fully allocated link, for models of listings | [`SaturatedBursts`] |
 
-use roundelay::schedulers::Discipline;
-use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Limit, Packet, Port, Rate, Scheduler, Share};
+use roundelay::schedulers::{AnyDiscipline, Discipline};
+use roundelay::{Arena, ConfigError, FlowConfig, FlowId, Guarantees, Instant, Limit, Packet, Port, Rate, Scheduler, Share};
 
 use crate::Stamp;
 use arrivals::Arrivals;
@@ -119,36 +119,44 @@ impl Workload {
     /// A parameter, weight or longest packet out of range.
     pub fn build<D: Discipline>(&self, discipline: &D) -> Result<D::Scheduler<Stamp>, ConfigError> {
         let mut scheduler = discipline.build(self.seed)?;
-        for (flow, source) in (0..).zip(&self.sources) {
-            scheduler.set_flow(FlowId(flow), source.config)?;
-        }
+        self.set_flows(&mut scheduler)?;
         Ok(scheduler)
+    }
+
+    /// The same over handles, whose schedulers the core has compiled.
+    fn build_any(&self, discipline: &AnyDiscipline) -> Result<Box<dyn Scheduler<Stamp>>, ConfigError> {
+        let mut scheduler = Arena::new(discipline.build_by_handle(self.seed)?);
+        self.set_flows(&mut scheduler)?;
+        Ok(Box::new(scheduler))
+    }
+
+    fn set_flows(&self, scheduler: &mut impl Scheduler<Stamp>) -> Result<(), ConfigError> {
+        let mut flows = (0..).map(FlowId).zip(&self.sources);
+        flows.try_for_each(|(flow, source)| scheduler.set_flow(flow, source.config))
     }
 
     /// Drives a discipline through the load until the queue is empty.
     ///
     /// # Errors
     /// See [`build`](Self::build).
-    pub fn run<D: Discipline>(&self, discipline: &D) -> Result<Outcome, ConfigError> {
-        Ok(self.drive(self.build(discipline)?))
+    pub fn run(&self, discipline: &AnyDiscipline) -> Result<Outcome, ConfigError> {
+        Ok(self.drive_with(self.build_any(discipline)?, Meter::new(self)).finish().0)
     }
 
     /// Runs the load and records each arrival and departure with the lag of one flow.
     ///
     /// # Errors
     /// See [`build`](Self::build).
-    pub fn record<D: Discipline>(&self, discipline: &D, flow: usize) -> Result<(Outcome, Vec<Event>), ConfigError> {
-        let scheduler = self.build(discipline)?;
-        let meter = self.drive_with(scheduler, Meter::watching(self, flow));
-        Ok(meter.finish())
+    pub fn record(&self, discipline: &AnyDiscipline, flow: usize) -> Result<(Outcome, Vec<Event>), ConfigError> {
+        Ok(self.drive_with(self.build_any(discipline)?, Meter::watching(self, flow)).finish())
     }
 
     /// Drives a scheduler with configured flows through the load until the queue is empty.
-    pub fn drive<S: Scheduler<Stamp>>(&self, scheduler: S) -> Outcome {
-        self.drive_with(scheduler, Meter::new(self)).finish().0
+    pub fn drive<'a>(&self, scheduler: impl Scheduler<Stamp> + 'a) -> Outcome {
+        self.drive_with(Box::new(scheduler), Meter::new(self)).finish().0
     }
 
-    fn drive_with<S: Scheduler<Stamp>>(&self, scheduler: S, mut meter: Meter) -> Meter {
+    fn drive_with(&self, scheduler: Box<dyn Scheduler<Stamp> + '_>, mut meter: Meter) -> Meter {
         let mut port = Port::new(scheduler, Limit::UNBOUNDED, rate());
         let mut arrivals = Arrivals::of(self);
         loop {

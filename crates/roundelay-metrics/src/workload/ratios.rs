@@ -36,12 +36,8 @@ impl Workload {
         self.ratios_to(outcome, rounding, |flow| self.guarantees(promised_by, flow))
     }
 
-    /// Ratios to the bounds as printed in the discipline's paper.
-    pub fn ratios_as_printed<D: Discipline>(&self, promised_by: &D, outcome: &Outcome, rounding: f64) -> Ratios {
-        self.ratios_to(outcome, rounding, |flow| self.guarantees(promised_by, flow).as_printed())
-    }
-
-    fn ratios_to(&self, outcome: &Outcome, rounding: f64, promised: impl Fn(usize) -> Guarantees) -> Ratios {
+    /// Ratios to the bounds promised to each flow, by its number.
+    pub fn ratios_to(&self, outcome: &Outcome, rounding: f64, promised: impl Fn(usize) -> Guarantees) -> Ratios {
         let slack = rounding * outcome.total() as f64;
         let of_flow = |flow| {
             let Guarantees { b_wfi, t_wfi, .. } = promised(flow);

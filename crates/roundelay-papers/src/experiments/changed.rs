@@ -5,7 +5,7 @@ use std::path::Path;
 use roundelay_sim::scenario::Scenario;
 use toml::{Table, Value};
 
-use crate::places::{Places, Wrong};
+use crate::places::{Lines, Wrong};
 use crate::table::set;
 
 /// A changed key of a scenario.
@@ -41,7 +41,7 @@ pub(super) fn changed(mut table: Table, column: &str, changes: &[Change<'_>]) ->
             return Wrong::new("scenario", format!("columns.{column}: {}", error.message));
         }
         // Messages of scenarios have no key; the line gives it.
-        let places = Places::of(&text);
+        let places = Lines::of(&text);
         let at = places.path(error.line);
         let is_below = |path: &str| at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
         match changes.iter().find(|change| is_below(change.path)) {

@@ -12,7 +12,7 @@
 //! `largest error, deviations`: difference of draws and formula, in standard deviations of this
 //! number of draws.
 
-use roundelay::schedulers::AnyScheduler;
+use roundelay::schedulers::AnyArena;
 use roundelay::{FlowId, QueueSpec, Scheduler};
 use serde::Deserialize;
 
@@ -87,10 +87,10 @@ impl Meeting {
 }
 
 impl Collisions {
-    fn scheduler(&self, column: &str, queues: u32, seed: u64) -> Result<AnyScheduler<()>, Failed> {
+    fn scheduler(&self, column: &str, queues: u32, seed: u64) -> Result<AnyArena<()>, Failed> {
         let discipline = self.columns.text(column)?;
         let spec = format!("{discipline} queues {queues}").parse::<QueueSpec>().or_else(|_| discipline.parse::<QueueSpec>());
-        spec.map_err(Failed::from)?.discipline.build(seed).map_err(Failed::from)
+        spec.map_err(Failed::from)?.discipline.build_arena(seed).map_err(Failed::from)
     }
 
     fn draws(&self) -> f64 {

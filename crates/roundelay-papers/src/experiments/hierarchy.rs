@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
+use roundelay::schedulers::{AnyArena, AnyDiscipline};
 use roundelay::tree::{Config, Node, Tree};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Share};
 use roundelay_metrics::BitWfi;
@@ -101,13 +101,13 @@ impl Class {
 /// A parent that reads a class's head packet when listing the class, and learns of a change only
 /// after serving the class.
 struct Inferring {
-    parent: AnyScheduler<()>,
+    parent: AnyArena<()>,
     classes: [Class; CLASSES.len()],
 }
 
 impl Inferring {
     fn new(discipline: &AnyDiscipline, config: FlowConfig) -> Result<Self, Failed> {
-        let mut parent = discipline.build(1).map_err(Failed::from)?;
+        let mut parent = discipline.build_arena(1).map_err(Failed::from)?;
         (0..CLASSES.len() as u32).try_for_each(|class| parent.set_flow(FlowId(class), config)).map_err(Failed::from)?;
         Ok(Self { parent, classes: Default::default() })
     }

@@ -11,7 +11,7 @@
 //! `light, shares`, `fellow over others`, and `fellow over its due`: the due is an equal part of
 //! the bandwidth left by light flows.
 
-use roundelay::schedulers::AnyScheduler;
+use roundelay::schedulers::AnyArena;
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 use serde::Deserialize;
 
@@ -41,7 +41,7 @@ pub(super) struct Leftover {
 /// One run. The link sends a byte per nanosecond.
 struct Link<'a> {
     plan: &'a Leftover,
-    scheduler: AnyScheduler<()>,
+    scheduler: AnyArena<()>,
     /// In nanoseconds.
     now: u64,
     /// Nanoseconds between two packets of a light flow.
@@ -57,8 +57,8 @@ impl Leftover {
         2 * self.members
     }
 
-    fn scheduler(&self, column: &str) -> Result<AnyScheduler<()>, Failed> {
-        let mut scheduler = self.columns.spec(column)?.discipline.build(1).map_err(Failed::from)?;
+    fn scheduler(&self, column: &str) -> Result<AnyArena<()>, Failed> {
+        let mut scheduler = self.columns.spec(column)?.discipline.build_arena(1).map_err(Failed::from)?;
         let config = FlowConfig { weight: 1, max_packet_len: self.len.max(FlowConfig::MIN_MAX_PACKET_LEN) };
         (0..self.flows()).try_for_each(|flow| scheduler.set_flow(FlowId(flow), config)).map_err(Failed::from)?;
         Ok(scheduler)

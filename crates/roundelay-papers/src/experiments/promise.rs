@@ -13,8 +13,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor, qfq};
-use roundelay::{ConfigError, FlowConfig, Guarantees};
+use roundelay::schedulers::{AnyDiscipline, qfq};
+use roundelay::{FlowConfig, Guarantees};
 use roundelay_metrics::workload::{Event, EventKind, Outcome as Served, RATE, Refill, Source, Workload};
 use serde::Deserialize;
 
@@ -55,17 +55,6 @@ struct Kind {
     weight: u32,
     /// Packet length in bytes, 1 to 65536.
     len: u32,
-}
-
-/// Visitor: runs a discipline under a workload.
-struct Run<'a>(&'a Workload);
-
-impl Visitor for Run<'_> {
-    type Output = Result<(Served, Vec<Event>), ConfigError>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        self.0.record(discipline, 0)
-    }
 }
 
 /// The largest T-WFI of all flows, over the promise and over the proven bound.
@@ -113,7 +102,7 @@ impl Promise {
 
     fn behind(&self, column: &str, outcome: &mut Outcome) -> Result<(), Failed> {
         let (discipline, workload) = (self.columns.spec(column)?.discipline, self.behind_an_aggregate());
-        let (served, events) = discipline.visit(Run(&workload)).map_err(Failed::from)?;
+        let (served, events) = workload.record(&discipline, 0).map_err(Failed::from)?;
         outcome.rows.extend(rows(column, workload.name, self.ratios(&discipline, &workload, &served)));
         outcome.rows.push(Row::scalar(column, "delay, us", served.t_wfi[0] * MICROSECONDS));
         let promised = self.promised(&workload, 0).map(|seconds| Row::scalar(column, "promise, us", seconds * MICROSECONDS));
@@ -127,7 +116,7 @@ impl Promise {
         let (mut worst, mut beyond) = (Ratios::default(), 0);
         for number in 0..self.random {
             let workload = alike(seed * self.random + number);
-            let (served, _) = discipline.visit(Run(&workload)).map_err(Failed::from)?;
+            let (served, _) = workload.record(&discipline, 0).map_err(Failed::from)?;
             let ratios = self.ratios(&discipline, &workload, &served);
             beyond += u64::from(ratios.promise > 1.0);
             worst = worst.max(ratios);

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::AnyScheduler;
+use roundelay::schedulers::AnyArena;
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Port, QueueSpec, Rate};
 use serde::Deserialize;
 
@@ -75,7 +75,7 @@ impl Reordering {
 
     fn listen(&self, spec: &QueueSpec, lengths: &[u32], seed: u64) -> Result<Listener, Failed> {
         let rate = Rate::from_bits_per_second(self.link).ok_or_else(|| Failed("link: expected 1 bit per second or more".to_owned()))?;
-        let scheduler: AnyScheduler<u64> = spec.discipline.build(seed).map_err(Failed::from)?;
+        let scheduler: AnyArena<u64> = spec.discipline.build_arena(seed).map_err(Failed::from)?;
         let (mut port, mut listener) = (Port::new(scheduler, spec.limit_or_default(), rate), Listener::default());
         for (number, (at, flow, len)) in (0..).zip(self.arrivals(lengths, seed)) {
             let now = Instant::from_nanos(at);

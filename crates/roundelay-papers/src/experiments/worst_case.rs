@@ -8,9 +8,8 @@
 //! slots of the light flow, without the term of L common to all. The trace is this load, step by
 //! step, if the printed B-WFI is exceeded.
 
-use roundelay::schedulers::{Discipline, Visitor};
-use roundelay::{ConfigError, Guarantees, QueueSpec};
-use roundelay_metrics::workload::{Event, Outcome as Measured, Ratios, Workload, adversaries};
+use roundelay::{Guarantees, QueueSpec};
+use roundelay_metrics::workload::{Outcome as Measured, Ratios, Workload, adversaries};
 use serde::Deserialize;
 
 use super::columns::{spec, wrong};
@@ -122,8 +121,10 @@ impl Examined {
     fn largest(&self, loads: impl Iterator<Item = Workload>) -> Result<[Ratios; 2], Failed> {
         let mut largest = [Ratios::default(); 2];
         for load in loads {
-            let outcome = self.serves.discipline.visit(Run(&load)).map_err(Failed::from)?;
-            let reached = self.promises.discipline.visit(Compare(&load, &outcome));
+            let outcome = load.run(&self.serves.discipline).map_err(Failed::from)?;
+            let promised = |flow| self.promises.discipline.guarantees(&load.share(flow));
+            let reached =
+                [load.ratios_to(&outcome, ROUNDING, |flow| promised(flow).as_printed()), load.ratios_to(&outcome, ROUNDING, promised)];
             largest = [largest[0].max(reached[0]), largest[1].max(reached[1])];
         }
         Ok(largest)
@@ -134,13 +135,13 @@ impl Examined {
     fn light_flow(&self, column: &str, place: f64) -> Result<(Vec<Row>, Vec<String>), Failed> {
         let mut worst: Option<(&str, Workload, Measured)> = None;
         for (name, load) in adversaries::all() {
-            let outcome = self.serves.discipline.visit(Run(&load)).map_err(Failed::from)?;
+            let outcome = load.run(&self.serves.discipline).map_err(Failed::from)?;
             if worst.as_ref().is_none_or(|(.., other)| outcome.b_wfi_by_bit[LIGHT] > other.b_wfi_by_bit[LIGHT]) {
                 worst = Some((name, load, outcome));
             }
         }
         let Some((name, load, outcome)) = worst else { return Ok((Vec::new(), Vec::new())) };
-        let promised = self.promises.discipline.visit(Promised(&load));
+        let promised = self.promises.discipline.guarantees(&load.share(LIGHT));
         let indices = Indices::all(&outcome, promised);
         let rows = indices.iter().flat_map(|indices| indices.rows(column, place, &load)).collect();
         let exceeds = indices[0].bytes > indices[1].bytes;
@@ -149,7 +150,7 @@ impl Examined {
     }
 
     fn steps(&self, name: &str, load: &Workload, promised: Guarantees) -> Result<Vec<String>, Failed> {
-        let (_, events) = self.serves.discipline.visit(Record(load)).map_err(Failed::from)?;
+        let (_, events) = load.record(&self.serves.discipline, LIGHT).map_err(Failed::from)?;
         let rounding = steps::Rounding::of(self.serves.discipline.name());
         Ok(steps::lines(name, load, LIGHT, promised, rounding, &events))
     }
@@ -189,47 +190,6 @@ impl Indices {
         rows.push(Row::point(self.what, "T-WFI, slots", place, (late - phi * of_link) / slot));
         rows.retain(|row| row.value.is_finite());
         rows
-    }
-}
-
-struct Run<'a>(&'a Workload);
-
-impl Visitor for Run<'_> {
-    type Output = Result<Measured, ConfigError>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        self.0.run(discipline)
-    }
-}
-
-struct Record<'a>(&'a Workload);
-
-impl Visitor for Record<'_> {
-    type Output = Result<(Measured, Vec<Event>), ConfigError>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        self.0.record(discipline, LIGHT)
-    }
-}
-
-struct Compare<'a>(&'a Workload, &'a Measured);
-
-impl Visitor for Compare<'_> {
-    type Output = [Ratios; 2];
-
-    fn visit<D: Discipline>(self, discipline: &D) -> [Ratios; 2] {
-        let Self(load, outcome) = self;
-        [load.ratios_as_printed(discipline, outcome, ROUNDING), load.ratios(discipline, outcome, ROUNDING)]
-    }
-}
-
-struct Promised<'a>(&'a Workload);
-
-impl Visitor for Promised<'_> {
-    type Output = Guarantees;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Guarantees {
-        self.0.guarantees(discipline, LIGHT)
     }
 }
 

@@ -1,12 +1,11 @@
 //! TOML reader with positions of values, for line numbers in messages.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 
+use roundelay_trace::file::{Places, line};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, Deserializer};
+use toml::de::{DeTable, Deserializer};
 
 use super::ScenarioError;
 use super::suggestion::with_suggestion;
@@ -18,8 +17,7 @@ const MOST_BYTES: usize = 1 << 24;
 pub(super) struct Reader<'a> {
     name: &'a str,
     text: &'a str,
-    /// By path: `duration`, `source.0.rate`.
-    spans: BTreeMap<String, Range<usize>>,
+    places: Places,
 }
 
 impl<'a> Reader<'a> {
@@ -28,13 +26,12 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The file is not TOML.
     pub(super) fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), ScenarioError> {
-        let mut reader = Self { name, text, spans: BTreeMap::new() };
+        let reader = Self { name, text, places: Places::default() };
         if text.len() > MOST_BYTES {
             return Err(reader.at_line(0, format!("{} bytes, legal range up to {MOST_BYTES}", text.len())));
         }
         let table = DeTable::parse(text).map_err(|error| reader.no_toml(&error))?;
-        note(&mut reader.spans, "", table.get_ref());
-        Ok((reader, table))
+        Ok((Self { places: Places::of(table.get_ref()), ..reader }, table))
     }
 
     /// The file's name in messages.
@@ -49,30 +46,18 @@ impl<'a> Reader<'a> {
 
     /// Whether a value is written in the file.
     pub(super) fn has(&self, path: &str) -> bool {
-        self.spans.contains_key(path)
+        self.places.exact(path).is_some()
     }
 
     fn at_line(&self, line: usize, message: impl fmt::Display) -> ScenarioError {
         ScenarioError { file: self.name.to_owned(), line, message: message.to_string() }
     }
 
-    fn line_of(&self, at: usize) -> usize {
-        1 + self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
-    }
-
     /// A message about a value, with its line; for a missing value, with the line of the enclosing
     /// table.
     pub(super) fn at(&self, path: &str, message: impl fmt::Display) -> ScenarioError {
-        let mut path = path;
-        loop {
-            if let Some(span) = self.spans.get(path) {
-                return self.at_line(self.line_of(span.start), message);
-            }
-            match path.rsplit_once('.') {
-                Some((parent, _)) => path = parent,
-                None => return self.at_line(0, message),
-            }
-        }
+        let line = self.places.nearest(path).map_or(0, |span| line(self.text, span.start));
+        self.at_line(line, message)
     }
 
     /// # Errors
@@ -96,7 +81,7 @@ impl<'a> Reader<'a> {
         read(Deserializer::from(table)).map_err(|error| {
             let mut refusal = match error.span() {
                 Some(_) => self.no_toml(&error),
-                None => self.at_line(self.line_of(start), error.message()),
+                None => self.at_line(line(self.text, start), error.message()),
             };
             // Only for a key of this table, not of a nested one.
             if !keys.is_empty() && unknown.iter().any(|key| refusal.message.starts_with(key)) {
@@ -109,39 +94,15 @@ impl<'a> Reader<'a> {
 
     fn no_toml(&self, error: &toml::de::Error) -> ScenarioError {
         let Some(span) = error.span() else { return self.at_line(0, error.message()) };
-        self.at_line(self.line_of(span.start), self.named(span.start, error.message()))
+        self.at_line(line(self.text, span.start), self.named(span.start, error.message()))
     }
 
     /// Puts the key before a message that begins with a number.
     fn named(&self, at: usize, message: &str) -> String {
-        let before = self.spans.iter().filter(|(_, span)| span.start <= at);
-        let key =
-            before.max_by_key(|(_, span)| span.start).and_then(|(path, _)| path.rsplit('.').find(|part| part.parse::<usize>().is_err()));
+        let key = self.places.path_at(at).and_then(|path| path.rsplit('.').find(|part| part.parse::<usize>().is_err()));
         match key {
             Some(key) if message.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => format!("{key}: {message}"),
             _ => message.to_owned(),
         }
-    }
-}
-
-fn note(spans: &mut BTreeMap<String, Range<usize>>, path: &str, table: &DeTable<'_>) {
-    for (key, value) in table {
-        let path = if path.is_empty() { key.get_ref().to_string() } else { format!("{path}.{}", key.get_ref()) };
-        spans.insert(path.clone(), key.span());
-        note_value(spans, &path, value);
-    }
-}
-
-fn note_value(spans: &mut BTreeMap<String, Range<usize>>, path: &str, value: &Spanned<DeValue<'_>>) {
-    match value.get_ref() {
-        DeValue::Table(table) => note(spans, path, table),
-        DeValue::Array(values) => {
-            for (number, value) in values.iter().enumerate() {
-                let path = format!("{path}.{number}");
-                spans.insert(path.clone(), value.span());
-                note_value(spans, &path, value);
-            }
-        }
-        _ => {}
     }
 }

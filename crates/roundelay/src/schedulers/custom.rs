@@ -30,6 +30,7 @@ use crate::arena::Arena;
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
 use crate::scheduler::Scheduler;
 
@@ -64,6 +65,9 @@ pub struct Config {
     pub priority: Priority,
     /// Time field of a packet used by the scheduler. None by default.
     pub times: Times,
+    /// Proven guarantees to a flow with this share of the link; `compare` and `simulate` hold the
+    /// scheduler to these. None by default.
+    pub guarantees: Arc<dyn Fn(&Share) -> Guarantees + Send + Sync>,
     /// Buffer limit if the user gives none. 1000 packets by default.
     pub default_limit: Limit,
 }
@@ -86,6 +90,7 @@ impl Config {
             has_timer: false,
             priority: Self::PRIORITY,
             times: Self::TIMES,
+            guarantees: Arc::new(|_| Guarantees::default()),
             default_limit: Self::DEFAULT_LIMIT,
         }
     }
@@ -129,7 +134,7 @@ impl Discipline for Config {
     }
 
     fn info(&self) -> DisciplineInfo {
-        let Self { name, about, weighted, max_weight, reorders, interior, default_limit, .. } = *self;
+        let Self { name, about, weighted, max_weight, reorders, interior, priority, times, default_limit, .. } = *self;
         DisciplineInfo {
             name,
             about,
@@ -140,6 +145,9 @@ impl Discipline for Config {
             reorders,
             complexity: Self::COMPLEXITY,
             interior,
+            yardstick: Self::YARDSTICK,
+            priority,
+            times,
             default_limit,
             parameters: alloc::vec![],
         }
@@ -159,5 +167,9 @@ impl Discipline for Config {
 
     fn has_timer(&self) -> bool {
         self.has_timer
+    }
+
+    fn guarantees(&self, share: &Share) -> Guarantees {
+        (self.guarantees)(share)
     }
 }

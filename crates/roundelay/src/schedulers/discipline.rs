@@ -89,6 +89,9 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             reorders: Self::REORDERS,
             complexity: Self::COMPLEXITY,
             interior: Self::INTERIOR,
+            yardstick: Self::YARDSTICK,
+            priority: self.priority(),
+            times: self.times(),
             default_limit: Self::DEFAULT_LIMIT,
             parameters: parameters_of(self),
         }
@@ -243,6 +246,12 @@ pub struct DisciplineInfo {
     pub complexity: &'static str,
     /// [`Discipline::INTERIOR`].
     pub interior: bool,
+    /// [`Discipline::YARDSTICK`].
+    pub yardstick: bool,
+    /// [`Discipline::priority`].
+    pub priority: Priority,
+    /// [`Discipline::times`].
+    pub times: Times,
     /// [`Discipline::DEFAULT_LIMIT`].
     pub default_limit: Limit,
     /// Parameters with values.

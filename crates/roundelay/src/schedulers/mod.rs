@@ -8,7 +8,7 @@ mod registry;
 
 pub use crate::mechanisms::rank_by::RankBy;
 pub use discipline::{Discipline, DisciplineInfo, Linux, LinuxFlows, ParameterInfo, Priority, Times, Visitor};
-pub use registry::{AnyDiscipline, AnyScheduler};
+pub use registry::{AnyArena, AnyDiscipline, AnyScheduler};
 
 pub mod afd;
 pub mod afq;

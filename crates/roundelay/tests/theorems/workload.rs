@@ -8,7 +8,7 @@ pub(crate) use roundelay_metrics::workload::{Lengths, Outcome, RATE, Ratios, Ref
 
 pub(crate) trait Driven {
     fn scheduler<D: Discipline>(&self, discipline: &D) -> D::Scheduler<Stamp>;
-    fn driven<S: Scheduler<Stamp>>(&self, scheduler: S) -> Outcome;
+    fn driven<'a>(&self, scheduler: impl Scheduler<Stamp> + 'a) -> Outcome;
     fn outcome<D: Discipline>(&self, discipline: &D) -> Outcome;
 }
 
@@ -17,7 +17,7 @@ impl Driven for Workload {
         self.build(discipline).expect("a legal configuration and legal flows")
     }
 
-    fn driven<S: Scheduler<Stamp>>(&self, scheduler: S) -> Outcome {
+    fn driven<'a>(&self, scheduler: impl Scheduler<Stamp> + 'a) -> Outcome {
         let outcome = self.drive(scheduler);
         assert_eq!(outcome.lost, 0, "each packet that arrived has left");
         outcome
@@ -48,7 +48,7 @@ fn both_measures_of_b_wfi_agree() {
 #[test]
 fn a_record_has_the_largest_lag_in_it() {
     let workload = adversaries::for_start_slots();
-    let (outcome, events) = workload.record(&roundelay::schedulers::qfq::Config, 0).expect("legal");
+    let (outcome, events) = workload.record(&roundelay::schedulers::qfq::Config.into(), 0).expect("legal");
     assert_eq!(events.len(), 2 * outcome.order.len());
     let largest = events.iter().map(|event| event.lag).fold(0.0, f64::max);
     assert_eq!(largest, outcome.b_wfi_by_bit[0]);

@@ -5,7 +5,7 @@
 //! Y has one queue, has just sent a packet of 300 bytes, and has one of 200 waiting: the queue has
 //! 1,000 bytes left of its turn. Flow X has this queue and an empty one.
 
-use roundelay::schedulers::AnyScheduler;
+use roundelay::schedulers::AnyArena;
 use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
 use super::super::Failed;
@@ -21,7 +21,7 @@ pub(super) fn run(spec: &QueueSpec, seed: u64) -> Result<(Vec<Figure>, Vec<Strin
     let discipline = with_quantum.unwrap_or_else(|_| spec.clone()).discipline;
     let (mut figures, mut trace) = (Vec::new(), vec![format!("{discipline}:")]);
     for (name, lengths) in [("two of 1000 bytes", [1000, 1000]), ("1500 and 1000 bytes", [1500, 1000])] {
-        let mut scheduler = discipline.build(seed).map_err(Failed::from)?;
+        let mut scheduler = discipline.build_arena(seed).map_err(Failed::from)?;
         let overtaken = scene(&mut scheduler, lengths, &mut trace);
         figures.push((format!("example: {name}, overtaken"), overtaken));
     }
@@ -30,18 +30,18 @@ pub(super) fn run(spec: &QueueSpec, seed: u64) -> Result<(Vec<Figure>, Vec<Strin
 
 /// X, a flow with two queues, and Y, with one of these twice. Any two flows if the scheduler has no
 /// such flows.
-fn flows(scheduler: &AnyScheduler<u32>) -> (FlowId, FlowId) {
+fn flows(scheduler: &AnyArena<u32>) -> (FlowId, FlowId) {
     let queues = |flow: &FlowId| scheduler.queues_of(*flow);
     let x = (1..1000).map(FlowId).find(|flow| queues(flow).windows(2).any(|two| two[0] != two[1])).unwrap_or(FlowId(1));
     let y = queues(&x).first().and_then(|home| (1000..100_000).map(FlowId).find(|flow| queues(flow).iter().all(|queue| queue == home)));
     (x, y.unwrap_or(FlowId(2)))
 }
 
-fn scene(scheduler: &mut AnyScheduler<u32>, lengths: [u32; 2], trace: &mut Vec<String>) -> f64 {
+fn scene(scheduler: &mut AnyArena<u32>, lengths: [u32; 2], trace: &mut Vec<String>) -> f64 {
     let (x, y) = flows(scheduler);
     let name = |flow| if flow == x { 'X' } else { 'Y' };
     trace.push(format!("  X has queues {:?}, Y has {:?}", scheduler.queues_of(x), scheduler.queues_of(y)));
-    let arrive = |scheduler: &mut AnyScheduler<u32>, trace: &mut Vec<String>, flow, number, len| {
+    let arrive = |scheduler: &mut AnyArena<u32>, trace: &mut Vec<String>, flow, number, len| {
         trace.push(format!("  {}{number} arrives, {len} bytes", name(flow)));
         scheduler.enqueue(NOW, Packet::new(flow, len, number)).is_ok()
     };
@@ -57,7 +57,7 @@ fn scene(scheduler: &mut AnyScheduler<u32>, lengths: [u32; 2], trace: &mut Vec<S
     overtaken as f64
 }
 
-fn leave(scheduler: &mut AnyScheduler<u32>, trace: &mut Vec<String>, x: FlowId) -> Option<(FlowId, u32)> {
+fn leave(scheduler: &mut AnyArena<u32>, trace: &mut Vec<String>, x: FlowId) -> Option<(FlowId, u32)> {
     let packet = scheduler.dequeue(NOW)?;
     trace.push(format!("  {}{} leaves, {} bytes", if packet.flow == x { 'X' } else { 'Y' }, packet.payload, packet.len));
     Some((packet.flow, packet.payload))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use roundelay::schedulers::AnyScheduler;
+use roundelay::schedulers::AnyArena;
 use roundelay::{FlowId, Scheduler};
 use roundelay_sim::scenario::{FlowResult, GroupResult, Results, Scenario};
 use roundelay_sim::{LinkClass, LinkConfig, LinkId};
@@ -117,10 +117,10 @@ impl Figures<'_> {
     }
 
     /// The core's scheduler in its initial state, for the hashes of flows into queues.
-    fn scheduler(&self) -> Result<Option<AnyScheduler<()>>, Failed> {
+    fn scheduler(&self) -> Result<Option<AnyArena<()>>, Failed> {
         let Some((id, link)) = self.core() else { return Ok(None) };
         let seed = self.hash_seed.wrapping_add(id.0.into());
-        link.queue.discipline.build(seed).map(Some).map_err(Failed::from)
+        link.queue.discipline.build_arena(seed).map(Some).map_err(Failed::from)
     }
 
     fn by_queues(&self) -> Result<Vec<Row>, Failed> {

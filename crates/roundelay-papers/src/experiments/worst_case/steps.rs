@@ -168,14 +168,14 @@ fn head(name: &str, load: &Workload, watched: usize, printed: f64, proven: f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roundelay::schedulers::{Discipline, gfq, qfq, s_kps, wf2q_plus};
+    use roundelay::schedulers::{AnyDiscipline, gfq, qfq, s_kps, wf2q_plus};
     use roundelay_metrics::workload::adversaries;
 
     /// Counts departures of flows that are not eligible by the shadows' times, and all departures.
-    fn too_early<D: Discipline>(discipline: &D, rounding: Rounding) -> (usize, usize) {
-        let mut counts = (0, 0);
+    fn too_early(discipline: impl Into<AnyDiscipline>, rounding: Rounding) -> (usize, usize) {
+        let (discipline, mut counts) = (discipline.into(), (0, 0));
         for (_, load) in adversaries::all() {
-            let (_, events) = load.record(discipline, 0).unwrap();
+            let (_, events) = load.record(&discipline, 0).unwrap();
             let mut shadows = Shadows::new(&load, rounding);
             for event in &events {
                 if event.kind == EventKind::Departure {
@@ -192,12 +192,12 @@ mod tests {
     #[test]
     fn shadows_agree_with_the_disciplines() {
         let own = [
-            too_early(&wf2q_plus::Config, Rounding::Exact),
-            too_early(&gfq::Config, Rounding::Slots),
-            too_early(&qfq::Config, Rounding::Slots),
-            too_early(&s_kps::Config, Rounding::WideSlots),
+            too_early(wf2q_plus::Config, Rounding::Exact),
+            too_early(gfq::Config, Rounding::Slots),
+            too_early(qfq::Config, Rounding::Slots),
+            too_early(s_kps::Config, Rounding::WideSlots),
         ];
         assert!(own.iter().all(|(early, all)| *early == 0 && *all > 100), "{own:?}");
-        assert!(too_early(&s_kps::Config, Rounding::Exact).0 > 0 && too_early(&qfq::Config, Rounding::Exact).0 > 0);
+        assert!(too_early(s_kps::Config, Rounding::Exact).0 > 0 && too_early(qfq::Config, Rounding::Exact).0 > 0);
     }
 }
