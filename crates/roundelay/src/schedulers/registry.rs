@@ -324,6 +324,7 @@ registry! {
     Sfb = sfb,
     Codel = codel,
     FqCodel = fq_codel,
+    Pie = pie,
 }
 
 impl AnyDiscipline {
