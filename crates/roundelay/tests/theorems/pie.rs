@@ -464,7 +464,7 @@ fn a_long_pause_equals_its_updates() {
             scheduler.probability()
         };
         assert_eq!(pause(1), pause(updates), "{updates} updates");
-        assert!(updates == 1000 || pause(1) > 0);
+        assert_eq!(pause(1) > 0, updates < 100, "a hundred updates and more end at 0");
     }
     assert!(differs(1, Lack::Decay).0.is_some(), "the model does one update a step, and finds a wrong decay");
 }
