@@ -461,7 +461,7 @@ fn tc_understands_the_commands() {
         "codel",
         "codel limit 150kb target 1500ns interval 3600s ecn ce_threshold 7200s",
         "pie",
-        "pie limit 150kb target 3600s tupdate 1us alpha 0 beta 32 ecn bytemode dq_rate_estimator",
+        "pie limit 150kb target 4s tupdate 1us alpha 1 beta 32 ecn bytemode dq_rate_estimator",
         "red",
         "red limit 1000p max 300kb avpkt 1500b probability 1 bandwidth 10tbit ecn harddrop nodrop adaptive",
         "red limit 10kb burst 10 bandwidth 1kbit probability 0.0001",

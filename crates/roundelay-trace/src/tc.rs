@@ -229,8 +229,7 @@ fn leaf(spec: &QueueSpec, limit: Limit) -> Option<String> {
             Some(format!("choke limit {limit} {words}{}", if config.ecn { " ecn" } else { "" }))
         }
         AnyDiscipline::Sfb(config) => ((config.levels, config.bins) == LEVELS_AND_BINS).then(|| sfb(config, limit)),
-        // tc has no `burst`.
-        AnyDiscipline::Pie(config) if config.burst != pie::Config::default().burst => None,
+        AnyDiscipline::Pie(config) if !is_tcs(config) => None,
         AnyDiscipline::FqCodel(_) if limit.bytes != u64::MAX => {
             Some(format!("{}{} memory_limit {}", name(), packets(limit), number(limit.bytes)))
         }
@@ -252,6 +251,13 @@ fn red(config: &red::Config, limit: Limit) -> Option<String> {
         [(config.ecn, " ecn"), (config.ecn && config.harddrop, " harddrop"), (config.nodrop, " nodrop"), (config.adaptive, " adaptive")];
     let switches: String = switches.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
     Some(format!("red limit {} {words}{switches}", number(limit).max(1)))
+}
+
+/// tc has no `burst` and takes zeros for its defaults; the kernel counts the target's nanoseconds in
+/// 32 bits.
+fn is_tcs(config: &pie::Config) -> bool {
+    let has_values = config.alpha > 0 && config.beta > 0 && config.target < Duration::from_nanos(1 << 32);
+    has_values && config.burst == pie::Config::default().burst
 }
 
 /// sfb's times are whole milliseconds.
@@ -456,8 +462,8 @@ mod tests {
         check(&[
             ("pie", "pie limit 1000"),
             (
-                "pie target 20ms tupdate 1500ns alpha 0 beta 32 ecn bytemode dq_rate_estimator limit 150kb",
-                "pie target 20000us tupdate 2us alpha 0 beta 32 ecn bytemode dq_rate_estimator limit 101",
+                "pie target 20ms tupdate 1500ns alpha 1 beta 32 ecn bytemode dq_rate_estimator limit 150kb",
+                "pie target 20000us tupdate 2us alpha 1 beta 32 ecn bytemode dq_rate_estimator limit 101",
             ),
             ("pie burst 150ms", "pie limit 1000"),
         ]);
@@ -538,6 +544,9 @@ mod tests {
             "wf2q_plus",
             "lifo",
             "pie burst 100ms",
+            "pie alpha 0",
+            "pie beta 0",
+            "pie target 4300ms",
             "red gentle",
             "red probability 0",
             "red max 4gb",
