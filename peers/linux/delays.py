@@ -45,22 +45,23 @@ def case_of(words, timed, parent, frame):
 
 
 # The guest has 100 ticks a second. Linux's timer for `tupdate 20ms` comes every third tick, not every second one: ours has 30 ms.
+# Larger loads would begin with delays above 250 ms, where Linux has a rule of its own.
 PIE = "pie limit 1000 target 100ms tupdate 30ms alpha 8 beta 32"
 ASKED = ("tupdate 30ms", "tupdate 20ms")
 CASES = {
     "load 1.1": (PIE, constant(1.1, False)),
-    "load 1.3": (PIE, constant(1.3, False)),
-    "load 1.45": (PIE, constant(1.45, False)),
+    "load 1.2": (PIE, constant(1.2, False)),
+    "load 1.2, bytemode": (f"{PIE} bytemode", constant(1.2, False)),
     "waves of 1.2 and 0.8": (PIE, waves(1.2, 0.8)),
     "load 1.04, ecn": (f"{PIE} ecn", constant(1.04, True)),
-    "load 1.3, ecn": (f"{PIE} ecn", constant(1.3, True)),
+    "load 1.2, ecn": (f"{PIE} ecn", constant(1.2, True)),
 }
 # Differences that the comparison must find: parameters of ours only.
 PLANTED = {
-    "target": ("target 100ms", "target 115ms"),
+    "target": ("target 100ms", "target 120ms"),
     "tupdate": ASKED,
-    "alpha": ("alpha 8", "alpha 12"),
-    "beta": ("beta 32", "beta 24"),
+    "alpha": ("alpha 8", "alpha 16"),
+    "beta": ("beta 32", "beta 12"),
 }
 
 
