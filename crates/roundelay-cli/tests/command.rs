@@ -238,7 +238,7 @@ fn json_is_the_same_on_every_run_with_any_number_of_threads() {
     assert_eq!(first, with("1"));
     let comparison: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(comparison["capture"]["packets"], PACKETS);
-    assert_eq!(comparison["disciplines"].as_array().unwrap().len(), 10);
+    assert_eq!(comparison["disciplines"].as_array().unwrap().len(), 11);
     assert!(comparison["disciplines"].as_array().unwrap().iter().all(|discipline| discipline["cost"].is_null()));
     let costed: Value = serde_json::from_str(&success(run(&["compare", &capture, "--rate", "4mbit", "--json", "fifo"]))).unwrap();
     assert!(costed["disciplines"][0]["cost"]["nanos_per_packet"].is_number());
