@@ -17,9 +17,9 @@
 //! | MAX_BURST, burst_allowance_ | `burst`, `burst_allowance` |
 //! | drop_prob_, accu_prob_ | `probability`, `accumulated` |
 //! | current_qdelay, qdelay_old_ | `Pie::delay`, `old_delay` |
-//! | DQ_THRESHOLD | [`MEASURED_BYTES`] |
-//! | mark_ecnth | [`LARGEST_MARKED`] |
-//! | MEAN_PKTSIZE | [`FRAME`] |
+//! | DQ_THRESHOLD | `MEASURED_BYTES` |
+//! | mark_ecnth | `LARGEST_MARKED` |
+//! | MEAN_PKTSIZE | `FRAME` |
 //!
 //! | guarantee | value | test in `theorems/pie.rs` |
 //! |---|---|---|
@@ -35,7 +35,7 @@
 //! packet. Updates are due every `tupdate`, but no timer runs: each call first does the updates that
 //! have become due. Between two calls the delay does not change, so all updates but the first add the
 //! same amount until the probability passes a bound of the tuning (seven): one multiplication
-//! for all of these. Only the decay of an empty queue goes step by step, at most 2,200 steps down to 0.
+//! for all of these. Only the decay of an empty queue goes step by step, at most 1,894 steps down to 0.
 //! Memory: constant.
 //!
 //! Differences from the RFC: PIE is always active (5.3 turns it on when a third of the buffer is
