@@ -34,7 +34,7 @@
 //! Number format: probabilities in units of 2^-60, rounded towards zero once an update. Cost: O(1) a
 //! packet. Updates are due every `tupdate`, but no timer runs: each call first does the updates that
 //! have become due. Between two calls the delay does not change, so all updates but the first add the
-//! same amount until the probability passes a bound of the tuning (seven): one multiplication
+//! same amount until the probability passes a bound of the tuning (six): one multiplication
 //! for all of these. Only the decay of an empty queue goes step by step, at most 1,894 steps down to 0.
 //! Memory: constant.
 //!
