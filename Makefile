@@ -43,6 +43,7 @@ peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of L
 	python3 peers/linux/compare.py orders $(LINUX_CASES)
 	python3 peers/linux/compare.py orders 40 --papers
 	python3 peers/linux/compare.py clock $(CLOCK_CASES)
+	python3 peers/linux/compare.py delays
 
 test: lint rustdoc test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 

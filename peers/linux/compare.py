@@ -3,6 +3,7 @@
 
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
 compare.py clock [CASES] [--seed N]    the same with disciplines that read the clock: departures, drops and marks
+compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
 compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
 """
 
@@ -15,6 +16,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import delays
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -223,6 +226,7 @@ def write_cases(cases, path, ours, papers=False):
         for name, case in cases.items():
             file.write(f"case {name}\n")
             if ours:
+                file.writelines(f"seed {case['seed']}\n" for _ in range("seed" in case))
                 file.write(f"ours {case['ours'].replace(' linux', '') if papers else case['ours']}\n")
                 file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case["classes"])
             else:
@@ -304,7 +308,7 @@ CAPTURE = ROOT / "examples" / "captures" / "home-downlink.pcap"
 SPECS = [
     "fifo", "pfifo limit 50", "bfifo limit 30000", "drr", "drr quantum 3000", "qfq", "qfq_plus", "qfq_plus aggregate 1 linux", "qfq_plus aggregate 4",
     "priority", "sfq", "sfq limit 1", "sfq linux perturb 10s depth 20 headdrop", "fq_codel", "fq_codel limit 500 target 10ms interval 200ms noecn quantum 300",
-    "codel", "codel target 20ms ecn limit 200", "red", "red min 10kb max 40kb ecn nodrop limit 80kb", "red adaptive", "choke", "choke min 20 max 60 limit 200",
+    "codel", "codel target 20ms ecn limit 200", "pie", "pie target 20ms tupdate 30ms alpha 4 beta 10 ecn bytemode dq_rate_estimator limit 200", "red", "red min 10kb max 40kb ecn nodrop limit 80kb", "red adaptive", "choke", "choke min 20 max 60 limit 200",
     "sfb", "sfb increment 0.01 rehash 60000",
 ]
 # Rules of weights: a first one with ports, networks of both families, a code point, either end.
@@ -401,6 +405,7 @@ def main():
     command.add_argument("--seed", type=int, default=1)
     command.add_argument("--show", action="store_true", help="print where cases differ")
     command.set_defaults(run=clock)
+    commands_of.add_parser("delays").set_defaults(run=lambda _: delays.run(run_in_linux, run_ours, with_times, PARENT, FRAME))
     commands_of.add_parser("commands").set_defaults(run=commands)
     arguments = parser.parse_args()
     sys.exit(0 if arguments.run(arguments) else 1)

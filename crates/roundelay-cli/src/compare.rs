@@ -56,8 +56,8 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
 }
 
 /// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
-const DEPLOYED: [&str; 10] =
-    ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "red", "choke", "sfb"];
+const DEPLOYED: [&str; 11] =
+    ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke", "sfb"];
 
 fn chosen(choice: &Choice) -> Vec<QueueSpec> {
     match choice {

@@ -238,7 +238,7 @@ fn json_is_the_same_on_every_run_with_any_number_of_threads() {
     assert_eq!(first, with("1"));
     let comparison: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(comparison["capture"]["packets"], PACKETS);
-    assert_eq!(comparison["disciplines"].as_array().unwrap().len(), 10);
+    assert_eq!(comparison["disciplines"].as_array().unwrap().len(), 11);
     assert!(comparison["disciplines"].as_array().unwrap().iter().all(|discipline| discipline["cost"].is_null()));
     let costed: Value = serde_json::from_str(&success(run(&["compare", &capture, "--rate", "4mbit", "--json", "fifo"]))).unwrap();
     assert!(costed["disciplines"][0]["cost"]["nanos_per_packet"].is_number());
@@ -460,6 +460,8 @@ fn tc_understands_the_commands() {
         "fq_codel limit 4mb flows 100 ce_threshold 1ms drop_batch 10",
         "codel",
         "codel limit 150kb target 1500ns interval 3600s ecn ce_threshold 7200s",
+        "pie",
+        "pie limit 150kb target 4s tupdate 1us alpha 1 beta 32 ecn bytemode dq_rate_estimator",
         "red",
         "red limit 1000p max 300kb avpkt 1500b probability 1 bandwidth 10tbit ecn harddrop nodrop adaptive",
         "red limit 10kb burst 10 bandwidth 1kbit probability 0.0001",
@@ -498,7 +500,7 @@ fn tc_understands_the_commands() {
             .collect();
         assert!(complaints.is_empty(), "{spec}: {complaints:?} from {commands:#?}");
     }
-    for spec in ["wf2q_plus", "red gentle", "choke limit 100", "sfb bins 23"] {
+    for spec in ["wf2q_plus", "red gentle", "pie burst 0", "choke limit 100", "sfb bins 23"] {
         assert_eq!(commands(&capture, spec, "5tuple"), Vec::<String>::new(), "none are known");
     }
     for (wrong, complaint) in
@@ -518,7 +520,8 @@ fn by_default_those_of_linux_are_compared_on_a_screen() {
         let page: Value = serde_json::from_str(&with(&[words, &["--json"]].concat())).unwrap();
         page["disciplines"].as_array().unwrap().iter().map(|each| each["spec"].as_str().unwrap().to_owned()).collect()
     };
-    let deployed = ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "red", "choke", "sfb"];
+    let deployed =
+        ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke", "sfb"];
     assert_eq!(names(&[]), deployed);
     assert_eq!(names(&["all"]).len(), success(run(&["list"])).lines().count());
     let screen = with(&[]);

@@ -59,6 +59,8 @@ const SPECS: &[&str] = &[
     "sfq divisor 4 flows 2 depth 1 headdrop quantum 1b linux",
     "sfq divisor 16 perturb 1ms linux",
     "fq_codel flows 4 target 1ms interval 5ms quantum 256b linux",
+    "pie target 1us tupdate 1us alpha 32 beta 32 burst 0 ecn bytemode",
+    "pie target 1ms tupdate 500us burst 5ms dq_rate_estimator",
 ];
 
 /// The disciplines of the registry with their defaults, and with settings for limits, collisions and

@@ -4,7 +4,7 @@ mod early_detection;
 mod size_table;
 mod weights;
 
-use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, red, sfb};
+use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, pie, red, sfb};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use crate::classifier::FlowBy;
@@ -192,7 +192,9 @@ fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
         AnyDiscipline::Red(config) if limit.packets != u64::MAX => {
             Some(format!("the buffer is counted in bytes there: a packet for {} of them", config.avpkt))
         }
-        AnyDiscipline::Codel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_) | AnyDiscipline::Sfq(_) if limit.bytes != u64::MAX => {
+        AnyDiscipline::Codel(_) | AnyDiscipline::Pie(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_) | AnyDiscipline::Sfq(_)
+            if limit.bytes != u64::MAX =>
+        {
             Some(format!("the buffer is counted in packets there: one for {FULL_PACKET} bytes"))
         }
         AnyDiscipline::Sfq(_) if in_packets(limit) < 2 => Some("the limit is 2 packets there, the smallest of sfq".to_owned()),
@@ -220,7 +222,6 @@ fn leaf(spec: &QueueSpec, limit: Limit) -> Option<String> {
         // sfq needs room for two packets.
         AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => None,
         AnyDiscipline::Sfq(_) => Some(format!("{} limit {}", name(), in_packets(limit).max(2))),
-        AnyDiscipline::Codel(_) => Some(format!("{} limit {}", name(), in_packets(limit))),
         AnyDiscipline::Red(config) => red(config, limit),
         AnyDiscipline::Choke(config) => {
             let (detection, limit) = (EarlyDetection::of_choke(config), in_packets(limit).min(MOST_IN_CHOKE));
@@ -228,11 +229,13 @@ fn leaf(spec: &QueueSpec, limit: Limit) -> Option<String> {
             Some(format!("choke limit {limit} {words}{}", if config.ecn { " ecn" } else { "" }))
         }
         AnyDiscipline::Sfb(config) => ((config.levels, config.bins) == LEVELS_AND_BINS).then(|| sfb(config, limit)),
+        AnyDiscipline::Pie(config) if !is_tcs(config) => None,
         AnyDiscipline::FqCodel(_) if limit.bytes != u64::MAX => {
             Some(format!("{}{} memory_limit {}", name(), packets(limit), number(limit.bytes)))
         }
         AnyDiscipline::FqCodel(_) => Some(format!("{}{}", name(), packets(limit))),
-        _ => None,
+        // Parameters have the names of tc's, and the limit counts packets.
+        other => matches!(other.info().linux, Linux::Qdisc { .. }).then(|| format!("{} limit {}", name(), in_packets(limit))),
     }
 }
 
@@ -248,6 +251,13 @@ fn red(config: &red::Config, limit: Limit) -> Option<String> {
         [(config.ecn, " ecn"), (config.ecn && config.harddrop, " harddrop"), (config.nodrop, " nodrop"), (config.adaptive, " adaptive")];
     let switches: String = switches.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
     Some(format!("red limit {} {words}{switches}", number(limit).max(1)))
+}
+
+/// tc has no `burst` and takes zeros for its defaults; the kernel counts the target's nanoseconds in
+/// 32 bits.
+fn is_tcs(config: &pie::Config) -> bool {
+    let has_values = config.alpha > 0 && config.beta > 0 && config.target < Duration::from_nanos(1 << 32);
+    has_values && config.burst == pie::Config::default().burst
 }
 
 /// sfb's times are whole milliseconds.
@@ -447,6 +457,20 @@ mod tests {
         ]);
     }
 
+    #[test]
+    fn pie_has_no_burst() {
+        check(&[
+            ("pie", "pie limit 1000"),
+            (
+                "pie target 20ms tupdate 1500ns alpha 1 beta 32 ecn bytemode dq_rate_estimator limit 150kb",
+                "pie target 20000us tupdate 2us alpha 1 beta 32 ecn bytemode dq_rate_estimator limit 101",
+            ),
+            ("pie burst 150ms", "pie limit 1000"),
+        ]);
+        let lines = own_commands("pie limit 100kb", Distinctions::default());
+        assert_eq!(lines[1..], ["# the buffer is counted in packets there: one for 1514 bytes"]);
+    }
+
     /// `tc` treats 2^32 microseconds as zero, which would mark every packet; 2^32 - 1 means never.
     #[test]
     fn a_threshold_of_hours_does_not_become_one_of_nothing() {
@@ -519,6 +543,10 @@ mod tests {
         for text in [
             "wf2q_plus",
             "lifo",
+            "pie burst 100ms",
+            "pie alpha 0",
+            "pie beta 0",
+            "pie target 4300ms",
             "red gentle",
             "red probability 0",
             "red max 4gb",

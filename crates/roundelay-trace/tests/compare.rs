@@ -864,7 +864,7 @@ fn what_has_no_commands_is_said_to_have_none() {
     ends("wf2q_plus", "No tc commands are known here for wf2q_plus.");
     ends("red gentle", "No tc commands are known here for red gentle.");
     ends("fq", "No tc commands are known here for fq, which is not what Linux calls fq.");
-    for spec in ["fifo", "codel", "red", "choke", "sfb", "qfq_plus", "priority"] {
+    for spec in ["fifo", "codel", "pie", "red", "choke", "sfb", "qfq_plus", "priority"] {
         assert!(!verdict_of(&overload(), &[spec]).contains("commands"), "{spec}");
     }
 }

@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, LinkLayer};
 
 use crate::Checks;
 use crate::books::{Check, ensure};
 use crate::log::{Limits, LinkRecord, Order, TREE};
 
-/// Disciplines that drop to signal congestion.
-const SIGNALS: [&str; 7] = ["codel", "fq_codel", "red", "choke", "sfb", "afd", "aifo"];
 /// Disciplines that take every packet.
 const REFUSES_NONE: [&str; 6] = ["fifo", "lifo", "random", "drr", "codel", "fq_codel"];
 
@@ -163,9 +162,9 @@ impl LinkState {
         self.record.queue.split_whitespace().next().unwrap_or_default()
     }
 
-    /// Whether the discipline is one of these, or a tree, whose leaves may be.
-    fn may_drop(&self, names: &[&str]) -> bool {
-        names.contains(&self.discipline()) || self.discipline() == TREE && names == SIGNALS
+    /// Whether the discipline drops to signal congestion, or is a tree, whose leaves may.
+    fn signals(&self) -> bool {
+        self.discipline() == TREE || AnyDiscipline::named(self.discipline()).is_ok_and(|discipline| discipline.info().signals)
     }
 
     /// Notes how much later than possible a packet left the wire.
@@ -204,8 +203,10 @@ impl LinkState {
                 ensure(self.discipline() != "fifo", || format!("{} drops the arriving packet", self.record.queue))?;
                 ensure(self.last.1 > 1, || "there is no other packet to push it out".to_owned())
             }
-            DropReason::Early => ensure(self.may_drop(&SIGNALS), || format!("{} drops no packet early", self.record.queue)),
-            DropReason::Refused => ensure(!self.may_drop(&REFUSES_NONE), || format!("{} refuses no packet", self.record.queue)),
+            DropReason::Early => ensure(self.signals(), || format!("{} drops no packet early", self.record.queue)),
+            DropReason::Refused => {
+                ensure(!REFUSES_NONE.contains(&self.discipline()), || format!("{} refuses no packet", self.record.queue))
+            }
         }
     }
 

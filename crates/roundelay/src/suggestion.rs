@@ -107,7 +107,7 @@ mod tests {
         ] {
             assert_eq!(meant(written), Some(name), "{written}");
         }
-        for written in ["cake", "hfsc", "htb", "pie", "netem", "purple", "", "f", "target", "5ms", "1000", "größe"] {
+        for written in ["cake", "hfsc", "htb", "hhf", "netem", "purple", "", "f", "target", "5ms", "1000", "größe"] {
             assert_eq!(meant(written), None, "{written}");
         }
     }

@@ -95,6 +95,7 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["headroom"];
+    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
     const PRIORITY: Priority = Priority::Class;
     const COMPLEXITY: &'static str = "O(window)";

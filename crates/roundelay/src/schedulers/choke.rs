@@ -105,6 +105,7 @@ impl Discipline for Config {
         Parameter::switch("ecn", "mark ECN-capable packets in place of RED's drops", |config| &mut config.ecn),
     ];
     const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn"];
+    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
     const COMPLEXITY: &'static str = "O(1)";

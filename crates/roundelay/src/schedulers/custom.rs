@@ -115,6 +115,8 @@ impl Discipline for Config {
     const SOURCE: &'static str = "the program that made the scheduler";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
+    /// Possible.
+    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "not stated";
@@ -144,6 +146,7 @@ impl Discipline for Config {
             max_weight,
             reorders,
             complexity: Self::COMPLEXITY,
+            signals: Self::SIGNALS,
             interior,
             yardstick: Self::YARDSTICK,
             priority,

@@ -39,6 +39,9 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const TIMES: Times = Times::Unread;
     /// Whether the discipline is only a baseline for comparisons, not for use at a port.
     const YARDSTICK: bool = false;
+    /// Whether the discipline may drop packets to signal congestion:
+    /// [`DropReason::Early`](crate::DropReason::Early).
+    const SIGNALS: bool = false;
     /// Whether the discipline can share a link among the children of a node in a hierarchy, with
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
     const INTERIOR: bool = false;
@@ -88,6 +91,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             max_weight: Self::MAX_WEIGHT,
             reorders: Self::REORDERS,
             complexity: Self::COMPLEXITY,
+            signals: Self::SIGNALS,
             interior: Self::INTERIOR,
             yardstick: Self::YARDSTICK,
             priority: self.priority(),
@@ -244,6 +248,8 @@ pub struct DisciplineInfo {
     pub reorders: bool,
     /// [`Discipline::COMPLEXITY`].
     pub complexity: &'static str,
+    /// [`Discipline::SIGNALS`].
+    pub signals: bool,
     /// [`Discipline::INTERIOR`].
     pub interior: bool,
     /// [`Discipline::YARDSTICK`].

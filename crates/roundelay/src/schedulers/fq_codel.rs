@@ -103,6 +103,7 @@ impl Discipline for Config {
         Parameter::switch("linux", "Linux's rules for new queues found empty and for times of signals", |config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
+    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit { packets: 10_240, bytes: 32 << 20 };
     const COMPLEXITY: &'static str = "O(1)";

@@ -27,6 +27,7 @@ pub mod lifo;
 pub mod lstf;
 pub mod lstf_levels;
 pub mod mqfq;
+pub mod pie;
 pub mod priority;
 pub mod qfq;
 pub mod qfq_plus;

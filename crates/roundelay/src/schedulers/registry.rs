@@ -348,6 +348,7 @@ registry! {
     Sfb = sfb,
     Codel = codel,
     FqCodel = fq_codel,
+    Pie = pie,
 }
 
 /// A scheduler of any discipline over handles, with the packets in an arena: see

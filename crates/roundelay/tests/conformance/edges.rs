@@ -1,7 +1,7 @@
 //! The smallest and largest of everything, for every discipline.
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
-use roundelay::{DropReason, FlowConfig, FlowId, Handle, Instant, Limit, Observer, Packet, Port, Rate, Refusal, Scheduler};
+use roundelay::{DropReason, FlowConfig, FlowId, Handle, Instant, Limit, Observer, Packet, Port, Rate, Refusal, Scheduler, Slack};
 use roundelay_conformance::subjects;
 
 fn build(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
@@ -140,5 +140,38 @@ fn time_that_runs_backwards_loses_nothing() {
         }
         assert_eq!(u64::from(taken - gone), scheduler.backlog().packets, "{discipline}");
         scheduler.check_invariants();
+    }
+}
+
+/// Packets dropped early in ten seconds of four flows at three times the link's rate.
+fn dropped_early(discipline: &AnyDiscipline) -> u64 {
+    #[derive(Default)]
+    struct Early(u64);
+    impl Observer<u64> for Early {
+        fn sent(&mut self, _packet: Packet<u64>, _start: Instant, _end: Instant) {}
+
+        fn dropped(&mut self, _packet: Packet<u64>, _now: Instant, reason: DropReason) {
+            self.0 += u64::from(reason == DropReason::Early);
+        }
+    }
+    let rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
+    let mut port = Port::new(build(discipline), discipline.default_limit(), rate);
+    let mut early = Early::default();
+    for number in 0..37_500 {
+        let now = Instant::from_nanos(number * 266_667);
+        port.advance(now, &mut early);
+        let slack = Slack::from_picos((number % 10) as i64 * 1_000_000_000);
+        port.arrive(now, Packet { slack, ..Packet::new(FlowId(number as u32 % 4), 1000, number) }, &mut early);
+    }
+    early.0
+}
+
+/// `verify` takes an early drop of any other discipline for a fault.
+#[test]
+fn disciplines_that_drop_early_say_so() {
+    let drop_early: Vec<_> = AnyDiscipline::all().into_iter().filter(|discipline| dropped_early(discipline) > 0).collect();
+    assert!(drop_early.len() >= 7, "{drop_early:?}");
+    for discipline in drop_early {
+        assert!(discipline.info().signals, "{discipline} drops packets early: its SIGNALS must say so");
     }
 }

@@ -21,6 +21,7 @@ mod lstf;
 mod lstf_levels;
 mod mqfq;
 mod network;
+mod pie;
 mod preemptive;
 mod priority;
 mod qfq;
