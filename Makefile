@@ -40,6 +40,7 @@ peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of L
 	cargo build --release --locked -p roundelay-conformance --example orders
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/linux/compare.py commands
+	python3 peers/linux/compare.py rules
 	python3 peers/linux/compare.py orders $(LINUX_CASES)
 	python3 peers/linux/compare.py orders 40 --papers
 	python3 peers/linux/compare.py clock $(CLOCK_CASES)

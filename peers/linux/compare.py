@@ -3,6 +3,7 @@
 
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
 compare.py clock [CASES] [--seed N]    the same with disciplines that read the clock: departures, drops and marks
+compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet
 compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
 """
 
@@ -15,6 +16,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import rules
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -100,15 +103,19 @@ def qfq(rng):
 def sfq(rng):
     classes = range(1, rng.randint(2, 9) + 1)
     quantum = rng.choice([300, 500, 1000, 1500, 3000]) if rng.random() < 0.5 else rng.randint(256, 4000)
-    limit, depth = rng.choice([(127, 127), (20, 20), (10, 127), (30, 5), (8, 3)])
-    depth = min(depth, limit)
+    # Limits above 127, buckets fewer than classes, depths beyond Linux's 127, and more packets in the buffer than buckets may hold.
+    limit, depth, flows = rng.choice(
+        [(127, 127, 127), (20, 20, 127), (10, 127, 127), (30, 5, 127), (8, 3, 127), (4, 127, 127), (1000, 200, 127), (300, 127, 4), (1000, 20, 5)]
+    )
     head = rng.choice(["", " headdrop"])
-    words = f"sfq quantum {quantum} limit {limit} depth {depth} divisor 1024"
+    words = f"sfq quantum {quantum} limit {limit} depth {depth} flows {flows} divisor 1024"
     return {
         "ours": f"{words}{head} linux",
         "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}{head}"],
         "classes": [],
-        "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
+        "steps": steps(
+            rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 600 if limit > 127 else 120, rng.choice([1, 1, 2, 5])
+        ),
     }
 
 
@@ -402,6 +409,8 @@ def main():
     command.add_argument("--show", action="store_true", help="print where cases differ")
     command.set_defaults(run=clock)
     commands_of.add_parser("commands").set_defaults(run=commands)
+    program = ROOT / "target" / "release" / "roundelay"
+    commands_of.add_parser("rules").set_defaults(run=lambda _: rules.run(boot, program, CAPTURE))
     arguments = parser.parse_args()
     sys.exit(0 if arguments.run(arguments) else 1)
 
