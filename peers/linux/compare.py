@@ -3,6 +3,7 @@
 
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
 compare.py clock [CASES] [--seed N]    the same with disciplines that read the clock: departures, drops and marks
+compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
 compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet
 compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
 """
@@ -18,6 +19,7 @@ import sys
 import tempfile
 
 import rules
+import shares
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -230,6 +232,7 @@ def write_cases(cases, path, ours, papers=False):
         for name, case in cases.items():
             file.write(f"case {name}\n")
             if ours:
+                file.writelines(f"seed {case['seed']}\n" for _ in range("seed" in case))
                 file.write(f"ours {case['ours'].replace(' linux', '') if papers else case['ours']}\n")
                 file.writelines(f"class {number} {weight} {longest}\n" for number, weight, longest in case["classes"])
             else:
@@ -310,7 +313,7 @@ def differing(ours, theirs):
 CAPTURE = ROOT / "examples" / "captures" / "home-downlink.pcap"
 SPECS = [
     "fifo", "pfifo limit 50", "bfifo limit 30000", "drr", "drr quantum 3000", "qfq", "qfq_plus", "qfq_plus aggregate 1 linux", "qfq_plus aggregate 4",
-    "priority", "sfq", "sfq limit 1", "sfq linux perturb 10s depth 20 headdrop", "fq_codel", "fq_codel limit 500 target 10ms interval 200ms noecn quantum 300",
+    "priority", "sfq", "sfq limit 1", "sfq limit 1000", "sfq limit 9000 depth 500 flows 20 linux", "sfq divisor 4 limit 1000 linux", "sfq linux perturb 10s depth 20 headdrop", "fq_codel", "fq_codel limit 500 target 10ms interval 200ms noecn quantum 300",
     "codel", "codel target 20ms ecn limit 200", "red", "red min 10kb max 40kb ecn nodrop limit 80kb", "red adaptive", "choke", "choke min 20 max 60 limit 200",
     "sfb", "sfb increment 0.01 rehash 60000",
 ]
@@ -403,6 +406,10 @@ def main():
     command.add_argument("--show", action="store_true", help="print where orders differ")
     command.add_argument("--papers", action="store_true", help="our disciplines without `linux`: those of each kind but drr must differ from Linux")
     command.set_defaults(run=orders)
+    command = commands_of.add_parser("shares")
+    command.add_argument("runs", type=int, nargs="?", default=40)
+    command.add_argument("--kinds", nargs="*", choices=shares.DISCIPLINES)
+    command.set_defaults(run=lambda arguments: shares.run(arguments, run_in_linux, run_ours, read_orders, PARENT))
     command = commands_of.add_parser("clock")
     command.add_argument("cases", type=int, nargs="?", default=60)
     command.add_argument("--seed", type=int, default=1)

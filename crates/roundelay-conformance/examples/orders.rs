@@ -1,9 +1,10 @@
 //! Departure orders of disciplines, for the comparison with Linux qdiscs in `peers/linux`.
 //!
-//! `orders < CASES`: the cases of `peers/linux/orders.c`, read here with two more kinds of lines
-//! instead of the commands (`$`): `ours DISCIPLINE`, as in `roundelay compare`, and
-//! `class CLASS WEIGHT MAXPKT`. Prints a line for each case: its name, then the number of each
-//! departing packet in order, with `!` behind if the discipline marked the packet.
+//! `orders < CASES`: the cases of `peers/linux/orders.c`, read here with three more kinds of lines
+//! instead of the commands (`$`): `ours DISCIPLINE`, as in `roundelay compare`; `class CLASS WEIGHT
+//! MAXPKT`; and, before `ours`, `seed NUMBER` for its random numbers (1 without this line). Prints a
+//! line for each case: its name, then the number of each departing packet in order, with `!` behind
+//! if the discipline marked the packet.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -27,9 +28,9 @@ struct Case {
 }
 
 impl Case {
-    fn new(name: &str, discipline: &str) -> Result<Self, Box<dyn Error>> {
+    fn new(name: &str, discipline: &str, seed: u64) -> Result<Self, Box<dyn Error>> {
         let queue: QueueSpec = discipline.parse()?;
-        let mut scheduler: AnyScheduler<Sent> = queue.discipline.build(1)?;
+        let mut scheduler: AnyScheduler<Sent> = queue.discipline.build(seed)?;
         scheduler.set_link_rate("10mbit".parse::<Rate>()?);
         let buffer = Buffer::new(queue.limit_or_default(), scheduler);
         Ok(Self { buffer, flows: Vec::new(), now: Instant::ZERO, arrived: 0, is_busy: false, line: name.to_owned() })
@@ -77,7 +78,7 @@ impl Case {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut name, mut case) = (String::new(), None::<Case>);
+    let (mut name, mut case, mut seed) = (String::new(), None::<Case>, 1);
     for line in io::stdin().lock().lines() {
         let line = line?;
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
@@ -89,8 +90,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                     case.finish();
                 }
                 rest.clone_into(&mut name);
+                seed = 1;
             }
-            ("ours", _) => case = Some(Case::new(&name, rest)?),
+            ("seed", [number]) => seed = u64::from(*number),
+            ("ours", _) => case = Some(Case::new(&name, rest, seed)?),
             ("class", [class, weight, max_packet_len]) => {
                 let case = case.as_mut().ok_or_else(error)?;
                 let flow = case.flow(*class as usize);

@@ -6,7 +6,7 @@ mod size_table;
 mod tree;
 mod weights;
 
-use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, red, sfb};
+use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, red, sfb, sfq};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use crate::classifier::FlowBy;
@@ -226,6 +226,10 @@ fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
         AnyDiscipline::Codel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_) | AnyDiscipline::Sfq(_) if limit.bytes != u64::MAX => {
             Some(format!("the buffer is counted in packets there: one for {FULL_PACKET} bytes"))
         }
+        AnyDiscipline::Sfq(config) if config.depth > sfq::Config::LINUX_DEPTH && !config.linux => {
+            let (most, here) = (sfq::Config::LINUX_DEPTH, config.depth);
+            Some(format!("a bucket holds {most} packets at most there, where one held up to {here} in the comparison"))
+        }
         AnyDiscipline::Sfq(_) if in_packets(limit) < 2 => Some("the limit is 2 packets there, the smallest of sfq".to_owned()),
         AnyDiscipline::Fifo(_) | AnyDiscipline::Priority(_) if limit.packets != u64::MAX && limit.bytes != u64::MAX => {
             Some(format!("the limit of {} packets is lost: a fifo counts packets or bytes there, not both", limit.packets))
@@ -249,7 +253,7 @@ fn leaf(spec: &QueueSpec, limit: Limit) -> Result<String, Reason> {
         // Packets without a matching filter or a code point go to the last class.
         AnyDiscipline::Priority(_) => Ok(prio(8)),
         AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => Err("Linux's sfq needs room for two packets".to_owned()),
-        AnyDiscipline::Sfq(_) => Ok(format!("{} limit {}", name(), in_packets(limit).max(2))),
+        AnyDiscipline::Sfq(config) => Ok(sfq(config, limit)),
         AnyDiscipline::Codel(_) => Ok(format!("{} limit {}", name(), in_packets(limit))),
         AnyDiscipline::Red(config) => red(config, limit),
         AnyDiscipline::Choke(config) => {
@@ -298,6 +302,17 @@ fn red(config: &red::Config, limit: Limit) -> Result<String, Reason> {
         [(config.ecn, " ecn"), (config.ecn && config.harddrop, " harddrop"), (config.nodrop, " nodrop"), (config.adaptive, " adaptive")];
     let switches: String = switches.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
     Ok(format!("red limit {} {words}{switches}", number(limit).max(1)))
+}
+
+/// Linux takes a depth above 127 for 127, and a limit above depth times flows for this product: the
+/// numbers in force are written. With a limit above 127 Linux has 128 flows unless told otherwise.
+fn sfq(config: &sfq::Config, limit: Limit) -> String {
+    let config = sfq::Config { depth: config.depth.min(sfq::Config::LINUX_DEPTH), ..*config };
+    let most = u64::from(config.depth) * u64::from(config.flows.min(config.divisor));
+    let limit = in_packets(limit).min(most).max(2);
+    let words = tc_words(&AnyDiscipline::Sfq(config).to_string());
+    let has_flows = config.flows != sfq::Config::default().flows || limit <= config.flows.into();
+    format!("{words}{} limit {limit}", if has_flows { String::new() } else { format!(" flows {}", config.flows) })
 }
 
 /// sfb's times are whole milliseconds.
@@ -479,6 +494,11 @@ mod tests {
             ("sfq perturb 10s quantum 2kb", "sfq quantum 2048 perturb 10 limit 127"),
             ("sfq perturb 1500ms", "sfq perturb 2 limit 127"),
             ("sfq limit 150kb", "sfq limit 101"),
+            ("sfq limit 1000", "sfq flows 127 limit 1000"),
+            ("sfq limit 1000 depth 200 linux", "sfq flows 127 limit 1000"),
+            ("sfq limit 1000 depth 50 flows 10", "sfq flows 10 depth 50 limit 500"),
+            ("sfq limit 20000", "sfq flows 127 limit 16129"),
+            ("sfq limit 1000 divisor 4", "sfq divisor 4 flows 127 limit 508"),
             ("fq_codel quantum 300b noecn", "fq_codel quantum 300 noecn limit 10240 memory_limit 33554432"),
             ("fq_codel target 1500ns limit 1000", "fq_codel target 2us limit 1000 memory_limit 33554432"),
             ("fq_codel flows 100 limit 1mb", "fq_codel flows 100 memory_limit 1048576"),
@@ -662,6 +682,14 @@ mod tests {
                 &[
                     "# the comparison followed the papers; 'sfq linux' compares with the kernel's rules, which differ in details",
                     "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                ],
+            ),
+            (
+                "sfq depth 200 limit 1000",
+                &[
+                    "# the comparison followed the papers; 'sfq linux' compares with the kernel's rules, which differ in details",
+                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                    "# a bucket holds 127 packets at most there, where one held up to 200 in the comparison",
                 ],
             ),
             ("sfb", &["# flows are told apart by addresses, protocol and ports there, not as in the comparison"]),

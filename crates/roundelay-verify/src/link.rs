@@ -13,6 +13,8 @@ use crate::log::{Limits, LinkRecord, Order, TREE};
 const SIGNALS: [&str; 7] = ["codel", "fq_codel", "red", "choke", "sfb", "afd", "aifo"];
 /// Disciplines that take every packet.
 const REFUSES_NONE: [&str; 6] = ["fifo", "lifo", "random", "drr", "codel", "fq_codel"];
+/// Disciplines with one queue, first in, first out for what is not dropped.
+const ONE_QUEUE: [&str; 6] = ["codel", "red", "choke", "sfb", "afd", "aifo"];
 
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
@@ -163,6 +165,12 @@ impl LinkState {
         self.record.queue.split_whitespace().next().unwrap_or_default()
     }
 
+    /// The order in which packets leave: the promise in the header, or more if the discipline keeps
+    /// more.
+    fn order(&self) -> Order {
+        if ONE_QUEUE.contains(&self.discipline()) { Order::Fifo } else { self.record.order }
+    }
+
     /// Whether the discipline is one of these, or a tree, whose leaves may be.
     fn may_drop(&self, names: &[&str]) -> bool {
         names.contains(&self.discipline()) || self.discipline() == TREE && names == SIGNALS
@@ -221,7 +229,8 @@ impl LinkState {
 
     /// A waiting packet that should leave before the one at this place.
     pub(crate) fn overtaken(&self, place: u64) -> Option<u64> {
-        let first = match self.record.order {
+        let first = match self.order() {
+            Order::Any if self.discipline() == "lifo" => *self.waiting.last_key_value()?.0,
             Order::Any => return None,
             Order::PerFlow => {
                 let flow = self.waiting.get(&place)?.flow;
@@ -234,8 +243,12 @@ impl LinkState {
 
     /// Checks the promised order for the packet at this place.
     pub(crate) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
-        checks.fifo += u64::from(self.record.order == Order::Fifo);
-        checks.in_flow += u64::from(self.record.order == Order::PerFlow);
+        checks.fifo += u64::from(self.order() == Order::Fifo);
+        checks.in_flow += u64::from(self.order() == Order::PerFlow);
+        if self.discipline() == "lifo" {
+            let newest = self.overtaken(place);
+            return newest.map_or(Ok(()), |newest| Err(format!("lifo sends the newest packet first, here packet {newest}")));
+        }
         self.overtaken(place).map_or(Ok(()), |other| Err(format!("the packet overtakes packet {other} in a queue that keeps order")))
     }
 

@@ -18,8 +18,6 @@ use crate::tree::TreeFile;
 const BANDS: (usize, usize) = (2, 16);
 /// Handles, and classes of one qdisc.
 const MOST: usize = 0xff00;
-/// Levels of qdiscs in Linux, the shaper included.
-const LEVELS: usize = 8;
 
 /// One command per line; `limit` is that of the buffer in front of the tree.
 ///
@@ -28,7 +26,7 @@ const LEVELS: usize = 8;
 pub(crate) fn commands_of_tree(tree: &TreeFile, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Result<Vec<String>, Reason> {
     let root = tree.config().nodes().next().ok_or("the tree has no node")?;
     let mut plot = Plot { tree, limit, distinctions, next: HANDLE, lines: shaper(rate).to_vec(), remarks: Vec::new() };
-    plot.plant("1:1", root, 2)?;
+    plot.plant("1:1", root)?;
     let shared = "each leaf has a queue of its own, where leaves shared one buffer in the comparison".to_owned();
     plot.lines.extend([shared].into_iter().chain(plot.remarks).map(comment));
     Ok(plot.lines)
@@ -45,12 +43,9 @@ struct Plot<'a> {
 }
 
 impl<'a> Plot<'a> {
-    /// Adds the commands of a node and all below, `level` qdiscs deep.
-    fn plant(&mut self, parent: &str, node: &'a Node, level: usize) -> Result<(), Reason> {
+    /// Adds the commands of a node and all below.
+    fn plant(&mut self, parent: &str, node: &'a Node) -> Result<(), Reason> {
         let at = |reason: Reason| format!("node '{}': {reason}", node.name);
-        if level > LEVELS {
-            return Err(at(format!("Linux takes at most {LEVELS} levels of qdiscs, with the shaper's")));
-        }
         let handle = self.next;
         if handle as usize > MOST {
             return Err(at(format!("Linux has handles for {MOST} qdiscs")));
@@ -79,7 +74,7 @@ impl<'a> Plot<'a> {
                 let words = class(&node.spec.discipline, child.weight, child.max_packet_len);
                 self.lines.push(format!("tc class add dev $DEV parent {handle:x}: classid {id} {words}"));
             }
-            self.plant(&id, child, level + 1)?;
+            self.plant(&id, child)?;
         }
         self.filters(handle, &children);
         Ok(())
