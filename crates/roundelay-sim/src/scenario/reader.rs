@@ -112,13 +112,16 @@ impl<'a> Reader<'a> {
         self.at_line(self.line_of(span.start), self.named(span.start, error.message()))
     }
 
-    /// Puts the key before a message that begins with a value: a number, or a text in quotes.
+    /// Puts the key before a message that begins with a value: a number, or a text in quotes that is
+    /// not what the key expects.
     fn named(&self, at: usize, message: &str) -> String {
         let before = self.spans.iter().filter(|(_, span)| span.start <= at);
         let key =
             before.max_by_key(|(_, span)| span.start).and_then(|(path, _)| path.rsplit('.').find(|part| part.parse::<usize>().is_err()));
+        let is_number = message.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let is_value = message.starts_with('\'') && message.contains(": expected ");
         match key {
-            Some(key) if message.starts_with(|c: char| matches!(c, '-' | '\'') || c.is_ascii_digit()) => format!("{key}: {message}"),
+            Some(key) if is_number || is_value => format!("{key}: {message}"),
             _ => message.to_owned(),
         }
     }
