@@ -429,7 +429,10 @@ mod tests {
             ("measure = [1]", "mine.toml:13: invalid type: sequence, expected an objective: completion, "),
             ("slack = \"slack 1s\"", "mine.toml:12: missing field `measure`"),
             ("measure = \"tail\"\nslack = \"priority 1\"", "mine.toml:14: slack: 'priority 1': expected a slack: \"slack 1s\""),
-            ("measure = \"tail\"\nslack = \"cautious 1s 1gbit plus 1s\"", "mine.toml:14: slack: 'cautious 1s 1gbit plus 1s': expected a slack"),
+            (
+                "measure = \"tail\"\nslack = \"cautious 1s 1gbit plus 1s\"",
+                "mine.toml:14: slack: 'cautious 1s 1gbit plus 1s': expected a slack",
+            ),
             ("measure = \"tail\"\nspecialist = \"sjfx\"", "mine.toml:14: "),
             ("measure = \"tail\"\nthreshold = 1", "mine.toml:14: threshold: legal range 0 to less than 1"),
             ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:14: threshold: '5x': expected a share, legal range 0 to 1"),

@@ -96,10 +96,7 @@ mod tests {
         assert_eq!(filters("src 10.0.0.0/8"), ["ip src_ip 10.0.0.0/8"]);
         assert_eq!(filters("dscp ef and src 2001:db8::1"), ["ipv6 ip_tos 0xb8/0xfc src_ip 2001:db8::1/128"]);
         assert_eq!(filters("udp portrange 10-20 and host 10.0.0.1").len(), 4, "either end of both");
-        assert_eq!(
-            filters("dst portrange 6000-6999")[..2],
-            ["ip ip_proto tcp dst_port 6000-6999", "ip ip_proto udp dst_port 6000-6999"]
-        );
+        assert_eq!(filters("dst portrange 6000-6999")[..2], ["ip ip_proto tcp dst_port 6000-6999", "ip ip_proto udp dst_port 6000-6999"]);
         assert_eq!(filters("src 10.0.0.1 and dst 2001:db8::1"), [""; 0], "no packet has both");
         assert_eq!(filters("tcp and udp"), [""; 0]);
     }

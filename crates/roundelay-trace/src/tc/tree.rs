@@ -11,7 +11,10 @@ use roundelay::tree::Node;
 use roundelay::{Limit, Rate};
 
 use super::weights::MOST_WEIGHT;
-use super::{Distinctions, HANDLE, LAST, Reason, absent, class, comment, discipline_at, flower, of_discipline, of_rules, prio, qdisc_add, remarks, shaper};
+use super::{
+    Distinctions, HANDLE, LAST, Reason, absent, class, comment, discipline_at, flower, of_discipline, of_rules, prio, qdisc_add, remarks,
+    shaper,
+};
 use crate::tree::TreeFile;
 
 /// Bands of Linux's prio, at least and at most.
@@ -217,7 +220,8 @@ mod tests {
 
     #[test]
     fn priorities_of_children_are_bands_and_a_leaf_may_have_classes() {
-        let text = OFFICE.replace("drr quantum 1500", "priority").replace("weight = 4", "priority = 9").replace("sfq limit 100 linux", "drr");
+        let text =
+            OFFICE.replace("drr quantum 1500", "priority").replace("weight = 4", "priority = 9").replace("sfq limit 100 linux", "drr");
         let lines = lines(&text).unwrap();
         assert_eq!(lines[0], "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 # link");
         assert_eq!(lines[1], "tc qdisc add dev $DEV parent 10:1 handle 11: qfq # rest", "the lower priority first: {lines:?}");
