@@ -36,14 +36,18 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 LINUX_CASES ?= 600
 # Cases with a clock; each takes six seconds.
 CLOCK_CASES ?= 60
-peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: a quarter of an hour
+# Runs of each load with random drops; each takes a second or two, and there are eight loads.
+SHARE_RUNS ?= 40
+peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: half an hour
 	cargo build --release --locked -p roundelay-conformance --example orders
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/linux/compare.py commands
+	python3 peers/linux/compare.py rules
 	python3 peers/linux/compare.py orders $(LINUX_CASES)
 	python3 peers/linux/compare.py orders 40 --papers
 	python3 peers/linux/compare.py clock $(CLOCK_CASES)
 	python3 peers/linux/compare.py delays
+	python3 peers/linux/compare.py shares $(SHARE_RUNS)
 
 test: lint rustdoc test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 

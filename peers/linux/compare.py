@@ -4,6 +4,8 @@
 compare.py orders [CASES] [--seed N]   departure orders of random cases, packet by packet
 compare.py clock [CASES] [--seed N]    the same with disciplines that read the clock: departures, drops and marks
 compare.py delays                      random drops of pie: losses, delays, marks and gaps between signals, within the spread of seeds
+compare.py shares [RUNS]               random drops of red, choke and sfb: means over runs under constant overloads
+compare.py rules                       printed commands for rules of weights and trees: the class that counts each packet
 compare.py commands                    every tc command that `roundelay compare` prints for the example, and what the kernel made of it
 """
 
@@ -18,6 +20,8 @@ import sys
 import tempfile
 
 import delays
+import rules
+import shares
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -103,15 +107,19 @@ def qfq(rng):
 def sfq(rng):
     classes = range(1, rng.randint(2, 9) + 1)
     quantum = rng.choice([300, 500, 1000, 1500, 3000]) if rng.random() < 0.5 else rng.randint(256, 4000)
-    limit, depth = rng.choice([(127, 127), (20, 20), (10, 127), (30, 5), (8, 3)])
-    depth = min(depth, limit)
+    # Limits above 127, buckets fewer than classes, depths beyond Linux's 127, and more packets in the buffer than buckets may hold.
+    limit, depth, flows = rng.choice(
+        [(127, 127, 127), (20, 20, 127), (10, 127, 127), (30, 5, 127), (8, 3, 127), (4, 127, 127), (1000, 200, 127), (300, 127, 4), (1000, 20, 5)]
+    )
     head = rng.choice(["", " headdrop"])
-    words = f"sfq quantum {quantum} limit {limit} depth {depth} divisor 1024"
+    words = f"sfq quantum {quantum} limit {limit} depth {depth} flows {flows} divisor 1024"
     return {
         "ours": f"{words}{head} linux",
         "tc": [PARENT, f"qdisc add dev DEV parent 1:1 handle 10: {words}{head}"],
         "classes": [],
-        "steps": steps(rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 120, rng.choice([1, 1, 2, 5])),
+        "steps": steps(
+            rng, classes, lengths(rng, [rng.choice([300, 1500, 4000])] * len(classes)), 600 if limit > 127 else 120, rng.choice([1, 1, 2, 5])
+        ),
     }
 
 
@@ -307,7 +315,7 @@ def differing(ours, theirs):
 CAPTURE = ROOT / "examples" / "captures" / "home-downlink.pcap"
 SPECS = [
     "fifo", "pfifo limit 50", "bfifo limit 30000", "drr", "drr quantum 3000", "qfq", "qfq_plus", "qfq_plus aggregate 1 linux", "qfq_plus aggregate 4",
-    "priority", "sfq", "sfq limit 1", "sfq linux perturb 10s depth 20 headdrop", "fq_codel", "fq_codel limit 500 target 10ms interval 200ms noecn quantum 300",
+    "priority", "sfq", "sfq limit 1", "sfq limit 1000", "sfq limit 9000 depth 500 flows 20 linux", "sfq divisor 4 limit 1000 linux", "sfq linux perturb 10s depth 20 headdrop", "fq_codel", "fq_codel limit 500 target 10ms interval 200ms noecn quantum 300",
     "codel", "codel target 20ms ecn limit 200", "pie", "pie target 20ms tupdate 30ms alpha 4 beta 10 ecn bytemode dq_rate_estimator limit 200", "red", "red min 10kb max 40kb ecn nodrop limit 80kb", "red adaptive", "choke", "choke min 20 max 60 limit 200",
     "sfb", "sfb increment 0.01 rehash 60000",
 ]
@@ -400,6 +408,10 @@ def main():
     command.add_argument("--show", action="store_true", help="print where orders differ")
     command.add_argument("--papers", action="store_true", help="our disciplines without `linux`: those of each kind but drr must differ from Linux")
     command.set_defaults(run=orders)
+    command = commands_of.add_parser("shares")
+    command.add_argument("runs", type=int, nargs="?", default=40)
+    command.add_argument("--kinds", nargs="*", choices=shares.DISCIPLINES)
+    command.set_defaults(run=lambda arguments: shares.run(arguments, run_in_linux, run_ours, read_orders, PARENT))
     command = commands_of.add_parser("clock")
     command.add_argument("cases", type=int, nargs="?", default=60)
     command.add_argument("--seed", type=int, default=1)
@@ -407,6 +419,8 @@ def main():
     command.set_defaults(run=clock)
     commands_of.add_parser("delays").set_defaults(run=lambda _: delays.run(run_in_linux, run_ours, with_times, PARENT, FRAME))
     commands_of.add_parser("commands").set_defaults(run=commands)
+    program = ROOT / "target" / "release" / "roundelay"
+    commands_of.add_parser("rules").set_defaults(run=lambda _: rules.run(boot, program, CAPTURE))
     arguments = parser.parse_args()
     sys.exit(0 if arguments.run(arguments) else 1)
 

@@ -563,3 +563,40 @@ fn wrong_values_are_answered_with_the_range_and_their_key() {
     let text = message(&["--rate", "4mbit", "--buffer", "0p"]);
     assert!(text.contains("--buffer") && text.contains("1p or more"), "{text}");
 }
+
+/// With less and less memory a run ends well, or with a message and status 1: no abort.
+#[test]
+#[cfg(target_os = "linux")]
+fn out_of_memory_is_an_error() {
+    // Each packet is a flow: tables grow with the capture.
+    let mut bytes = capture();
+    let record = bytes[24..24 + 16 + 28].to_vec();
+    bytes.truncate(24);
+    for number in 0..60_000_u32 {
+        bytes.extend(&record);
+        let end = bytes.len();
+        bytes[end - 12..end - 8].copy_from_slice(&number.to_be_bytes());
+    }
+    let folder = Folder::new();
+    let capture = folder.file("many.pcap", bytes);
+    let run_within = |kilobytes: u32| {
+        let limited = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_roundelay"), "compare"]).arg(&capture);
+        command.args(["--rate", "50mbit", "--no-cost", "--json", "--max-flows", "60000", "fifo", "qfq", "fq_codel", "wf2q_plus"]);
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    let runs = [40_000, 60_000, 80_000, 100_000, 130_000, 160_000].map(run_within);
+    let mut refused = 0;
+    for output in runs {
+        let stderr = text(&output.stderr);
+        match output.status.code() {
+            Some(0) => {}
+            Some(1) => refused += u32::from(stderr.starts_with("roundelay: out of memory: the system refuses ")),
+            status => panic!("{status:?}: {stderr}"),
+        }
+        assert!(!stderr.contains("memory allocation of") && !stderr.contains("panicked"), "{stderr}");
+    }
+    assert!(refused > 0, "no run had too little memory");
+    assert!(run_within(4_000_000).status.success());
+}

@@ -153,7 +153,7 @@ fn wrong_objectives_are_told() {
     let folder = Folder::new("wrong");
     let of = |text: &str| error(&folder.flows(text), &[]);
     assert!(of("").contains("flows.toml: no objective: add a table [objective]"));
-    assert!(of("[objective]\nmeasure = \"speed\"\n").contains("flows.toml:20: 'speed': expected an objective: completion, "));
+    assert!(of("[objective]\nmeasure = \"speed\"\n").contains("flows.toml:20: measure: 'speed': expected an objective: completion, "));
     assert!(
         of("[objective]\nmeasure = \"tail\"\nthreshold = 2\n")
             .contains("flows.toml:21: threshold: 2: expected a share, legal range 0 to 1")

@@ -138,12 +138,12 @@ fn errors_name_the_line() {
         refused("priority 1 plus 1s"),
         "mine.toml:9: 'priority 1 plus 1s': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"
     );
-    assert_eq!(refused("size 1s plus 100"), "mine.toml:9: '100' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
+    assert_eq!(refused("size 1s plus 100"), "mine.toml:9: urgency: '100' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
     assert_eq!(
         refused("cautious 1s 1gbit plus 1s"),
         "mine.toml:9: urgency: \"cautious\" is for sources over TCP: others have no tail to send"
     );
-    assert!(refused("plus 1s").starts_with("mine.toml:9: 'plus 1s': expected urgency: "));
+    assert!(refused("plus 1s").starts_with("mine.toml:9: urgency: 'plus 1s': expected urgency: "));
 }
 
 /// Two flows at one link: 25 ms for the near one, 40 ms for the far one, whose packets still have a wire of 20 ms before them. EDF serves the near one first, LSTF the far one.

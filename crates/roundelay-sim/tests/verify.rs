@@ -360,7 +360,17 @@ fn swap_reason(lines: &mut [Line], from: &str, to: &str) -> bool {
 #[test]
 fn lies_in_the_header_are_found() {
     type Lie = fn(&mut LinkRecord) -> bool;
-    let lies: [(&str, Lie); 2] = [
+    let lies: [(&str, Lie); 4] = [
+        ("a fair queue is called an AQM with one queue", |link| {
+            let was = std::mem::replace(&mut link.queue, "red limit 20".to_owned());
+            link.order = Order::PerFlow;
+            ["random", "wf2q_plus"].iter().any(|name| was.starts_with(name))
+        }),
+        ("a fair queue is called a lifo", |link| {
+            let was = std::mem::replace(&mut link.queue, "lifo limit 20".to_owned());
+            link.order = Order::Any;
+            ["random", "wf2q_plus"].iter().any(|name| was.starts_with(name))
+        }),
         ("a fair queue is called a fifo", |link| {
             let was = std::mem::replace(&mut link.queue, "fifo limit 20".to_owned());
             link.order = Order::Fifo;

@@ -295,14 +295,14 @@ fn conclude(
         code_points: code_points(&offered, &options.weights),
         rules: options.weights.rules(),
     };
-    let commands = |spec: &QueueSpec| {
-        let lines = tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
-        tc::with_size_table(lines, options.link)
-    };
+    let of_spec = |spec| tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
+    let of_tree = |tree| tc::commands_of_tree(tree, options.limit_of_trees(), options.rate, &distinctions);
+    let commands: Vec<_> = options.specs.iter().map(of_spec).chain(options.trees.iter().map(of_tree)).collect();
     let carried = offered.carried();
-    let standing = |spec: &QueueSpec| Standing::of_spec(spec, carried, !commands(spec).is_empty());
-    let trees = options.trees.iter().map(|tree| Standing::of_tree(tree, carried));
-    let standings: Vec<_> = options.specs.iter().map(standing).chain(trees).collect();
+    let of_spec = |(spec, lines): (_, &Result<_, _>)| Standing::of_spec(spec, carried, lines.is_ok());
+    let of_tree = |(tree, lines): (_, &Result<_, _>)| Standing::of_tree(tree, carried, lines.is_ok());
+    let trees = options.trees.iter().zip(&commands[options.specs.len()..]);
+    let standings: Vec<_> = options.specs.iter().zip(&commands).map(of_spec).chain(trees.map(of_tree)).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
         capture: summarise_capture(&offered, options),
@@ -314,8 +314,15 @@ fn conclude(
         verdict: Verdict::default(),
     };
     judge_kinds(&mut comparison);
-    let (best, sentences) = verdict(&comparison, &standings);
-    comparison.verdict = Verdict { best, sentences, commands: options.specs.get(best).map(commands).unwrap_or_default() };
+    let (best, mut sentences) = verdict(&comparison, &standings);
+    let commands = match &commands[best] {
+        Ok(lines) => tc::with_size_table(lines.clone(), options.link),
+        Err(reason) => {
+            sentences.push(format!("No tc commands for {}: {reason}.", comparison.disciplines[best].spec));
+            Vec::new()
+        }
+    };
+    comparison.verdict = Verdict { best, sentences, commands };
     Ok(comparison)
 }
 

@@ -13,7 +13,7 @@ use crate::urgency::Carried;
 /// Properties of a discipline used by the verdict, beside the results.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
-    /// The `tc` commands of the discipline are known.
+    /// Linux has the discipline: there are `tc` commands.
     pub(crate) on_linux: bool,
     /// Packets of one flow leave in order of arrival.
     pub(crate) keeps_order: bool,
@@ -41,10 +41,10 @@ impl Standing {
 
     /// The standing of a tree follows from its leaves. Its classes use fields of the nodes, not of
     /// packets.
-    pub(crate) fn of_tree(tree: &TreeFile, carried: Carried) -> Self {
-        let leaves = || tree.leaves().map(|spec| Self::of_spec(spec, carried, false));
+    pub(crate) fn of_tree(tree: &TreeFile, carried: Carried, on_linux: bool) -> Self {
+        let leaves = || tree.leaves().map(|spec| Self::of_spec(spec, carried, on_linux));
         let keeps_order = leaves().all(|leaf| leaf.keeps_order);
-        Self { on_linux: false, keeps_order, one_queue: false, obstacle: leaves().find_map(|leaf| leaf.obstacle) }
+        Self { on_linux, keeps_order, one_queue: false, obstacle: leaves().find_map(|leaf| leaf.obstacle) }
     }
 }
 

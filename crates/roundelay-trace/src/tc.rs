@@ -1,19 +1,27 @@
 //! Linux `tc` commands that set up a discipline.
 
 mod early_detection;
+mod flower;
 mod size_table;
+mod tree;
 mod weights;
 
-use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, pie, red, sfb};
+use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, pie, red, sfb, sfq};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use crate::classifier::FlowBy;
 use crate::weights::WeightRule;
 use early_detection::EarlyDetection;
 pub(crate) use size_table::with_size_table;
+pub(crate) use tree::commands_of_tree;
+
+/// Why a discipline or a tree has no commands, as the end of a sentence.
+pub(crate) type Reason = String;
 
 /// Number of classes that flows are hashed into, for qdiscs with classes.
 const CLASSES: u32 = 64;
+/// Handle of the discipline below the shaper.
+const HANDLE: u32 = 0x10;
 /// Priority of the filter after all rules.
 const LAST: u32 = 65_000;
 /// Bytes of a full Ethernet frame.
@@ -79,31 +87,54 @@ impl Default for CodePoints {
     }
 }
 
-/// One command per line, with `$DEV` for the interface; empty if Linux lacks the discipline or
-/// these parameters.
+/// One command per line, with `$DEV` for the interface.
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here and not in the device behind, so
 /// that the discipline has packets to order.
-pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Vec<String> {
-    let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
-    let mut lines = vec![
+///
+/// # Errors
+/// Linux lacks the discipline or these parameters.
+pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Result<Vec<String>, Reason> {
+    let own = discipline_at("1:1", HANDLE, spec, limit, distinctions)?;
+    Ok(shaper(rate).into_iter().chain(own).chain(remarks(&spec.discipline, limit, distinctions).into_iter().map(comment)).collect())
+}
+
+fn shaper(rate: Rate) -> [String; 4] {
+    [
         "# DEV is the outgoing interface of this traffic; the present root qdisc is replaced".to_owned(),
         "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
         "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
         format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}{}", at_least_a_byte(rate), htb_quantum(rate)),
-    ];
-    let add = format!("tc qdisc add dev $DEV parent 1:1 handle 10: {leaf}");
-    match spec.discipline {
-        AnyDiscipline::QfqPlus(config) if config.aggregate < MOST_IN_A_TURN => lines.extend(with_device_queue(config.aggregate - 1, add)),
-        _ => lines.push(add),
-    }
-    lines.extend(classes(&spec.discipline, distinctions));
+    ]
+}
+
+/// A discipline that holds packets, with its classes and filters.
+fn discipline_at(
+    parent: &str,
+    handle: u32,
+    spec: &QueueSpec,
+    limit: Limit,
+    distinctions: &Distinctions<'_>,
+) -> Result<Vec<String>, Reason> {
+    let mut lines = qdisc_add(parent, handle, &spec.discipline, &leaf(spec, limit)?);
+    lines.extend(classes(handle, &spec.discipline, distinctions));
     if matches!(spec.discipline, AnyDiscipline::Priority(_)) {
-        lines.push(format!("for i in $(seq 1 8); do tc qdisc add dev $DEV parent 10:$i {}; done", fifo(limit)));
-        lines.extend(by_code_point(7, 32, "0xe0", "$((8 - i))"));
+        lines.push(format!("for i in $(seq 1 8); do tc qdisc add dev $DEV parent {handle:x}:$i {}; done", fifo(limit)));
+        lines.extend(by_code_point(handle, 7, 32, "0xe0", "$((8 - i))"));
     }
-    lines.extend(remarks(&spec.discipline, limit, distinctions));
-    lines
+    Ok(lines)
+}
+
+fn qdisc_add(parent: &str, handle: u32, discipline: &AnyDiscipline, words: &str) -> Vec<String> {
+    let add = format!("tc qdisc add dev $DEV parent {parent} handle {handle:x}: {words}");
+    match discipline {
+        AnyDiscipline::QfqPlus(config) if config.aggregate < MOST_IN_A_TURN => with_device_queue(config.aggregate - 1, add).to_vec(),
+        _ => vec![add],
+    }
+}
+
+fn comment(remark: String) -> String {
+    format!("# {remark}")
 }
 
 /// Where htb's own quantum, a tenth of the bytes of a second (tc-htb(8), r2q), is outside 1,000 to
@@ -125,7 +156,7 @@ fn with_device_queue(packets: u32, add: String) -> [String; 3] {
     ]
 }
 
-/// Comments on differences between the commands and the comparison.
+/// Differences between the commands and the comparison.
 fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     let flows = match discipline.info().linux {
@@ -150,7 +181,7 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
         remarks.push("flows are told apart by addresses, protocol and ports there, not as in the comparison".to_owned());
     }
     remarks.extend(of_limit(discipline, limit));
-    remarks.into_iter().map(|remark| format!("# {remark}")).collect()
+    remarks
 }
 
 fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
@@ -197,6 +228,10 @@ fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
         {
             Some(format!("the buffer is counted in packets there: one for {FULL_PACKET} bytes"))
         }
+        AnyDiscipline::Sfq(config) if config.depth > sfq::Config::LINUX_DEPTH && !config.linux => {
+            let (most, here) = (sfq::Config::LINUX_DEPTH, config.depth);
+            Some(format!("a bucket holds {most} packets at most there, where one held up to {here} in the comparison"))
+        }
         AnyDiscipline::Sfq(_) if in_packets(limit) < 2 => Some("the limit is 2 packets there, the smallest of sfq".to_owned()),
         AnyDiscipline::Fifo(_) | AnyDiscipline::Priority(_) if limit.packets != u64::MAX && limit.bytes != u64::MAX => {
             Some(format!("the limit of {} packets is lost: a fifo counts packets or bytes there, not both", limit.packets))
@@ -211,32 +246,49 @@ fn at_least_a_byte(rate: Rate) -> Rate {
 }
 
 /// The discipline in `tc` syntax.
-fn leaf(spec: &QueueSpec, limit: Limit) -> Option<String> {
+fn leaf(spec: &QueueSpec, limit: Limit) -> Result<String, Reason> {
     let name = || tc_words(&spec.discipline.to_string());
     match &spec.discipline {
-        AnyDiscipline::Fifo(_) => Some(fifo(limit)),
-        AnyDiscipline::Drr(_) => Some("drr".to_owned()),
-        AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Some("qfq".to_owned()),
+        AnyDiscipline::Fifo(_) => Ok(fifo(limit)),
+        AnyDiscipline::Drr(_) => Ok("drr".to_owned()),
+        AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Ok("qfq".to_owned()),
         // Packets without a matching filter or a code point go to the last class.
-        AnyDiscipline::Priority(_) => Some(format!("prio bands 8 priomap{}", " 7".repeat(16))),
-        // sfq needs room for two packets.
-        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => None,
-        AnyDiscipline::Sfq(_) => Some(format!("{} limit {}", name(), in_packets(limit).max(2))),
+        AnyDiscipline::Priority(_) => Ok(prio(8)),
+        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => Err("Linux's sfq needs room for two packets".to_owned()),
+        AnyDiscipline::Sfq(config) => Ok(sfq(config, limit)),
         AnyDiscipline::Red(config) => red(config, limit),
         AnyDiscipline::Choke(config) => {
             let (detection, limit) = (EarlyDetection::of_choke(config), in_packets(limit).min(MOST_IN_CHOKE));
-            let words = detection.words().filter(|_| detection.max <= limit)?;
-            Some(format!("choke limit {limit} {words}{}", if config.ecn { " ecn" } else { "" }))
+            let words = detection.words()?;
+            if detection.max > limit {
+                return Err(format!("Linux's choke needs a buffer of max packets, {}, and at most {MOST_IN_CHOKE}", detection.max));
+            }
+            Ok(format!("choke limit {limit} {words}{}", if config.ecn { " ecn" } else { "" }))
         }
-        AnyDiscipline::Sfb(config) => ((config.levels, config.bins) == LEVELS_AND_BINS).then(|| sfb(config, limit)),
-        AnyDiscipline::Pie(config) if !is_tcs(config) => None,
+        AnyDiscipline::Sfb(config) if (config.levels, config.bins) == LEVELS_AND_BINS => Ok(sfb(config, limit)),
+        AnyDiscipline::Sfb(_) => Err(format!("Linux's sfb has {} levels of {} bins", LEVELS_AND_BINS.0, LEVELS_AND_BINS.1)),
+        AnyDiscipline::Pie(config) if !is_tcs(config) => Err(NO_PIE.to_owned()),
         AnyDiscipline::FqCodel(_) if limit.bytes != u64::MAX => {
-            Some(format!("{}{} memory_limit {}", name(), packets(limit), number(limit.bytes)))
+            Ok(format!("{}{} memory_limit {}", name(), packets(limit), number(limit.bytes)))
         }
-        AnyDiscipline::FqCodel(_) => Some(format!("{}{}", name(), packets(limit))),
+        AnyDiscipline::FqCodel(_) => Ok(format!("{}{}", name(), packets(limit))),
         // Parameters have the names of tc's, and the limit counts packets.
-        other => matches!(other.info().linux, Linux::Qdisc { .. }).then(|| format!("{} limit {}", name(), in_packets(limit))),
+        other if matches!(other.info().linux, Linux::Qdisc { .. }) => Ok(format!("{} limit {}", name(), in_packets(limit))),
+        other => Err(absent(other)),
     }
+}
+
+fn absent(discipline: &AnyDiscipline) -> Reason {
+    let name = discipline.name();
+    match discipline.info().linux {
+        Linux::Namesake => format!("Linux's {name} is another discipline"),
+        Linux::Absent | Linux::Qdisc { .. } => format!("Linux has no {name}"),
+    }
+}
+
+/// Packets that no filter matches go to the last band.
+fn prio(bands: usize) -> String {
+    format!("prio bands {bands} priomap{}", format!(" {}", bands - 1).repeat(16))
 }
 
 fn fifo(limit: Limit) -> String {
@@ -244,14 +296,31 @@ fn fifo(limit: Limit) -> String {
 }
 
 /// `tc` has no `gentle`. `harddrop` needs `ecn`, as here.
-fn red(config: &red::Config, limit: Limit) -> Option<String> {
-    let words = EarlyDetection::of_red(config).words().filter(|_| !config.gentle)?;
+fn red(config: &red::Config, limit: Limit) -> Result<String, Reason> {
+    if config.gentle {
+        return Err("tc has no `gentle`".to_owned());
+    }
+    let words = EarlyDetection::of_red(config).words()?;
     let limit = limit.bytes.min(limit.packets.saturating_mul(config.avpkt.into()));
     let switches =
         [(config.ecn, " ecn"), (config.ecn && config.harddrop, " harddrop"), (config.nodrop, " nodrop"), (config.adaptive, " adaptive")];
     let switches: String = switches.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
-    Some(format!("red limit {} {words}{switches}", number(limit).max(1)))
+    Ok(format!("red limit {} {words}{switches}", number(limit).max(1)))
 }
+
+/// Linux takes a depth above 127 for 127, and a limit above depth times flows for this product: the
+/// numbers in force are written. With a limit above 127 Linux has 128 flows unless told otherwise.
+fn sfq(config: &sfq::Config, limit: Limit) -> String {
+    let config = sfq::Config { depth: config.depth.min(sfq::Config::LINUX_DEPTH), ..*config };
+    let most = u64::from(config.depth) * u64::from(config.flows.min(config.divisor));
+    let limit = in_packets(limit).min(most).max(2);
+    let words = tc_words(&AnyDiscipline::Sfq(config).to_string());
+    let has_flows = config.flows != sfq::Config::default().flows || limit <= config.flows.into();
+    format!("{words}{} limit {limit}", if has_flows { String::new() } else { format!(" flows {}", config.flows) })
+}
+
+/// Why there are no commands for some configurations of pie.
+const NO_PIE: &str = "tc's pie has no `burst`, takes zeros for its defaults, and targets below 4.3 s";
 
 /// tc has no `burst` and takes zeros for its defaults; the kernel counts the target's nanoseconds in
 /// 32 bits.
@@ -318,16 +387,16 @@ fn tc_word(parameter: &str, word: &str) -> Option<String> {
     Some(if parameter == "perturb" { picos.div_ceil(SECOND).to_string() } else { format!("{}us", micros()) })
 }
 
-/// Parameters of a class with this weight.
-fn class(discipline: &AnyDiscipline, weight: u32) -> String {
+/// Parameters of a class with this weight and longest packet.
+fn class(discipline: &AnyDiscipline, weight: u32, longest: u32) -> String {
     match discipline {
         AnyDiscipline::Drr(config) => format!("drr quantum {}", number(config.quantum.saturating_mul(weight).into())),
-        _ => format!("qfq weight {weight} maxpkt 1514"),
+        _ => format!("qfq weight {weight} maxpkt {longest}"),
     }
 }
 
 /// The classes, with individual weights for code points, and the filters to them.
-fn classes(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Vec<String> {
+fn classes(handle: u32, discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Vec<String> {
     let Linux::Qdisc { flows: LinuxFlows::Classes, .. } = discipline.info().linux else { return Vec::new() };
     let CodePoints { default, weights } = distinctions.code_points;
     let rules = distinctions.weighted_rules(discipline);
@@ -336,25 +405,28 @@ fn classes(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Vec<S
         _ if rules.is_empty() => (1, &[][..]),
         _ => (default, &[][..]),
     };
-    let class = |weight| class(discipline, weight);
-    let all =
-        format!("for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent 10: classid 10:$(printf %x $i) {}; done", class(default));
+    let class = |weight| class(discipline, weight, FULL_PACKET as u32);
+    let all = format!(
+        "for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent {handle:x}: classid {handle:x}:$(printf %x $i) {}; done",
+        class(default)
+    );
     let heavier = weights.iter().enumerate().filter(|(_, weight)| **weight != default).map(|(dscp, weight)| {
-        format!("tc class change dev $DEV parent 10: classid 10:{:x} {} # code point {dscp}", dscp + 1, class(*weight))
+        format!("tc class change dev $DEV parent {handle:x}: classid {handle:x}:{:x} {} # code point {dscp}", dscp + 1, class(*weight))
     });
-    let of_rules = weights::commands(rules, default, class, keys(distinctions.flow_by));
-    [all].into_iter().chain(heavier).chain(of_rules).chain(filters(distinctions.flow_by, rules.is_empty())).collect()
+    let of_rules = weights::commands(handle, rules, default, class, keys(distinctions.flow_by));
+    [all].into_iter().chain(heavier).chain(of_rules).chain(filters(handle, distinctions.flow_by, rules.is_empty())).collect()
 }
 
 /// Filters that spread flows over the classes. A packet without a matching filter is dropped, so
 /// every packet must match one.
-fn filters(flow_by: FlowBy, are_first: bool) -> Vec<String> {
+fn filters(handle: u32, flow_by: FlowBy, are_first: bool) -> Vec<String> {
     if flow_by == FlowBy::Dscp {
-        return code_point_filters();
+        return code_point_filters(handle);
     }
     let (keys, priority) = (keys(flow_by), if are_first { 1 } else { LAST });
     vec![format!(
-        "tc filter add dev $DEV parent 10: protocol all prio {priority} handle 1 flow hash keys {keys} divisor {CLASSES} baseclass 10:1"
+        "tc filter add dev $DEV parent {handle:x}: protocol all prio {priority} handle 1 flow hash keys {keys} divisor {CLASSES} \
+         baseclass {handle:x}:1"
     )]
 }
 
@@ -368,18 +440,18 @@ const fn keys(flow_by: FlowBy) -> &'static str {
 }
 
 /// A class for each code point, as many as classes; non-IP packets use the default class.
-fn code_point_filters() -> Vec<String> {
-    let rest = "tc filter add dev $DEV parent 10: protocol all prio 3 matchall flowid 10:1".to_owned();
-    by_code_point(63, 4, "0xfc", "$(printf %x $((i + 1)))").into_iter().chain([rest]).collect()
+fn code_point_filters(handle: u32) -> Vec<String> {
+    let rest = format!("tc filter add dev $DEV parent {handle:x}: protocol all prio 3 matchall flowid {handle:x}:1");
+    by_code_point(handle, 63, 4, "0xfc", "$(printf %x $((i + 1)))").into_iter().chain([rest]).collect()
 }
 
 /// A filter for each value, from 0 to `last` in steps of `step`, of the `mask` bits in the byte of
 /// the code point.
-fn by_code_point(last: u32, step: u32, mask: &str, class: &str) -> [String; 2] {
+fn by_code_point(handle: u32, last: u32, step: u32, mask: &str, class: &str) -> [String; 2] {
     [("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")].map(|(protocol, priority, field)| {
         format!(
-            "for i in $(seq 0 {last}); do tc filter add dev $DEV parent 10: protocol {protocol} prio {priority} u32 match {field} \
-             $((i * {step})) {mask} flowid 10:{class}; done"
+            "for i in $(seq 0 {last}); do tc filter add dev $DEV parent {handle:x}: protocol {protocol} prio {priority} u32 match {field} \
+             $((i * {step})) {mask} flowid {handle:x}:{class}; done"
         )
     })
 }
@@ -402,9 +474,10 @@ mod tests {
             let spec = QueueSpec { discipline, limit: None };
             let commands = commands(&spec, limit, rate, &Distinctions::default());
             let Linux::Qdisc { name, flows } = spec.discipline.info().linux else {
-                assert!(commands.is_empty(), "{}", spec.discipline);
+                assert!(commands.is_err_and(|reason| reason.contains(spec.discipline.name())), "{}", spec.discipline);
                 continue;
             };
+            let commands = commands.unwrap();
             let adds = |name: &str| commands.iter().any(|line| line.contains(&format!(" handle 10: {name}")));
             assert!(adds(name), "{name}: {commands:?}");
             assert_eq!(
@@ -415,14 +488,14 @@ mod tests {
         }
     }
 
-    fn leaf_of(text: &str) -> Option<String> {
+    fn leaf_of(text: &str) -> Result<String, Reason> {
         let spec: QueueSpec = text.parse().unwrap();
         leaf(&spec, spec.limit_or_default())
     }
 
     fn check(expectations: &[(&str, &str)]) {
         for (text, expected) in expectations {
-            assert_eq!(leaf_of(text).as_deref(), Some(*expected), "{text}");
+            assert_eq!(leaf_of(text).as_deref(), Ok(*expected), "{text}");
         }
     }
 
@@ -435,6 +508,11 @@ mod tests {
             ("sfq perturb 10s quantum 2kb", "sfq quantum 2048 perturb 10 limit 127"),
             ("sfq perturb 1500ms", "sfq perturb 2 limit 127"),
             ("sfq limit 150kb", "sfq limit 101"),
+            ("sfq limit 1000", "sfq flows 127 limit 1000"),
+            ("sfq limit 1000 depth 200 linux", "sfq flows 127 limit 1000"),
+            ("sfq limit 1000 depth 50 flows 10", "sfq flows 10 depth 50 limit 500"),
+            ("sfq limit 20000", "sfq flows 127 limit 16129"),
+            ("sfq limit 1000 divisor 4", "sfq divisor 4 flows 127 limit 508"),
             ("fq_codel quantum 300b noecn", "fq_codel quantum 300 noecn limit 10240 memory_limit 33554432"),
             ("fq_codel target 1500ns limit 1000", "fq_codel target 2us limit 1000 memory_limit 33554432"),
             ("fq_codel flows 100 limit 1mb", "fq_codel flows 100 memory_limit 1048576"),
@@ -516,10 +594,10 @@ mod tests {
     #[test]
     fn a_burst_becomes_one_of_the_same_weight() {
         let burst = |text| leaf_of(text).map(|words| words.split(' ').skip_while(|word| *word != "burst").nth(1).unwrap().to_owned());
-        assert_eq!(burst("red burst 10").as_deref(), Some("30"));
-        assert_eq!(burst("red burst 184").as_deref(), Some("182"), "tc would round to a smaller weight");
-        assert_eq!(burst("red burst 100").as_deref(), Some("100"));
-        assert_eq!(burst("red min 800b max 90000b"), None, "tc finds no weight for less than a packet");
+        assert_eq!(burst("red burst 10").as_deref(), Ok("30"));
+        assert_eq!(burst("red burst 184").as_deref(), Ok("182"), "tc would round to a smaller weight");
+        assert_eq!(burst("red burst 100").as_deref(), Ok("100"));
+        assert!(burst("red min 800b max 90000b").is_err(), "tc finds no weight for less than a packet");
     }
 
     #[test]
@@ -540,32 +618,35 @@ mod tests {
 
     #[test]
     fn what_linux_does_not_take_has_no_commands() {
-        for text in [
-            "wf2q_plus",
-            "lifo",
-            "pie burst 100ms",
-            "pie alpha 0",
-            "pie beta 0",
-            "pie target 4300ms",
-            "red gentle",
-            "red probability 0",
-            "red max 4gb",
-            "choke limit 100",
-            "choke max 200000 limit 300000",
-            "sfq limit 2 depth 1 flows 1",
-            "sfb levels 2 bins 23",
-            "sfb bins 32",
+        let linux_has = "Linux has no";
+        for (text, reason) in [
+            ("wf2q_plus", "Linux has no wf2q_plus"),
+            ("lifo", linux_has),
+            ("fq", "Linux's fq is another discipline"),
+            ("pie burst 100ms", NO_PIE),
+            ("pie alpha 0", NO_PIE),
+            ("pie beta 0", NO_PIE),
+            ("pie target 4300ms", NO_PIE),
+            ("red gentle", "tc has no `gentle`"),
+            ("red probability 0", "the probability rounds to 0 in tc"),
+            ("red max 4gb", "the kernel's 32 bits for the average do not hold max"),
+            ("red min 800b max 90000b", "tc derives no weight of the average"),
+            ("choke limit 100", "Linux's choke needs a buffer of max packets, 250,"),
+            ("choke max 200000 limit 300000", "the kernel's 32 bits for the average do not hold max"),
+            ("sfq limit 2 depth 1 flows 1", "Linux's sfq needs room for two packets"),
+            ("sfb levels 2 bins 23", "Linux's sfb has 8 levels of 16 bins"),
+            ("sfb bins 32", "Linux's sfb has"),
         ] {
             let spec: QueueSpec = text.parse().unwrap();
-            let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &Distinctions::default());
-            assert_eq!(lines, Vec::<String>::new(), "{text}");
+            let found = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &Distinctions::default());
+            assert!(found.as_ref().is_err_and(|found| found.contains(reason)), "{text}: {found:?}");
         }
     }
 
     /// The commands after the root qdisc, the shaper and its class.
     fn own_commands(text: &str, distinctions: Distinctions<'_>) -> Vec<String> {
         let spec: QueueSpec = text.parse().unwrap();
-        let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &distinctions);
+        let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &distinctions).unwrap();
         lines[4..].to_vec()
     }
 
@@ -633,6 +714,14 @@ mod tests {
                 &[
                     "# the comparison followed the papers; 'sfq linux' compares with the kernel's rules, which differ in details",
                     "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                ],
+            ),
+            (
+                "sfq depth 200 limit 1000",
+                &[
+                    "# the comparison followed the papers; 'sfq linux' compares with the kernel's rules, which differ in details",
+                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                    "# a bucket holds 127 packets at most there, where one held up to 200 in the comparison",
                 ],
             ),
             ("sfb", &["# flows are told apart by addresses, protocol and ports there, not as in the comparison"]),

@@ -175,6 +175,16 @@ impl TreeFile {
         matching.map_or(&self.default_leaf, |(_, leaf)| leaf)
     }
 
+    /// The rules with the leaves of their flows, in order of evaluation.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (&WeightRule, &str)> {
+        self.rules.iter().map(|(rule, leaf)| (rule, leaf.as_str()))
+    }
+
+    /// The leaf of flows without a matching rule.
+    pub(crate) fn default_leaf(&self) -> &str {
+        &self.default_leaf
+    }
+
     /// The meaning of priorities at a leaf.
     pub(crate) fn meaning(&self, leaf: &str) -> Priority {
         self.config.nodes().find(|node| node.name == leaf).map_or(Priority::Unread, |node| meaning(&node.spec))

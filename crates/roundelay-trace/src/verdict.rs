@@ -9,8 +9,6 @@
 
 use std::cmp::Ordering;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Linux};
-use roundelay::tree;
 use roundelay_metrics::geometric_mean;
 use roundelay_metrics::units::{counted, percent, seconds, significant};
 
@@ -167,10 +165,6 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
     };
     let worst = worst(&harms, best, &fit).filter(|_| by_harm);
     let blame = worst.and_then(|worst| blame(comparison, (worst, best), harms[worst].hurt?, standings[worst].one_queue));
-    let nowhere = (!standings[best].on_linux).then(|| match results[best].name {
-        tree::Config::NAME => "No tc commands are known here for this tree.".to_owned(),
-        name => format!("No tc commands are known here for {}{}.", results[best].spec, namesake(name)),
-    });
     let preference = Preference { results, harms: &harms, standings, fit: &fit, best, has_light, by_harm };
     (
         best,
@@ -180,7 +174,6 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
             .chain(standout(comparison, negligible).filter(|_| contended && !differ))
             .chain(preference.reasons())
             .chain(caveats(&results[best], results))
-            .chain(nowhere)
             .collect(),
     )
 }
@@ -211,12 +204,6 @@ fn standout(comparison: &Comparison, negligible: f64) -> Option<String> {
         wait(most),
         most.spec
     ))
-}
-
-/// Note on a different Linux discipline of the same name.
-fn namesake(name: &str) -> String {
-    let is_namesake = AnyDiscipline::named(name).is_ok_and(|discipline| discipline.info().linux == Linux::Namesake);
-    if is_namesake { format!(", which is not what Linux calls {name}") } else { String::new() }
 }
 
 /// Transmission time of the longest packet of the capture, seconds.

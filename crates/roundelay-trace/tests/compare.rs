@@ -861,9 +861,9 @@ fn only_one_queue_makes_flows_wait_for_what_others_have_sent() {
 #[test]
 fn what_has_no_commands_is_said_to_have_none() {
     let ends = |spec: &str, end: &str| assert!(verdict_of(&overload(), &[spec]).ends_with(end), "{}", verdict_of(&overload(), &[spec]));
-    ends("wf2q_plus", "No tc commands are known here for wf2q_plus.");
-    ends("red gentle", "No tc commands are known here for red gentle.");
-    ends("fq", "No tc commands are known here for fq, which is not what Linux calls fq.");
+    ends("wf2q_plus", "No tc commands for wf2q_plus: Linux has no wf2q_plus.");
+    ends("red gentle", "No tc commands for red gentle: tc has no `gentle`.");
+    ends("fq", "No tc commands for fq: Linux's fq is another discipline.");
     for spec in ["fifo", "codel", "pie", "red", "choke", "sfb", "qfq_plus", "priority"] {
         assert!(!verdict_of(&overload(), &[spec]).contains("commands"), "{spec}");
     }

@@ -283,3 +283,15 @@ fn the_example_keeps_what_it_says() {
     assert!(promised.t_wfi.is_some_and(|bound| worst < bound.value.as_secs_f64() + 0.02), "{worst} s and {promised:?}");
     assert!(!comparison.capture.notes.iter().any(|note| note.contains("home")), "{:?}", comparison.capture.notes);
 }
+
+#[test]
+fn a_tree_has_the_commands_of_linux_or_the_reason_why_not() {
+    let verdict = |text: &str| run(capture(3, 40), vec![read(text).unwrap()], &[], "8mbit").verdict;
+    let reason = verdict(GOOD);
+    assert!(reason.commands.is_empty());
+    let last = reason.sentences.last().unwrap();
+    assert!(last.starts_with("No tc commands for office: node 'link': Linux has no wf2q_plus (classes of Linux are "), "{last}");
+    let lines = verdict(&GOOD.replace("wf2q_plus", "drr")).commands;
+    let has = |text: &str| lines.iter().any(|line| line.contains(text));
+    assert!(has("handle 10: drr # link") && has("fq_codel target 10000us") && has("flower ip_proto udp dst_port 1001 flowid"), "{lines:?}");
+}

@@ -12,6 +12,8 @@ use crate::log::{Limits, LinkRecord, Order, TREE};
 
 /// Disciplines that take every packet.
 const REFUSES_NONE: [&str; 6] = ["fifo", "lifo", "random", "drr", "codel", "fq_codel"];
+/// Disciplines with one queue, first in, first out for what is not dropped.
+const ONE_QUEUE: [&str; 7] = ["codel", "pie", "red", "choke", "sfb", "afd", "aifo"];
 
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
@@ -162,6 +164,12 @@ impl LinkState {
         self.record.queue.split_whitespace().next().unwrap_or_default()
     }
 
+    /// The order in which packets leave: the promise in the header, or more if the discipline keeps
+    /// more.
+    fn order(&self) -> Order {
+        if ONE_QUEUE.contains(&self.discipline()) { Order::Fifo } else { self.record.order }
+    }
+
     /// Whether the discipline drops to signal congestion, or is a tree, whose leaves may.
     fn signals(&self) -> bool {
         self.discipline() == TREE || AnyDiscipline::named(self.discipline()).is_ok_and(|discipline| discipline.info().signals)
@@ -222,7 +230,8 @@ impl LinkState {
 
     /// A waiting packet that should leave before the one at this place.
     pub(crate) fn overtaken(&self, place: u64) -> Option<u64> {
-        let first = match self.record.order {
+        let first = match self.order() {
+            Order::Any if self.discipline() == "lifo" => *self.waiting.last_key_value()?.0,
             Order::Any => return None,
             Order::PerFlow => {
                 let flow = self.waiting.get(&place)?.flow;
@@ -235,8 +244,12 @@ impl LinkState {
 
     /// Checks the promised order for the packet at this place.
     pub(crate) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
-        checks.fifo += u64::from(self.record.order == Order::Fifo);
-        checks.in_flow += u64::from(self.record.order == Order::PerFlow);
+        checks.fifo += u64::from(self.order() == Order::Fifo);
+        checks.in_flow += u64::from(self.order() == Order::PerFlow);
+        if self.discipline() == "lifo" {
+            let newest = self.overtaken(place);
+            return newest.map_or(Ok(()), |newest| Err(format!("lifo sends the newest packet first, here packet {newest}")));
+        }
         self.overtaken(place).map_or(Ok(()), |other| Err(format!("the packet overtakes packet {other} in a queue that keeps order")))
     }
 

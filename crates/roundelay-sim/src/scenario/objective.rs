@@ -424,17 +424,20 @@ mod tests {
         let cases = [
             (
                 "measure = \"speed\"",
-                "mine.toml:13: 'speed': expected an objective: completion, completion-by-bytes, tail, fairness, weighted-fairness or deadline",
+                "mine.toml:13: measure: 'speed': expected an objective: completion, completion-by-bytes, tail, fairness, weighted-fairness or deadline",
             ),
             ("measure = [1]", "mine.toml:13: invalid type: sequence, expected an objective: completion, "),
             ("slack = \"slack 1s\"", "mine.toml:12: missing field `measure`"),
-            ("measure = \"tail\"\nslack = \"priority 1\"", "mine.toml:14: 'priority 1': expected a slack: \"slack 1s\""),
-            ("measure = \"tail\"\nslack = \"cautious 1s 1gbit plus 1s\"", "mine.toml:14: 'cautious 1s 1gbit plus 1s': expected a slack"),
+            ("measure = \"tail\"\nslack = \"priority 1\"", "mine.toml:14: slack: 'priority 1': expected a slack: \"slack 1s\""),
+            (
+                "measure = \"tail\"\nslack = \"cautious 1s 1gbit plus 1s\"",
+                "mine.toml:14: slack: 'cautious 1s 1gbit plus 1s': expected a slack",
+            ),
             ("measure = \"tail\"\nspecialist = \"sjfx\"", "mine.toml:14: "),
             ("measure = \"tail\"\nthreshold = 1", "mine.toml:14: threshold: legal range 0 to less than 1"),
-            ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:14: '5x': expected a share, legal range 0 to 1"),
+            ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:14: threshold: '5x': expected a share, legal range 0 to 1"),
             ("measure = \"tail\"\nslak = 1", "mine.toml:14: unknown field `slak` (did you mean 'slack'?)"),
-            ("measure = \"completon\"", "mine.toml:13: 'completon' (did you mean 'completion'?): expected an objective"),
+            ("measure = \"completon\"", "mine.toml:13: measure: 'completon' (did you mean 'completion'?): expected an objective"),
             ("measure = \"tail\"\nsource = \"cbr\"", "mine.toml:14: no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0"),
         ];
         for (text, expected) in cases {

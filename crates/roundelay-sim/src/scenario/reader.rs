@@ -97,11 +97,14 @@ impl<'a> Reader<'a> {
         self.at_line(line(self.text, span.start), self.named(span.start, error.message()))
     }
 
-    /// Puts the key before a message that begins with a number.
+    /// Puts the key before a message that begins with a value: a number, or a text in quotes that is
+    /// not what the key expects.
     fn named(&self, at: usize, message: &str) -> String {
         let key = self.places.path_at(at).and_then(|path| path.rsplit('.').find(|part| part.parse::<usize>().is_err()));
+        let is_number = message.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let is_value = message.starts_with('\'') && message.contains(": expected ");
         match key {
-            Some(key) if message.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => format!("{key}: {message}"),
+            Some(key) if is_number || is_value => format!("{key}: {message}"),
             _ => message.to_owned(),
         }
     }

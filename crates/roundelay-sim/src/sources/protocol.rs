@@ -10,8 +10,11 @@ use serde::{Deserialize, Deserializer};
 
 use crate::written::{InWords, some};
 
-/// Bytes of timestamps in a header (RFC 7323, appendix A).
-const TIMESTAMPS_LEN: u32 = 12;
+/// Bytes of timestamps in the headers of data and of segments without data: RFC 7323, appendix A, and
+/// ns-2, whose acknowledgements have one length (`ns` prints 1050 and 40 bytes with timestamps, 1040
+/// and 40 without, for packets of 1000).
+const RFC_TIMESTAMPS: (u32, u32) = (12, 12);
+const NS2_TIMESTAMPS: (u32, u32) = (10, 0);
 
 /// A named set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -90,8 +93,8 @@ pub struct Protocol {
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     pub delayed_acknowledgement: Option<Duration>,
-    /// Whether segments carry timestamps: 12 bytes of each header under `preset = "rfc"`; ns-2 does
-    /// not count them.
+    /// Whether segments carry timestamps: 12 bytes of each header under `preset = "rfc"`, under
+    /// those of ns-2 10 bytes of the headers of data.
     pub timestamps: Option<bool>,
     /// Whether the first two duplicate acknowledgements let new segments go (RFC 3042).
     pub limited_transmit: Option<bool>,
@@ -161,9 +164,11 @@ impl Protocol {
         if let Some(wait) = self.delayed_acknowledgement {
             config.delayed_acknowledgement = (wait != Duration::ZERO).then_some(wait);
         }
-        if self.preset == Preset::Rfc && self.timestamps == Some(false) {
-            config.header_len -= TIMESTAMPS_LEN;
-            config.bare_len -= TIMESTAMPS_LEN;
+        let (of_data, of_bare) = if self.preset == Preset::Rfc { RFC_TIMESTAMPS } else { NS2_TIMESTAMPS };
+        match (config.timestamps, self.timestamps) {
+            (true, Some(false)) => (config.header_len, config.bare_len) = (config.header_len - of_data, config.bare_len - of_bare),
+            (false, Some(true)) => (config.header_len, config.bare_len) = (config.header_len + of_data, config.bare_len + of_bare),
+            _ => {}
         }
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
         config.limited_transmit = self.limited_transmit.unwrap_or(config.limited_transmit);
@@ -185,9 +190,12 @@ mod tests {
     #[test]
     fn what_is_written_is_what_is_set() {
         let [rfc, classic] = [tcp::Config::rfc(), tcp::Config::ns2_classic(tcp::Flavour::Reno)];
+        let newreno = tcp::Config::ns2_newreno_sack1();
         let cases = [
             ("timestamps = false", tcp::Config { timestamps: false, header_len: 40, bare_len: 40, ..rfc }),
-            ("timestamps = true\npreset = \"ns2_reno\"", tcp::Config { timestamps: true, ..classic }),
+            ("timestamps = true\npreset = \"ns2_reno\"", tcp::Config { timestamps: true, header_len: 50, ..classic }),
+            ("timestamps = false\npreset = \"ns2_newreno\"", tcp::Config { timestamps: false, header_len: 40, ..newreno }),
+            ("timestamps = true\npreset = \"ns2_newreno\"", newreno),
             ("limited_transmit = false", tcp::Config { limited_transmit: false, ..rfc }),
             ("syn_exchange = false", tcp::Config { syn_exchange: false, ..rfc }),
             ("initial_timeout = \"3s\"", tcp::Config { initial_timeout: Duration::from_secs(3), ..rfc }),

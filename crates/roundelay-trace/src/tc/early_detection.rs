@@ -4,6 +4,8 @@
 use roundelay::schedulers::{choke, red};
 use roundelay::{Billionths, Rate};
 
+use super::Reason;
+
 /// Bits of the kernel's average, stored times 2^k.
 const AVERAGE_BITS: u32 = 32;
 /// `tc` counts rates in bytes, at most 2^32 - 1 per second.
@@ -39,16 +41,23 @@ impl EarlyDetection {
         Self { min, max, avpkt, burst, weight_log: config.weight_log(), bandwidth, probability, unit }
     }
 
-    /// All parameters as text; none if `tc` or the kernel does not accept the values.
-    pub(super) fn words(&self) -> Option<String> {
-        if !(self.average_fits() && self.slope_fits()) {
-            return None;
+    /// All parameters as text.
+    ///
+    /// # Errors
+    /// `tc` or the kernel does not accept the values.
+    pub(super) fn words(&self) -> Result<String, Reason> {
+        if !self.average_fits() {
+            return Err("the kernel's 32 bits for the average do not hold max".to_owned());
+        }
+        if !self.slope_fits() {
+            return Err("the probability rounds to 0 in tc".to_owned());
         }
         let Self { min, max, avpkt, .. } = self;
-        let burst = self.burst_with_this_weight()?;
-        let bandwidth = Rate::from_bits_per_second(self.bandwidth.bits_per_second().min(MOST_BITS_PER_SECOND))?;
+        let no_weight = "tc derives no weight of the average from min, avpkt and burst";
+        let burst = self.burst_with_this_weight().ok_or(no_weight)?;
+        let bandwidth = Rate::from_bits_per_second(self.bandwidth.bits_per_second().min(MOST_BITS_PER_SECOND)).unwrap_or(self.bandwidth);
         let probability = self.probability.min(ALMOST_ONE);
-        Some(format!("min {min} max {max} avpkt {avpkt} burst {burst} bandwidth {bandwidth} probability {probability}"))
+        Ok(format!("min {min} max {max} avpkt {avpkt} burst {burst} bandwidth {bandwidth} probability {probability}"))
     }
 
     fn average_fits(&self) -> bool {

@@ -85,6 +85,13 @@ impl Config {
     const MIN_PERTURB: Duration = Duration::from_millis(1);
     const MAX_PERTURB: Duration = Duration::from_secs(3600);
     const MAX_DIVISOR: u32 = 1 << 16;
+    /// Largest depth in Linux.
+    pub const LINUX_DEPTH: u32 = 127;
+
+    /// The depth in force: Linux takes larger ones for [`LINUX_DEPTH`](Self::LINUX_DEPTH).
+    fn depth(&self) -> u32 {
+        if self.linux { self.depth.min(Self::LINUX_DEPTH) } else { self.depth }
+    }
 }
 
 impl Discipline for Config {
@@ -226,7 +233,7 @@ impl<T, P: Places<T>> Sfq<T, P> {
 
     #[cold]
     fn enqueue_as_linux(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let (number, Config { quantum, flows, depth, headdrop, .. }) = (self.bucket_of(packet.flow), self.config);
+        let (number, Config { quantum, flows, headdrop, .. }, depth) = (self.bucket_of(packet.flow), self.config, self.config.depth());
         let Some(turns) = &mut self.linux else { return Err(packet) };
         let waiting = turns.packets_in(number);
         let needs_bucket = waiting == 0 && turns.backlogged() >= flows as usize;
@@ -296,7 +303,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
         if waiting == 0 && backlogged >= self.config.flows as usize {
             return Some(Refusal::NoQueueFree);
         }
-        let is_full = waiting >= self.config.depth && !self.config.headdrop;
+        let is_full = waiting >= self.config.depth() && !self.config.headdrop;
         is_full.then_some(Refusal::QueueFull).or(of_pool)
     }
 
@@ -352,7 +359,34 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::Buffer;
     use crate::packet::FlowId;
+
+    /// Numbers that leave of one packet from each of six flows, then three more of the first.
+    fn left(config: Config, limit: u64) -> Vec<u32> {
+        let mut buffer = Buffer::new(Limit::of_packets(limit), Sfq::new(config, 1).expect("legal"));
+        for number in 0..9 {
+            let packet = Packet::new(FlowId(if number < 6 { number } else { 0 }), 1000, number);
+            buffer.enqueue(Instant::ZERO, packet, |_, _| {});
+        }
+        core::iter::from_fn(|| buffer.dequeue(Instant::ZERO, |_, _| {})).map(|packet| packet.payload).collect()
+    }
+
+    #[test]
+    fn in_linux_no_more_buckets_have_packets_than_the_limit_is() {
+        let linux = Config { linux: true, ..Config::default() };
+        assert_eq!(left(linux, 4), [0, 1, 2, 3], "arrivals are dropped, and a second packet of the longest bucket");
+        assert_ne!(left(Config::default(), 4), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn in_linux_a_bucket_holds_127_packets() {
+        let flood = |linux: bool| {
+            let mut scheduler = Sfq::new(Config { depth: 200, linux, ..Config::default() }, 1).expect("legal");
+            (0..300).filter(|number| scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, *number)).is_ok()).count()
+        };
+        assert_eq!([true, false].map(flood), [127, 200]);
+    }
 
     /// 100,000 flow numbers, all in one of 1024 buckets under a hash of the low bits.
     #[test]

@@ -189,6 +189,18 @@ impl Config {
         order.into_iter().filter_map(|number| self.placed(number).map(|placed| &placed.node))
     }
 
+    /// The children of a class, in order of addition; none of a leaf or an unknown node.
+    pub fn children_of(&self, name: &str) -> Vec<&Node> {
+        let numbers = self.number(name).into_iter().flat_map(|number| self.children(number));
+        numbers.filter_map(|number| self.placed(number)).map(|placed| &placed.node).collect()
+    }
+
+    /// Whether the way from `name` to the root passes `ancestor`, or starts there.
+    pub fn is_below(&self, name: &str, ancestor: &str) -> bool {
+        let nodes = self.number(name).into_iter().flat_map(|number| self.path(number).chain([ROOT]));
+        nodes.filter_map(|number| self.placed(number)).any(|placed| placed.node.name == ancestor)
+    }
+
     /// Proven guarantees of a leaf on a link of this rate, for any behaviour of siblings and other
     /// classes: of its service, and for a first-in-first-out leaf also of its packets' delay. The
     /// guarantees hold for packets that stay in the tree: a packet pushed out after the choice of

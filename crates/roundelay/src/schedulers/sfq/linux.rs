@@ -6,7 +6,8 @@
 //! | an emptied bucket | leaves the ring, also if emptied by push-out | emptied by push-out: keeps its place until its turn |
 //! | the last packet of a bucket | is not charged: the bucket starts anew | the same |
 //! | longest bucket | most packets; of equals the one that reached its length last | most bytes |
-//! | if no bucket has two packets | the bucket with the present turn gives up its packet | the bucket with the longest packet |
+//! | no bucket has two packets | the arriving packet is dropped: Linux has no more flows than `limit` | the bucket with the longest packet |
+//! | largest depth | 127; larger ones count as 127 | 65535 |
 //!
 //! Source: tc-sfq(8), and departure orders of Linux 6.1 (`peers/linux`).
 
@@ -124,11 +125,14 @@ impl<T, P: Places<T>> Turns<T, P> {
 
     /// A packet of the longest bucket. `is_oldest`: the bucket's oldest packet, else its newest.
     pub(super) fn evict(&mut self, is_oldest: bool) -> Option<P::Leaving> {
-        let (rank, longest) = self.by_len.first()?;
-        let is_alone = rank >> 64 == u128::from(!1u64);
-        let number = if is_alone { self.round.pop_front()? as usize } else { longest };
+        let (_, number) = self.by_len.first()?;
         let queue = &mut self.buckets[number].queue;
         let packet = if is_oldest { self.pool.pop(queue) } else { self.pool.pop_tail(queue) };
+        if queue.is_empty() {
+            // The arriving packet's bucket, at the back.
+            let place = self.round.iter().rposition(|bucket| *bucket as usize == number);
+            place.and_then(|place| self.round.remove(place));
+        }
         self.changed(number);
         packet
     }

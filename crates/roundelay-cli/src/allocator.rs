@@ -1,0 +1,63 @@
+//! Global allocator of the command: the system's, but out of memory is an error with status 1, not
+//! an abort.
+
+#![allow(unsafe_code, reason = "an allocator has no safe interface; the calls go to the system's unchanged")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{self, Write as _};
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// The allocator.
+pub(crate) struct OrExit;
+
+// SAFETY: each call is the system allocator's with the same arguments, and returns its result.
+unsafe impl GlobalAlloc for OrExit {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        present(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        present(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        present(unsafe { System.realloc(memory, layout, bytes) }, bytes)
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[inline]
+fn present(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() {
+        end(bytes);
+    }
+    memory
+}
+
+/// Ends the process. Returns only if memory lacks while this thread ends the process already.
+#[cold]
+fn end(bytes: usize) {
+    static IS_ENDING: AtomicBool = AtomicBool::new(false);
+    thread_local!(static ENDS: Cell<bool> = const { Cell::new(false) });
+    if ENDS.replace(true) {
+        return;
+    }
+    if IS_ENDING.swap(true, Ordering::Relaxed) {
+        // Another thread ends the process.
+        thread::sleep(Duration::MAX);
+    }
+    // Without a buffer: writing allocates nothing.
+    _ = writeln!(io::stderr(), "roundelay: out of memory: the system refuses {bytes} more bytes");
+    process::exit(1);
+}

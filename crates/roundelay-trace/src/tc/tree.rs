@@ -1,0 +1,258 @@
+//! Commands for a tree: qdiscs below classes of qdiscs.
+//!
+//! A node with children is a classful qdisc (drr, qfq, prio) with one class a child. The qdisc of a
+//! child hangs below its class. Each classful qdisc has filters of its own: one for each rule whose
+//! leaf is below it, in the order of the rules, and a last one towards the default leaf. A rule of
+//! another leaf needs no filter here, for a packet that matches such a rule first goes elsewhere
+//! further up.
+
+use roundelay::schedulers::{AnyDiscipline, Linux};
+use roundelay::tree::Node;
+use roundelay::{Limit, Rate};
+
+use super::weights::MOST_WEIGHT;
+use super::{
+    Distinctions, HANDLE, LAST, Reason, absent, class, comment, discipline_at, flower, of_discipline, of_rules, prio, qdisc_add, remarks,
+    shaper,
+};
+use crate::tree::TreeFile;
+
+/// Bands of Linux's prio, at least and at most.
+const BANDS: (usize, usize) = (2, 16);
+/// Handles, and classes of one qdisc.
+const MOST: usize = 0xff00;
+
+/// One command per line; `limit` is that of the buffer in front of the tree.
+///
+/// # Errors
+/// A node has no equivalent that Linux can nest: the reason names the node.
+pub(crate) fn commands_of_tree(tree: &TreeFile, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Result<Vec<String>, Reason> {
+    let root = tree.config().nodes().next().ok_or("the tree has no node")?;
+    let mut plot = Plot { tree, limit, distinctions, next: HANDLE, lines: shaper(rate).to_vec(), remarks: Vec::new() };
+    plot.plant("1:1", root)?;
+    let shared = "each leaf has a queue of its own, where leaves shared one buffer in the comparison".to_owned();
+    plot.lines.extend([shared].into_iter().chain(plot.remarks).map(comment));
+    Ok(plot.lines)
+}
+
+struct Plot<'a> {
+    tree: &'a TreeFile,
+    limit: Limit,
+    distinctions: &'a Distinctions<'a>,
+    /// The next handle.
+    next: u32,
+    lines: Vec<String>,
+    remarks: Vec<String>,
+}
+
+impl<'a> Plot<'a> {
+    /// Adds the commands of a node and all below.
+    fn plant(&mut self, parent: &str, node: &'a Node) -> Result<(), Reason> {
+        let at = |reason: Reason| format!("node '{}': {reason}", node.name);
+        let handle = self.next;
+        if handle as usize > MOST {
+            return Err(at(format!("Linux has handles for {MOST} qdiscs")));
+        }
+        self.next += 1;
+        let mut children = self.tree.config().children_of(&node.name);
+        if children.is_empty() {
+            let limit = node.spec.limit.unwrap_or(self.limit);
+            let limit = Limit { packets: limit.packets.min(self.limit.packets), bytes: limit.bytes.min(self.limit.bytes) };
+            let lines = discipline_at(parent, handle, &node.spec, limit, self.distinctions).map_err(at)?;
+            self.add(handle, node, lines);
+            self.remarks.extend(remarks(&node.spec.discipline, limit, self.distinctions).into_iter().map(at));
+            return Ok(());
+        }
+        let is_priority = matches!(node.spec.discipline, AnyDiscipline::Priority(_));
+        if is_priority {
+            children.sort_by_key(|child| child.priority);
+        }
+        let qdisc = nested(&node.spec.discipline, &children).map_err(at)?;
+        self.add(handle, node, qdisc_add(parent, handle, &node.spec.discipline, &qdisc));
+        self.remarks.extend(of_rules(&node.spec.discipline).into_iter().map(at));
+        self.remarks.extend(of_discipline(&node.spec.discipline).filter(|_| !is_priority).into_iter().map(at));
+        for (child, number) in children.iter().zip(1..) {
+            let id = format!("{handle:x}:{number:x}");
+            if !is_priority {
+                let words = class(&node.spec.discipline, child.weight, child.max_packet_len);
+                self.lines.push(format!("tc class add dev $DEV parent {handle:x}: classid {id} {words}"));
+            }
+            self.plant(&id, child)?;
+        }
+        self.filters(handle, &children);
+        Ok(())
+    }
+
+    /// Adds the commands of a node, with its name behind the one that makes its qdisc.
+    fn add(&mut self, handle: u32, node: &Node, mut lines: Vec<String>) {
+        let made = format!(" handle {handle:x}: ");
+        if let Some(line) = lines.iter_mut().find(|line| line.contains(&made)) {
+            *line += &format!(" # {}", node.name);
+        }
+        self.lines.append(&mut lines);
+    }
+
+    /// The filters of a classful qdisc to the classes of its children.
+    fn filters(&mut self, handle: u32, children: &[&Node]) {
+        let child_with = |leaf: &str| children.iter().position(|child| self.tree.config().is_below(leaf, &child.name));
+        let class = |child: usize| format!("{handle:x}:{:x}", child + 1);
+        let towards = |(rule, leaf)| Some((flower::filters(rule), class(child_with(leaf)?), leaf));
+        let rules: Vec<_> = self.tree.rules().filter_map(towards).collect();
+        let filters = rules.iter().flat_map(|(filters, class, leaf)| filters.iter().map(move |filter| (filter, class, leaf)));
+        let lines = filters.zip(1..).map(|(((family, words), class, leaf), priority)| {
+            format!("tc filter add dev $DEV parent {handle:x}: protocol {family} prio {priority} flower{words} flowid {class} # {leaf}")
+        });
+        let last = child_with(self.tree.default_leaf()).map(class);
+        let last = last.map(|class| format!("tc filter add dev $DEV parent {handle:x}: protocol all prio {LAST} matchall flowid {class}"));
+        let lines: Vec<_> = lines.chain(last).collect();
+        self.lines.extend(lines);
+    }
+}
+
+/// A classful qdisc for these children, in `tc` syntax.
+fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reason> {
+    if children.len() > MOST {
+        return Err(format!("Linux has numbers for {MOST} classes of a qdisc"));
+    }
+    match discipline {
+        AnyDiscipline::Drr(_) => Ok("drr".to_owned()),
+        AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => {
+            let sum: u64 = children.iter().map(|child| u64::from(child.weight)).sum();
+            if sum > MOST_WEIGHT {
+                return Err(format!("the weights of its children add up to {sum}, and Linux's qfq takes {MOST_WEIGHT} at most"));
+            }
+            Ok("qfq".to_owned())
+        }
+        AnyDiscipline::Priority(_) if children.len() > BANDS.1 => Err(format!("Linux's prio has {} bands at most", BANDS.1)),
+        AnyDiscipline::Priority(_) => {
+            let equal = children.windows(2).find(|pair| pair[0].priority == pair[1].priority);
+            if let Some([first, second]) = equal {
+                return Err(format!(
+                    "its children '{}' and '{}' of one priority take turns, and Linux's prio has one queue for each",
+                    first.name, second.name
+                ));
+            }
+            Ok(prio(children.len().max(BANDS.0)))
+        }
+        other => {
+            let why = match other.info().linux {
+                Linux::Qdisc { name, .. } => format!("Linux's {name} has no classes"),
+                Linux::Absent | Linux::Namesake => absent(other),
+            };
+            Err(format!("{why} (classes of Linux are drr, qfq, qfq_plus and priority)"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFICE: &str = r#"
+        [[node]]
+        name = "link"
+        discipline = "drr quantum 1500"
+
+        [[node]]
+        name = "calls"
+        parent = "link"
+        discipline = "fifo limit 50"
+        weight = 4
+        flows = ["dscp ef", "udp portrange 10000-20000"]
+
+        [[node]]
+        name = "rest"
+        parent = "link"
+        discipline = "qfq_plus linux"
+        weight = 9
+
+        [[node]]
+        name = "web"
+        parent = "rest"
+        discipline = "fq_codel limit 400 linux"
+        weight = 3
+        maxpkt = 1514
+        flows = ["tcp dst port 443"]
+
+        [[node]]
+        name = "everything else"
+        parent = "rest"
+        discipline = "sfq limit 100 linux"
+        default = true
+    "#;
+
+    fn lines(text: &str) -> Result<Vec<String>, Reason> {
+        let tree = TreeFile::from_toml("office.toml", text).unwrap();
+        let rate = "5mbit".parse().unwrap();
+        commands_of_tree(&tree, Limit::of_packets(300), rate, &Distinctions::default()).map(|lines| lines[4..].to_vec())
+    }
+
+    #[test]
+    fn a_tree_is_qdiscs_below_classes_of_qdiscs() {
+        assert_eq!(
+            lines(OFFICE).unwrap(),
+            [
+                "tc qdisc add dev $DEV parent 1:1 handle 10: drr # link",
+                "tc class add dev $DEV parent 10: classid 10:1 drr quantum 6000",
+                "tc qdisc add dev $DEV parent 10:1 handle 11: pfifo limit 50 # calls",
+                "tc class add dev $DEV parent 10: classid 10:2 drr quantum 13500",
+                "tc qdisc add dev $DEV parent 10:2 handle 12: qfq # rest",
+                "tc class add dev $DEV parent 12: classid 12:1 qfq weight 3 maxpkt 1514",
+                "tc qdisc add dev $DEV parent 12:1 handle 13: fq_codel limit 300 memory_limit 33554432 # web",
+                "tc class add dev $DEV parent 12: classid 12:2 qfq weight 1 maxpkt 2048",
+                "tc qdisc add dev $DEV parent 12:2 handle 14: sfq limit 100 # everything else",
+                "tc filter add dev $DEV parent 12: protocol ip prio 1 flower ip_proto tcp dst_port 443 flowid 12:1 # web",
+                "tc filter add dev $DEV parent 12: protocol ipv6 prio 2 flower ip_proto tcp dst_port 443 flowid 12:1 # web",
+                "tc filter add dev $DEV parent 12: protocol all prio 65000 matchall flowid 12:2",
+                "tc filter add dev $DEV parent 10: protocol ip prio 1 flower ip_tos 0xb8/0xfc flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 2 flower ip_tos 0xb8/0xfc flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ip prio 3 flower ip_proto udp src_port 10000-20000 flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 4 flower ip_proto udp src_port 10000-20000 flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ip prio 5 flower ip_proto udp dst_port 10000-20000 flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 6 flower ip_proto udp dst_port 10000-20000 flowid 10:1 # calls",
+                "tc filter add dev $DEV parent 10: protocol ip prio 7 flower ip_proto tcp dst_port 443 flowid 10:2 # web",
+                "tc filter add dev $DEV parent 10: protocol ipv6 prio 8 flower ip_proto tcp dst_port 443 flowid 10:2 # web",
+                "tc filter add dev $DEV parent 10: protocol all prio 65000 matchall flowid 10:2",
+                "# each leaf has a queue of its own, where leaves shared one buffer in the comparison",
+            ]
+        );
+    }
+
+    #[test]
+    fn priorities_of_children_are_bands_and_a_leaf_may_have_classes() {
+        let text =
+            OFFICE.replace("drr quantum 1500", "priority").replace("weight = 4", "priority = 9").replace("sfq limit 100 linux", "drr");
+        let lines = lines(&text).unwrap();
+        assert_eq!(lines[0], "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 # link");
+        assert_eq!(lines[1], "tc qdisc add dev $DEV parent 10:1 handle 11: qfq # rest", "the lower priority first: {lines:?}");
+        assert!(lines.contains(&"tc qdisc add dev $DEV parent 10:2 handle 14: pfifo limit 50 # calls".to_owned()), "{lines:?}");
+        let hash = "tc filter add dev $DEV parent 13: protocol all prio 1 handle 1 flow hash keys src,dst,proto,proto-src,proto-dst \
+                    divisor 64 baseclass 13:1";
+        assert!(lines.contains(&hash.to_owned()), "{lines:?}");
+        assert!(lines.last().unwrap().starts_with("# node 'everything else': 64 classes with a queue of their own"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_node_that_linux_cannot_nest_is_the_reason() {
+        let reason = |from: &str, to: &str| lines(&OFFICE.replacen(from, to, 1)).unwrap_err();
+        let classes = "(classes of Linux are drr, qfq, qfq_plus and priority)";
+        assert_eq!(reason("drr quantum 1500", "wf2q_plus"), format!("node 'link': Linux has no wf2q_plus {classes}"));
+        assert_eq!(reason("qfq_plus linux", "fq"), format!("node 'rest': Linux's fq is another discipline {classes}"));
+        assert_eq!(reason("sfq limit 100 linux", "red gentle"), "node 'everything else': tc has no `gentle`");
+        assert_eq!(
+            reason("drr quantum 1500", "priority"),
+            "node 'link': its children 'calls' and 'rest' of one priority take turns, and Linux's prio has one queue for each"
+        );
+        let children = |discipline: &str, count: usize, keys: &dyn Fn(usize) -> String| {
+            let root = format!("[[node]]\nname = \"root\"\ndiscipline = \"{discipline}\"\n");
+            let child = |number| format!("[[node]]\nname = \"{number}\"\nparent = \"root\"\ndiscipline = \"fifo\"\n{}\n", keys(number));
+            lines(&(root + &(0..count).map(child).collect::<String>()))
+        };
+        let of_bands = |number| format!("priority = {number}\ndefault = {}", number == 0);
+        assert!(children("priority", 16, &of_bands).is_ok());
+        assert_eq!(children("priority", 17, &of_bands).unwrap_err(), "node 'root': Linux's prio has 16 bands at most");
+        let of_weight = |number| format!("weight = 1024\ndefault = {}", number == 0);
+        assert!(children("qfq", 64, &of_weight).is_ok());
+        assert!(children("qfq", 65, &of_weight).unwrap_err().contains("add up to 66560, and Linux's qfq takes 65536 at most"));
+    }
+}
