@@ -43,10 +43,13 @@ pub(super) fn changed(mut table: Table, column: &str, changes: &[Change<'_>]) ->
         // Messages of scenarios have no key; the line gives it.
         let places = Lines::of(&text);
         let at = places.path(error.line);
+        // The path is written in front: the message need not name the key again.
+        let key = at.rsplit('.').next().unwrap_or_default();
+        let message = error.message.strip_prefix(key).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&error.message);
         let is_below = |path: &str| at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
         match changes.iter().find(|change| is_below(change.path)) {
-            Some(Change { written, .. }) => Wrong::new(written, format!("{written}: {}", error.message)),
-            None => Wrong::new(format!("scenario.{at}"), format!("scenario.{at}: {}", error.message)),
+            Some(Change { written, .. }) => Wrong::new(written, format!("{written}: {message}")),
+            None => Wrong::new(format!("scenario.{at}"), format!("scenario.{at}: {message}")),
         }
     })
 }
