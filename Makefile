@@ -49,13 +49,13 @@ peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of L
 	python3 peers/linux/compare.py delays
 	python3 peers/linux/compare.py shares $(SHARE_RUNS)
 
-test: lint rustdoc test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
+test: lint rustdoc test-debug test-release purity deny browser ## everything that a change must pass
 
 # Sweeps killed at random times, two hundred of these.
 kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test page-test python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the QFQ page, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler page-test python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the QFQ page, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored

@@ -10,6 +10,7 @@ mod index;
 mod meter;
 mod objective;
 mod outputs;
+mod own_scheduler;
 mod papers;
 mod progress;
 mod replay;

@@ -137,7 +137,8 @@ impl Codel {
     }
 
     /// Whether the packet should be dropped or marked. Call once for each departing packet, in
-    /// order.
+    /// order. Inlined into each scheduler, with what a packet of a short queue needs.
+    #[inline]
     pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
         let stands = self.is_standing(target, now, packet);
         match (self.dropping, stands) {
@@ -151,6 +152,7 @@ impl Codel {
     }
 
     /// The queue is empty: resets the state.
+    #[inline]
     pub(crate) fn emptied(&mut self) {
         self.first_above_time = None;
         self.dropping = false;
@@ -163,11 +165,13 @@ impl Codel {
 
     /// Linux: the scheduler has found the queue empty. The time at which the queue will have stood
     /// for an interval remains.
+    #[inline]
     pub(crate) fn found_empty(&mut self) {
         self.dropping = false;
     }
 
     /// Whether every packet has waited too long, for an interval or longer.
+    #[inline]
     fn is_standing(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
         if packet.sojourn < target.target || packet.backlog_bytes <= FRAME_BYTES.max(packet.len.into()) {
             self.first_above_time = None;
