@@ -1,5 +1,5 @@
-//! The scheduler of `examples/own-scheduler`, in this workspace: `make test-full` builds the example
-//! as the crate of its own that it is.
+//! The scheduler of `examples/own-scheduler`, compiled in this workspace. `make own-scheduler` builds
+//! the example itself, a crate outside the workspace.
 
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use roundelay_sim::scenario::Scenario;
 use roundelay_trace::{Capture, Options, compare};
 
 #[path = "../../../examples/own-scheduler/src/longest_queue.rs"]
+#[expect(unreachable_pub, reason = "public in the example, a crate of its own")]
 mod longest_queue;
 
 #[test]

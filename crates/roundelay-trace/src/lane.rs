@@ -60,9 +60,8 @@ pub trait PacketSink: Send {
     fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// One discipline on its own port, by handle: the meters cost more than the scheduler, and no
-/// scheduler is compiled for their notes. `run` is called once per block of events, with all flows seen by
-/// then.
+/// One discipline on its own port, by handle: no scheduler is compiled for the meters' notes. `run`
+/// is called once per block of events, with all flows seen by then.
 pub(crate) struct Lane {
     discipline: AnyDiscipline,
     /// The discipline as written by the user, or the tree's name.

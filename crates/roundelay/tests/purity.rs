@@ -60,7 +60,7 @@ fn the_core_reads_no_clock_and_keeps_no_floats() {
     assert_eq!(all.collect::<Vec<_>>(), Vec::<String>::new());
 }
 
-/// The files that may hold unsafe code, or names that count as such: a hint to the processor, the
+/// Files with unsafe code or with names that count as unsafe: a hint to the processor, the
 /// command's allocator, and the names of WebAssembly's exports. In order of their paths.
 const UNSAFE: [&str; 3] = ["roundelay/src/prefetch.rs", "roundelay-cli/src/allocator.rs", "roundelay-wasm/src/lib.rs"];
 

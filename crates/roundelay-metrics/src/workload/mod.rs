@@ -13,7 +13,7 @@
 //! | bursts on a fully allocated link, for models of listings | [`SaturatedBursts`] |
 
 use roundelay::schedulers::{AnyDiscipline, Discipline};
-use roundelay::{Arena, ConfigError, FlowConfig, FlowId, Guarantees, Instant, Limit, Packet, Port, Rate, Scheduler, Share};
+use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Limit, Packet, Port, Rate, Scheduler, Share};
 
 use crate::Stamp;
 use arrivals::Arrivals;
@@ -125,7 +125,7 @@ impl Workload {
 
     /// The same over handles, whose schedulers the core has compiled.
     fn build_any(&self, discipline: &AnyDiscipline) -> Result<Box<dyn Scheduler<Stamp>>, ConfigError> {
-        let mut scheduler = Arena::new(discipline.build_by_handle(self.seed)?);
+        let mut scheduler = discipline.build_arena(self.seed)?;
         self.set_flows(&mut scheduler)?;
         Ok(Box::new(scheduler))
     }

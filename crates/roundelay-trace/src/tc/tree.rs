@@ -83,7 +83,7 @@ impl<'a> Plot<'a> {
         Ok(())
     }
 
-    /// Adds the commands of a node, with its name behind the one that makes its qdisc.
+    /// Adds the commands of a node, with the node's name behind the qdisc's command.
     fn add(&mut self, handle: u32, node: &Node, mut lines: Vec<String>) {
         let made = format!(" handle {handle:x}: ");
         if let Some(line) = lines.iter_mut().find(|line| line.contains(&made)) {

@@ -65,8 +65,8 @@ pub struct Config {
     pub priority: Priority,
     /// Time field of a packet used by the scheduler. None by default.
     pub times: Times,
-    /// Proven guarantees to a flow with this share of the link; `compare` and `simulate` hold the
-    /// scheduler to these. None by default.
+    /// Proven guarantees to a flow with this share of the link, audited by `compare`. None by
+    /// default.
     pub guarantees: Arc<dyn Fn(&Share) -> Guarantees + Send + Sync>,
     /// Buffer limit if the user gives none. 1000 packets by default.
     pub default_limit: Limit,
