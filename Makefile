@@ -169,6 +169,7 @@ peers-lengths: setup-uml ## lengths on links beside cake of Linux, in a kernel o
 ROUNDS ?= 3
 peers-programs: setup-npm setup-ns2 target/peers/ns3
 	cargo build --release --locked -p roundelay-sim --examples
+	cargo build --release --locked -p roundelay-conformance --example orders
 
 target/peers/ns3: peers/ns3.cc | setup-ns3
 	mkdir -p target/peers
@@ -216,6 +217,7 @@ bench: bench-program bench-simulator ## what a packet costs here, beside what th
 
 bench-simulator: setup-npm setup-valgrind ## what a packet-hop costs in the simulator, beside ns-2 and ns-3 where they are installed
 	cargo build --release --locked -p roundelay-sim --examples
+	cargo build --release --locked -p roundelay-conformance --example orders
 	test ! -d /usr/include/ns3 || $(MAKE) target/peers/ns3
 	python3 peers/compare.py speed $(ROUNDS)
 	python3 peers/compare.py counts

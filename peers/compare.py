@@ -188,9 +188,55 @@ def check_bursts(names, folder):
         claim(f"mean wait within a millionth of {name}'s: off by {off:.1e}", off < 1e-6)
 
 
+# Loads of one SFQ link: packets of a run, and runs.
+SFQ_PACKETS, SFQ_RUNS = 2000, 20
+
+
+def sfq_order(folder, draw, buckets, limit, flows):
+    """A load through ns-2's SFQ: its departures, and the same calls as a case for the example `orders`."""
+    now, lines = 0.0, []
+    rate = draw.uniform(0.8, 2.0) * 1000
+    for _ in range(SFQ_PACKETS):
+        now += draw.expovariate(rate)
+        lines.append(f"{now:.6f} {draw.randint(1, flows)}\n")
+    (folder / "arrivals.txt").write_text("".join(lines))
+    subprocess.run(["ns", ROOT / "peers/sfq.tcl", folder / "arrivals.txt", str(buckets), str(limit), folder / "trace.txt"], check=True)
+    events = [line.split() for line in (folder / "trace.txt").read_text().splitlines() if line[0] in "+-"]
+    order, calls, has_sent = [], [], False
+    for place, (kind, _, _, _, _, _, _, flow, _, _, _, number) in enumerate(events):
+        if kind == "+":
+            # An idle link sends the packet at once; `d` says that the link has become idle.
+            following = events[place + 1] if place + 1 < len(events) else ["", ""]
+            finds_idle = following[0] == "-" and following[-1] == number
+            calls += ["d"] * (finds_idle and has_sent) + [f"a {flow} 0 1000 0"]
+        else:
+            calls += [] if calls[-1][0] == "a" and events[place - 1][-1] == number else ["d"]
+            order.append(number)
+            has_sent = True
+    return order, calls
+
+
+def check_sfq(names, folder):
+    if "ns-2" not in names:
+        return
+    draw = random.Random(1)
+    rules = {"ns2": "mqfq hashes 1 ns2", "paper": "mqfq hashes 1"}
+    equal = dict.fromkeys(rules, 0)
+    for run_number in range(SFQ_RUNS):
+        buckets, limit, flows = draw.choice([8, 16]), draw.choice([20, 40, 100]), draw.randint(2, 8)
+        order, calls = sfq_order(folder, draw, buckets, limit, flows)
+        for name, words in rules.items():
+            ours = f"ours {words} queues {buckets} buffer {limit} limit {limit} quantum 1000b"
+            text = "\n".join([f"case {run_number}", ours, *calls, ""])
+            printed = subprocess.run([EXAMPLES / "orders"], input=text, capture_output=True, text=True, check=True).stdout
+            equal[name] += printed.split()[1:] == order
+    claim(f"departures of ns-2's SFQ, {SFQ_PACKETS} packets a run: {equal['ns2']} of {SFQ_RUNS} runs equal", equal["ns2"] == SFQ_RUNS)
+    claim(f"with the paper's rules {equal['paper']} of {SFQ_RUNS} runs are equal: a difference is found", equal["paper"] == 0)
+
+
 def check(names):
     with tempfile.TemporaryDirectory() as folder:
-        for checked in (check_cbr, check_tcp, check_bursts):
+        for checked in (check_cbr, check_tcp, check_bursts, check_sfq):
             checked(names, Path(folder))
     if not claims:
         sys.exit("\nnothing was claimed: neither ns-2 nor ns-3 is here to compare with (make setup-ns2, make setup-ns3)")

@@ -57,7 +57,7 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
 
 /// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
 const DEPLOYED: [&str; 11] =
-    ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke", "sfb"];
+    ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke linux", "sfb"];
 
 fn chosen(choice: &Choice) -> Vec<QueueSpec> {
     match choice {

@@ -521,7 +521,7 @@ fn by_default_those_of_linux_are_compared_on_a_screen() {
         page["disciplines"].as_array().unwrap().iter().map(|each| each["spec"].as_str().unwrap().to_owned()).collect()
     };
     let deployed =
-        ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke", "sfb"];
+        ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke linux", "sfb"];
     assert_eq!(names(&[]), deployed);
     assert_eq!(names(&["all"]).len(), success(run(&["list"])).lines().count());
     let screen = with(&[]);

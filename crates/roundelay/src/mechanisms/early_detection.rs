@@ -50,6 +50,10 @@ pub(crate) struct Thresholds {
     pub(crate) gentle: bool,
     /// Whether `probability` adapts to keep the average midway between the two thresholds.
     pub(crate) adaptive: bool,
+    /// Whether the rules of Linux's choke apply: fractions of the average have no part in its next
+    /// value and in the probability, and an average of `min` is still below. In bytes the difference
+    /// does not matter; in packets the average is half a packet longer on the mean.
+    pub(crate) linux: bool,
 }
 
 /// The decision on a packet.
@@ -95,7 +99,8 @@ impl EarlyDetection {
             // average up.
             self.idle_since = Some(since + Duration::from_picos(packets * packet_time));
         } else {
-            let difference = ((u128::from(waiting) << FRACTION_BITS) as i128) - self.average as i128;
+            let average = self.average_for(thresholds);
+            let difference = ((u128::from(waiting) << FRACTION_BITS) as i128) - average as i128;
             self.average = (self.average as i128 + (difference >> thresholds.weight_log)) as u128;
         }
         self.observed_at = now;
@@ -121,7 +126,13 @@ impl EarlyDetection {
     }
 
     pub(crate) const fn is_below_min(&self, thresholds: &Thresholds) -> bool {
-        self.average < (thresholds.min as u128) << FRACTION_BITS
+        let min = (thresholds.min as u128) << FRACTION_BITS;
+        self.average < min || thresholds.linux && self.average == min
+    }
+
+    /// The average as its next value and the probability have it.
+    const fn average_for(&self, thresholds: &Thresholds) -> u128 {
+        if thresholds.linux { self.average >> FRACTION_BITS << FRACTION_BITS } else { self.average }
     }
 
     /// The decision on the observed packet.
@@ -142,7 +153,8 @@ impl EarlyDetection {
 
     /// p_b, for an average of `min` or more.
     fn base(&self, thresholds: &Thresholds) -> Probability {
-        let above = |threshold: u64| self.average.saturating_sub(u128::from(threshold) << FRACTION_BITS);
+        let average = self.average_for(thresholds);
+        let above = |threshold: u64| average.saturating_sub(u128::from(threshold) << FRACTION_BITS);
         let span = |from: u64, to: u64| u128::from(to.saturating_sub(from)) << FRACTION_BITS;
         let (min, max) = (thresholds.min, thresholds.max);
         if self.average < u128::from(max) << FRACTION_BITS {
@@ -225,6 +237,7 @@ mod tests {
         packet_time: Duration::from_micros(800),
         gentle: false,
         adaptive: false,
+        linux: false,
     };
 
     fn with(probability: u64) -> Thresholds {
@@ -238,6 +251,25 @@ mod tests {
 
     fn average(red: &EarlyDetection) -> f64 {
         red.average as f64 / (1u64 << FRACTION_BITS) as f64
+    }
+
+    /// Queues of 0 to 16 packets, 8 on average. Linux's average is half a packet longer, and an
+    /// average of `min` is still below.
+    #[test]
+    fn linux_leaves_fractions_of_the_average_out() {
+        let means = [false, true].map(|linux| {
+            let thresholds = Thresholds { min: 8, max: 24, weight_log: 4, linux, ..THRESHOLDS };
+            let (mut detection, mut random, mut sum) = (EarlyDetection::new(&thresholds), Random::new(1), 0.0);
+            for _ in 0..200_000 {
+                detection.observe(&thresholds, Instant::ZERO, u64::from(random.below(17)));
+                sum += detection.average as f64 / (1u64 << FRACTION_BITS) as f64;
+            }
+            detection.average = 8 << FRACTION_BITS;
+            assert_eq!(detection.is_below_min(&thresholds), linux);
+            sum / 200_000.0
+        });
+        println!("{means:?}");
+        assert!((means[0] - 8.0).abs() < 0.05 && (means[1] - 8.5).abs() < 0.05, "{means:?}");
     }
 
     proptest! {

@@ -279,6 +279,15 @@ impl<T, P: Places<T>> Ring<T, P> {
         }
     }
 
+    /// Ends the current turn if its credit does not cover the next packet, in place of waiting for the
+    /// next send: a queue that becomes backlogged in between stands behind the queue just served.
+    pub(crate) fn end_spent_turn(&mut self) {
+        let number = self.order.front();
+        if self.members.get(number).is_some_and(|member| member.queue.head_len() > member.deficit) {
+            self.end_turn(number);
+        }
+    }
+
     /// After more short turns (quantum below the head packet) than queues in the ring, counts
     /// rounds instead of walking them.
     #[cold]

@@ -66,12 +66,15 @@ pub struct Config {
     pub probability: Billionths,
     /// Whether ECN-capable packets are marked where RED would drop them.
     pub ecn: bool,
+    /// Whether the average is Linux's: fractions of a packet have no part in the next value and in
+    /// the probability, and an average of `min` is still below.
+    pub linux: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let bandwidth = Rate::from_bits_per_second(10_000_000).expect("not zero");
-        Self { min: 0, max: 0, avpkt: 1000, burst: 0, bandwidth, probability: Billionths(20_000_000), ecn: false }
+        Self { min: 0, max: 0, avpkt: 1000, burst: 0, bandwidth, probability: Billionths(20_000_000), ecn: false, linux: false }
     }
 }
 
@@ -103,8 +106,13 @@ impl Discipline for Config {
             &mut config.probability
         }),
         Parameter::switch("ecn", "mark ECN-capable packets in place of RED's drops", |config| &mut config.ecn),
+        Parameter::switch(
+            "linux",
+            "Linux's average: without fractions of a packet, and longer than the queue by half a packet",
+            |config| &mut config.linux,
+        ),
     ];
-    const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn"];
+    const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "linux"];
     const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
@@ -164,6 +172,7 @@ impl Config {
             packet_time: self.bandwidth.time_of(self.avpkt.into()),
             gentle: false,
             adaptive: false,
+            linux: self.linux,
         }
     }
 }

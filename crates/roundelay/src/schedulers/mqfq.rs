@@ -55,7 +55,9 @@
 //! separate limit, `buffer`. Where a smaller buffer limit pushes packets out after all, the longest
 //! queue gives up its newest packet, which can let a later packet overtake unless `resequence` is
 //! set. The rule of admission follows the paper's text; ns-2's code seems to ask for twice the
-//! queue plus two (`ns2`). With one hash this is ns-2's SFQ.
+//! queue plus two (`ns2`), and lets a queue's turn end with its packet: a queue that becomes
+//! backlogged stands behind the queue just served, where otherwise the queue just served keeps its
+//! position until the next departure. With one hash this is ns-2's SFQ.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -87,9 +89,10 @@ pub struct Config {
     /// grow beyond its fair share of the room while the free room is less than the queue and two
     /// packets. Zero: only the buffer's limit counts.
     pub buffer: u32,
-    /// Whether ns-2's rule applies: the free room must hold twice the queue and two packets, and
-    /// queues beyond their share are stopped only when less than a packet a queue is free or that
-    /// room is lacking.
+    /// Whether ns-2's rules apply. Room: the free room must hold twice the queue and two packets,
+    /// and queues beyond their share are stopped only when less than a packet a queue is free or
+    /// that room is lacking. Turns: a queue that becomes backlogged stands behind the queue just
+    /// served.
     pub ns2: bool,
     /// Whether packets are put back into the order of their flow.
     pub resequence: bool,
@@ -142,7 +145,9 @@ impl Discipline for Config {
             |config| &mut config.quantum,
         ),
         Parameter::count("buffer", 0..=1 << 20, "shared buffer in packets; 0: only the limit counts", |config| &mut config.buffer),
-        Parameter::switch("ns2", "share the buffer by ns-2's rule in place of the paper's", |config| &mut config.ns2),
+        Parameter::switch("ns2", "ns-2's rules: of the shared buffer, and of the position of a queue that becomes backlogged", |config| {
+            &mut config.ns2
+        }),
         Parameter::switch("resequence", "restore the order of packets within a flow", |config| &mut config.resequence),
         Parameter::size("cells", 0..=1 << 16, "length of a cell in bytes, 32 or more; 0: whole packets", |config| &mut config.cells),
         Parameter::switch(
@@ -293,6 +298,9 @@ impl<T> Mqfq<T> {
         }
         loop {
             let ticket = if self.first_cells.is_empty() { self.ring.send()? } else { self.send_cell()? };
+            if self.config.ns2 {
+                self.ring.end_spent_turn();
+            }
             if let Some(packet) = self.waiting.picked(ticket.payload) {
                 return Some(packet);
             }
@@ -441,6 +449,42 @@ mod tests {
             counts[usize::from(is_refused)] += 1;
         }
         assert!(counts.iter().all(|count| *count > 2_000), "{counts:?}");
+    }
+
+    /// ns-2's SFQ sends a packet a turn, and a bucket that becomes active stands behind the bucket
+    /// just served. Departures equal those of such a list of buckets.
+    #[test]
+    fn newcomers_of_ns_2_stand_behind_the_queue_just_served() {
+        let order = |ns2: bool| {
+            let mut mqfq = build(Config { queues: 16, hashes: 1, buffer: 0, ns2, quantum: 1000, ..Config::default() }, 1);
+            let bucket = |mqfq: &Mqfq<u32>, flow: FlowId| mqfq.hashes[0].bucket(flow, 16) as usize;
+            let (mut queues, mut active) = (vec![VecDeque::new(); 16], VecDeque::new());
+            let (mut random, mut equal, mut sent) = (1_u64, 0, 0);
+            for number in 0..20_000 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                if random >> 63 == 0 {
+                    let flow = FlowId((random >> 33) as u32 % 30);
+                    let own = bucket(&mqfq, flow);
+                    if queues[own].is_empty() {
+                        active.push_back(own);
+                    }
+                    queues[own].push_back(number);
+                    put(&mut mqfq, flow, 1000, number);
+                    continue;
+                }
+                let served = active.pop_front();
+                let expected = served.and_then(|own: usize| queues[own].pop_front());
+                active.extend(served.filter(|own| !queues[*own].is_empty()));
+                let departed = mqfq.dequeue(NOW).map(|packet| packet.payload);
+                equal += u32::from(departed == expected);
+                sent += 1;
+            }
+            (equal, sent)
+        };
+        let (equal, sent) = order(true);
+        assert_eq!(equal, sent, "by ns-2's list");
+        let (equal, sent) = order(false);
+        assert!(equal * 2 < sent, "the paper's text differs: {equal} of {sent}");
     }
 
     /// Figure 2, with the resequencer and without.

@@ -211,6 +211,7 @@ impl Config {
             packet_time: self.bandwidth.time_of(self.avpkt.into()),
             gentle: self.gentle,
             adaptive: self.adaptive,
+            linux: false,
         }
     }
 }

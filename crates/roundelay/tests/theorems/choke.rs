@@ -48,7 +48,7 @@ const fn plain_above(min: u32) -> choke::Config {
         Some(rate) => rate,
         None => panic!("not zero"),
     };
-    choke::Config { min, max: 1 << 22, avpkt: 1000, burst: 1, bandwidth, probability: Billionths(0), ecn: false }
+    choke::Config { min, max: 1 << 22, avpkt: 1000, burst: 1, bandwidth, probability: Billionths(0), ecn: false, linux: false }
 }
 
 #[test]
