@@ -86,8 +86,9 @@ pub(crate) enum Command {
     /// side with a verdict for each claim
     ///
     /// Without arguments: lists papers and items. Runs are cached: a second run takes seconds, and
-    /// an interrupted run continues from the cache. Verdicts and the evidence for them:
-    /// docs/papers/index.md.
+    /// an interrupted run continues from the cache. After a change of the program, simulations with
+    /// changed disciplines, sources or networks run again, and all other experiments. Verdicts and
+    /// the evidence for them: docs/papers/index.md.
     Papers(Papers),
     /// Print the worst-case delay bounds that disciplines guarantee to flows with token buckets,
     /// over one link or several

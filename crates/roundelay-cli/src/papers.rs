@@ -13,7 +13,7 @@ use roundelay_papers::catalogue::{Item, Paper, Work, papers};
 use roundelay_papers::page::{Judged, Place, section};
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::record::Record;
-use roundelay_papers::runner::{Ran, Runner};
+use roundelay_papers::runner::{Ran, Runner, Versions};
 use roundelay_papers::site::{Site, record_path};
 use roundelay_papers::text;
 use roundelay_report::{Chart, ItemPage, Measurement, item_html, provenance, write_measurements, write_text};
@@ -22,7 +22,7 @@ use crate::arguments::Papers;
 use crate::failure::Failure;
 use crate::outputs::check_distinct;
 use crate::threads::in_pool;
-use crate::{call, print, text_file};
+use crate::{call, print, sweep, text_file};
 
 /// Name of all papers together.
 const ALL: &str = "all";
@@ -86,7 +86,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     }
     let runner = Runner {
         setting: if arguments.full { Setting::Full } else { Setting::Quick },
-        program: program()?,
+        versions: Versions { program: program()?, of_simulation: sweep::version_of },
         instead: arguments.instead.clone(),
         seeds: arguments.seeds.map(u64::from),
     };
@@ -96,7 +96,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
         if !caches.contains_key(&paper.slug) {
-            caches.insert(paper.slug.clone(), cache(arguments, paper, &runner.program)?);
+            caches.insert(paper.slug.clone(), cache(arguments, paper));
         }
         let cache = &caches[&paper.slug];
         memory::forget_peak();
@@ -186,15 +186,15 @@ fn bar(arguments: &Papers, runner: &Runner, plans: &[(&Paper, &Item, &Plan, &str
     Ok(ProgressBar::new(runs as u64).with_style(style))
 }
 
-fn cache(arguments: &Papers, paper: &Paper, program: &str) -> Result<Cache, Failure> {
+fn cache(arguments: &Papers, paper: &Paper) -> Cache {
     if arguments.fresh {
-        return Ok(Cache::none());
+        return Cache::none();
     }
     let folder = arguments.cache.clone().unwrap_or_else(default_cache);
-    Ok(Cache::open(&folder, &paper.slug, program).unwrap_or_else(|error| {
+    Cache::open(&folder, &paper.slug).unwrap_or_else(|error| {
         eprintln!("roundelay: {error}; going on without a cache (--cache DIR for another folder)");
         Cache::none()
-    }))
+    })
 }
 
 /// Default folder of the cache: in the user's cache folder, else in the temporary one.

@@ -16,6 +16,8 @@ mod values;
 use std::fmt;
 use std::str::FromStr;
 
+use roundelay_sim::scenario::Scenario;
+
 use crate::arguments::Sweep;
 use crate::call::Host;
 use crate::failure::Failure;
@@ -46,6 +48,14 @@ pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result
     };
     let summary = session.finish(with_rows)?;
     ended.map(|()| summary)
+}
+
+/// Version of a simulation in a plan of a paper: a hash of the network, the files, the behaviours used,
+/// and the figures of plans. None if a behaviour has no version.
+pub(crate) fn version_of(scenario: &Scenario) -> Option<String> {
+    let behaviours = behaviour::Behaviours::of_program();
+    let origin = identity::Origin::new(&toml::Table::new(), scenario, &behaviours, &identity::FileHashes::default()).ok()?;
+    Some(identity::hash(&[&origin.identity(), behaviours.figures_of_plans()]))
 }
 
 /// A part of the runs: the first number of the second, from 1.

@@ -1,10 +1,10 @@
 //! Cache of runs: a file of JSON lines per paper, a line per part and seed.
 //!
-//! The key of a run is the hash of the program, the `[run]` table and the seed: another program,
-//! plan or seed runs again; a changed comment in a plan does not. Lines left incomplete by an
-//! interrupted process are skipped. Runs of other programs are kept up to 64 MiB per paper, and
-//! dropped together above. Several processes may share a cache: each writer holds the lock file
-//! beside the cache while writing.
+//! The key of a run is the version of its code ([`Versions`](crate::runner::Versions)), and the hash
+//! of the `[run]` table and the seed: other code, another plan or seed runs again; a changed comment
+//! in a plan does not. Lines left incomplete by an interrupted process are skipped. Above 128 MiB a
+//! paper's cache is cut to its newest 64 MiB when opened. Several processes may share a cache: each
+//! writer holds the lock file beside the cache while writing.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
 
-/// Maximum size of other programs' runs in the cache of a paper, in bytes.
-const MOST_FOREIGN: usize = 64 << 20;
+/// Size of the cache of a paper, in bytes, above which its older half is dropped.
+const LARGEST: usize = 128 << 20;
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,32 +44,35 @@ impl Cache {
         Self::default()
     }
 
-    /// Opens the cache of a paper in a folder, created if missing. Runs of programs other than
-    /// `program` are not read.
+    /// Opens the cache of a paper in a folder, created if missing.
     ///
     /// # Errors
     /// The error of the operating system, with the path.
-    pub fn open(folder: &Path, paper: &str, program: &str) -> Result<Self, Failed> {
-        Self::open_within(folder, paper, program, MOST_FOREIGN)
+    pub fn open(folder: &Path, paper: &str) -> Result<Self, Failed> {
+        Self::open_within(folder, paper, LARGEST)
     }
 
-    fn open_within(folder: &Path, paper: &str, program: &str, most_foreign: usize) -> Result<Self, Failed> {
+    fn open_within(folder: &Path, paper: &str, largest: usize) -> Result<Self, Failed> {
         let path = folder.join(format!("{paper}.jsonl"));
         let failed = |error: std::io::Error| Failed(format!("{}: {error}", path.display()));
         fs::create_dir_all(folder).map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
         let _lock = lock(&path).map_err(failed)?;
-        let bytes = match fs::read(&path) {
+        let mut bytes = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(failed)?,
         };
-        let text = String::from_utf8_lossy(&bytes);
-        let own: Vec<&str> = text.lines().filter(|line| line.contains(program)).collect();
-        let done = own.iter().filter_map(|line| serde_json::from_str::<Done>(line).ok());
-        let done = done.map(|done| (done.key.clone(), done)).collect();
-        let own_bytes: usize = own.iter().map(|line| line.len() + 1).sum();
-        if bytes.len().saturating_sub(own_bytes) > most_foreign {
-            write_text(&path, &(own.join("\n") + "\n")).map_err(Failed::from)?;
+        let is_cut = bytes.len() > largest;
+        if is_cut {
+            bytes.drain(..bytes.len() - largest / 2);
         }
+        // The first line may have lost its begin.
+        let text = String::from_utf8_lossy(&bytes);
+        let text = if is_cut { text.split_once('\n').map_or("", |(_, newest)| newest) } else { &*text };
+        if is_cut {
+            write_text(&path, text).map_err(Failed::from)?;
+        }
+        let done = text.lines().filter_map(|line| serde_json::from_str::<Done>(line).ok());
+        let done = done.map(|done| (done.key.clone(), done)).collect();
         Ok(Self { path: Some(path), done: Mutex::new(done), file: Mutex::default() })
     }
 
@@ -121,13 +124,13 @@ mod tests {
     fn what_was_done_is_found_and_half_a_line_is_not() {
         let folder = std::env::temp_dir().join(format!("roundelay-cache-{}", std::process::id()));
         let outcome = Outcome { rows: vec![Row::scalar("A", "delay", 0.1 + 0.2)], trace: vec!["a step".to_owned()] };
-        let cache = Cache::open(&folder, "qfq", "").unwrap();
+        let cache = Cache::open(&folder, "qfq").unwrap();
         cache.add("one".to_owned(), 0.5, outcome.clone()).unwrap();
         let path = folder.join("qfq.jsonl");
         let whole = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
         cache.add("two".to_owned(), 0.5, outcome.clone()).unwrap();
-        let again = Cache::open(&folder, "qfq", "").unwrap();
+        let again = Cache::open(&folder, "qfq").unwrap();
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(again.find("one").map(|done| done.outcome), Some(outcome), "numbers come back to the last bit");
         assert_eq!(again.find("two").map(|done| done.seconds), Some(0.5));
@@ -135,22 +138,21 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_other_programs_do_not_pile_up() {
-        let folder = std::env::temp_dir().join(format!("roundelay-cache-programs-{}", std::process::id()));
-        let add = |program: &str, run: &str| {
-            let cache = Cache::open(&folder, "qfq", program).unwrap();
-            cache.add(format!("{program}-{run}"), 0.5, Outcome::default()).unwrap();
+    fn old_runs_do_not_pile_up() {
+        let folder = std::env::temp_dir().join(format!("roundelay-cache-old-{}", std::process::id()));
+        let add = |run: &str| {
+            drop(Cache::open(&folder, "qfq").unwrap().add(run.to_owned(), 0.5, Outcome::default()).unwrap());
         };
-        [("old", "one"), ("old", "two"), ("new", "three")].into_iter().for_each(|(program, run)| add(program, run));
-        let text = || fs::read_to_string(folder.join("qfq.jsonl")).unwrap();
-        let kept = Cache::open_within(&folder, "qfq", "new", text().len()).unwrap();
-        assert!(text().contains("old-one") && kept.find("new-three").is_some() && kept.find("old-one").is_none());
-        let pruned = Cache::open_within(&folder, "qfq", "new", 10).unwrap();
-        let left = text();
-        let again = Cache::open(&folder, "qfq", "new").unwrap();
+        ["one", "two", "three"].into_iter().for_each(add);
+        let size = fs::read_to_string(folder.join("qfq.jsonl")).unwrap().len();
+        let kept = Cache::open_within(&folder, "qfq", size).unwrap();
+        assert!(["one", "two", "three"].iter().all(|run| kept.find(run).is_some()));
+        let cut = Cache::open_within(&folder, "qfq", size - 1).unwrap();
+        let again = Cache::open(&folder, "qfq").unwrap();
         fs::remove_dir_all(&folder).unwrap();
-        assert!(!left.contains("old") && left.contains("new-three"), "{left}");
-        assert!(pruned.find("new-three").is_some() && again.find("new-three").is_some());
+        for cache in [cut, again] {
+            assert!(cache.find("one").is_none() && cache.find("three").is_some());
+        }
     }
 
     #[test]
@@ -162,11 +164,11 @@ mod tests {
                 let folder = &folder;
                 scope.spawn(move || {
                     // Reopened for each run, as by separate processes.
-                    (0..20).for_each(|run| drop(Cache::open(folder, "qfq", "p").unwrap().add(format!("p-{writer}-{run}"), 0.0, long(run))));
+                    (0..20).for_each(|run| drop(Cache::open(folder, "qfq").unwrap().add(format!("p-{writer}-{run}"), 0.0, long(run))));
                 });
             }
         });
-        let cache = Cache::open(&folder, "qfq", "p").unwrap();
+        let cache = Cache::open(&folder, "qfq").unwrap();
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(cache.done.lock().unwrap().len(), 80);
     }

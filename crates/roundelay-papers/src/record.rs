@@ -155,13 +155,13 @@ mod tests {
     use super::*;
     use crate::cache::Cache;
     use crate::plan::tests::PLAN;
-    use crate::runner::Runner;
+    use crate::runner::{Runner, Versions};
     use crate::verdict::judge;
 
     #[test]
     fn verdicts_on_a_record_are_those_on_the_run() {
         let plan = Plan::parse(PLAN).unwrap();
-        let runner = Runner { setting: Setting::Quick, program: String::new(), instead: None, seeds: None };
+        let runner = Runner { setting: Setting::Quick, versions: Versions::of_program(""), instead: None, seeds: None };
         let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
         let record = Record::new(&plan, Setting::Quick, &ran, None).unwrap();
         let read: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();

@@ -3,6 +3,7 @@
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use roundelay_bench::cpu_seconds;
+use roundelay_sim::scenario::Scenario;
 
 use crate::cache::{Cache, Done, hash};
 use crate::experiments::{Experiment, Failed};
@@ -14,12 +15,33 @@ use crate::plan::{Plan, Setting, Variation};
 pub struct Runner {
     /// Quick or full.
     pub setting: Setting,
-    /// Identity of the program: cached results of other programs are not used.
-    pub program: String,
+    /// Versions of the code: cached results of other versions are not used.
+    pub versions: Versions,
     /// A replacement for the examined disciplines: a deliberate fault.
     pub instead: Option<String>,
     /// Number of seeds of each variation; None: as in the plan.
     pub seeds: Option<u64>,
+}
+
+/// Versions of the code that runs depend on.
+#[derive(Debug, Clone)]
+pub struct Versions {
+    /// Version of the program as a whole.
+    pub program: String,
+    /// Version of what a simulation uses: its network, disciplines, sources and transport protocols,
+    /// and the figures of plans. None stands for the program's version.
+    pub of_simulation: fn(&Scenario) -> Option<String>,
+}
+
+impl Versions {
+    /// One version for all runs.
+    pub fn of_program(program: impl Into<String>) -> Self {
+        Self { program: program.into(), of_simulation: |_| None }
+    }
+
+    fn of(&self, experiment: &dyn Experiment, part: &str) -> String {
+        experiment.simulated(part).and_then(|scenario| (self.of_simulation)(&scenario)).unwrap_or_else(|| self.program.clone())
+    }
 }
 
 /// Results of a plan.
@@ -105,10 +127,11 @@ impl Runner {
         for (number, (variation, experiment)) in variations.iter().zip(experiments).enumerate() {
             let identity = variation.identity();
             for part in experiment.parts() {
+                let version = self.versions.of(experiment.as_ref(), &part);
                 for seed in 1..=variation.seeds {
                     let instead = self.instead.as_deref().unwrap_or("");
                     let run = hash([identity.as_str(), &part, &seed.to_string(), instead]);
-                    let key = format!("{}-{run}", self.program);
+                    let key = format!("{version}-{run}");
                     jobs.push(Job { variation: number, part: part.clone(), seed, key });
                 }
             }
@@ -139,7 +162,7 @@ mod tests {
     use crate::verdict::{Kind, judge};
 
     fn runner(instead: Option<&str>) -> Runner {
-        Runner { setting: Setting::Quick, program: "test".to_owned(), instead: instead.map(str::to_owned), seeds: None }
+        Runner { setting: Setting::Quick, versions: Versions::of_program("test"), instead: instead.map(str::to_owned), seeds: None }
     }
 
     /// Ten flows of 1 Mbit/s into 5: with round robin each gets a half; with FIFO a flow gets the
@@ -155,17 +178,37 @@ mod tests {
         assert_eq!(verdict(Some("fifo limit 50")).kind, Kind::DoesNotHold, "{:?}", verdict(Some("fifo limit 50")).findings());
     }
 
+    /// A changed discipline repeats its column; another program repeats no simulation.
+    #[test]
+    fn runs_of_other_disciplines_stay_in_the_cache() {
+        let folder = std::env::temp_dir().join(format!("roundelay-runner-versions-{}", std::process::id()));
+        let plan = Plan::parse(PLAN).unwrap();
+        let run = |program: &str, of_simulation| {
+            let versions = Versions { program: program.to_owned(), of_simulation };
+            Runner { versions, ..runner(None) }.run(&plan, &Cache::open(&folder, "p").unwrap(), &|| ()).unwrap().runs
+        };
+        let first = run("one", |_| Some("first".to_owned()));
+        let other_program = run("other", |_| Some("first".to_owned()));
+        let changed = run("one", |scenario| Some(if uses_drr(scenario) { "changed" } else { "first" }.to_owned()));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!([first, other_program, changed], [[12, 0], [12, 12], [12, 6]]);
+    }
+
+    fn uses_drr(scenario: &Scenario) -> bool {
+        scenario.topology.network.links().iter().any(|link| link.disciplines().iter().any(|discipline| discipline.name() == "drr"))
+    }
+
     #[test]
     fn a_second_run_takes_all_from_the_cache() {
         let folder = std::env::temp_dir().join(format!("roundelay-runner-{}", std::process::id()));
         let plan = Plan::parse(PLAN).unwrap();
         let run = |runner: Runner| {
-            let cache = Cache::open(&folder, "p", &runner.program).unwrap();
+            let cache = Cache::open(&folder, "p").unwrap();
             runner.run(&plan, &cache, &|| ()).unwrap()
         };
         let first = run(runner(None));
         let second = run(runner(None));
-        let other = run(Runner { program: "another".to_owned(), ..runner(None) });
+        let other = run(Runner { versions: Versions::of_program("another"), ..runner(None) });
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(first.runs, [12, 0], "three variations, two columns, two seeds");
         assert_eq!(second.runs, [12, 12]);

@@ -17,6 +17,8 @@ use roundelay_sim::{DecisionCost, LinkConfig};
 
 /// The checked-in fingerprints.
 const TABLE: &str = include_str!("../../behaviours.json");
+/// Name of the figures of the papers' plans.
+const FIGURES: &str = "papers.simulate";
 
 /// Fingerprints by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +47,11 @@ impl Behaviours {
             None => Err(format!("{name}: a behaviour without a version; sweeps run the disciplines of 'roundelay list'")),
         };
         used(scenario).into_iter().map(find).collect()
+    }
+
+    /// Fingerprint of the figures of the papers' plans.
+    pub(super) fn figures_of_plans(&self) -> &str {
+        self.0.get(FIGURES).map_or("", String::as_str)
     }
 
     /// Hash of all fingerprints: equal for programs with equal results.

@@ -7,6 +7,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use roundelay_sim::scenario::Scenario;
 use serde::de::DeserializeOwned;
 use toml::Table;
 
@@ -85,6 +86,12 @@ pub trait Experiment: Send + Sync {
     /// # Errors
     /// The reason of the failure.
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed>;
+
+    /// The scenario of a part whose outcome depends on the simulator and on the figures of plans
+    /// alone.
+    fn simulated(&self, _part: &str) -> Option<Scenario> {
+        None
+    }
 
     /// True if nothing else may run at the same time, as for measurements of time.
     fn runs_alone(&self) -> bool {

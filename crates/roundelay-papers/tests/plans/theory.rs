@@ -4,7 +4,7 @@
 use roundelay_papers::cache::Cache;
 use roundelay_papers::catalogue::papers;
 use roundelay_papers::plan::Setting;
-use roundelay_papers::runner::Runner;
+use roundelay_papers::runner::{Runner, Versions};
 use roundelay_papers::verdict::judge;
 
 /// Judges an item's plan after an edit of its text; returns the claims with another verdict than on
@@ -14,7 +14,7 @@ fn changed(item: &str, edit: impl Fn(&str) -> String) -> Vec<String> {
     let paper = papers.iter().find(|paper| paper.slug == "ups").unwrap();
     let (_, text) = paper.items.iter().find(|other| other.name == item).and_then(|item| item.plan()).unwrap();
     let plan = roundelay_papers::plan::Plan::parse(&edit(text)).unwrap();
-    let runner = Runner { setting: Setting::Quick, program: String::new(), instead: None, seeds: None };
+    let runner = Runner { setting: Setting::Quick, versions: Versions::of_program(""), instead: None, seeds: None };
     let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
     let claims = plan.claims.iter().map(|claim| (claim, judge(&plan, claim, &ran.variations, Setting::Quick).kind));
     claims.filter(|(claim, kind)| claim.expect != *kind).map(|(claim, _)| claim.says.clone()).collect()

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Kind, Observer, Packet, QueueSpec, Slack};
+use roundelay_papers::plan::Variation;
 use roundelay_report::sweep_rows;
 use roundelay_sim::scenario::{Scenario, SourceSpec};
 use roundelay_sim::{Cargo, Carried, LinkId, Probe};
 
-use super::{Behaviours, TABLE, used};
+use super::{Behaviours, FIGURES, TABLE, used};
 use crate::sweep::identity::hash;
 
 /// Packets of the list of arrivals.
@@ -237,6 +238,59 @@ fn of_kind(kind: &str, [one, other]: [&str; 2], folder: &Path) -> String {
     if is_legal { among } else { with("from = ['s0', 's1']\nto = ['r0', 'r1']") }
 }
 
+/// The `[run]` tables of plans with all figures of `simulate`: of flows, of transfers under schemes,
+/// and over time.
+const PLANS: [&str; 3] = [
+    "
+columns = { SFQ = 'mqfq hashes 1 quantum 1000b', MQFQ = 'mqfq quantum 1000b' }
+counts.fair = { group = 'fair', from = 60, below = 120 }
+greedy = 'greedy'
+by_round_trip = true
+scenario.duration = '2s'
+scenario.warmup = '200ms'
+scenario.topology = { template = 'dumbbell', pairs = 8, rate = '1mbit', access_delay_step = '1ms' }
+scenario.source = [{ name = 'fair', kind = 'cbr', from = 's0..6', to = 'r0..6', rate = '120kbit', start_jitter = '80ms' },
+  { name = 'greedy', kind = 'cbr', from = 's7', to = 'r7', rate = '1mbit' }]
+",
+    "
+measures = 'transfers'
+columns = { FIFO = 'fifo limit 50', FQ = 'fq limit 50' }
+schemes = { plain = {}, deep = { 'queue.edge' = 'fifo limit 500' } }
+scenario.duration = '2s'
+scenario.meter = { transfers = true }
+scenario.topology = { template = 'dumbbell', pairs = 4, rate = '2mbit' }
+scenario.source = [{ name = 'short', kind = 'tcp', from = 's*', to = 'r*', size = '30kb', start_jitter = '500ms' },
+  { name = 'calls', kind = 'cbr', from = 's0', to = 'r0', rate = '200kbit' }]
+",
+    "
+measures = 'rates'
+columns = { FIFO = 'fifo limit 50', FQ = 'fq limit 50' }
+scenario.duration = '1s'
+scenario.meter = { rates = '20ms' }
+scenario.topology = { template = 'dumbbell', pairs = 3, rate = '1mbit' }
+scenario.source = [{ kind = 'poisson', from = 's*', to = 'r*', rate = '500kbit' }]
+",
+];
+
+/// Rows of the plans, each part with two seeds.
+fn figures() -> String {
+    let mut all = String::new();
+    for text in PLANS {
+        let mut run: toml::Table = text.parse().unwrap();
+        run.insert("kind".to_owned(), "simulate".into());
+        let experiment =
+            Variation { name: String::new(), open: None, run, seeds: 2 }.experiment().unwrap_or_else(|wrong| panic!("{wrong:?}"));
+        for part in experiment.parts() {
+            for seed in [1, 2] {
+                let rows = experiment.run(&part, seed).unwrap().rows;
+                assert!(!rows.is_empty());
+                _ = writeln!(all, "{rows:?}");
+            }
+        }
+    }
+    hash(&[&all])
+}
+
 /// A folder with the lists of the canonical scenarios.
 struct Folder(PathBuf);
 
@@ -260,7 +314,7 @@ fn fingerprints() -> BTreeMap<String, String> {
     let folder = Folder::new();
     let of_disciplines = AnyDiscipline::all().into_iter().map(|each| (format!("discipline.{}", each.name()), discipline(&each)));
     let of_scenarios = scenarios(&folder.0).into_iter().map(|(name, text)| (name, runs(&text, &folder.0)));
-    of_disciplines.chain(of_scenarios).collect()
+    of_disciplines.chain(of_scenarios).chain([(FIGURES.to_owned(), figures())]).collect()
 }
 
 #[test]
