@@ -177,7 +177,11 @@ def fq_codel_signals(rng):
     return signals(rng, "fq_codel", range(1, rng.randint(2, 4) + 1), [1000], f" quantum {rng.choice([300, 1514])} drop_batch 1")
 
 
-TIMED = {kind.__name__: kind for kind in (codel, fq_codel_signals)}
+def fq_codel_overflow(rng):
+    return signals(rng, "fq_codel", range(1, rng.randint(2, 4) + 1), [60, 40, 20], f" quantum {rng.choice([300, 1514])} drop_batch 1")
+
+
+TIMED = {kind.__name__: kind for kind in (codel, fq_codel_signals, fq_codel_overflow)}
 # The kernel looks at the clock between the noted begin and end of a step. A case whose result depends on the time drawn between these is no evidence.
 DRAWS = 20
 

@@ -163,6 +163,16 @@ impl Codel {
         self.count = self.count.saturating_add(packets);
     }
 
+    /// Linux: the packet judged bad is marked and leaves. The time of the next signal is set at once; after a
+    /// drop this waits for the next packet, which must be bad too.
+    #[inline]
+    pub(crate) fn marked(&mut self, target: Target) {
+        if self.signalled {
+            self.signalled = false;
+            self.drop_next += self.step(target);
+        }
+    }
+
     /// Linux: the scheduler has found the queue empty. The time at which the queue will have stood
     /// for an interval remains.
     #[inline]
@@ -186,7 +196,8 @@ impl Codel {
             Resume::TwoLess => (self.count.saturating_sub(2), 8),
         };
         let is_soon = now.since(self.drop_next) < Duration::from_picos(target.interval.as_picos().saturating_mul(intervals));
-        let resumes = reached > 1 && is_soon;
+        // Drops at a full buffer may have been counted before any signal, when `drop_next` is no time yet.
+        let resumes = self.last_count > 0 && reached > 1 && is_soon;
         (self.count, self.root) = if resumes { (reached, newton(self.root, reached)) } else { (1, ONE) };
         self.last_count = self.count;
         self.drop_next = now + self.step(target);
@@ -309,6 +320,41 @@ mod tests {
         let mut codel = Codel::default();
         let signals: Vec<_> = (10..500).filter(|&now| codel.judges_bad(target, at(now), waited(6))).collect();
         assert_eq!(signals[..4], [110, 210, 260, 317], "100, 50, 56.2 ms apart");
+    }
+
+    /// After a mark the queue may become short: the next signal's time has advanced all the same, and
+    /// the rate resumes within 16 intervals of this time.
+    #[test]
+    fn linux_advances_the_next_signal_with_a_mark() {
+        for (marks, step) in [(true, 67), (false, 100)] {
+            let target = Target { roots: Roots::Newton, ..Target::DEFAULT };
+            // The queue is short right after the last signal: `drop_next` is 306 after a mark, 250
+            // after a drop. 1,880 is within 16 intervals of the first one alone.
+            let mut codel = Codel::default();
+            let mut judged = |now: u64, sojourn: u64| {
+                let is_bad = codel.judges_bad(target, at(now), waited(sojourn));
+                if is_bad && marks {
+                    codel.marked(target);
+                }
+                is_bad
+            };
+            let first: Vec<_> = (0..251).filter(|&now| judged(now, 6)).collect();
+            assert_eq!(first, [100, 200, 250]);
+            judged(251, 0);
+            let again: Vec<_> = (1780..2000).filter(|&now| judged(now, 6)).collect();
+            assert_eq!(again[0], 1880);
+            assert_eq!(again[1] - again[0], step, "marks: {marks}");
+        }
+    }
+
+    /// Linux counts drops at a full buffer. Before the first signal these begin no fast series.
+    #[test]
+    fn counted_drops_before_any_signal_resume_nothing() {
+        let mut codel = Codel::default();
+        codel.count_drops(5);
+        let target = Target { roots: Roots::Newton, ..Target::DEFAULT };
+        let signals: Vec<_> = (10..300).filter(|&now| codel.judges_bad(target, at(now), waited(6))).collect();
+        assert_eq!(signals, [110, 210, 260], "as without drops");
     }
 
     #[test]

@@ -53,9 +53,14 @@ impl CodelQueue {
             if signals.target.roots == Roots::Exact {
                 self.shortened();
             }
-            if is_bad && !(signals.ecn && mark(&mut packet, age.ecn)) {
-                dropped.push_back((packet, DropReason::Early));
-                continue;
+            if is_bad {
+                if !(signals.ecn && mark(&mut packet, age.ecn)) {
+                    dropped.push_back((packet, DropReason::Early));
+                    continue;
+                }
+                if signals.target.roots == Roots::Newton {
+                    self.codel.marked(signals.target);
+                }
             }
             if signals.ce_threshold.is_some_and(|threshold| sojourn > threshold) {
                 mark(&mut packet, age.ecn);
