@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from . import _native, _toml
+from ._controls import ControlLike, controls
 from ._errors import RoundelayError, locate, of_command
 from ._progress import Progress, reporting
 from ._queues import QueueLike, split
@@ -128,6 +129,7 @@ def simulate(
     scenario: Path | Mapping[str, Any] | _toml.Tables,
     *,
     queue: QueueLike | None = None,
+    congestion: ControlLike | Mapping[str, ControlLike] | None = None,
     seed: int | None = None,
     replicas: int = 1,
     html: Path | None = None,
@@ -147,13 +149,15 @@ def simulate(
     threads.
 
     ``queue``: a discipline for all router ports, as ``tc`` writes it or a class written in Python;
-    buffers keep their sizes unless it has a limit. ``seed``: instead of the scenario's. ``replicas``:
+    buffers keep their sizes unless it has a limit. ``congestion``: a congestion control for all sources over
+    TCP, or for each name of a source: ``"reno"``, ``"cubic"`` or a class written in Python
+    (:class:`CongestionControl`). ``seed``: instead of the scenario's. ``replicas``:
     number of runs with consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``packets``, ``log``,
     ``pcapng``: files to write, as the command does. ``threads``: by default one for each core.
     ``progress``: as in :func:`compare`.
 
     Raises :class:`UsageError` for a wrong scenario, :class:`RunError` if the run fails or a file cannot
-    be written, and any exception of a scheduler written in Python. Ctrl-C ends the call; no file is
+    be written, and any exception of a scheduler or congestion control written in Python. Ctrl-C ends the call; no file is
     left half-written.
     """
     path, given, files = _input(scenario, "scenario")
@@ -175,8 +179,9 @@ def simulate(
         }
     )
     files += paths(html, parquet, log, pcapng)
+    mine = controls(congestion)
     with reporting(progress) as show:
-        return Simulation(_located(files, lambda: _native.simulate(words, given, own, show)))
+        return Simulation(_located(files, lambda: _native.simulate(words, given, own, mine, show)))
 
 
 def replay(
