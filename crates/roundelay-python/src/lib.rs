@@ -20,8 +20,9 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The compiled part of the package `roundelay`.
-#[pymodule]
+/// The compiled part of the package `roundelay`. No state relies on the GIL: classes are frozen, with
+/// locks or atomics for what changes, and so are the process's few statics.
+#[pymodule(gil_used = false)]
 mod _native {
     use std::ffi::OsString;
     use std::path::PathBuf;
