@@ -118,9 +118,9 @@ wheel-freethreaded: setup-npm setup-python ## a wheel for a free-threaded Python
 	  venv/bin/pytest --quiet ../../crates/roundelay-python/tests/test_scheduler.py ../../crates/roundelay-python/tests/test_congestion.py; }
 
 python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own beside ns.py's and ns-3's
-	$(PYTHON)/pip install --quiet ns3==3.44.post0
+	test -d $(TOOLS)/ns3 || $(PYTHON)/pip install --quiet --target $(TOOLS)/ns3 ns3==3.44.post0
 	$(PYTHON)/python crates/roundelay-python/bench.py
-	$(PYTHON)/python crates/roundelay-python/peers.py
+	$(PYTHON)/python crates/roundelay-python/peers.py $(TOOLS)/ns3
 
 own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, bench and the conformance tests
 	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml
