@@ -117,9 +117,11 @@ pub const MAX_WINDOW: u64 = 1 << 50;
 
 /// A function that makes congestion controls, with a name. Equal only to its clones.
 #[derive(Clone)]
-pub struct CustomControl {
-    name: Arc<str>,
-    make: Arc<Make>,
+pub struct CustomControl(Arc<Maker>);
+
+struct Maker {
+    name: String,
+    make: Box<Make>,
 }
 
 type Make = dyn Fn(&Config) -> Box<dyn CongestionControl> + Send + Sync;
@@ -128,24 +130,24 @@ impl CustomControl {
     /// Controls made by `make`, which gets the connection's configuration. The field
     /// [`Config::control`] has no effect.
     pub fn new<C: CongestionControl + 'static>(name: &str, make: impl Fn(&Config) -> C + Send + Sync + 'static) -> Self {
-        Self { name: name.into(), make: Arc::new(move |config| Box::new(make(config))) }
+        Self(Arc::new(Maker { name: name.to_owned(), make: Box::new(move |config| Box::new(make(config))) }))
     }
 
     /// Name in messages and metadata.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 }
 
 impl fmt::Debug for CustomControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CustomControl").field(&self.name).finish()
+        f.debug_tuple("CustomControl").field(&self.0.name).finish()
     }
 }
 
 impl PartialEq for CustomControl {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.make, &other.make)
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -167,7 +169,7 @@ impl Instance {
     #[cold]
     pub(crate) fn get(&mut self) -> &mut dyn CongestionControl {
         let Self { control, config, made } = self;
-        &mut **made.get_or_insert_with(|| (control.make)(config))
+        &mut **made.get_or_insert_with(|| (control.0.make)(config))
     }
 
     /// A window or threshold in the legal range.
