@@ -1,5 +1,5 @@
 """Roundelay, a packet-scheduling toolkit: compare queue disciplines on a capture, simulate networks,
-drive a scheduler by hand, write one in Python.
+drive a scheduler by hand, write a scheduler or a congestion control in Python.
 
 >>> import roundelay as rd
 >>> result = rd.compare("capture.pcap", rate="20mbit", queues=["fifo", "fq_codel", "qfq"])  # doctest: +SKIP
