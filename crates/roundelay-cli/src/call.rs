@@ -41,8 +41,8 @@ pub struct Host {
     pub gauge: Gauge,
     /// Text of the file `-`. None: standard input.
     pub text: Option<Text>,
-    /// Congestion controls of the program for [`simulate`], by names of sources; `all` stands for all
-    /// sources over TCP. Later ones replace earlier ones.
+    /// Congestion controls of the program for [`simulate`], by names of sources; `all` stands for
+    /// all sources over TCP. Later ones replace earlier ones.
     pub controls: Vec<(String, CustomControl)>,
 }
 

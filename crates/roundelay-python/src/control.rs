@@ -11,7 +11,7 @@ use roundelay_tcp::{CongestionControl, Cubic, MAX_WINDOW, Reno};
 use crate::errors;
 use crate::own::{Fault, seconds};
 
-/// What TCP tells its congestion control.
+/// State of a connection at a call of its congestion control.
 #[pyclass(frozen, module = "roundelay")]
 pub(crate) struct Feedback(roundelay_tcp::Feedback);
 

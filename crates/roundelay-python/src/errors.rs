@@ -16,8 +16,8 @@ pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// `roundelay.ContractError`: a scheduler or a congestion control written in Python broke the contract.
-/// `detail`: the wrong value and the legal ones.
+/// `roundelay.ContractError`: a scheduler or a congestion control written in Python broke the
+/// contract. `detail`: the wrong value and the legal ones.
 pub(crate) fn contract(py: Python<'_>, message: String, detail: Option<(&str, &str)>) -> PyErr {
     let (given, legal) = detail.unzip();
     let made = CONTRACT.import(py, "roundelay._errors", "contract").and_then(|make| make.call1((message, given, legal)));

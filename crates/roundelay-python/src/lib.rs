@@ -5,7 +5,8 @@
 //! `python/roundelay`; types here are for that code and have no stable interface of their own.
 //!
 //! The GIL is released while native code runs and acquired for each call of a scheduler or a
-//! congestion control written in Python. The calling thread waits, and asks Python for signals every 20 ms: Ctrl-C works.
+//! congestion control written in Python. The calling thread waits, and asks Python for signals
+//! every 20 ms: Ctrl-C works.
 
 mod by_hand;
 mod control;
@@ -20,8 +21,8 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The compiled part of the package `roundelay`. No state relies on the GIL: classes are frozen, with
-/// locks or atomics for what changes, and so are the process's few statics.
+/// The compiled part of the package `roundelay`. No state relies on the GIL: classes are frozen,
+/// with locks or atomics for what changes, and so are the process's few statics.
 #[pymodule(gil_used = false)]
 mod _native {
     use std::ffi::OsString;

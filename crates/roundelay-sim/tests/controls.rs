@@ -1,5 +1,5 @@
-//! Congestion controls of a program in all sources over TCP: a Reno written here gives the packets and
-//! results of the built-in one.
+//! Congestion controls of a program in all sources over TCP: a Reno written here gives the packets
+//! and results of the built-in one.
 
 use std::path::Path;
 

@@ -27,7 +27,7 @@ enum Law {
     Custom(Box<Instance>),
 }
 
-/// What an acknowledgement, a loss or a mark tells beside window and threshold.
+/// Facts of an acknowledgement, a loss, a mark or a timeout, beside window and threshold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct News {
     pub(crate) now: Instant,

@@ -98,8 +98,8 @@ pub trait CongestionControl: Send {
     /// threshold, which is the window of fast recovery and after it.
     fn on_loss(&mut self, feedback: &Feedback) -> u64;
 
-    /// Handles an ECN mark, once for each window (RFC 3168). Returns threshold and window. By default as
-    /// a loss.
+    /// Handles an ECN mark, once for each window (RFC 3168). Returns threshold and window. By
+    /// default as a loss.
     fn on_mark(&mut self, feedback: &Feedback) -> u64 {
         self.on_loss(feedback)
     }

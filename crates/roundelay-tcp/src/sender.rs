@@ -133,8 +133,8 @@ impl Sender {
         Ok(Self::closed(config, bytes, None))
     }
 
-    /// As [`Sender::new`], with a congestion control of another crate. A copy of the sender starts with
-    /// an instance of its own.
+    /// As [`Sender::new`], with a congestion control of another crate. A copy of the sender starts
+    /// with an instance of its own.
     ///
     /// # Errors
     /// A parameter is out of its range.

@@ -102,7 +102,7 @@ class Scheduler:
 
 @final
 class Feedback:
-    """What TCP tells its congestion control. Times are in seconds, windows and data in bytes."""
+    """State of a TCP connection at a call of its congestion control."""
 
     @property
     def now(self) -> float:

@@ -45,9 +45,9 @@ impl fmt::Display for ControlError {
 }
 
 impl Scenario {
-    /// Sets the congestion control of a source's connections, whatever the file says; `all` stands for
-    /// all sources over TCP. Each connection has its own instance, and one for each direction with
-    /// data: requests and responses have two.
+    /// Sets the congestion control of a source's connections, whatever the file says; `all` stands
+    /// for all sources over TCP. Each connection has its own instance, and one for each direction
+    /// with data: requests and responses have two.
     ///
     /// ```
     /// # use std::path::Path;

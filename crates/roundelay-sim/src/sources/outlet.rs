@@ -22,8 +22,8 @@ pub struct Terms {
     pub stop: Option<Instant>,
     /// Urgency of the packets.
     pub urgency: Urgency,
-    /// Congestion control of connections in place of the protocol's: an instance for each direction of
-    /// a connection. Sources without TCP ignore it.
+    /// Congestion control of connections in place of the protocol's: an instance for each direction
+    /// of a connection. Sources without TCP ignore it.
     pub control: Option<CustomControl>,
 }
 

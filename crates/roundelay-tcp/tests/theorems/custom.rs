@@ -241,7 +241,8 @@ fn results_out_of_range_are_brought_into_range() {
     }
 }
 
-/// Instances are made at the first call: one for each connection, also for copies and after `reset`.
+/// Instances are made at the first call: one for each connection, also for copies and after
+/// `reset`.
 #[test]
 fn each_connection_has_an_instance() {
     let made = Arc::new(AtomicU64::new(0));
