@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -55,7 +55,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler page-test python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the QFQ page, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler page-test wheel-freethreaded python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the QFQ page, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
@@ -103,10 +103,24 @@ python: wheel ## the Python package: the wheel, its tests, and the completeness 
 	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright
 	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
 
+# A free-threaded Python has no stable ABI before 3.15: a wheel for each version. The settings stand for the
+# interpreter, which need not be there; if there, it runs the tests of classes written in Python without a GIL.
+FREETHREADED ?= 3.14
+wheel-freethreaded: setup-npm setup-python ## a wheel for a free-threaded Python: FREETHREADED=3.14
+	rm -rf target/python-freethreaded
+	mkdir -p target/python-freethreaded
+	printf '%s\n' implementation=CPython version=$(FREETHREADED) shared=true pointer_width=64 build_flags=Py_GIL_DISABLED > target/python-freethreaded/settings
+	PYO3_CONFIG_FILE=$(CURDIR)/target/python-freethreaded/settings $(PYTHON)/maturin build --release --out target/python-freethreaded
+	ls target/python-freethreaded/roundelay-*-cp$(subst .,,$(FREETHREADED))t-*.whl
+	! command -v python$(FREETHREADED)t || { \
+	  python$(FREETHREADED)t -m venv target/python-freethreaded/venv && cd target/python-freethreaded && venv/bin/pip install --quiet pytest roundelay-*.whl && \
+	  venv/bin/python -W error -c 'import sys, roundelay; assert not sys._is_gil_enabled()' && \
+	  venv/bin/pytest --quiet ../../crates/roundelay-python/tests/test_scheduler.py ../../crates/roundelay-python/tests/test_congestion.py; }
+
 python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own beside ns.py's and ns-3's
-	$(PYTHON)/pip install --quiet ns3==3.44.post0
+	test -d $(TOOLS)/ns3 || $(PYTHON)/pip install --quiet --target $(TOOLS)/ns3 ns3==3.44.post0
 	$(PYTHON)/python crates/roundelay-python/bench.py
-	$(PYTHON)/python crates/roundelay-python/peers.py
+	$(PYTHON)/python crates/roundelay-python/peers.py $(TOOLS)/ns3
 
 own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, bench and the conformance tests
 	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml

@@ -2,7 +2,8 @@
 """CPU nanoseconds of a packet, enqueue plus dequeue, through a scheduler driven from Python: `make python-bench`.
 
 512 flows, packets of 1000 bytes, one packet of each flow waiting. Beside it the native loop of `roundelay bench`,
-the same discipline written in Python, and ns.py's DRR server, which runs inside SimPy.
+the same discipline written in Python, and ns.py's DRR server, which runs inside SimPy. Then a call of a congestion
+control written in Python, in a simulation: the CPU time beyond that of the built-in control, by call.
 """
 
 from __future__ import annotations
@@ -106,6 +107,47 @@ def native(discipline: str) -> float:
     return net
 
 
+class Reno:
+    """Reno, RFC 5681."""
+
+    calls = 0
+
+    def __init__(self):
+        self.towards_next = 0
+
+    def on_ack(self, feedback):
+        Reno.calls += 1
+        if feedback.window < feedback.threshold:
+            return feedback.window + min(feedback.acknowledged, feedback.segment_length)
+        self.towards_next += feedback.acknowledged
+        if self.towards_next < feedback.window:
+            return feedback.window
+        self.towards_next -= feedback.window
+        return feedback.window + feedback.segment_length
+
+    def on_loss(self, feedback):
+        self.towards_next = 0
+        return max(feedback.in_flight // 2, 2 * feedback.segment_length)
+
+
+def control() -> float:
+    """Nanoseconds of a call of a congestion control."""
+    scenario = {
+        "duration": "20s",
+        "topology": {"template": "dumbbell", "pairs": 1, "rate": "100mbit", "delay": "10ms"},
+        "queue": {"core": "fifo limit 500"},
+        "source": [{"kind": "tcp", "from": "s0", "to": "r0"}],
+    }
+    spent = []
+    for congestion in ("reno", Reno):
+        start = time.process_time_ns()
+        rd.simulate(scenario, congestion=congestion)
+        spent.append(time.process_time_ns() - start)
+    calls, Reno.calls = Reno.calls, 0
+    assert calls > 10_000
+    return (spent[1] - spent[0]) / calls
+
+
 def main() -> None:
     def best(measure, *given):
         return min(measure(*given) for _ in range(ROUNDS))
@@ -118,7 +160,7 @@ def main() -> None:
         rows += [("ns.py's DRRServer in SimPy", best(ns_py))]
     except ImportError:
         print("ns.py is not installed")
-    rows += [("the loop alone", best(loop))]
+    rows += [("the loop alone", best(loop)), ("a call of a congestion control in Python", best(control))]
     for name, nanos in rows:
         print(f"  {name:40} {nanos:8.0f}")
 

@@ -4,6 +4,7 @@
 Longest queue first on a link of 8 Mbit/s with a buffer of 100 packets; ten flows of 1 Mbit/s each in packets of
 1000 bytes, for 20 seconds. ns.py is a library on SimPy: sources, server and sink are processes of the program. ns-3's
 bindings compile calls at run time; a run is a process of its own, for ns-3 frees the objects of Python at its end.
+Both libraries are a module `ns`: ns-3 lies in a folder of its own, the first argument.
 """
 
 from __future__ import annotations
@@ -155,7 +156,8 @@ def of_ns3():
 
 def in_a_process() -> tuple[list[int], float]:
     """Lines of ns-3's discipline and task, packets, and the least CPU seconds of three processes, imports left out."""
-    runs = [subprocess.run([sys.executable, __file__, "ns-3"], capture_output=True, text=True) for _ in range(3)]
+    words, environment = [sys.executable, __file__, "ns-3"], os.environ | {"PYTHONPATH": sys.argv[1]}
+    runs = [subprocess.run(words, capture_output=True, text=True, env=environment) for _ in range(3)]
     results = [run.stdout.split()[-4:] for run in runs]
     if not all(len(result) == 4 for result in results):
         raise SystemExit(runs[0].stderr)

@@ -22,6 +22,7 @@ use roundelay::{ConfigError, QueueSpec, Rate};
 use roundelay_papers::catalogue::{Item, Paper};
 use roundelay_report::{Page, Replayed, Simulated, TableStyle, html, json, simulation_html, table};
 use roundelay_sim::scenario::{self, Curves};
+pub use roundelay_tcp::CustomControl;
 pub use roundelay_trace::{Comparison, Stop};
 
 use crate::arguments::{Arguments, Choice, Command, parse_rate};
@@ -40,6 +41,9 @@ pub struct Host {
     pub gauge: Gauge,
     /// Text of the file `-`. None: standard input.
     pub text: Option<Text>,
+    /// Congestion controls of the program for [`simulate`], by names of sources; `all` stands for
+    /// all sources over TCP. Later ones replace earlier ones.
+    pub controls: Vec<(String, CustomControl)>,
 }
 
 /// A text in place of a file.

@@ -5,6 +5,8 @@ use std::fmt;
 
 use clap::error::{ContextKind, ContextValue};
 use roundelay::ConfigError;
+use roundelay_report::clean;
+use roundelay_sim::scenario::ControlError;
 
 /// Exit status of an interrupted command: 128 plus the number of SIGINT.
 const INTERRUPTED: u8 = 130;
@@ -63,6 +65,13 @@ impl Failure {
     /// An error in a discipline.
     pub(crate) fn config(error: &ConfigError) -> Self {
         Self { status: 2, message: error.to_string(), detail: Detail::of(error) }
+    }
+
+    /// A congestion control for a source that is not there.
+    pub(crate) fn control(scenario: &str, error: &ControlError) -> Self {
+        let message = clean(&format!("{scenario}: {error}"));
+        let detail = Detail { given: Some(error.given.clone()), legal: Some(error.legal()), meant: error.meant().map(str::to_owned) };
+        Self { status: 2, message, detail }
     }
 
     /// An error in the arguments: the message of the command line without the hint on `--help`.

@@ -53,7 +53,9 @@ impl Scheduler {
         let result = call(&mut state);
         match self.fault.take() {
             Some(error) => Err(error),
-            None if self.fault.stop().is_requested() => Err(errors::contract(py, "the scheduler failed in an earlier call".to_owned())),
+            None if self.fault.stop().is_requested() => {
+                Err(errors::contract(py, "the scheduler failed in an earlier call".to_owned(), None))
+            }
             None => result,
         }
     }

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use roundelay::suggestion::nearest;
 use roundelay_cli::{Detail, Failure};
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -15,8 +16,21 @@ pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// `roundelay.ContractError`: a scheduler written in Python broke the contract.
-pub(crate) fn contract(py: Python<'_>, message: String) -> PyErr {
-    let made = CONTRACT.import(py, "roundelay._errors", "ContractError").and_then(|class| class.call1((message,)));
+/// `roundelay.ContractError`: a scheduler or a congestion control written in Python broke the
+/// contract. `detail`: the wrong value and the legal ones.
+pub(crate) fn contract(py: Python<'_>, message: String, detail: Option<(&str, &str)>) -> PyErr {
+    let (given, legal) = detail.unzip();
+    let made = CONTRACT.import(py, "roundelay._errors", "contract").and_then(|make| make.call1((message, given, legal)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The exception for a name that is not in a list.
+pub(crate) fn unknown(py: Python<'_>, noun: &str, given: &str, known: &[&str]) -> PyErr {
+    let meant = nearest(given, known.iter().copied());
+    let suggestion = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+    let legal = known.join(", ");
+    let message = format!("no {noun} is called '{given}'{suggestion}: {legal}");
+    let made = MAKE.import(py, "roundelay._errors", "of_command");
+    let made = made.and_then(|make| make.call1((2, message, given, legal, meant)));
     made.map_or_else(|error| error, PyErr::from_value)
 }

@@ -4,10 +4,12 @@
 //! checks, defaults, messages and results are the command's. The typed interface is Python, in
 //! `python/roundelay`; types here are for that code and have no stable interface of their own.
 //!
-//! The GIL is released while native code runs and acquired for each call of a scheduler written in
-//! Python. The calling thread waits, and asks Python for signals every 20 ms: Ctrl-C works.
+//! The GIL is released while native code runs and acquired for each call of a scheduler or a
+//! congestion control written in Python. The calling thread waits, and asks Python for signals
+//! every 20 ms: Ctrl-C works.
 
 mod by_hand;
+mod control;
 mod disciplines;
 mod errors;
 mod own;
@@ -19,8 +21,9 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The compiled part of the package `roundelay`.
-#[pymodule]
+/// The compiled part of the package `roundelay`. No state relies on the GIL: classes are frozen,
+/// with locks or atomics for what changes, and so are the process's few statics.
+#[pymodule(gil_used = false)]
 mod _native {
     use std::ffi::OsString;
     use std::path::PathBuf;
@@ -30,6 +33,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::by_hand::Scheduler;
+    #[pymodule_export]
+    use crate::control::{Control, Feedback};
     #[pymodule_export]
     use crate::disciplines::disciplines;
     #[pymodule_export]

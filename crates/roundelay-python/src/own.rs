@@ -32,7 +32,7 @@ impl Fault {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn raise(&self, error: PyErr) {
+    pub(crate) fn raise(&self, error: PyErr) {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop.request();
     }
@@ -100,8 +100,9 @@ struct Methods {
 impl Methods {
     fn of(py: Python<'_>, name: &str, scheduler: &Bound<'_, PyAny>) -> PyResult<Self> {
         let needed = |method: &str| {
-            let missing =
-                || errors::contract(py, format!("{name} has no method {method}; a scheduler has enqueue(packet, now) and dequeue(now)"));
+            let missing = || {
+                errors::contract(py, format!("{name} has no method {method}; a scheduler has enqueue(packet, now) and dequeue(now)"), None)
+            };
             scheduler.getattr_opt(method)?.map(Bound::unbind).ok_or_else(missing)
         };
         let optional = |method: &str| PyResult::Ok(scheduler.getattr_opt(method)?.map(Bound::unbind));
@@ -158,7 +159,7 @@ impl PythonScheduler {
     }
 
     fn broken(&self, py: Python<'_>, call: &str, what: &str) {
-        self.fault.raise(errors::contract(py, format!("{}: call {}, {call}: {what}", self.name, self.calls)));
+        self.fault.raise(errors::contract(py, format!("{}: call {}, {call}: {what}", self.name, self.calls), None));
     }
 
     /// Whether one more packet of this length is beyond the limit.
@@ -224,7 +225,7 @@ impl PythonScheduler {
 }
 
 /// A time for Python.
-fn seconds(at: Instant) -> f64 {
+pub(crate) fn seconds(at: Instant) -> f64 {
     at.as_picos() as f64 / 1e12
 }
 
@@ -364,6 +365,6 @@ pub(crate) fn check(py: Python<'_>, own: &Own) -> PyResult<(usize, usize, usize,
     let outcome = work::run(py, &fault, &work::Report::default(), || Ok::<_, Failure>(roundelay_conformance::check(&discipline)))?;
     match outcome {
         Ok(Checked { calls, sent, dropped, refused }) => Ok((calls, sent, dropped, refused)),
-        Err(broken) => Err(errors::contract(py, format!("{}: {broken}", own.name))),
+        Err(broken) => Err(errors::contract(py, format!("{}: {broken}", own.name), None)),
     }
 }

@@ -8,6 +8,7 @@ use roundelay_report::{
     Replayed, TableStyle, flows_table, simulated_flows_table, simulated_links_table, simulated_rates_table, simulated_transfers_table,
 };
 
+use crate::control::Control;
 use crate::own::{Fault, Own};
 use crate::tables::Table;
 use crate::work::{self, Report};
@@ -81,21 +82,23 @@ impl Compared {
 #[pyclass(frozen, module = "roundelay._native")]
 pub(crate) struct Ran(call::Ran);
 
-/// `roundelay simulate` with these words.
+/// `roundelay simulate` with these words. `controls`: congestion controls by names of sources.
 ///
 /// # Errors
-/// The command's failure, or the exception of a scheduler.
+/// The command's failure, or the exception of a scheduler or a congestion control.
 #[pyfunction]
-#[pyo3(signature = (words, given, own, progress = None))]
+#[pyo3(signature = (words, given, own, controls, progress = None))]
 pub(crate) fn simulate(
     py: Python<'_>,
     words: Vec<OsString>,
     given: Given,
     own: Vec<Place<'_>>,
+    controls: Vec<(String, PyRef<'_, Control>)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Ran> {
     let fault = Fault::default();
-    let (own, host) = (put(&own, &fault), host(&fault, given));
+    let controls = controls.into_iter().map(|(source, control)| (source, control.custom(&fault))).collect();
+    let (own, host) = (put(&own, &fault), Host { controls, ..host(&fault, given) });
     let report = Report::new(&host.gauge, progress);
     work::run(py, &fault, &report, || call::simulate(words, &host, &own)).map(Ran)
 }

@@ -57,10 +57,11 @@ def test_tables_of_a_simulation_are_the_parquet_files(tmp_path):
 
 def test_files_of_a_simulation(tmp_path):
     log = tmp_path / "run.log"
-    rd.simulate(SMALL, log=log, pcapng=tmp_path / "run.pcapng", html=tmp_path / "run.html")
+    rd.simulate(SMALL, log=log, pcapng=tmp_path / "run.pcapng", html=tmp_path / "run.html", csv=tmp_path / "csv")
     assert output("verify", log)
     assert (tmp_path / "run.html").read_text().startswith("<!")
     assert (tmp_path / "run.pcapng").stat().st_size > 1000
+    assert len((tmp_path / "csv/flows.csv").read_text().splitlines()) == 3
 
 
 def test_a_simulation_in_a_notebook():

@@ -1,6 +1,7 @@
 //! Tests of the simulator: one program, so that the crates under test are linked once.
 
 mod conservation;
+mod controls;
 mod cubic_window;
 mod dumbbell;
 mod edge_codel;

@@ -1,11 +1,12 @@
 //! Congestion window: how many bytes may be in the network. `reno.rs` and `cubic.rs` have the laws
-//! of growth.
+//! of growth, `custom.rs` those of other crates.
 
 use roundelay::{Duration, Instant};
 
 use crate::config::{Config, Control};
 use crate::cubic::Cubic;
-use crate::reno;
+use crate::custom::{CongestionControl, CustomControl, Feedback, Instance};
+use crate::reno::Reno;
 
 /// Window, threshold and law of growth.
 #[derive(Debug, Clone)]
@@ -18,70 +19,121 @@ pub(crate) struct Congestion {
     law: Law,
 }
 
+/// Built-in laws are called without a pointer.
 #[derive(Debug, Clone)]
 enum Law {
-    Reno { credit: u64 },
+    Reno(Reno),
     Cubic(Cubic),
+    Custom(Box<Instance>),
+}
+
+/// Facts of an acknowledgement, a loss, a mark or a timeout, beside window and threshold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct News {
+    pub(crate) now: Instant,
+    pub(crate) acknowledged: u64,
+    pub(crate) in_flight: u64,
+    pub(crate) round_trip: Option<Duration>,
+    pub(crate) smoothed_round_trip: Option<Duration>,
+}
+
+/// The reason of a reduction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reason {
+    Loss,
+    Mark,
+    Timeout,
 }
 
 impl Congestion {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config, custom: Option<CustomControl>) -> Self {
         let segment_len = u64::from(config.segment_len);
-        let law = match config.control {
-            Control::Reno => Law::Reno { credit: 0 },
-            Control::Cubic => Law::Cubic(Cubic::new(segment_len, config.fast_convergence)),
+        let law = match (custom, config.control) {
+            (Some(custom), _) => Law::Custom(Box::new(Instance::new(custom, *config))),
+            (None, Control::Reno) => Law::Reno(Reno::default()),
+            (None, Control::Cubic) => Law::Cubic(Cubic::new(segment_len, config.fast_convergence)),
         };
         let window = segment_len * u64::from(config.initial_window);
         Self { window, threshold: config.initial_threshold_bytes(), segment_len, law }
+    }
+
+    /// The control of another crate, if there is one.
+    pub(crate) fn custom(&self) -> Option<&CustomControl> {
+        match &self.law {
+            Law::Custom(instance) => Some(&instance.control),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_custom(&self) -> bool {
+        matches!(self.law, Law::Custom(_))
     }
 
     pub(crate) fn is_slow_start(&self) -> bool {
         self.window < self.threshold
     }
 
-    /// Grows the window by an acknowledgement of `acknowledged` bytes: slow start (RFC 5681,
-    /// equation 2) or the law's growth.
-    pub(crate) fn grow(&mut self, now: Instant, acknowledged: u64, round_trip: Duration) {
-        if self.is_slow_start() {
-            self.window += acknowledged.min(self.segment_len);
-            return;
-        }
-        match &mut self.law {
-            Law::Reno { credit } => self.window += reno::growth(credit, self.window, acknowledged, self.segment_len),
-            Law::Cubic(cubic) => self.window = cubic.grow(now, self.window, acknowledged, round_trip),
-        }
-    }
-
-    /// Stops CUBIC's clock: the window was not in full use, and the acknowledgement causes no
-    /// growth.
-    pub(crate) fn pause(&mut self, now: Instant) {
-        if let Law::Cubic(cubic) = &mut self.law {
-            cubic.pause(now);
-        }
-    }
-
-    /// Reacts to a loss or a mark with `flight` bytes in the network: sets the threshold. The
-    /// caller sets the window to the threshold.
-    pub(crate) fn reduce(&mut self, flight: u64) {
-        let reduced = match &mut self.law {
-            Law::Reno { credit } => {
-                *credit = 0;
-                reno::reduced(flight)
+    /// Grows the window by an acknowledgement of new data.
+    #[inline]
+    pub(crate) fn grow(&mut self, news: News) {
+        let feedback = self.feedback(news);
+        self.window = match &mut self.law {
+            Law::Reno(reno) => reno.on_ack(&feedback),
+            Law::Cubic(cubic) => cubic.on_ack(&feedback),
+            Law::Custom(instance) => {
+                let window = instance.get().on_ack(&feedback);
+                instance.legal(window)
             }
-            Law::Cubic(cubic) => cubic.reduce(self.window, flight),
         };
-        self.threshold = reduced.max(2 * self.segment_len);
+    }
+
+    /// An acknowledgement causes no growth: the window was not in full use, or there is a mark.
+    #[inline]
+    pub(crate) fn pause(&mut self, news: News) {
+        let feedback = self.feedback(news);
+        match &mut self.law {
+            Law::Reno(_) => {}
+            Law::Cubic(cubic) => cubic.on_limited(&feedback),
+            Law::Custom(instance) => instance.get().on_limited(&feedback),
+        }
+    }
+
+    /// Reacts to a loss, a mark or a timeout: sets the threshold. The caller sets the window to the
+    /// threshold.
+    pub(crate) fn reduce(&mut self, reason: Reason, news: News) {
+        let feedback = self.feedback(news);
+        self.threshold = match &mut self.law {
+            Law::Reno(reno) => reduced(reno, reason, &feedback),
+            Law::Cubic(cubic) => reduced(cubic, reason, &feedback),
+            Law::Custom(instance) => {
+                let threshold = reduced(instance.get(), reason, &feedback);
+                instance.legal(threshold)
+            }
+        };
     }
 
     /// Reacts to a timeout: a window of one segment. The threshold stays if no new data was
     /// acknowledged since the previous timeout (RFC 5681, section 3.1).
-    pub(crate) fn time_out(&mut self, flight: u64, is_first: bool) {
+    pub(crate) fn time_out(&mut self, news: News, is_first: bool) {
         if is_first {
-            self.reduce(flight);
-        }
-        if let Law::Cubic(cubic) = &mut self.law {
-            cubic.forget();
+            self.reduce(Reason::Timeout, news);
         }
         self.window = self.segment_len;
+    }
+
+    #[inline]
+    fn feedback(&self, news: News) -> Feedback {
+        let News { now, acknowledged, in_flight, round_trip, smoothed_round_trip } = news;
+        let Self { window, threshold, segment_len, .. } = *self;
+        Feedback { now, window, threshold, segment_len, acknowledged, in_flight, round_trip, smoothed_round_trip }
+    }
+}
+
+fn reduced<C: CongestionControl + ?Sized>(law: &mut C, reason: Reason, feedback: &Feedback) -> u64 {
+    match reason {
+        Reason::Loss => law.on_loss(feedback),
+        Reason::Mark => law.on_mark(feedback),
+        Reason::Timeout => law.on_timeout(feedback),
     }
 }

@@ -15,6 +15,8 @@
 
 use roundelay::{Duration, Instant};
 
+use crate::custom::{CongestionControl, Feedback};
+
 /// 4096 s, where a cubic is far above any window.
 const MOST_TICKS: u64 = 1 << 32;
 /// 2^20 / 10^12 as a fraction of 2^64, rounded up to keep whole ticks whole.
@@ -24,7 +26,7 @@ const FACTOR_BITS: u32 = 8;
 
 /// State of CUBIC.
 #[derive(Debug, Clone)]
-pub(crate) struct Cubic {
+pub struct Cubic {
     /// C in bytes a cubic second, in units of 2^-8.
     factor: u128,
     segment_len: u64,
@@ -51,13 +53,14 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub(crate) fn new(segment_len: u64, fast_convergence: bool) -> Self {
+    /// For segments of `segment_len` bytes, with or without fast convergence (section 4.7).
+    pub fn new(segment_len: u64, fast_convergence: bool) -> Self {
         let factor = (u128::from(segment_len) << (FACTOR_BITS + 1)) / 5;
         Self { factor, segment_len, fast_convergence, peak: None, prior: 0, epoch: None }
     }
 
     /// The window after `acknowledged` more bytes (sections 4.2 to 4.5).
-    pub(crate) fn grow(&mut self, now: Instant, window: u64, acknowledged: u64, round_trip: Duration) -> u64 {
+    fn grow(&mut self, now: Instant, window: u64, acknowledged: u64, round_trip: Duration) -> u64 {
         let mut epoch = self.epoch.take().unwrap_or_else(|| self.begin(now, window));
         epoch.resume(now);
         let elapsed = now.since(epoch.start);
@@ -73,14 +76,14 @@ impl Cubic {
     }
 
     /// Stops the clock until growth continues (section 5.8).
-    pub(crate) fn pause(&mut self, now: Instant) {
+    fn pause(&mut self, now: Instant) {
         if let Some(epoch) = &mut self.epoch {
             epoch.paused_at.get_or_insert(now);
         }
     }
 
     /// Multiplicative decrease and fast convergence (sections 4.6, 4.7): the new threshold.
-    pub(crate) fn reduce(&mut self, window: u64, flight: u64) -> u64 {
+    fn reduce(&mut self, window: u64, flight: u64) -> u64 {
         let is_below_peak = self.fast_convergence && self.peak.is_some_and(|peak| window < peak);
         self.peak = Some(if is_below_peak { window * 17 / 20 } else { window });
         self.prior = window;
@@ -89,7 +92,7 @@ impl Cubic {
     }
 
     /// After a timeout the curve starts at the start of congestion avoidance (section 4.8).
-    pub(crate) fn forget(&mut self) {
+    fn forget(&mut self) {
         self.peak = None;
         self.epoch = None;
     }
@@ -107,6 +110,30 @@ impl Cubic {
         let distance = u128::from(ticks.abs_diff(epoch.plateau).min(MOST_TICKS));
         let bytes = ((distance * distance * distance * self.factor) >> (60 + FACTOR_BITS)) as u64;
         if ticks >= epoch.plateau { epoch.peak + bytes } else { epoch.peak.saturating_sub(bytes) }
+    }
+}
+
+impl CongestionControl for Cubic {
+    #[inline]
+    fn on_ack(&mut self, feedback: &Feedback) -> u64 {
+        let Feedback { now, window, acknowledged, smoothed_round_trip, .. } = *feedback;
+        let round_trip = smoothed_round_trip.unwrap_or(Duration::ZERO);
+        feedback.slow_start().unwrap_or_else(|| self.grow(now, window, acknowledged, round_trip))
+    }
+
+    #[inline]
+    fn on_limited(&mut self, feedback: &Feedback) {
+        self.pause(feedback.now);
+    }
+
+    fn on_loss(&mut self, feedback: &Feedback) -> u64 {
+        self.reduce(feedback.window, feedback.in_flight).max(2 * self.segment_len)
+    }
+
+    fn on_timeout(&mut self, feedback: &Feedback) -> u64 {
+        let threshold = self.on_loss(feedback);
+        self.forget();
+        threshold
     }
 }
 

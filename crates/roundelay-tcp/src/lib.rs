@@ -32,6 +32,7 @@
 mod config;
 mod congestion;
 mod cubic;
+mod custom;
 mod ranges;
 pub mod rc3;
 mod receiver;
@@ -43,7 +44,10 @@ mod segment;
 mod sender;
 
 pub use config::{Config, ConfigError, Control, Flavour, PartialTimer};
+pub use cubic::Cubic;
+pub use custom::{CongestionControl, CustomControl, Feedback, MAX_WINDOW};
 pub use receiver::{Receiver, ReceiverStatistics};
+pub use reno::Reno;
 pub use segment::{Block, Flags, MAX_BLOCKS, Segment};
 pub use sender::{Sender, SenderStatistics, State};
 

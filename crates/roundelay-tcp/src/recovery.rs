@@ -4,6 +4,7 @@
 use roundelay::{Duration, Instant};
 
 use crate::config::{Flavour, PartialTimer};
+use crate::congestion::{News, Reason};
 use crate::segment::{Flags, Segment};
 use crate::sender::{Mode, Sender};
 
@@ -25,7 +26,7 @@ impl Sender {
         self.statistics.timeouts += 1;
         match self.mode {
             Mode::Connecting => self.must_retransmit = true,
-            _ => self.give_up_flight(),
+            _ => self.give_up_flight(now),
         }
         self.timer.back_off(now, &self.config);
     }
@@ -56,7 +57,7 @@ impl Sender {
         let is_duplicate = number == self.acknowledged && self.highest > number && segment.len == 0;
         let is_news = self.update_scoreboard(segment);
         if self.config.ecn && segment.flags.has(Flags::ECE) {
-            self.on_mark();
+            self.on_mark(now);
         }
         if number > self.acknowledged {
             self.on_new_data(now, segment);
@@ -87,12 +88,12 @@ impl Sender {
         self.acknowledged = segment.acknowledgement;
         self.next = self.next.max(self.acknowledged);
         self.highest = self.highest.max(self.acknowledged);
-        self.measure(now, segment);
+        let round_trip = self.measure(now, segment);
         (self.duplicates, self.limited, self.is_backed_off) = (0, 0, false);
         let mut restarts = true;
         match self.mode {
             Mode::Recovery => restarts = self.on_new_data_in_recovery(bytes),
-            _ => self.grow(now, bytes, segment.flags.has(Flags::ECE)),
+            _ => self.grow(now, bytes, round_trip, segment.flags.has(Flags::ECE)),
         }
         if self.mode == Mode::Loss && self.is_recovered() {
             self.mode = Mode::Open;
@@ -110,13 +111,26 @@ impl Sender {
     }
 
     /// The window does not grow if not in full use, or on an ECN echo (RFC 3168, section 6.1.2).
-    fn grow(&mut self, now: Instant, bytes: u64, is_marked: bool) {
-        if self.config.window_validation && self.is_roomy || is_marked && self.config.ecn {
-            self.congestion.pause(now);
-            return;
+    #[inline]
+    fn grow(&mut self, now: Instant, bytes: u64, round_trip: Option<Duration>, is_marked: bool) {
+        let is_limited = self.config.window_validation && self.is_roomy || is_marked && self.config.ecn;
+        if self.congestion.is_custom() {
+            return self.grow_custom(now, bytes, round_trip, is_limited);
         }
-        let round_trip = self.timer.smoothed().unwrap_or(Duration::ZERO);
-        self.congestion.grow(now, bytes, round_trip);
+        // Built-in laws read neither the flight nor this round trip.
+        let news = News { acknowledged: bytes, ..self.news(now, 0) };
+        if is_limited { self.congestion.pause(news) } else { self.congestion.grow(news) }
+    }
+
+    #[cold]
+    fn grow_custom(&mut self, now: Instant, bytes: u64, round_trip: Option<Duration>, is_limited: bool) {
+        let news = News { acknowledged: bytes, round_trip, ..self.news(now, self.in_flight()) };
+        if is_limited { self.congestion.pause(news) } else { self.congestion.grow(news) }
+    }
+
+    #[inline]
+    fn news(&self, now: Instant, in_flight: u64) -> News {
+        News { now, acknowledged: 0, in_flight, round_trip: None, smoothed_round_trip: self.timer.smoothed() }
     }
 
     /// Returns whether the retransmission timer restarts.
@@ -176,7 +190,7 @@ impl Sender {
 
     fn retransmit_fast(&mut self, now: Instant) {
         self.statistics.fast_retransmits += 1;
-        self.congestion.reduce(self.outstanding() - self.limited);
+        self.congestion.reduce(Reason::Loss, self.news(now, self.outstanding() - self.limited));
         (self.is_partial, self.is_rescued) = (false, false);
         if self.config.flavour == Flavour::Tahoe {
             self.go_back();
@@ -203,11 +217,11 @@ impl Sender {
 
     /// Handles an ECN mark: as a loss, but without retransmission, and once per window (RFC 3168,
     /// section 6.1.2).
-    fn on_mark(&mut self) {
+    fn on_mark(&mut self, now: Instant) {
         if self.mode != Mode::Open || self.acknowledged < self.marked_until {
             return;
         }
-        self.congestion.reduce(self.outstanding());
+        self.congestion.reduce(Reason::Mark, self.news(now, self.outstanding()));
         self.congestion.window = self.congestion.threshold;
         (self.marked_until, self.must_tell_reduction) = (self.highest, true);
         self.statistics.reductions_by_marks += 1;
@@ -226,13 +240,13 @@ impl Sender {
     /// The flight is the unacknowledged data (FlightSize). During a repair much of this data
     /// arrived long ago, and the flight is bounded by the flight allowed by the repair. Otherwise a
     /// long recovery would raise the threshold instead of lowering it.
-    fn give_up_flight(&mut self) {
+    fn give_up_flight(&mut self, now: Instant) {
         let flight = match self.mode {
             Mode::Loss => self.in_flight(),
             Mode::Recovery => self.outstanding().min(self.congestion.threshold),
             _ => self.outstanding(),
         };
-        self.congestion.time_out(flight, !self.is_backed_off);
+        self.congestion.time_out(self.news(now, flight), !self.is_backed_off);
         self.is_backed_off = true;
         self.go_back();
     }
@@ -275,7 +289,8 @@ impl Sender {
     }
 
     /// Measures a round trip, by the timestamp or by the one timed segment.
-    fn measure(&mut self, now: Instant, segment: &Segment) {
+    #[inline(always)]
+    fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Duration> {
         let sent_at = if segment.flags.has(Flags::OUT_OF_BAND) {
             None
         } else if self.config.timestamps {
@@ -287,9 +302,8 @@ impl Sender {
                 sent_at
             })
         };
-        if let Some(sent_at) = sent_at {
-            let round_trip = self.tick(now).since(sent_at);
-            self.timer.sample(round_trip, &self.config);
-        }
+        let round_trip = self.tick(now).since(sent_at?);
+        self.timer.sample(round_trip, &self.config);
+        Some(round_trip)
     }
 }

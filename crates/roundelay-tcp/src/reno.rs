@@ -1,19 +1,41 @@
 //! Reno congestion control: additive increase, multiplicative decrease (RFC 5681).
 
-/// Growth in congestion avoidance: one segment for each window of acknowledged bytes (section 3.1,
-/// recommended way). `credit` holds the bytes acknowledged towards the next segment.
-pub(crate) fn growth(credit: &mut u64, window: u64, acknowledged: u64, segment_len: u64) -> u64 {
-    *credit += acknowledged;
-    if *credit < window {
-        return 0;
-    }
-    *credit -= window;
-    segment_len
+use crate::custom::{CongestionControl, Feedback};
+
+/// State of Reno.
+#[derive(Debug, Clone, Default)]
+pub struct Reno {
+    /// Bytes acknowledged towards the next segment of growth.
+    credit: u64,
 }
 
-/// Equation 4, without the minimum of two segments.
-pub(crate) fn reduced(flight: u64) -> u64 {
-    flight / 2
+impl Reno {
+    /// Growth in congestion avoidance: one segment for each window of acknowledged bytes (section
+    /// 3.1, recommended way).
+    #[inline]
+    fn growth(&mut self, window: u64, acknowledged: u64, segment_len: u64) -> u64 {
+        self.credit += acknowledged;
+        if self.credit < window {
+            return 0;
+        }
+        self.credit -= window;
+        segment_len
+    }
+}
+
+impl CongestionControl for Reno {
+    #[inline]
+    fn on_ack(&mut self, feedback: &Feedback) -> u64 {
+        let Feedback { window, acknowledged, segment_len, .. } = *feedback;
+        feedback.slow_start().unwrap_or_else(|| window + self.growth(window, acknowledged, segment_len))
+    }
+
+    /// Equation 4.
+    #[inline]
+    fn on_loss(&mut self, feedback: &Feedback) -> u64 {
+        self.credit = 0;
+        (feedback.in_flight / 2).max(2 * feedback.segment_len)
+    }
 }
 
 #[cfg(test)]
@@ -23,16 +45,16 @@ mod tests {
     /// The rest of an acknowledgement of more than a window counts for the next segment.
     #[test]
     fn credit_is_kept() {
-        let mut credit = 3000;
-        assert_eq!((growth(&mut credit, 4000, 2500, 1000), credit), (1000, 1500));
+        let mut reno = Reno { credit: 3000 };
+        assert_eq!((reno.growth(4000, 2500, 1000), reno.credit), (1000, 1500));
     }
 
     #[test]
     fn a_segment_more_each_window() {
-        let (mut credit, mut window) = (0, 4000);
+        let (mut reno, mut window) = (Reno::default(), 4000);
         let mut windows = Vec::new();
         for _ in 0..4 + 5 + 6 {
-            window += growth(&mut credit, window, 1000, 1000);
+            window += reno.growth(window, 1000, 1000);
             windows.push(window / 1000);
         }
         assert_eq!(windows, [4, 4, 4, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7]);

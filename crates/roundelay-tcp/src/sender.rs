@@ -8,6 +8,7 @@ use roundelay::{Duration, Instant};
 
 use crate::config::{Config, ConfigError, Flavour};
 use crate::congestion::Congestion;
+use crate::custom::CustomControl;
 use crate::ranges::Ranges;
 use crate::rto::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
@@ -129,23 +130,34 @@ impl Sender {
     /// A parameter is out of its range.
     pub fn new(config: Config, bytes: Option<u64>) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self::closed(config, bytes))
+        Ok(Self::closed(config, bytes, None))
+    }
+
+    /// As [`Sender::new`], with a congestion control of another crate. A copy of the sender starts
+    /// with an instance of its own.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn with_control(config: Config, bytes: Option<u64>, control: CustomControl) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self::closed(config, bytes, Some(control)))
     }
 
     /// Resets the sender for a new flow of `bytes` bytes, with the same configuration and allocated
-    /// memory.
+    /// memory, and a new instance of a custom control.
     pub fn reset(&mut self, bytes: Option<u64>) {
         let mut scoreboard = std::mem::take(&mut self.scoreboard);
         scoreboard.clear(&self.config);
-        *self = Self { scoreboard, ..Self::closed(self.config, bytes) };
+        let control = self.congestion.custom().cloned();
+        *self = Self { scoreboard, ..Self::closed(self.config, bytes, control) };
     }
 
-    fn closed(config: Config, bytes: Option<u64>) -> Self {
+    fn closed(config: Config, bytes: Option<u64>, control: Option<CustomControl>) -> Self {
         let mut scoreboard = Scoreboard::default();
         scoreboard.clear(&config);
         Self {
             mode: Mode::Closed,
-            congestion: Congestion::new(&config),
+            congestion: Congestion::new(&config, control),
             timer: RetransmissionTimer::new(&config),
             supplied: bytes.unwrap_or(u64::MAX),
             acknowledged: 0,

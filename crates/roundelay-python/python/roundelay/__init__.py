@@ -1,5 +1,5 @@
 """Roundelay, a packet-scheduling toolkit: compare queue disciplines on a capture, simulate networks,
-drive a scheduler by hand, write one in Python.
+drive a scheduler by hand, write a scheduler or a congestion control in Python.
 
 >>> import roundelay as rd
 >>> result = rd.compare("capture.pcap", rate="20mbit", queues=["fifo", "fq_codel", "qfq"])  # doctest: +SKIP
@@ -11,9 +11,10 @@ Texts with units are those of the command and of ``tc``: ``"20mbit"``, ``"5ms"``
 
 from . import testing
 from ._commands import bounds, compare, papers, replay, simulate
+from ._controls import CongestionControl, ControlLike
 from ._disciplines import Discipline, Parameter, schedulers
 from ._errors import ContractError, RoundelayError, RunError, UsageError
-from ._native import Drop, Packet, __version__
+from ._native import Drop, Feedback, Packet, __version__
 from ._queues import Queue, QueueLike
 from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation, Table
 from ._scheduler import Scheduler
@@ -22,9 +23,12 @@ from ._sweep import Sweep, sweep
 __all__ = [
     "Bounds",
     "Comparison",
+    "CongestionControl",
     "ContractError",
+    "ControlLike",
     "Discipline",
     "Drop",
+    "Feedback",
     "Packet",
     "PaperItem",
     "PaperResult",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from . import _native, _toml
+from ._controls import ControlLike, controls
 from ._errors import RoundelayError, locate, of_command
 from ._progress import Progress, reporting
 from ._queues import QueueLike, split
@@ -59,6 +60,7 @@ def compare(
     cost: bool = False,
     html: Path | None = None,
     parquet: Path | None = None,
+    csv: Path | None = None,
     threads: int | None = None,
     progress: Progress = None,
     **more: Any,
@@ -82,7 +84,7 @@ def compare(
     match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000.
 
     ``seed``: of hashes and random choices, by default 1. ``cost``: also measure the nanoseconds for a
-    packet, the only result that differs from run to run. ``html``, ``parquet``: files to write, as
+    packet, the only result that differs from run to run. ``html``, ``parquet``, ``csv``: files to write, as
     the command does. ``threads``: by default one for each core. ``progress``: True or
     False for a bar or none, by default a bar in notebooks if tqdm is installed; or a function that gets the
     work done and all work, and may raise an exception to end the call. Further keywords are the command's
@@ -115,11 +117,12 @@ def compare(
             "no_cost": not cost,
             "html": html,
             "parquet": parquet,
+            "csv": csv,
             "threads": threads,
             **more,
         }
     )
-    files = paths(capture, trees, weights, html, parquet)
+    files = paths(capture, trees, weights, html, parquet, csv)
     with reporting(progress) as show:
         return Comparison(_located(files, lambda: _native.compare(words, own, show)))
 
@@ -128,10 +131,12 @@ def simulate(
     scenario: Path | Mapping[str, Any] | _toml.Tables,
     *,
     queue: QueueLike | None = None,
+    congestion: ControlLike | Mapping[str, ControlLike] | None = None,
     seed: int | None = None,
     replicas: int = 1,
     html: Path | None = None,
     parquet: Path | None = None,
+    csv: Path | None = None,
     packets: bool = False,
     log: Path | None = None,
     pcapng: Path | None = None,
@@ -147,14 +152,16 @@ def simulate(
     threads.
 
     ``queue``: a discipline for all router ports, as ``tc`` writes it or a class written in Python;
-    buffers keep their sizes unless it has a limit. ``seed``: instead of the scenario's. ``replicas``:
-    number of runs with consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``packets``, ``log``,
-    ``pcapng``: files to write, as the command does. ``threads``: by default one for each core.
-    ``progress``: as in :func:`compare`.
+    buffers keep their sizes unless it has a limit. ``congestion``: a congestion control for all sources
+    over TCP, or one for each name of a source: ``"reno"``, ``"cubic"`` or a class written in Python
+    (:class:`CongestionControl`). ``seed``: instead of the scenario's. ``replicas``: number of runs with
+    consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``csv``, ``packets``, ``log``, ``pcapng``:
+    files to write, as the command does. ``threads``: by default one for each core. ``progress``: as in
+    :func:`compare`.
 
     Raises :class:`UsageError` for a wrong scenario, :class:`RunError` if the run fails or a file cannot
-    be written, and any exception of a scheduler written in Python. Ctrl-C ends the call; no file is
-    left half-written.
+    be written, and any exception of a scheduler or a congestion control written in Python. Ctrl-C ends
+    the call; no file is left half-written.
     """
     path, given, files = _input(scenario, "scenario")
     names, own = split([] if queue is None else [queue])
@@ -167,6 +174,7 @@ def simulate(
             "replicas": replicas,
             "html": html,
             "parquet": parquet,
+            "csv": csv,
             "packets": packets,
             "log": log,
             "pcapng": pcapng,
@@ -174,9 +182,10 @@ def simulate(
             **more,
         }
     )
-    files += paths(html, parquet, log, pcapng)
+    files += paths(html, parquet, csv, log, pcapng)
+    mine = controls(congestion)
     with reporting(progress) as show:
-        return Simulation(_located(files, lambda: _native.simulate(words, given, own, show)))
+        return Simulation(_located(files, lambda: _native.simulate(words, given, own, mine, show)))
 
 
 def replay(

@@ -46,7 +46,7 @@ class RunError(RoundelayError, RuntimeError):
 
 
 class ContractError(RoundelayError):
-    """A scheduler written in Python broke the contract of schedulers."""
+    """A scheduler or a congestion control written in Python broke its contract."""
 
 
 def of_command(status: int, message: str, given: str | None, legal: str | None, meant: str | None) -> RoundelayError:
@@ -55,6 +55,11 @@ def of_command(status: int, message: str, given: str | None, legal: str | None, 
         legal = message.rsplit("legal range ", 1)[1].split(";")[0].strip()
     kind = UsageError if status == 2 else RunError
     return kind(message, status=status, given=given, legal=legal, meant=meant)
+
+
+def contract(message: str, given: str | None, legal: str | None) -> ContractError:
+    """The exception of a broken contract. Called by the compiled module."""
+    return ContractError(message, given=given, legal=legal)
 
 
 def locate(error: RoundelayError, names: list[str]) -> None:

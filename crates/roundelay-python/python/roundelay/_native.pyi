@@ -101,6 +101,41 @@ class Scheduler:
     def __len__(self) -> int: ...
 
 @final
+class Feedback:
+    """State of a TCP connection at a call of its congestion control."""
+
+    @property
+    def now(self) -> float:
+        """Time of the call, seconds."""
+    @property
+    def window(self) -> int:
+        """The congestion window before the call, bytes (cwnd)."""
+    @property
+    def threshold(self) -> int:
+        """The slow start threshold before the call, bytes (ssthresh)."""
+    @property
+    def segment_length(self) -> int:
+        """Most data in a segment, bytes (SMSS)."""
+    @property
+    def acknowledged(self) -> int:
+        """Newly acknowledged data, bytes; 0 on losses, marks and timeouts."""
+    @property
+    def in_flight(self) -> int:
+        """Data in the network, bytes: at an acknowledgement the pipe of RFC 6675; at losses, marks and
+        timeouts FlightSize of RFC 5681, data sent and not acknowledged."""
+    @property
+    def round_trip(self) -> float | None:
+        """The round trip measured by this acknowledgement, seconds, in steps of TCP's clock (1 ms with
+        ``preset = "rfc"``); None if there is none."""
+    @property
+    def smoothed_round_trip(self) -> float | None:
+        """The smoothed round trip, seconds (SRTT of RFC 6298); None before the first measurement."""
+
+@final
+class Control:
+    def __new__(cls, name: str, make: Callable[[], object] | None) -> Control: ...
+
+@final
 class Own:
     def __new__(
         cls, name: str, about: str, make: Callable[[int], object], reorders: bool, weighted: bool, limit: str
@@ -161,6 +196,7 @@ def simulate(
     words: list[str],
     given: tuple[str, str] | None,
     own: list[tuple[int, Own]],
+    controls: list[tuple[str, Control]],
     progress: Callable[[int, int], object] | None = None,
 ) -> Ran: ...
 def replay(

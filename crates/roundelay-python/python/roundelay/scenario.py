@@ -906,8 +906,8 @@ class Protocol(Table):
     #: Maximum time that an acknowledgement waits for a second segment, to 500 ms; 0: every segment is
     #: acknowledged.
     delayed_acknowledgement: Time | None = None
-    #: Whether segments carry timestamps: 12 bytes of each header under ``preset = "rfc"``, under those of ns-2 10
-    #: bytes of the headers of data.
+    #: Whether segments carry timestamps: 12 bytes of each header under ``preset = "rfc"``, under those of ns-2
+    #: 10 bytes of the headers of data.
     timestamps: bool | None = None
     #: Whether the first two duplicate acknowledgements let new segments go (RFC 3042).
     limited_transmit: bool | None = None

@@ -218,7 +218,9 @@ impl<'a> Source<'_, 'a> {
         let Placement { pairs, count, start, start_step, start_jitter, stop, .. } = placement;
         let urgency = placement.urgency.unwrap_or_default();
         let dscp = placement.dscp.map_or(0, |CodePoint(dscp)| dscp);
-        let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency, edge_codel, dscp };
+        let control = None;
+        let group =
+            Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency, control, edge_codel, dscp };
         self.check(&group)?;
         self.check_times(&group)?;
         self.check_list(&group)?;

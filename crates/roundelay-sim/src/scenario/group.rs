@@ -159,6 +159,7 @@ impl Group {
         terms.start_jitter = self.start_jitter;
         terms.stop = self.stop.map(|stop| Instant::ZERO + stop);
         terms.urgency = self.urgency.clone();
+        terms.control = self.control.clone();
         terms
     }
 }

@@ -4,6 +4,7 @@
 //! exist, every pair has a route, every number is in range, and the estimate is at most 10^12
 //! events. [`Scenario::run`] runs the scenario with one seed. [`schema`] lists the keys.
 
+mod control;
 mod curves;
 mod edge_codel;
 mod entry;
@@ -34,10 +35,12 @@ mod yardsticks;
 use std::path::PathBuf;
 
 use roundelay::Duration;
+use roundelay_tcp::CustomControl;
 
 pub use crate::sources::trace::FlowBy;
 pub use crate::sources::{Control, Flavour, Preset, Protocol, SourceSpec};
 pub use crate::topologies::files::FileError as ScenarioError;
+pub use control::ControlError;
 pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
@@ -125,6 +128,8 @@ pub struct Group {
     pub flow: Option<roundelay::FlowConfig>,
     /// Urgency written into packets.
     pub urgency: Urgency,
+    /// Congestion control of a program, set by [`Scenario::set_control`].
+    pub control: Option<CustomControl>,
     /// Active queue management where packets leave the network, if any.
     pub edge_codel: Option<EdgeControl>,
     /// Differentiated Services code point, 0 to 63, which trees may classify by.

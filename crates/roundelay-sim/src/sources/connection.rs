@@ -52,7 +52,10 @@ impl Connection {
     /// # Errors
     /// A parameter is out of range.
     pub(crate) fn new(config: Config, bytes: u64, terms: &Terms) -> Result<Self, SourceError> {
-        let sender = Sender::new(config, Some(0))?;
+        let sender = match &terms.control {
+            Some(control) => Sender::with_control(config, Some(0), control.clone())?,
+            None => Sender::new(config, Some(0))?,
+        };
         let mut connection = Self {
             flow: FlowId::default(),
             sender,

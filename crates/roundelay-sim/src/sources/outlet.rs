@@ -1,6 +1,7 @@
 //! Common parts of datagram sources: hosts, start and stop, urgency, number of packets.
 
 use roundelay::{Duration, FlowId, Instant};
+use roundelay_tcp::CustomControl;
 
 use crate::agent::{Context, FlowSpec, Outgoing};
 use crate::network::NodeId;
@@ -21,13 +22,16 @@ pub struct Terms {
     pub stop: Option<Instant>,
     /// Urgency of the packets.
     pub urgency: Urgency,
+    /// Congestion control of connections in place of the protocol's: an instance for each direction
+    /// of a connection. Sources without TCP ignore it.
+    pub control: Option<CustomControl>,
 }
 
 impl Terms {
     /// From time zero on, without end or urgency.
     pub const fn new(from: NodeId, to: NodeId) -> Self {
         let flow = FlowSpec { from, to, config: None };
-        Self { flow, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency: Urgency::None }
+        Self { flow, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency: Urgency::None, control: None }
     }
 
     /// The stamp for packets of a flow of `size_bytes`, one way.

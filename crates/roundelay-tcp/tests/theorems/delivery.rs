@@ -8,10 +8,10 @@ use roundelay_tcp::{Config, Control, Flavour, PartialTimer, Segment, Sender};
 
 use super::link::{Fate, Link, World};
 
-const FLAVOURS: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
+pub(super) const FLAVOURS: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
 
 /// A network that drops, marks, duplicates and reorders.
-fn hostile(seed: u64, harm: f64) -> impl FnMut(u64, &Segment) -> Fate {
+pub(super) fn hostile(seed: u64, harm: f64) -> impl FnMut(u64, &Segment) -> Fate {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     move |_, _| {
         let later = Duration::from_millis(random.random_range(1..40));
@@ -25,7 +25,7 @@ fn hostile(seed: u64, harm: f64) -> impl FnMut(u64, &Segment) -> Fate {
     }
 }
 
-fn random_config(random: &mut Pcg64Mcg) -> Config {
+pub(super) fn random_config(random: &mut Pcg64Mcg) -> Config {
     let mut coin = || random.random_bool(0.5);
     let mut config = Config {
         control: if coin() { Control::Cubic } else { Control::Reno },
