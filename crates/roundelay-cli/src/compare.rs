@@ -3,16 +3,16 @@
 use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
 
-use roundelay::schedulers::AnyDiscipline;
-use roundelay::{LinkLayer, QueueSpec};
+use roundelay::LinkLayer;
 use roundelay_report::{SCREEN, TableStyle, json, provenance, table, table_within};
 use roundelay_sim::scenario::Measures;
+use roundelay_trace::arguments::chosen;
 use roundelay_trace::{
     Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketRecord, PacketSink, Progress, Selection, Stop, TreeFile,
     WeightRules, compare,
 };
 
-use crate::arguments::{Choice, Compare};
+use crate::arguments::Compare;
 use crate::call::{Compared, Host};
 use crate::failure::Failure;
 use crate::outputs::OfComparison;
@@ -55,25 +55,10 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     Ok(compared)
 }
 
-/// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
-const DEPLOYED: [&str; 11] =
-    ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke", "sfb"];
-
-fn chosen(choice: &Choice) -> Vec<QueueSpec> {
-    match choice {
-        Choice::All => AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect(),
-        Choice::One(spec) => vec![spec.clone()],
-    }
-}
-
 fn options(arguments: &Compare) -> Result<Options, Failure> {
-    let mut specs: Vec<QueueSpec> = arguments.disciplines.iter().flat_map(chosen).collect();
-    if specs.is_empty() && arguments.trees.is_empty() {
-        specs = DEPLOYED.into_iter().map(|text| text.parse().expect("a discipline of Linux")).collect();
-    }
     let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), read_weights)?;
     arguments.weight.iter().rev().for_each(|rule| weights.push_first(rule.clone()));
-    let mut options = Options::new(arguments.rate, specs);
+    let mut options = Options::new(arguments.rate, chosen(&arguments.disciplines, !arguments.trees.is_empty()));
     options.trees = arguments.trees.iter().map(|path| read_tree(path)).collect::<Result<_, _>>()?;
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;

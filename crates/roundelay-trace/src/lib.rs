@@ -1,5 +1,6 @@
 //! Replay of packet captures: reads captures, classifies flows, compares disciplines.
 
+pub mod arguments;
 mod audit;
 mod both_directions;
 mod capture;
