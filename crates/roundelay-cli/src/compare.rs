@@ -25,7 +25,7 @@ type SinkError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     let comparison = compute(arguments, &Host::default())?.comparison;
     print(&show(arguments, &comparison))?;
-    broken_bounds(&comparison).map_or(Ok(()), |message| Err(Failure::run(message)))
+    comparison.broken_bounds().map_or(Ok(()), |message| Err(Failure::run(message)))
 }
 
 /// The comparison, without printed text: files named in the arguments are written.
@@ -114,12 +114,6 @@ fn show(arguments: &Compare, comparison: &Comparison) -> String {
 /// Footer of each Parquet file.
 fn metadata(options: &Options) -> Vec<(String, String)> {
     provenance(env!("CARGO_PKG_VERSION"), options.seed, &format!("{options:?}"))
-}
-
-fn broken_bounds(comparison: &Comparison) -> Option<String> {
-    let broken = comparison.disciplines.iter().filter(|discipline| discipline.kept_bounds == Some(false));
-    let names: Vec<_> = broken.map(|discipline| discipline.spec.as_str()).collect();
-    (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
 }
 
 /// Observer of the replay: shows progress and opens the outputs' packet files.

@@ -16,6 +16,7 @@ mod filter;
 mod headers;
 mod kind;
 mod lane;
+mod memory;
 mod meters;
 mod offered;
 mod preference;

@@ -1,0 +1,68 @@
+//! Memory of disciplines as on a machine of 64 bits: a comparison in a browser, where addresses have 32
+//! bits, has the figures of the command.
+//!
+//! Tables of flows have no addresses and take the same memory on both. A discipline's own record, of
+//! fixed length, differs: `memory.txt` has the fixed bytes of each with default parameters, in release
+//! builds.
+
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Footprint, QueueSpec, Scheduler};
+
+/// A line for each discipline, and for each with the rules of Linux.
+const ON_64_BITS: &str = include_str!("memory.txt");
+
+/// The footprint on a machine of 64 bits, given that on this machine. That of a tree, and that of a
+/// discipline from outside, stay as they are.
+pub(crate) fn on_64_bits(discipline: &AnyDiscipline, here: Footprint) -> Footprint {
+    if cfg!(target_pointer_width = "64") {
+        return here;
+    }
+    let name = name_of(discipline);
+    let Some(there) = ON_64_BITS.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(": ")?.parse::<usize>().ok()) else {
+        return here;
+    };
+    let Some(default) = with_defaults(&name) else { return here };
+    Footprint { fixed_bytes: (here.fixed_bytes + there).saturating_sub(default), ..here }
+}
+
+fn name_of(discipline: &AnyDiscipline) -> String {
+    let linux = if discipline.to_string().split(' ').any(|word| word == "linux") { " linux" } else { "" };
+    format!("{}{linux}", discipline.name())
+}
+
+/// Fixed bytes here with default parameters.
+fn with_defaults(name: &str) -> Option<usize> {
+    let QueueSpec { discipline, .. } = name.parse().ok()?;
+    Some(discipline.build_arena::<()>(1).ok()?.footprint().fixed_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `make page-test` runs this; `ROUNDELAY_WRITE=1` writes the file anew.
+    #[test]
+    #[cfg_attr(debug_assertions, ignore = "debug builds check invariants, with records of their own")]
+    fn the_file_has_the_fixed_bytes_of_every_discipline() {
+        let names =
+            AnyDiscipline::all().into_iter().flat_map(|discipline| [discipline.name().to_owned(), format!("{} linux", discipline.name())]);
+        let lines = names.filter_map(|name| Some(format!("{name}: {}\n", with_defaults(&name)?)));
+        let now: String = lines.collect();
+        if std::env::var_os("ROUNDELAY_WRITE").is_some() {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/memory.txt"), &now).unwrap();
+        }
+        assert!(now.contains("qfq_plus linux: ") && now.lines().count() > 30);
+        assert!(
+            now == ON_64_BITS || std::env::var_os("ROUNDELAY_WRITE").is_some(),
+            "write it anew: ROUNDELAY_WRITE=1 cargo test --release -p roundelay-trace --lib memory"
+        );
+    }
+
+    #[test]
+    fn the_rules_of_linux_have_a_line_of_their_own() {
+        let name = |text: &str| name_of(&text.parse::<QueueSpec>().unwrap().discipline);
+        assert_eq!(name("qfq_plus linux"), "qfq_plus linux");
+        assert_eq!(name("qfq_plus"), "qfq_plus");
+        assert_eq!(name("sfq depth 64 linux"), "sfq linux");
+    }
+}
