@@ -11,7 +11,7 @@ export const instantiate = async (bytes) => {
     }
   };
   const { instance } = await WebAssembly.instantiate(bytes, { capture: { read } });
-  const { memory, room, answer, report, figures, answer_at: answerAt } = instance.exports;
+  const { memory, room, answer, report, figures, disciplines, answer_at: answerAt } = instance.exports;
   // The memory may have grown, so its buffer is read after each call.
   const text = (length) => new TextDecoder().decode(new Uint8Array(memory.buffer, answerAt(), length));
   return {
@@ -25,6 +25,8 @@ export const instantiate = async (bytes) => {
     },
     report: () => text(report()),
     figures: () => text(figures()),
+    /** Names and sentences of `all` disciplines, and the names compared by `default`. */
+    disciplines: () => JSON.parse(text(disciplines())),
   };
 };
 

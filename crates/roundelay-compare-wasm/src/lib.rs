@@ -4,10 +4,11 @@
 //! [`compare`] reads a capture and the arguments of a [`Request`]. Its results and messages equal
 //! those of the command with `--no-cost`.
 //!
-//! The module exports five functions and its memory. `room(bytes)` gives the address for a request in
+//! The module exports six functions and its memory. `room(bytes)` gives the address for a request in
 //! JSON. `answer()` compares, and returns the length of the answer, at `answer_at()`: `{"text": ..}`,
 //! with `broken` if a bound was broken, or `{"error": ..}`. Afterwards `report()` and `figures()`
-//! return the lengths of the HTML report and of the JSON, at the same address. The module imports one
+//! return the lengths of the HTML report and of the JSON, at the same address, and `disciplines()` that
+//! of the list of disciplines, for the page. The module imports one
 //! function, `capture.read(address, bytes)`: JavaScript copies the next bytes of the capture there and
 //! returns their number, 0 at the end or -1 for an unreadable file.
 
@@ -16,8 +17,11 @@ mod request;
 use std::io::Read;
 
 pub use request::{File, Request};
+use roundelay::schedulers::AnyDiscipline;
 use roundelay_report::{SCREEN, TableStyle, table, table_within};
+use roundelay_trace::arguments::DEPLOYED;
 use roundelay_trace::{Capture, Comparison};
+use serde_json::json;
 
 /// Compares disciplines on a capture.
 ///
@@ -37,6 +41,13 @@ pub fn text(request: &Request, comparison: &Comparison) -> String {
     table_within(comparison, TableStyle { color: false, width: request.columns }, SCREEN)
 }
 
+/// All disciplines with a sentence on each, and those compared by default.
+pub fn disciplines() -> String {
+    let all = AnyDiscipline::all().into_iter().map(|discipline| discipline.info());
+    let all: Vec<_> = all.map(|info| json!({ "name": info.name, "about": info.about })).collect();
+    json!({ "all": all, "default": DEPLOYED }).to_string()
+}
+
 /// The functions called from JavaScript, and the one that JavaScript has. Names of exports and
 /// declarations of imports count as unsafe. The code itself is safe.
 #[cfg(target_arch = "wasm32")]
@@ -49,7 +60,7 @@ mod exports {
     use roundelay_trace::Comparison;
     use serde_json::json as object;
 
-    use super::{Request, compare, text};
+    use super::{Request, compare, disciplines as list, text};
 
     thread_local! {
         static REQUEST: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -109,6 +120,12 @@ mod exports {
     #[unsafe(no_mangle)]
     extern "C" fn figures() -> usize {
         keep(COMPARISON.with_borrow(|comparison| comparison.as_ref().map(json)).unwrap_or_default())
+    }
+
+    /// The list of disciplines. Returns its length in bytes.
+    #[unsafe(no_mangle)]
+    extern "C" fn disciplines() -> usize {
+        keep(list())
     }
 
     /// The address of the answer.

@@ -25,7 +25,10 @@ const work = mkdtempSync(join(tmpdir(), "roundelay-compare-"));
 const text = (path) => ({ name: path.split("/").pop(), text: readFileSync(join(root, path), "utf8") });
 const TREE = text("examples/trees/home.toml");
 const WEIGHTS = { name: "weights.toml", text: 'default = 2\n\n[[weight]]\nmatch = "udp dst port 5004"\nweight = 10\npriority = 0\nslack = "20ms"\ndeadline = "50ms"\n' };
-for (const file of [TREE, WEIGHTS]) writeFileSync(join(work, file.name), file.text);
+// Its records a flow have addresses.
+const PLUS = { name: "plus.toml", text: TREE.text.replace("fq_codel limit 400", "qfq_plus linux") };
+assert.notEqual(PLUS.text, TREE.text);
+for (const file of [TREE, PLUS, WEIGHTS]) writeFileSync(join(work, file.name), file.text);
 
 const captures = new Map();
 for (const name of readdirSync(join(root, "examples/captures")).filter((name) => name.includes(".pcap"))) captures.set(name, readFileSync(join(root, "examples/captures", name)));
@@ -61,7 +64,7 @@ const QUEUES = [
 const SOME = [
   { rate: "8mbit", disciplines: QUEUES, wide: true },
   { rate: "8mbit", disciplines: ["fifo", "drr", "wf2q_plus"], trees: [TREE], columns: 140 },
-  { rate: "8mbit", trees: [TREE] },
+  { rate: "8mbit", trees: [TREE, PLUS], wide: true },
   { rate: "6mbit", disciplines: ["edf", "lstf", "priority", "qfq"], weights: WEIGHTS, weight: ["dscp ef = 7", "src port 1024 = 900"], flow_by: "5tuple", seed: "42" },
   { rate: "9mbit", flow_by: "dscp", buffer: "100p", link: "docsis", disciplines: ["drr", "qfq", "sfq"], wide: true },
   { rate: "9mbit", flow_by: "src", overhead: "-4", mpu: "64", framing: "atm", buffer: "60kb" },
@@ -152,7 +155,7 @@ assert.match(planted({ seed: "2" }), /^text|^report/, "another seed");
 assert.match(planted({ rate: "5001kbit" }), /^text/, "another rate");
 const longer = Buffer.from(captures.get("overload.pcap"));
 longer.writeUInt32LE(longer.readUInt32LE(36) + 1, 36);
-assert.match(planted({}, longer), /^(report|figures)/, "a packet longer by a byte");
+assert.match(planted({}, longer), /^(text|report|figures)/, "a packet longer by a byte");
 assert.match(difference({ ...theirs, text: theirs.text.replace("serves", "Serves") }, theirs, false), /^text at/, "a letter");
 assert.match(difference({ ...theirs, figures: theirs.figures.replace(/"fixed_bytes": 40/, '"fixed_bytes": 24') }, theirs, false), /^figures at/, "sizes of 32 bits");
 // A file that JavaScript cannot read, and the module afterwards.

@@ -154,7 +154,11 @@ impl Lane {
         let light: Vec<_> = everyone.iter().copied().filter(|flow| light[*flow]).collect();
         let results: Vec<_> = everyone.iter().map(|flow| self.flow_result(*flow, charted.contains(flow))).collect();
         let info = self.discipline.info();
-        let footprint = memory::on_64_bits(&self.discipline, self.port.scheduler().footprint());
+        let footprint = self.port.scheduler().footprint();
+        let footprint = match &self.leaves {
+            Some(leaves) => memory::of_tree(leaves.tree.leaves(), footprint),
+            None => memory::on_64_bits(&self.discipline, footprint),
+        };
         Ok(DisciplineResult {
             spec: self.spec.clone(),
             name: info.name,

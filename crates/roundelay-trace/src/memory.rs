@@ -11,19 +11,37 @@ use roundelay::{Footprint, QueueSpec, Scheduler};
 /// A line for each discipline, and for each with the rules of Linux.
 const ON_64_BITS: &str = include_str!("memory.txt");
 
-/// The footprint on a machine of 64 bits, given that on this machine. That of a tree, and that of a
-/// discipline from outside, stay as they are.
+/// The footprint on a machine of 64 bits, given that on this machine. That of a discipline from outside
+/// stays as it is.
 pub(crate) fn on_64_bits(discipline: &AnyDiscipline, here: Footprint) -> Footprint {
     if cfg!(target_pointer_width = "64") {
         return here;
     }
-    let name = name_of(discipline);
-    let there = ON_64_BITS.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(": "));
-    let (Some(there), Some(default)) = (there.and_then(parse), with_defaults(&name)) else { return here };
+    let Some((default, there)) = here_and_there(discipline) else { return here };
     Footprint {
         fixed_bytes: (here.fixed_bytes + there.fixed_bytes).saturating_sub(default.fixed_bytes),
         bytes_per_flow: (here.bytes_per_flow + there.bytes_per_flow).saturating_sub(default.bytes_per_flow),
     }
+}
+
+/// The footprint of a tree with its bytes a flow, those of the largest leaf, as on a machine of 64 bits.
+/// Its fixed bytes stay those of this machine.
+pub(crate) fn of_tree<'a>(leaves: impl Iterator<Item = &'a QueueSpec>, here: Footprint) -> Footprint {
+    if cfg!(target_pointer_width = "64") {
+        return here;
+    }
+    let of_leaf = |most: (usize, usize), (default, there): (Footprint, Footprint)| {
+        (most.0.max(default.bytes_per_flow), most.1.max(there.bytes_per_flow))
+    };
+    let (default, there) = leaves.filter_map(|leaf| here_and_there(&leaf.discipline)).fold((0, 0), of_leaf);
+    Footprint { bytes_per_flow: (here.bytes_per_flow + there).saturating_sub(default), ..here }
+}
+
+/// The footprints with default parameters on this machine and on one of 64 bits.
+fn here_and_there(discipline: &AnyDiscipline) -> Option<(Footprint, Footprint)> {
+    let name = name_of(discipline);
+    let there = ON_64_BITS.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(": "));
+    Some((with_defaults(&name)?, parse(there?)?))
 }
 
 /// Fixed bytes and bytes a flow.
