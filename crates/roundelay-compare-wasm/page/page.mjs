@@ -213,6 +213,8 @@ const copy = async (id, button) => {
 const listen = () => {
   form.addEventListener("submit", (event) => { event.preventDefault(); compare(); });
   element("file").addEventListener("change", () => choose(element("file").files[0]));
+  // The same file, chosen again, is read again.
+  element("file").addEventListener("click", () => { element("file").value = ""; });
   element("stop").addEventListener("click", stop);
   element("figures").addEventListener("click", saveFigures);
   for (const button of document.querySelectorAll("button[data-copy]")) button.addEventListener("click", () => copy(button.dataset.copy, button));

@@ -220,7 +220,12 @@ await open("large", {}, async (page) => {
   await page.evaluate(() => { globalThis.ticks = 0; setInterval(() => { globalThis.ticks += 1; }, 20); });
   for (let round = 0; round < 3; round += 1) {
     const before = await page.evaluate(() => globalThis.ticks);
-    await give(page, LARGE);
+    if (round === 0) {
+      await give(page, LARGE);
+    } else {
+      await page.locator("#run").click();
+      await done(page);
+    }
     assert.ok(await page.evaluate(() => globalThis.ticks) - before > 10, "the page stays alive");
     times.push(Number(await page.evaluate(() => document.documentElement.dataset.seconds)));
     if (round === 0) await checkEqual(page);
