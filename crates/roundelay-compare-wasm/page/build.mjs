@@ -24,7 +24,7 @@ const { all, default: chosen } = (await instantiate(wasm)).disciplines();
 const parts = {
   STYLE: read("page.css"),
   SCRIPT: joined(["core", "command", "page"]),
-  DATA: JSON.stringify({ wasm: packed.toString("base64"), worker: `${joined(["core", "worker"])}\nserve();\n` }).replaceAll("<", "\\u003c"),
+  DATA: JSON.stringify({ wasm: packed.toString("base64"), chosen, worker: `${joined(["core", "worker"])}\nserve();\n` }).replaceAll("<", "\\u003c"),
   DEFAULT: chosen.map((name) => `<code>${escape(name)}</code>`).join(", "),
   COUNT: String(all.length),
   NAMES: all.map(({ name, about }) => `<dt>${escape(name)}</dt><dd>${escape(about)}</dd>`).join("\n"),

@@ -11,9 +11,12 @@ const form = element("form");
 let module = null;
 /** The chosen capture. */
 let capture = null;
-/** What compares: `compare`, `figures` and `stop`. */
+/** What compares: `compare`, `report`, `figures` and `stop`; a promise of the same. */
 let machine = null;
+let starting = null;
 let isRunning = false;
+/** Number of the present comparison: what an earlier one still says does not count. */
+let turn = 0;
 /** Addresses of the results: given back when there are new ones. */
 let addresses = [];
 
@@ -70,13 +73,21 @@ const inPage = async () => {
   };
 };
 
-const started = async () => {
-  machine ??= await inWorker().catch(inPage);
-  return machine;
+const started = () => {
+  starting ??= inWorker().catch(inPage).then((ours) => { machine = ours; return ours; });
+  return starting;
+};
+
+const end = () => {
+  machine?.stop();
+  [machine, starting] = [null, null];
 };
 
 const lines = (id) => element(id).value.split("\n").map((line) => line.trim()).filter((line) => line !== "");
 const texts = (id) => Promise.all([...element(id).files].map(async (file) => ({ name: file.name, text: await file.text() })));
+
+/** Whether one's own disciplines are chosen and there are none. */
+const isEmpty = () => form.elements.which.value === "own" && lines("own").length === 0 && element("trees").files.length === 0;
 
 /** Columns that the table has room for: as in a terminal, 100 at most. */
 const columns = () => {
@@ -94,7 +105,7 @@ const request = async () => {
   return {
     name: capture.name,
     ...Object.fromEntries(options.map((name) => [name, given(name)]).filter(([, value]) => value !== "")),
-    disciplines: which === "own" ? lines("own") : which === "all" ? ["all"] : [],
+    disciplines: { own: lines("own"), all: ["all"], linux: trees.length > 0 ? data.chosen : [] }[which],
     weight: lines("weight"),
     ...(weights.length > 0 ? { weights: weights[0] } : {}),
     ...(trees.length > 0 ? { trees } : {}),
@@ -140,7 +151,15 @@ const compare = async () => {
     element("file").focus();
     return;
   }
+  if (isEmpty()) {
+    say("");
+    complain("No disciplines: write one a line.");
+    element("own").focus();
+    return;
+  }
   running(true);
+  turn += 1;
+  const mine = turn;
   const { size } = capture;
   say(`Comparing on ${capture.name}, ${megabytes(size)} …`);
   element("progress").removeAttribute("value");
@@ -148,7 +167,9 @@ const compare = async () => {
   try {
     const asked = await request();
     const ours = await started();
+    if (mine !== turn) return;
     const answer = await ours.compare(asked, capture, (bytes) => { element("progress").value = size > 0 ? bytes / size : 1; });
+    if (mine !== turn) return;
     const seconds = (performance.now() - began) / 1000;
     if (answer.error !== undefined) {
       say("");
@@ -166,18 +187,18 @@ const compare = async () => {
     element("result-title").focus();
     document.documentElement.dataset.seconds = String(seconds);
   } catch (error) {
+    if (mine !== turn) return;
     say("");
     complain(machine === null ? String(error.message ?? error) : `The comparison ended in the browser: ${error.message}. With a large capture its memory may not suffice; the command has no such limit.`);
-    machine?.stop();
-    machine = null;
+    end();
   } finally {
-    running(false);
+    if (mine === turn) running(false);
   }
 };
 
 const stop = () => {
-  machine?.stop();
-  machine = null;
+  turn += 1;
+  end();
   running(false);
   say("Stopped.");
   element("run").focus();
@@ -237,7 +258,7 @@ const begin = async () => {
     module = await decode(data.wasm);
     listen();
     element("app").hidden = false;
-    started();
+    started().catch(() => {});
   } catch (error) {
     element("failed").textContent = `This page needs WebAssembly and DecompressionStream, as browsers of 2023 and later have: ${error.message}`;
   }

@@ -134,6 +134,18 @@ await open("light", {}, async (page) => {
   await page.locator("#run").click();
   await done(page);
   assert.equal(await checkEqual(page), `roundelay compare ${HOME} 'fifo limit 100' qfq 'fq_codel target 3ms' --rate=5mbit '--filter=not port 53' '--weight=dscp ef = 3' --weights=rules.toml --tree=tree.toml --wide --no-cost`);
+
+  // The disciplines of Linux beside a tree, by name: the command would compare the tree alone.
+  await page.locator('input[value="linux"]').check();
+  await page.locator("#run").click();
+  await done(page);
+  assert.match(await checkEqual(page), / fifo priority drr 'qfq_plus linux' .* sfb --rate=5mbit .* --tree=tree\.toml /);
+
+  await page.locator('input[value="own"]').check();
+  await page.locator("#trees").setInputFiles([]);
+  await page.locator("#own").fill("");
+  await page.locator("#run").click();
+  assert.equal(await text(page, "error"), "No disciplines: write one a line.");
 });
 
 await open("keyboard", {}, async (page) => {
