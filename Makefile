@@ -55,7 +55,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler page-test wheel-freethreaded python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the QFQ page, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler page-test wheel-freethreaded python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
@@ -146,18 +146,26 @@ deny: setup-deny ## licences, sources and duplicates of dependencies
 	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
 
 PAGE_CRATE := crates/roundelay-wasm
-# The folder of the profile: with the standard library from rustup, or from source.
-page: setup-npm setup-wasm ## the QFQ page: the shipped scheduler as WebAssembly, step by step, in target/page/qfq.html
+COMPARE_CRATE := crates/roundelay-compare-wasm
+# $(call page_module,CRATE,PROFILE): its WebAssembly into target/page, built with the standard library from rustup or from source.
+page_module = $(call build_for,$(WASM),std$(comma)panic_abort) -p $(1) --lib --profile $(2) \
+	  && cp "$$(ls -t target/{,from-source/}$(WASM)/$(2)/$(subst -,_,$(1)).wasm 2>/dev/null | head -1)" target/page/
+page: setup-npm setup-wasm ## two pages in target/page: qfq.html, the shipped scheduler step by step, and compare.html, roundelay compare in the browser
 	mkdir -p target/page
-	$(call build_for,$(WASM),std$(comma)panic_abort) -p roundelay-wasm --lib --profile page
-	cp "$$(ls -t target/{,from-source/}$(WASM)/page/roundelay_wasm.wasm 2>/dev/null | head -1)" target/page/
+	$(call page_module,roundelay-wasm,page)
+	$(call page_module,roundelay-compare-wasm,page-fast)
 	node $(PAGE_CRATE)/page/build.mjs target/page
+	node $(COMPARE_CRATE)/page/build.mjs target/page
 
-# A thousand random loads: departures by compare, for the page's to equal.
-page-test: page setup-chromium ## the QFQ page's size, its departures in a thousand cases beside those of compare, and the page in headless Chromium
-	ROUNDELAY_CASES=$(CURDIR)/target/page/cases.json cargo test --locked -p roundelay-wasm
+# A thousand random loads: departures by compare, for the QFQ page's to equal. Then texts, reports and JSON of the command, for the compare page's.
+page-test: page setup-chromium ## the pages: the QFQ page's size and departures in a thousand cases, the compare page's output beside the command's, both in headless Chromium
+	ROUNDELAY_CASES=$(CURDIR)/target/page/cases.json cargo test --locked -p roundelay-wasm -p roundelay-compare-wasm
 	node $(PAGE_CRATE)/tests/departures.mjs target/page
 	node $(PAGE_CRATE)/tests/browser.mjs target/page/qfq.html --screenshots target/screenshots
+	cargo test --release --locked -p roundelay-trace --lib memory::
+	cargo build --release --locked -p roundelay-cli
+	node $(COMPARE_CRATE)/tests/equal.mjs target/page target/release/roundelay
+	node $(COMPARE_CRATE)/tests/browser.mjs target/page/compare.html target/release/roundelay --screenshots target/screenshots
 
 browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chromium: no errors, charts drawn
 	cargo test --locked --workspace --no-run

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use roundelay::{ConfigError, Framing, Limit, LinkLayer, QueueSpec, Rate, parse_limit};
+use roundelay::{Framing, Limit, LinkLayer, QueueSpec, Rate};
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
+use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, parse_seed, parse_spec};
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
 use crate::outputs::{Comparing, GROUP, Outputs, Simulating};
@@ -466,10 +467,6 @@ pub(crate) struct Verify {
     pub(crate) json: bool,
 }
 
-fn parse_seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("expected a whole number, legal range 0 to {}", u64::MAX))
-}
-
 /// A larger number would take years.
 const MOST_PAIRS: u64 = 1 << 50;
 
@@ -478,65 +475,9 @@ fn parse_pairs(text: &str) -> Result<u64, String> {
     pairs.ok_or_else(|| format!("expected a whole number, legal range 1 to {MOST_PAIRS}"))
 }
 
-/// Disciplines to compare: one, or every one.
-#[derive(Debug, Clone)]
-pub(crate) enum Choice {
-    All,
-    One(QueueSpec),
-}
-
-impl Choice {
-    pub(crate) const fn one(&mut self) -> Option<&mut QueueSpec> {
-        match self {
-            Self::All => None,
-            Self::One(spec) => Some(spec),
-        }
-    }
-}
-
-fn parse_choice(text: &str) -> Result<Choice, String> {
-    if text == "all" { Ok(Choice::All) } else { parse_spec(text).map(Choice::One) }
-}
-
-fn parse_spec(text: &str) -> Result<QueueSpec, String> {
-    text.parse().map_err(|error: ConfigError| with_hint(&error))
-}
-
-/// The error of a discipline on the command line, with what helps there.
-fn with_hint(error: &ConfigError) -> String {
-    match error {
-        ConfigError::UnknownDiscipline { is_parameter: true, .. } => format!("{error}; both go into one pair of quotes"),
-        ConfigError::UnknownDiscipline { name, .. } if name == "tree" || name.ends_with(".toml") => {
-            format!("'{name}' is no discipline; a tree of disciplines in a file: --tree FILE")
-        }
-        ConfigError::UnknownDiscipline { .. } => {
-            format!("{error} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")")
-        }
-        ConfigError::UnknownParameter { parameter, .. } if parameter == "weight" => format!("{error}: --weight 'RULE = N'"),
-        _ => error.to_string(),
-    }
-}
-
 /// Returns the text unchanged if it parses as a discipline.
 fn parse_text_of_spec(text: &str) -> Result<String, String> {
     parse_spec(text).map(|_| text.to_owned())
-}
-
-/// A rate with a unit: `tc` reads a bare number as bits a second, which few people mean.
-pub(crate) fn parse_rate(text: &str) -> Result<Rate, String> {
-    let rate = text.parse().map_err(|error: roundelay::UnitError| error.to_string())?;
-    if !text.contains(|letter: char| letter.is_ascii_alphabetic()) {
-        let range = "legal range 1bit to 18000000tbit";
-        return Err(format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second; {range}"));
-    }
-    Ok(rate)
-}
-
-fn parse_buffer(text: &str) -> Result<Limit, String> {
-    let limit = parse_limit(text).filter(|limit| limit.packets > 0 && limit.bytes > 0);
-    limit.ok_or_else(|| {
-        "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb): what holds nothing lets nothing through".to_owned()
-    })
 }
 
 fn parse_interface(text: &str) -> Result<InterfaceName, Infallible> {

@@ -23,9 +23,10 @@ use roundelay_papers::catalogue::{Item, Paper};
 use roundelay_report::{Page, Replayed, Simulated, TableStyle, html, json, simulation_html, table};
 use roundelay_sim::scenario::{self, Curves};
 pub use roundelay_tcp::CustomControl;
+use roundelay_trace::arguments::{Choice, parse_rate};
 pub use roundelay_trace::{Comparison, Stop};
 
-use crate::arguments::{Arguments, Choice, Command, parse_rate};
+use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 pub use crate::progress::Gauge;
 use crate::sweep::{Session, Summary};

@@ -3,16 +3,16 @@
 use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
 
-use roundelay::schedulers::AnyDiscipline;
-use roundelay::{LinkLayer, QueueSpec};
+use roundelay::LinkLayer;
 use roundelay_report::{SCREEN, TableStyle, json, provenance, table, table_within};
 use roundelay_sim::scenario::Measures;
+use roundelay_trace::arguments::chosen;
 use roundelay_trace::{
     Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketRecord, PacketSink, Progress, Selection, Stop, TreeFile,
     WeightRules, compare,
 };
 
-use crate::arguments::{Choice, Compare};
+use crate::arguments::Compare;
 use crate::call::{Compared, Host};
 use crate::failure::Failure;
 use crate::outputs::OfComparison;
@@ -25,7 +25,7 @@ type SinkError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     let comparison = compute(arguments, &Host::default())?.comparison;
     print(&show(arguments, &comparison))?;
-    broken_bounds(&comparison).map_or(Ok(()), |message| Err(Failure::run(message)))
+    comparison.broken_bounds().map_or(Ok(()), |message| Err(Failure::run(message)))
 }
 
 /// The comparison, without printed text: files named in the arguments are written.
@@ -55,25 +55,10 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     Ok(compared)
 }
 
-/// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
-const DEPLOYED: [&str; 11] =
-    ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke linux", "sfb"];
-
-fn chosen(choice: &Choice) -> Vec<QueueSpec> {
-    match choice {
-        Choice::All => AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect(),
-        Choice::One(spec) => vec![spec.clone()],
-    }
-}
-
 fn options(arguments: &Compare) -> Result<Options, Failure> {
-    let mut specs: Vec<QueueSpec> = arguments.disciplines.iter().flat_map(chosen).collect();
-    if specs.is_empty() && arguments.trees.is_empty() {
-        specs = DEPLOYED.into_iter().map(|text| text.parse().expect("a discipline of Linux")).collect();
-    }
     let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), read_weights)?;
     arguments.weight.iter().rev().for_each(|rule| weights.push_first(rule.clone()));
-    let mut options = Options::new(arguments.rate, specs);
+    let mut options = Options::new(arguments.rate, chosen(&arguments.disciplines, !arguments.trees.is_empty()));
     options.trees = arguments.trees.iter().map(|path| read_tree(path)).collect::<Result<_, _>>()?;
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;
@@ -129,12 +114,6 @@ fn show(arguments: &Compare, comparison: &Comparison) -> String {
 /// Footer of each Parquet file.
 fn metadata(options: &Options) -> Vec<(String, String)> {
     provenance(env!("CARGO_PKG_VERSION"), options.seed, &format!("{options:?}"))
-}
-
-fn broken_bounds(comparison: &Comparison) -> Option<String> {
-    let broken = comparison.disciplines.iter().filter(|discipline| discipline.kept_bounds == Some(false));
-    let names: Vec<_> = broken.map(|discipline| discipline.spec.as_str()).collect();
-    (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
 }
 
 /// Observer of the replay: shows progress and opens the outputs' packet files.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
@@ -17,6 +17,7 @@ const ORDER: [&str; 14] = [
     "roundelay-sim",
     "roundelay-bench",
     "roundelay-report",
+    "roundelay-compare-wasm",
     "roundelay-papers",
     "roundelay-cli",
     "roundelay-python",

@@ -29,6 +29,15 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
+impl Comparison {
+    /// A message with the disciplines that broke a proven bound, if any did.
+    pub fn broken_bounds(&self) -> Option<String> {
+        let broken = self.disciplines.iter().filter(|discipline| discipline.kept_bounds == Some(false));
+        let names: Vec<_> = broken.map(|discipline| discipline.spec.as_str()).collect();
+        (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
+    }
+}
+
 /// The replayed capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct CaptureSummary {

@@ -11,6 +11,7 @@ use roundelay_metrics::geometric_mean;
 
 use crate::classifier::Flow;
 use crate::comparison::{DisciplineResult, FlowResult};
+use crate::memory;
 use crate::meters::{Meters, Note};
 use crate::offered::{Event, EventKind, OfferedFlow};
 use crate::tree::TreeFile;
@@ -152,7 +153,12 @@ impl Lane {
         let everyone: Vec<_> = (0..flows.len()).collect();
         let light: Vec<_> = everyone.iter().copied().filter(|flow| light[*flow]).collect();
         let results: Vec<_> = everyone.iter().map(|flow| self.flow_result(*flow, charted.contains(flow))).collect();
-        let (info, footprint) = (self.discipline.info(), self.port.scheduler().footprint());
+        let info = self.discipline.info();
+        let footprint = self.port.scheduler().footprint();
+        let footprint = match &self.leaves {
+            Some(leaves) => memory::of_tree(leaves.tree.leaves(), footprint),
+            None => memory::on_64_bits(&self.discipline, footprint),
+        };
         Ok(DisciplineResult {
             spec: self.spec.clone(),
             name: info.name,

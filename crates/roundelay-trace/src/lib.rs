@@ -1,5 +1,6 @@
 //! Replay of packet captures: reads captures, classifies flows, compares disciplines.
 
+pub mod arguments;
 mod audit;
 mod both_directions;
 mod capture;
@@ -15,6 +16,7 @@ mod filter;
 mod headers;
 mod kind;
 mod lane;
+mod memory;
 mod meters;
 mod offered;
 mod preference;

@@ -240,9 +240,9 @@ fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fi
 }
 
 /// Compares two harms on a logarithmic scale with steps of `NOTABLE`, which keeps the order
-/// transitive.
+/// transitive. The logarithms of `libm` are the same on every machine.
 pub(crate) fn notably(a: f64, b: f64) -> Ordering {
-    let step = |harm: f64| (harm.max(1e-9).ln() / NOTABLE.ln()).round();
+    let step = |harm: f64| (libm::log(harm.max(1e-9)) / libm::log(NOTABLE)).round();
     step(a).total_cmp(&step(b))
 }
 

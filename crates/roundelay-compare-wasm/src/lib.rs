@@ -1,0 +1,142 @@
+//! `roundelay compare` as WebAssembly: a capture and arguments in, the command's table, report and
+//! JSON out, for the page that compares disciplines in a browser.
+//!
+//! [`compare`] reads a capture and the arguments of a [`Request`]. Its results and messages equal
+//! those of the command with `--no-cost`.
+//!
+//! The module exports six functions and its memory. `room(bytes)` gives the address for a request in
+//! JSON. `answer()` compares, and returns the length of the answer, at `answer_at()`: `{"text": ..}`,
+//! with `broken` if a bound was broken, or `{"error": ..}`. Afterwards `report()` and `figures()`
+//! return the lengths of the HTML report and of the JSON, at the same address, and `disciplines()` that
+//! of the list of disciplines, for the page. The module imports one
+//! function, `capture.read(address, bytes)`: JavaScript copies the next bytes of the capture there and
+//! returns their number, 0 at the end or -1 for an unreadable file.
+
+mod request;
+
+use std::io::Read;
+
+pub use request::{File, Request};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay_report::{SCREEN, TableStyle, table, table_within};
+use roundelay_trace::arguments::DEPLOYED;
+use roundelay_trace::{Capture, Comparison};
+use serde_json::json;
+
+/// Compares disciplines on a capture.
+///
+/// # Errors
+/// An argument or the capture is wrong; the message is the command's.
+pub fn compare(request: &Request, capture: impl Read + Send + 'static) -> Result<Comparison, String> {
+    let options = request.options()?;
+    let capture = Capture::from_reader(request.name.as_str(), capture).map_err(|error| error.to_string())?;
+    roundelay_trace::compare(capture, &options, &mut ()).map_err(|error| error.to_string())
+}
+
+/// The printed table.
+pub fn text(request: &Request, comparison: &Comparison) -> String {
+    if request.wide {
+        return table(comparison, TableStyle { color: false, width: Some(u16::MAX) });
+    }
+    table_within(comparison, TableStyle { color: false, width: request.columns }, SCREEN)
+}
+
+/// All disciplines with a sentence on each, and those compared by default.
+pub fn disciplines() -> String {
+    let all = AnyDiscipline::all().into_iter().map(|discipline| discipline.info());
+    let all: Vec<_> = all.map(|info| json!({ "name": info.name, "about": info.about })).collect();
+    json!({ "all": all, "default": DEPLOYED }).to_string()
+}
+
+/// The functions called from JavaScript, and the one that JavaScript has. Names of exports and
+/// declarations of imports count as unsafe. The code itself is safe.
+#[cfg(target_arch = "wasm32")]
+#[allow(unsafe_code, reason = "an export of a WebAssembly module has a name that is not mangled, and an import a foreign body")]
+mod exports {
+    use std::cell::RefCell;
+    use std::io::{self, Read};
+
+    use roundelay_report::{html, json};
+    use roundelay_trace::Comparison;
+    use serde_json::json as object;
+
+    use super::{Request, compare, disciplines as list, text};
+
+    thread_local! {
+        static REQUEST: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        static COMPARISON: RefCell<Option<Comparison>> = const { RefCell::new(None) };
+    }
+
+    #[link(wasm_import_module = "capture")]
+    unsafe extern "C" {
+        /// Copies at most so many bytes of the capture to the address.
+        safe fn read(address: *mut u8, bytes: usize) -> i32;
+    }
+
+    /// The capture that JavaScript has open.
+    struct Opened;
+
+    impl Read for Opened {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            usize::try_from(read(into.as_mut_ptr(), into.len())).map_err(|_| io::Error::other("the browser cannot read the file"))
+        }
+    }
+
+    /// Makes room for a request of so many bytes. Returns its address.
+    #[unsafe(no_mangle)]
+    extern "C" fn room(bytes: usize) -> *mut u8 {
+        REQUEST.with_borrow_mut(|request| {
+            request.clear();
+            request.resize(bytes, 0);
+            request.as_mut_ptr()
+        })
+    }
+
+    /// Answers the request. Returns the length of the answer in bytes.
+    #[unsafe(no_mangle)]
+    extern "C" fn answer() -> usize {
+        COMPARISON.set(None);
+        let request = REQUEST.with_borrow(|request| serde_json::from_slice::<Request>(request).map_err(|error| error.to_string()));
+        let compared = request.and_then(|request| compare(&request, Opened).map(|comparison| (request, comparison)));
+        let answer = match compared {
+            Ok((request, comparison)) => {
+                let answer = object!({ "text": text(&request, &comparison), "broken": comparison.broken_bounds() });
+                COMPARISON.set(Some(comparison));
+                answer
+            }
+            Err(error) => object!({ "error": error }),
+        };
+        keep(answer.to_string())
+    }
+
+    /// The HTML report of the last comparison. Returns its length in bytes.
+    #[unsafe(no_mangle)]
+    extern "C" fn report() -> usize {
+        keep(COMPARISON.with_borrow(|comparison| comparison.as_ref().map(html)).unwrap_or_default())
+    }
+
+    /// The last comparison as JSON. Returns its length in bytes.
+    #[unsafe(no_mangle)]
+    extern "C" fn figures() -> usize {
+        keep(COMPARISON.with_borrow(|comparison| comparison.as_ref().map(json)).unwrap_or_default())
+    }
+
+    /// The list of disciplines. Returns its length in bytes.
+    #[unsafe(no_mangle)]
+    extern "C" fn disciplines() -> usize {
+        keep(list())
+    }
+
+    /// The address of the answer.
+    #[unsafe(no_mangle)]
+    extern "C" fn answer_at() -> *const u8 {
+        ANSWER.with_borrow(|answer| answer.as_ptr())
+    }
+
+    fn keep(answer: String) -> usize {
+        let bytes = answer.len();
+        ANSWER.set(answer.into_bytes());
+        bytes
+    }
+}

@@ -1,0 +1,137 @@
+//! Request of the compare page: the arguments of `roundelay compare` as texts, with the command's
+//! checks and messages.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use roundelay::{Framing, LinkLayer};
+use roundelay_trace::arguments::{chosen, parse_buffer, parse_choice, parse_rate, parse_seed};
+use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, Options, Selection, TreeFile, WeightRules};
+use serde::Deserialize;
+
+/// Numbers of separate flows that `--max-flows` takes.
+const MAX_FLOWS: RangeInclusive<i64> = 1..=1_000_000;
+
+/// The arguments as texts: each is that of the command's option of the same name. Empty texts count
+/// as options left out.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Request {
+    /// The capture's file name.
+    pub name: String,
+    /// `--rate`.
+    pub rate: String,
+    /// The disciplines; none for those of Linux, unless there are trees.
+    pub disciplines: Vec<String>,
+    /// Files of `--tree`.
+    pub trees: Vec<File>,
+    /// `--link`.
+    pub link: String,
+    /// `--overhead`.
+    pub overhead: String,
+    /// `--mpu`.
+    pub mpu: String,
+    /// `--framing`.
+    pub framing: String,
+    /// `--buffer`.
+    pub buffer: String,
+    /// `--filter`.
+    pub filter: String,
+    /// `--interface`.
+    pub interface: String,
+    /// `--direction`.
+    pub direction: String,
+    /// `--keep-duplicates`.
+    pub keep_duplicates: bool,
+    /// `--flow-by`.
+    pub flow_by: String,
+    /// Rules of `--weight`.
+    pub weight: Vec<String>,
+    /// File of `--weights`.
+    pub weights: Option<File>,
+    /// `--max-flows`.
+    pub max_flows: String,
+    /// `--seed`.
+    pub seed: String,
+    /// `--wide`.
+    pub wide: bool,
+    /// Columns of the table, as the command reads them from `COLUMNS`; none for 100.
+    pub columns: Option<u16>,
+}
+
+/// A text file chosen on the page.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// The file's name, for messages.
+    pub name: String,
+    /// The content.
+    pub text: String,
+}
+
+impl Request {
+    /// The options of the comparison. Costs are not measured: WebAssembly has no clock.
+    ///
+    /// # Errors
+    /// An argument is wrong; the message is the command's.
+    pub fn options(&self) -> Result<Options, String> {
+        if self.rate.is_empty() {
+            return Err("the following required arguments were not provided:\n  --rate <RATE>".to_owned());
+        }
+        let rate = value("--rate <RATE>", &self.rate, parse_rate)?;
+        let choices = self.disciplines.iter().map(|text| value("[DISCIPLINES]...", text, parse_choice));
+        let choices = choices.collect::<Result<Vec<_>, _>>()?;
+        let mut options = Options::new(rate, chosen(&choices, !self.trees.is_empty()));
+        let link = option("--link <NAME>", &self.link, parse::<LinkLayer>)?;
+        let overhead = option("--overhead <BYTES>", &self.overhead, in_range(wide(LinkLayer::OVERHEAD)))?;
+        let mpu = option("--mpu <BYTES>", &self.mpu, in_range(wide(LinkLayer::MPU)))?;
+        let framing = option("--framing <NAME>", &self.framing, parse::<Framing>)?;
+        options.link = LinkLayer::replaced(link, overhead.map(|bytes| bytes as i32), mpu.map(|bytes| bytes as u32), framing);
+        options.buffer = option("--buffer <LIMIT>", &self.buffer, parse_buffer)?;
+        options.selection = Selection {
+            interface: option("--interface <NAME>", &self.interface, |text| Ok::<_, String>(InterfaceName::from(text)))?,
+            direction: option("--direction <DIRECTION>", &self.direction, parse::<Direction>)?,
+            filter: option("--filter <EXPR>", &self.filter, parse::<Filter>)?,
+            keep_duplicates: self.keep_duplicates,
+        };
+        options.flow_by = option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)?.unwrap_or(options.flow_by);
+        let max_flows = option("--max-flows <N>", &self.max_flows, in_range(MAX_FLOWS))?;
+        options.max_flows = max_flows.map_or(options.max_flows, |flows| flows as usize);
+        options.seed = option("--seed <N>", &self.seed, parse_seed)?.unwrap_or(options.seed);
+        let rules = self.weight.iter().map(|text| value("--weight <RULE>", text, WeightRules::parse_rule));
+        let rules = rules.collect::<Result<Vec<_>, _>>()?;
+        let weights = self.weights.as_ref().map(|file| WeightRules::from_toml(&file.name, &file.text));
+        options.weights = weights.transpose().map_err(|error| error.to_string())?.unwrap_or_default();
+        rules.into_iter().rev().for_each(|rule| options.weights.push_first(rule));
+        let trees = self.trees.iter().map(|file| TreeFile::from_toml(&file.name, &file.text).map_err(|error| error.to_string()));
+        options.trees = trees.collect::<Result<_, _>>()?;
+        options.measure_cost = false;
+        Ok(options)
+    }
+}
+
+/// A value of an argument; the error is worded as on the command line.
+fn value<T, E: Display>(argument: &str, text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<T, String> {
+    parse(text).map_err(|error| format!("invalid value '{text}' for '{argument}': {error}"))
+}
+
+fn option<T, E: Display>(argument: &str, text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<T>, String> {
+    if text.is_empty() { Ok(None) } else { value(argument, text, parse).map(Some) }
+}
+
+fn parse<T: FromStr>(text: &str) -> Result<T, T::Err> {
+    text.parse()
+}
+
+fn wide<N: Into<i64> + Copy>(range: RangeInclusive<N>) -> RangeInclusive<i64> {
+    (*range.start()).into()..=(*range.end()).into()
+}
+
+/// A whole number of a range.
+fn in_range(range: RangeInclusive<i64>) -> impl Fn(&str) -> Result<i64, String> {
+    move |text| {
+        let number: i64 = text.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
+        if range.contains(&number) { Ok(number) } else { Err(format!("{number} is not in {}..={}", range.start(), range.end())) }
+    }
+}

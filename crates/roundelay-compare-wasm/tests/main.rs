@@ -1,0 +1,3 @@
+//! Tests of the compare page's library: one program.
+
+mod requests;

@@ -1,0 +1,106 @@
+//! Arguments of a comparison as texts, with the messages of `roundelay compare`: for the command and
+//! for the page that does the same in a browser.
+
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{ConfigError, Limit, QueueSpec, Rate, UnitError, parse_limit};
+
+/// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
+pub const DEPLOYED: [&str; 11] =
+    ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke linux", "sfb"];
+
+/// Disciplines to compare: one, or every one.
+#[derive(Debug, Clone)]
+pub enum Choice {
+    /// Every discipline.
+    All,
+    /// One discipline.
+    One(QueueSpec),
+}
+
+impl Choice {
+    /// The single discipline, if it is one.
+    pub const fn one(&mut self) -> Option<&mut QueueSpec> {
+        match self {
+            Self::All => None,
+            Self::One(spec) => Some(spec),
+        }
+    }
+
+    fn specs(&self) -> Vec<QueueSpec> {
+        match self {
+            Self::All => AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect(),
+            Self::One(spec) => vec![spec.clone()],
+        }
+    }
+}
+
+/// The chosen disciplines; without any choice and any tree, [`DEPLOYED`].
+pub fn chosen(choices: &[Choice], has_trees: bool) -> Vec<QueueSpec> {
+    if choices.is_empty() && !has_trees {
+        return DEPLOYED.into_iter().map(|text| text.parse().expect("a discipline of Linux")).collect();
+    }
+    choices.iter().flat_map(Choice::specs).collect()
+}
+
+/// A discipline, or `all`.
+///
+/// # Errors
+/// See [`parse_spec`].
+pub fn parse_choice(text: &str) -> Result<Choice, String> {
+    if text == "all" { Ok(Choice::All) } else { parse_spec(text).map(Choice::One) }
+}
+
+/// A discipline in `tc` syntax.
+///
+/// # Errors
+/// The name or a parameter is unknown, or a value is out of range.
+pub fn parse_spec(text: &str) -> Result<QueueSpec, String> {
+    text.parse().map_err(|error: ConfigError| with_hint(&error))
+}
+
+/// The error of a discipline on the command line, with what helps there.
+fn with_hint(error: &ConfigError) -> String {
+    match error {
+        ConfigError::UnknownDiscipline { is_parameter: true, .. } => format!("{error}; both go into one pair of quotes"),
+        ConfigError::UnknownDiscipline { name, .. } if name == "tree" || name.ends_with(".toml") => {
+            format!("'{name}' is no discipline; a tree of disciplines in a file: --tree FILE")
+        }
+        ConfigError::UnknownDiscipline { .. } => {
+            format!("{error} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")")
+        }
+        ConfigError::UnknownParameter { parameter, .. } if parameter == "weight" => format!("{error}: --weight 'RULE = N'"),
+        _ => error.to_string(),
+    }
+}
+
+/// A rate with a unit: `tc` reads a bare number as bits a second, which few people mean.
+///
+/// # Errors
+/// The text is no rate, has no unit, or is out of range.
+pub fn parse_rate(text: &str) -> Result<Rate, String> {
+    let rate = text.parse().map_err(|error: UnitError| error.to_string())?;
+    if !text.contains(|letter: char| letter.is_ascii_alphabetic()) {
+        let range = "legal range 1bit to 18000000tbit";
+        return Err(format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second; {range}"));
+    }
+    Ok(rate)
+}
+
+/// A buffer that holds something.
+///
+/// # Errors
+/// The text is no limit, or the limit is zero.
+pub fn parse_buffer(text: &str) -> Result<Limit, String> {
+    let limit = parse_limit(text).filter(|limit| limit.packets > 0 && limit.bytes > 0);
+    limit.ok_or_else(|| {
+        "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb): what holds nothing lets nothing through".to_owned()
+    })
+}
+
+/// A seed of hashes and random choices.
+///
+/// # Errors
+/// The text is no whole number of 64 bits.
+pub fn parse_seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number, legal range 0 to {}", u64::MAX))
+}

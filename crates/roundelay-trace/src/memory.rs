@@ -1,0 +1,96 @@
+//! Memory of disciplines as on a machine of 64 bits: a comparison in a browser, where addresses have 32
+//! bits, has the figures of the command.
+//!
+//! Records without addresses take the same memory on both. `memory.txt` has the fixed bytes and the
+//! bytes a flow of each discipline with default parameters, in release builds; a discipline with other
+//! parameters differs by as many bytes.
+
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Footprint, QueueSpec, Scheduler};
+
+/// A line for each discipline, and for each with the rules of Linux.
+const ON_64_BITS: &str = include_str!("memory.txt");
+
+/// The footprint on a machine of 64 bits, given that on this machine. That of a discipline from outside
+/// stays as it is.
+pub(crate) fn on_64_bits(discipline: &AnyDiscipline, here: Footprint) -> Footprint {
+    if cfg!(target_pointer_width = "64") {
+        return here;
+    }
+    let Some((default, there)) = here_and_there(discipline) else { return here };
+    Footprint {
+        fixed_bytes: (here.fixed_bytes + there.fixed_bytes).saturating_sub(default.fixed_bytes),
+        bytes_per_flow: (here.bytes_per_flow + there.bytes_per_flow).saturating_sub(default.bytes_per_flow),
+    }
+}
+
+/// The footprint of a tree with its bytes a flow, those of the largest leaf, as on a machine of 64 bits.
+/// Its fixed bytes stay those of this machine.
+pub(crate) fn of_tree<'a>(leaves: impl Iterator<Item = &'a QueueSpec>, here: Footprint) -> Footprint {
+    if cfg!(target_pointer_width = "64") {
+        return here;
+    }
+    let of_leaf = |most: (usize, usize), (default, there): (Footprint, Footprint)| {
+        (most.0.max(default.bytes_per_flow), most.1.max(there.bytes_per_flow))
+    };
+    let (default, there) = leaves.filter_map(|leaf| here_and_there(&leaf.discipline)).fold((0, 0), of_leaf);
+    Footprint { bytes_per_flow: (here.bytes_per_flow + there).saturating_sub(default), ..here }
+}
+
+/// The footprints with default parameters on this machine and on one of 64 bits.
+fn here_and_there(discipline: &AnyDiscipline) -> Option<(Footprint, Footprint)> {
+    let name = name_of(discipline);
+    let there = ON_64_BITS.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(": "));
+    Some((with_defaults(&name)?, parse(there?)?))
+}
+
+/// Fixed bytes and bytes a flow.
+fn parse(words: &str) -> Option<Footprint> {
+    let (fixed, per_flow) = words.split_once(' ')?;
+    Some(Footprint { fixed_bytes: fixed.parse().ok()?, bytes_per_flow: per_flow.parse().ok()? })
+}
+
+fn name_of(discipline: &AnyDiscipline) -> String {
+    let linux = if discipline.to_string().split(' ').any(|word| word == "linux") { " linux" } else { "" };
+    format!("{}{linux}", discipline.name())
+}
+
+/// The footprint here with default parameters.
+fn with_defaults(name: &str) -> Option<Footprint> {
+    let QueueSpec { discipline, .. } = name.parse().ok()?;
+    Some(discipline.build_arena::<()>(1).ok()?.footprint())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `make page-test` runs this; `ROUNDELAY_WRITE=1` writes the file anew.
+    #[test]
+    #[cfg_attr(debug_assertions, ignore = "debug builds check invariants, with records of their own")]
+    fn the_file_has_the_memory_of_every_discipline() {
+        let names =
+            AnyDiscipline::all().into_iter().flat_map(|discipline| [discipline.name().to_owned(), format!("{} linux", discipline.name())]);
+        let line = |name: String| {
+            let Footprint { fixed_bytes, bytes_per_flow } = with_defaults(&name)?;
+            Some(format!("{name}: {fixed_bytes} {bytes_per_flow}\n"))
+        };
+        let now: String = names.filter_map(line).collect();
+        if std::env::var_os("ROUNDELAY_WRITE").is_some() {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/memory.txt"), &now).unwrap();
+        }
+        assert!(now.contains("qfq_plus linux: ") && now.lines().count() > 30);
+        assert!(
+            now == ON_64_BITS || std::env::var_os("ROUNDELAY_WRITE").is_some(),
+            "write it anew: ROUNDELAY_WRITE=1 cargo test --release -p roundelay-trace --lib memory"
+        );
+    }
+
+    #[test]
+    fn the_rules_of_linux_have_a_line_of_their_own() {
+        let name = |text: &str| name_of(&text.parse::<QueueSpec>().unwrap().discipline);
+        assert_eq!(name("qfq_plus linux"), "qfq_plus linux");
+        assert_eq!(name("qfq_plus"), "qfq_plus");
+        assert_eq!(name("sfq depth 64 linux"), "sfq linux");
+    }
+}
