@@ -4,8 +4,8 @@
 //! web pages that do not. A discipline's harm to a kind is divided by the least harm that a
 //! discipline does to this kind, and the best discipline has the least of the largest quotients,
 //! among those suitable for a real port (`standing.rs`). If several are about equal, a discipline
-//! available on Linux is preferred, then least harm to all packets together, then keeping the order
-//! of packets, then least memory.
+//! available on Linux is preferred, then, where all flows are bulk, the fairest division, then least
+//! harm to all packets together, then keeping the order of packets, then least memory.
 
 use std::cmp::Ordering;
 
@@ -36,6 +36,10 @@ const LONGEST_RETRY: f64 = 60.0;
 /// Losses that differ by this fraction of the packets count as much as harms with a ratio of
 /// `NOTABLE`.
 const NOTABLE_LOSS: f64 = 0.05;
+/// Steps of least shares, where all flows are bulk.
+const NOTABLE_SHARE: f64 = 0.025;
+/// Shares of bulk flows that differ by less than this fraction count as equal in sentences.
+const SAME_SHARE: f64 = 0.01;
 /// Negligible harm to bulk flows: about 8% less than the fair share.
 const NEGLIGIBLE_BULK_SECONDS: f64 = 0.1;
 
@@ -50,6 +54,8 @@ pub(crate) struct Harm {
     pub(crate) regret_among_all: f64,
     /// The kind with the ratio `regret`.
     hurt: Option<Kind>,
+    /// The lacking part of the least share, where all flows are bulk; otherwise 0.
+    lacking: f64,
     /// Harm to all packets together.
     pub(crate) total: f64,
 }
@@ -60,7 +66,7 @@ struct KindHarm {
     /// each flow; the typical delay plus the cost of the loss among all packets of the kind, because
     /// a few starved flows hardly change the mean; a quarter of the harm to the worst flow.
     seconds: f64,
-    /// Loss among the packets of a light kind; 0 for bulk, where seconds tell the lacking share.
+    /// Loss among the packets of a light kind; for bulk the lacking share of the flow with the least.
     loss: f64,
 }
 
@@ -98,7 +104,8 @@ impl KindHarm {
         let typical = geometric_mean(harms().map(|harm| harm.max(LEAST_SECONDS))).unwrap_or(0.0);
         let worst = harms().fold(0.0, f64::max) / STRIKING;
         if outcome.kind == Kind::Bulk {
-            return Self { kind: outcome.kind, seconds: typical.max(worst), loss: 0.0 };
+            let lacking = 1.0 - outcome.least_share.unwrap_or(1.0).min(1.0);
+            return Self { kind: outcome.kind, seconds: typical.max(worst), loss: lacking };
         }
         let together = outcome.p99.unwrap_or(0.0) + retries(outcome.loss);
         Self { kind: outcome.kind, seconds: typical.max(together).max(worst), loss: outcome.loss }
@@ -130,7 +137,8 @@ fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> Vec<Harm> {
         let ((regret, hurt), (regret_among_all, _)) = (regret(fit, kinds), regret(&everyone, kinds));
         let is_heavy = |harm: &KindHarm| harm.seconds > if harm.kind == Kind::Bulk { NEGLIGIBLE_BULK_SECONDS } else { negligible };
         let is_felt = kinds.iter().any(is_heavy);
-        Harm { is_felt, regret, regret_among_all, hurt, total: total_harm(&result.total, least_total_loss) }
+        let lacking = if kinds.iter().all(|harm| harm.kind == Kind::Bulk) { kinds.iter().map(|harm| harm.loss).sum() } else { 0.0 };
+        Harm { is_felt, regret, regret_among_all, hurt, lacking, total: total_harm(&result.total, least_total_loss) }
     };
     all.iter().zip(results).map(harm).collect()
 }
@@ -232,9 +240,11 @@ fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fi
     let good = fit.iter().copied().filter(|index| harms[*index].regret <= least * CLOSE);
     let order = |a: &usize, b: &usize| {
         let linux = standings[*b].on_linux.cmp(&standings[*a].on_linux);
+        let lacking = |index: &usize| (harms[*index].lacking / NOTABLE_SHARE).round();
+        let share = lacking(a).total_cmp(&lacking(b));
         let harm = notably(harms[*a].total, harms[*b].total);
         let order = standings[*b].keeps_order.cmp(&standings[*a].keeps_order);
-        linux.then(harm).then(order).then(memory(&results[*a]).cmp(&memory(&results[*b])))
+        linux.then(share).then(harm).then(order).then(memory(&results[*a]).cmp(&memory(&results[*b])))
     };
     good.min_by(order).unwrap_or(0)
 }
@@ -305,11 +315,13 @@ fn praise_of_bulk(comparison: &Comparison, best: usize, fit: &[usize]) -> String
         let against = against.map_or_else(String::new, |most| format!(", against {} under {}", percent(most.total.loss), most.spec));
         return format!("{} is alone, so there is nothing to divide: {spec} loses {loss}{against}, {within}.", flow.label);
     }
-    let least = winner.kinds.iter().find_map(|outcome| outcome.least_share).unwrap_or(1.0);
-    format!(
-        "{spec} divides the link best: every flow asks for more than its fair share, each gets at least {} of it, and {within}.",
-        percent(least)
-    )
+    let least = |result: &DisciplineResult| result.kinds.iter().find_map(|outcome| outcome.least_share).unwrap_or(1.0);
+    let fairest = fit.iter().map(|index| &comparison.disciplines[*index]).max_by(|a, b| least(a).total_cmp(&least(b)));
+    let fairer = fairest.filter(|fairest| least(fairest) > least(winner) + SAME_SHARE);
+    let against = fairer.map_or_else(String::new, |fairer| format!(" ({} under {})", percent(least(fairer)), fairer.spec));
+    let does = if fairer.is_some() { "delays packets less than fairer disciplines" } else { "divides the link best" };
+    let share = percent(least(winner));
+    format!("{spec} {does}: every flow asks for more than its fair share, each gets at least {share} of it{against}, and {within}.")
 }
 
 /// Whom the most harmful discipline hurts, how much, and the worst of them.

@@ -4,14 +4,13 @@
 use std::io::Cursor;
 
 use crate::common::*;
+use roundelay_trace::arguments::DEPLOYED;
 use roundelay_trace::{Capture, Comparison, Kind, Options, WeightRules, compare};
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MILLISECOND;
-/// Disciplines that one can deploy.
-const DEPLOYED: [&str; 7] = ["fifo", "drr", "qfq_plus", "sfq", "fq_codel", "codel", "red"];
-/// Those among them with a queue for each flow.
-const FAIR: [&str; 4] = ["drr", "qfq_plus", "sfq", "fq_codel"];
+/// Those among the disciplines compared by default with a queue for each flow.
+const FAIR: [&str; 4] = ["drr", "qfq_plus linux", "sfq linux", "fq_codel linux"];
 
 /// A packet: nanoseconds, flow, bytes on the wire.
 type Packet = (u64, Flow, u32);
@@ -140,7 +139,7 @@ impl Judged {
 fn one_flow_alone_has_nothing_to_divide() {
     let alone = || vec![bursts(download(0), 300, 500 * MILLISECOND, 10)];
     judged(alone(), "10mbit", &DEPLOYED)
-        .is(&["fifo"], &["is alone, so there is nothing to divide: fifo loses 0%", "against 70.2% under red"])
+        .is(&["fifo"], &["is alone, so there is nothing to divide: fifo loses 0%", "under sfb"])
         .says_not(&["divides the wait", "divides the link"]);
 }
 
