@@ -48,10 +48,10 @@ pub fn disciplines() -> String {
     json!({ "all": all, "default": DEPLOYED }).to_string()
 }
 
-/// The functions called from JavaScript, and the one that JavaScript has. Names of exports and
+/// Exports called from JavaScript, and the import that reads the capture. Names of exports and
 /// declarations of imports count as unsafe. The code itself is safe.
 #[cfg(target_arch = "wasm32")]
-#[allow(unsafe_code, reason = "an export of a WebAssembly module has a name that is not mangled, and an import a foreign body")]
+#[allow(unsafe_code, reason = "an export of a WebAssembly module has a name that is not mangled, and an import is a foreign function")]
 mod exports {
     use std::cell::RefCell;
     use std::io::{self, Read};
