@@ -81,6 +81,27 @@ fn a_file_cut_short_gives_its_whole_packets_and_a_note() {
     assert_eq!(message, "t.pcap: offset 0: the gzip file is cut off after 0 decompressed bytes; expected a pcap or pcapng capture");
 }
 
+/// A frame whose window is larger than the file, in blocks of at most 128 KiB: all whole blocks are
+/// read.
+#[test]
+fn a_cut_zstd_frame_gives_the_bytes_of_its_window() {
+    let packet = ipv4(UDP, [10, 0, 0, 1], [10, 0, 0, 9], &[&[3, 232, 0, 53, 3, 240, 0, 0][..], &[7; 1000]].concat());
+    let records: Vec<u8> = (0..1000).flat_map(|number| record(Little, 1_700_000_000, number * 900, &packet)).collect();
+    let plain = [pcap(Little, MICROS, (2, 4), 65_535, 101), records].concat();
+    let compressed = ruzstd::encoding::compress_to_vec(&plain[..], ruzstd::encoding::CompressionLevel::Fastest);
+    assert_eq!(read(&compressed).frames.len(), 1000);
+    let mut before = 0;
+    for part in 1..20 {
+        let cut = read(&compressed[..compressed.len() * part / 20]);
+        let blocks = cut.frames.len() * 1044 / (128 << 10);
+        assert!(cut.error.is_some() || cut.notes.truncated_compression == 1, "{part}: {:?}", cut.notes);
+        assert!(blocks + 2 >= part * 1_044_000 / 20 / (128 << 10), "{part}: {} packets", cut.frames.len());
+        assert!(cut.frames.len() >= before);
+        before = cut.frames.len();
+    }
+    assert!(before > 700, "{before}");
+}
+
 #[test]
 fn a_damaged_file_is_an_error_with_the_name_of_its_format() {
     let whole = read(forty());

@@ -194,13 +194,18 @@ struct Frames {
     decoder: FrameDecoder,
     /// The decoder is within a frame.
     open: bool,
+    /// The file ends within this frame.
+    cut: bool,
 }
+
+/// A last block without content, and a checksum: the end of a frame.
+const END_OF_FRAME: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 impl Frames {
     fn new(source: BufReader<Counted>) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MOST_MEMORY);
-        Self { source, decoder, open: false }
+        Self { source, decoder, open: false, cut: false }
     }
 
     /// Reads the header of the next frame; false at the end of the file.
@@ -223,6 +228,18 @@ impl Frames {
         }
     }
 
+    /// Decodes the next block. The decoder keeps a window of decoded bytes back until the frame
+    /// ends: a cut frame is ended after the last whole block.
+    fn decode_block(&mut self) -> io::Result<()> {
+        let Err(error) = self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)) else { return Ok(()) };
+        if !self.source.get_ref().at_end || self.cut {
+            return Err(io::Error::other(error));
+        }
+        self.cut = true;
+        let ended = self.decoder.decode_blocks(&END_OF_FRAME[..], BlockDecodingStrategy::UptoBlocks(1));
+        ended.map(drop).map_err(io::Error::other)
+    }
+
     /// Compares the content with the frame's checksum, if there is one.
     fn close(&self) -> io::Result<()> {
         match self.decoder.get_checksum_from_data() {
@@ -240,11 +257,14 @@ impl Read for Frames {
             }
             self.open = true;
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)).map_err(io::Error::other)?;
+                self.decode_block()?;
             }
             let length = self.decoder.read(buffer)?;
             if length > 0 {
                 return Ok(length);
+            }
+            if self.cut {
+                return Err(ErrorKind::UnexpectedEof.into());
             }
             self.open = false;
             self.close()?;
