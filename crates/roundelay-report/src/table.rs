@@ -37,14 +37,13 @@ pub fn table(comparison: &Comparison, style: TableStyle) -> String {
     table_within(comparison, style, usize::MAX)
 }
 
-/// The table in at most `lines` lines without the commands, as far as possible: sections on flows,
-/// and on fairness and cost, are left out, and a line says so.
+/// The table in at most `lines` lines, as far as possible: sections on flows, and on fairness and
+/// cost, are left out, and a line says so.
 pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) -> String {
     let (headline, service, verdict) = (headline(comparison, style), service(comparison, style), verdict(comparison, style));
-    let commands = comparison.verdict.commands.len();
     let optional = [("fairness and cost", fairness(comparison, style)), ("flows", flows(comparison, style))];
     let height = |lines: &[String]| lines.len() + usize::from(!lines.is_empty());
-    let mut used = [&headline, &service, &verdict].map(|lines| height(lines)).iter().sum::<usize>() - commands;
+    let mut used = [&headline, &service, &verdict].map(|lines| height(lines)).iter().sum::<usize>();
     let (mut sections, mut left_out) = (vec![headline, service], Vec::new());
     for (name, section) in optional {
         used += height(&section);
