@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use roundelay_report::try_abandon_files;
+
 /// The allocator.
 pub(crate) struct OrExit;
 
@@ -59,5 +61,6 @@ fn end(bytes: usize) {
     }
     // Without a buffer: writing allocates nothing.
     _ = writeln!(io::stderr(), "roundelay: out of memory: the system refuses {bytes} more bytes");
+    try_abandon_files();
     process::exit(1);
 }

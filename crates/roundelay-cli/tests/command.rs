@@ -531,6 +531,18 @@ fn by_default_those_of_linux_are_compared_on_a_screen() {
     assert!(wide.contains("Jain mean") && wide.contains("p99.9") && !wide.contains("Left out"), "{wide}");
 }
 
+/// A limit of nothing is refused as `--buffer 0p` is.
+#[test]
+fn a_buffer_holds_something() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let compare = |words: &[&str]| failure(run(&[&["compare", &capture, "--rate", "4mbit"], words].concat()), 2);
+    for words in [&["fifo limit 0"][..], &["fifo", "drr limit 0b"], &["fifo", "--buffer", "0p"]] {
+        let message = compare(words);
+        assert!(message.contains("expected packets, 1p or more (1000p), or bytes, 1b or more (150kb)"), "{message}");
+    }
+}
+
 /// Regression: "1 packets", "headers of link type link type 999".
 #[test]
 fn one_packet_and_an_unknown_link_are_named_well() {
@@ -578,11 +590,13 @@ fn out_of_memory_is_an_error() {
     }
     let folder = Folder::new();
     let capture = folder.file("many.pcap", bytes);
+    let written = folder.0.join("written");
     let run_within = |kilobytes: u32| {
         let limited = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
         command.args(["-c", &limited, env!("CARGO_BIN_EXE_roundelay"), "compare"]).arg(&capture);
         command.args(["--rate", "50mbit", "--no-cost", "--json", "--max-flows", "60000", "fifo", "qfq", "fq_codel", "wf2q_plus"]);
+        command.arg("--parquet").arg(&written);
         command.stdin(Stdio::null()).output().unwrap()
     };
     let runs = [40_000, 60_000, 80_000, 100_000, 130_000, 160_000].map(run_within);
@@ -597,5 +611,7 @@ fn out_of_memory_is_an_error() {
         assert!(!stderr.contains("memory allocation of") && !stderr.contains("panicked"), "{stderr}");
     }
     assert!(refused > 0, "no run had too little memory");
+    let left = fs::read_dir(&written).unwrap().map(|file| file.unwrap().file_name()).collect::<Vec<_>>();
+    assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".partial")), "{left:?}");
     assert!(run_within(4_000_000).status.success());
 }

@@ -30,9 +30,18 @@ fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// Removes incomplete files, for a process about to end: no file can be started after this call.
 pub fn abandon_files() {
-    let unfinished = unfinished();
+    abandon(unfinished());
+}
+
+fn abandon(unfinished: MutexGuard<'static, BTreeSet<PathBuf>>) {
     unfinished.iter().for_each(|partial| remove(partial));
     std::mem::forget(unfinished);
+}
+
+/// As [`abandon_files`], for a process that cannot allocate memory: without effect while a file is
+/// started or finished.
+pub fn try_abandon_files() {
+    UNFINISHED.try_lock().into_iter().for_each(abandon);
 }
 
 /// A file that gets its name only when complete and is removed otherwise.

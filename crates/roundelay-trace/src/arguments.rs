@@ -42,12 +42,19 @@ pub fn chosen(choices: &[Choice], has_trees: bool) -> Vec<QueueSpec> {
     choices.iter().flat_map(Choice::specs).collect()
 }
 
-/// A discipline, or `all`.
+/// A discipline with a buffer that holds something, or `all`.
 ///
 /// # Errors
-/// See [`parse_spec`].
+/// See [`parse_spec`]; or the limit is zero.
 pub fn parse_choice(text: &str) -> Result<Choice, String> {
-    if text == "all" { Ok(Choice::All) } else { parse_spec(text).map(Choice::One) }
+    if text == "all" {
+        return Ok(Choice::All);
+    }
+    let spec = parse_spec(text)?;
+    if spec.limit.is_some_and(|limit| limit.packets == 0 || limit.bytes == 0) {
+        return Err(format!("limit 0: {NO_ROOM}"));
+    }
+    Ok(Choice::One(spec))
 }
 
 /// A discipline in `tc` syntax.
@@ -86,15 +93,16 @@ pub fn parse_rate(text: &str) -> Result<Rate, String> {
     Ok(rate)
 }
 
+/// Message on a buffer that is none or without room.
+const NO_ROOM: &str = "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb): what holds nothing lets nothing through";
+
 /// A buffer that holds something.
 ///
 /// # Errors
 /// The text is no limit, or the limit is zero.
 pub fn parse_buffer(text: &str) -> Result<Limit, String> {
     let limit = parse_limit(text).filter(|limit| limit.packets > 0 && limit.bytes > 0);
-    limit.ok_or_else(|| {
-        "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb): what holds nothing lets nothing through".to_owned()
-    })
+    limit.ok_or_else(|| NO_ROOM.to_owned())
 }
 
 /// A seed of hashes and random choices.
