@@ -68,6 +68,11 @@ impl Preference<'_> {
         if !self.by_harm {
             return format!("the difference does not matter here, and {}", self.less_plain(ahead));
         }
+        let [here, there] = [&self.harms[self.best], &self.harms[ahead]];
+        if there.division() > here.division() {
+            let [ours, theirs] = [here, there].map(|harm| percent(1.0 - harm.lacking));
+            return format!("leaves a flow {theirs} of its fair share, where each gets {ours} under {}", self.spec(self.best));
+        }
         let least = self.fit.iter().map(|index| self.harms[*index].regret).fold(f64::INFINITY, f64::min);
         if self.harms[ahead].regret > least * CLOSE {
             let (whose, lost) = (if self.has_light { "their" } else { "all" }, percent(self.outcome(ahead).loss));

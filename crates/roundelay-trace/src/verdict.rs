@@ -55,9 +55,16 @@ pub(crate) struct Harm {
     /// The kind with the ratio `regret`.
     hurt: Option<Kind>,
     /// The lacking part of the least share, where all flows are bulk; otherwise 0.
-    lacking: f64,
+    pub(crate) lacking: f64,
     /// Harm to all packets together.
     pub(crate) total: f64,
+}
+
+impl Harm {
+    /// `lacking` in steps of `NOTABLE_SHARE`, which keeps an order transitive.
+    pub(crate) fn division(&self) -> f64 {
+        (self.lacking / NOTABLE_SHARE).round()
+    }
 }
 
 struct KindHarm {
@@ -240,8 +247,7 @@ fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fi
     let good = fit.iter().copied().filter(|index| harms[*index].regret <= least * CLOSE);
     let order = |a: &usize, b: &usize| {
         let linux = standings[*b].on_linux.cmp(&standings[*a].on_linux);
-        let lacking = |index: &usize| (harms[*index].lacking / NOTABLE_SHARE).round();
-        let share = lacking(a).total_cmp(&lacking(b));
+        let share = harms[*a].division().total_cmp(&harms[*b].division());
         let harm = notably(harms[*a].total, harms[*b].total);
         let order = standings[*b].keeps_order.cmp(&standings[*a].keeps_order);
         linux.then(share).then(harm).then(order).then(memory(&results[*a]).cmp(&memory(&results[*b])))
