@@ -187,11 +187,14 @@ DRAWS = 20
 
 
 def with_times(case, times, rng):
-    """The case with a time for each step, between the begin and the end of the step in the guest."""
+    """The case with a time for each step, between the begin and the end of the step in the guest. At the end of the case the guest takes what is left, packet by packet."""
     steps, drawn = [], 0
+    left = sum((step[0] == "a") - (step[0] == "d") for step in case["steps"])
     for step, begin, end in zip([step for step in case["steps"] if step[0] != "t"] + [None], times[::2], times[1::2]):
         drawn = max(drawn, rng.randint(begin, end))
         steps += [f"t {drawn}"] + ([step] if step else [])
+        if not step:
+            steps += [word for time in sorted(rng.randint(drawn, end) for _ in range(left)) for word in (f"t {time}", "d")]
     return {**case, "steps": steps}
 
 

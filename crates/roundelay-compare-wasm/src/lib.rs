@@ -1,10 +1,10 @@
 //! `roundelay compare` as WebAssembly: a capture and arguments in, the command's table, report and
-//! JSON out, for the page that compares disciplines in a browser.
+//! JSON out, for the page with comparisons in a browser.
 //!
-//! [`compare`] reads a capture and the arguments of a [`Request`]. Its results and messages equal
-//! those of the command with `--no-cost`.
+//! [`compare`] reads a capture and the arguments of a [`Request`]. Results and messages equal
+//! the command's with `--no-cost`.
 //!
-//! The module exports six functions and its memory. `room(bytes)` gives the address for a request in
+//! The module exports six functions and the memory. `room(bytes)` gives the address for a request in
 //! JSON. `answer()` compares, and returns the length of the answer, at `answer_at()`: `{"text": ..}`,
 //! with `broken` if a bound was broken, or `{"error": ..}`. Afterwards `report()` and `figures()`
 //! return the lengths of the HTML report and of the JSON, at the same address, and `disciplines()` that
@@ -41,14 +41,14 @@ pub fn text(request: &Request, comparison: &Comparison) -> String {
     table_within(comparison, TableStyle { color: false, width: request.columns }, SCREEN)
 }
 
-/// All disciplines with a sentence on each, and those compared by default.
+/// All disciplines with a sentence on each, and the disciplines compared by default.
 pub fn disciplines() -> String {
     let all = AnyDiscipline::all().into_iter().map(|discipline| discipline.info());
     let all: Vec<_> = all.map(|info| json!({ "name": info.name, "about": info.about })).collect();
     json!({ "all": all, "default": DEPLOYED }).to_string()
 }
 
-/// Exports called from JavaScript, and the import that reads the capture. Names of exports and
+/// Exports called from JavaScript, and the import for reading the capture. Names of exports and
 /// declarations of imports count as unsafe. The code itself is safe.
 #[cfg(target_arch = "wasm32")]
 #[allow(unsafe_code, reason = "an export of a WebAssembly module has a name that is not mangled, and an import is a foreign function")]
@@ -70,11 +70,11 @@ mod exports {
 
     #[link(wasm_import_module = "capture")]
     unsafe extern "C" {
-        /// Copies at most so many bytes of the capture to the address.
+        /// Copies at most this number of bytes of the capture to the address.
         safe fn read(address: *mut u8, bytes: usize) -> i32;
     }
 
-    /// The capture that JavaScript has open.
+    /// The capture, open in JavaScript.
     struct Opened;
 
     impl Read for Opened {
@@ -83,7 +83,7 @@ mod exports {
         }
     }
 
-    /// Makes room for a request of so many bytes. Returns its address.
+    /// Makes room for a request of this length in bytes. Returns the address.
     #[unsafe(no_mangle)]
     extern "C" fn room(bytes: usize) -> *mut u8 {
         REQUEST.with_borrow_mut(|request| {
@@ -110,19 +110,19 @@ mod exports {
         keep(answer.to_string())
     }
 
-    /// The HTML report of the last comparison. Returns its length in bytes.
+    /// The HTML report of the last comparison. Returns the length in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn report() -> usize {
         keep(COMPARISON.with_borrow(|comparison| comparison.as_ref().map(html)).unwrap_or_default())
     }
 
-    /// The last comparison as JSON. Returns its length in bytes.
+    /// The last comparison as JSON. Returns the length in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn figures() -> usize {
         keep(COMPARISON.with_borrow(|comparison| comparison.as_ref().map(json)).unwrap_or_default())
     }
 
-    /// The list of disciplines. Returns its length in bytes.
+    /// The list of disciplines. Returns the length in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn disciplines() -> usize {
         keep(list())

@@ -10,10 +10,10 @@ use roundelay_trace::arguments::{chosen, parse_buffer, parse_choice, parse_rate,
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, Options, Selection, TreeFile, WeightRules};
 use serde::Deserialize;
 
-/// Numbers of separate flows that `--max-flows` takes.
+/// Legal numbers of separate flows, as of `--max-flows`.
 const MAX_FLOWS: RangeInclusive<i64> = 1..=1_000_000;
 
-/// The arguments as texts: each is that of the command's option of the same name. Empty texts count
+/// The arguments as texts: each as in the command's option of the same name. Empty texts count
 /// as options left out.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
