@@ -35,7 +35,7 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 # Random cases of departure orders; each takes about a third of a second.
 LINUX_CASES ?= 600
 # Cases with a clock; each takes six seconds.
-CLOCK_CASES ?= 60
+CLOCK_CASES ?= 90
 # Runs of each load with random drops; each takes a second or two, and there are eight loads.
 SHARE_RUNS ?= 40
 peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: half an hour
