@@ -681,7 +681,7 @@ fn what_is_odd_about_a_capture_is_told() {
     let expected = [
         "5 packets whose headers could not be read share a flow of their own.",
         "1 packets have an earlier time than the packet before; they are sent at the time of that packet.",
-        "2 packets are longer than an Ethernet frame: ",
+        "2 packets are longer than 1500 bytes: ",
         "1 packets are longer than 65,535 bytes and were taken for so many.",
         "1 packets have no bytes and were taken for one.",
         "3 bytes at the end are a packet cut off and were left out.",

@@ -447,6 +447,9 @@ fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
     [selector.note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
 }
 
+/// Note on packets longer than those of Ethernet, after their number.
+pub const LONG_PACKETS: &str = "packets are longer than 1500 bytes: jumbo frames, or packets merged by the capturing host's offloading, where a link would carry the parts";
+
 /// Note on a compressed capture without its end, after the number 1.
 pub const TRUNCATED_COMPRESSION: &str = "compressed file is cut off: the packets after the cut are missing";
 
@@ -462,10 +465,7 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
         (unparsable.encrypted, ENCRYPTED),
         (backward_steps, "packets have an earlier time than the packet before; they arrive at the time of that packet"),
         (cut_gaps, "silences of more than an hour were cut to an hour"),
-        (
-            superframes,
-            "packets are longer than an Ethernet frame: the capturing host's offloading merged several packets; a link would carry the parts",
-        ),
+        (superframes, LONG_PACKETS),
         (cut_lengths, "packets are longer than 64 KB and were taken for 64 KB"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
         (capture.truncated_compression, TRUNCATED_COMPRESSION),

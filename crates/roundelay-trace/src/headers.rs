@@ -23,6 +23,11 @@ use crate::capture::{Frame, LinkType};
 
 mod wifi;
 
+/// Ethernet's longest frame without jumbo frames, with two VLAN tags.
+const LONGEST_FRAME: u32 = 1522;
+/// Ethernet's longest packet without jumbo frames, with a checksum of 802.11 behind.
+const LONGEST_PACKET: u32 = 1504;
+
 /// The header fields that define flows or appear in weight rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
@@ -270,16 +275,28 @@ impl Frame<'_> {
         len.unwrap_or(self.original_len)
     }
 
+    /// Whether the packet is longer than those of an Ethernet without jumbo frames. Headers of tunnels
+    /// and of 802.11 make long frames of usual packets.
+    #[inline]
+    pub fn exceeds_ethernet(&self) -> bool {
+        self.len_on_link() > LONGEST_FRAME && self.packet().is_none_or(|(_, rest)| rest > LONGEST_PACKET)
+    }
+
+    /// The bytes of the packet behind the link's headers, and the length of the rest of the frame.
+    fn packet(&self) -> Option<(&[u8], u32)> {
+        let packet = network_layer(self.link, self.bytes).ok()?;
+        let before = u32::try_from(self.bytes.len() - packet.len()).unwrap_or(u32::MAX);
+        Some((packet, self.original_len.saturating_sub(before)))
+    }
+
     /// Length of the network layer, in bytes: the IP packet inside the frame, without VLAN tags, PPPoE
     /// and MPLS labels, and without the padding of a short Ethernet frame. Of an 802.11 frame with
     /// several packets, all after the first packet's headers. Of other packets (ARP), the frame
     /// without its first link header.
     pub fn network_len(&self) -> u32 {
-        let Ok(packet) = network_layer(self.link, self.bytes) else {
+        let Some((packet, rest)) = self.packet() else {
             return self.len_on_link().saturating_sub(link_header(self.link));
         };
-        let before = u32::try_from(self.bytes.len() - packet.len()).unwrap_or(u32::MAX);
-        let rest = self.original_len.saturating_sub(before);
         let is_wireless = matches!(self.link, LinkType::IEEE802_11 | LinkType::RADIOTAP | LinkType::PRISM | LinkType::AVS | LinkType::PPI);
         ip_len(packet).filter(|len| *len < rest && !is_wireless).unwrap_or(rest)
     }

@@ -57,7 +57,7 @@ pub(crate) struct Oddities {
     pub(crate) cut_gaps: u64,
     /// Packets longer than 64 KB, counted as 64 KB.
     pub(crate) cut_lengths: u64,
-    /// Packets longer than an Ethernet frame.
+    /// Packets longer than those of Ethernet.
     pub(crate) superframes: u64,
 }
 
@@ -65,8 +65,6 @@ pub(crate) struct Oddities {
 const FLOW_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longer silences are shortened to this, so that a capture of years fits the clock.
 const LONGEST_GAP: Duration = Duration::from_secs(3600);
-/// The longest Ethernet frame without jumbo frames, with two VLAN tags.
-const LONGEST_FRAME: u32 = 1522;
 /// Assumed longest packet of a flow, until a longer one arrives.
 const USUAL_MAX_PACKET_LEN: u32 = 1514;
 
@@ -161,7 +159,7 @@ impl Offered {
             }
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
             let (own, framed) = lengths(&frame, self.layer);
-            let len = self.oddities.plausible(own, framed);
+            let len = self.oddities.plausible(&frame, framed);
             self.captured_bytes += u64::from(own);
             let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
             let (ecn, dscp) = headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
@@ -300,9 +298,9 @@ fn lengths(frame: &Frame<'_>, layer: LinkLayer) -> (u32, u32) {
 }
 
 impl Oddities {
-    /// The length of a frame for the replay: `len` on the link, `own` as captured.
-    fn plausible(&mut self, own: u32, len: u32) -> u32 {
-        self.superframes += u64::from(own > LONGEST_FRAME);
+    /// The length of a frame for the replay, from the length on the link.
+    fn plausible(&mut self, frame: &Frame<'_>, len: u32) -> u32 {
+        self.superframes += u64::from(frame.exceeds_ethernet());
         if len > FlowConfig::MAX_PACKET_LEN {
             self.cut_lengths += 1;
         }

@@ -663,7 +663,7 @@ fn lengths_from_nothing_to_four_gigabytes() {
     let comparison = run(&samples, &options("10mbit", all_specs()));
     let note = |text: &str| assert!(comparison.capture.notes.iter().any(|note| note.contains(text)), "{:?}", comparison.capture.notes);
     note("15 packets are longer than 64 KB");
-    note("30 packets are longer than an Ethernet frame");
+    note("30 packets are longer than 1500 bytes");
     // The packets of 0 and 1 bytes; 41 captured bytes still include the ports.
     note("10 packets whose headers could not be read");
     let only_nothing = run(&steady(0, MILLISECOND, 10, 0, 0), &options("1mbit", all_specs()));

@@ -185,6 +185,23 @@ fn directions_before_ppp_are_directions() {
     }
 }
 
+/// Headers of 802.11 and of tunnels make long frames of packets of 1,500 bytes.
+#[test]
+fn long_headers_make_no_long_packets() {
+    let exceeds = |link, before: &[u8], packet_len: u32| {
+        let mut packet = udp4();
+        packet[2..4].copy_from_slice(&u16::try_from(packet_len).unwrap().to_be_bytes());
+        let bytes = [before, &packet].concat();
+        Frame { time_nanos: 0, original_len: before.len() as u32 + packet_len, link, bytes: &bytes, tap: Tap::default() }.exceeds_ethernet()
+    };
+    let wireless = radiotap(0, &[], &frame([0x88, 0], &[6, 0], &snap(0x0800, &[])));
+    let tunnel = ethernet(0x8100, &[0, 7, 0x88, 0x64, 0x11, 0, 0, 1, 5, 0xde, 0x00, 0x21]);
+    for (link, before) in [(LinkType::RADIOTAP, wireless), (LinkType::ETHERNET, tunnel), (LinkType::ETHERNET, ethernet(0x0800, &[]))] {
+        assert!(!exceeds(link, &before, 1500), "{link}");
+        assert!(exceeds(link, &before, 3000) && exceeds(link, &before, 9000), "{link}");
+    }
+}
+
 /// What the capturing host put before a frame was never on the air.
 #[test]
 fn the_length_on_the_link_is_without_the_host_s_header() {

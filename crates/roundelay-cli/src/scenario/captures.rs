@@ -6,7 +6,9 @@ use std::path::Path;
 use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
-use roundelay_trace::{Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, TRUNCATED_COMPRESSION, UnparsableCounts, parse};
+use roundelay_trace::{
+    Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LONG_PACKETS, TRUNCATED_COMPRESSION, UnparsableCounts, parse,
+};
 
 /// Maximum number of packets of a capture: all are kept in memory.
 const MOST_PACKETS: usize = 100_000_000;
@@ -32,7 +34,7 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &Ref
         }
         let headers = parse(frame.link, frame.bytes);
         let flow = classifier.classify(headers.as_ref().map_err(|reason| *reason)).0;
-        packets.push(Entry::new(Instant::ZERO + since, flow, lengths.legal(frame.len_on_link())));
+        packets.push(Entry::new(Instant::ZERO + since, flow, lengths.legal(&frame)));
     }
     if packets.is_empty() {
         return Err(format!("{}: no packet in it", path.display()));
@@ -49,10 +51,7 @@ fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) 
         (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
         (unparsable.encrypted, ENCRYPTED),
         (capture.backwards, "packets have an earlier time than the packet before; they are sent at the time of that packet"),
-        (
-            lengths.superframes,
-            "packets are longer than an Ethernet frame: the capturing host's offloading merged several packets; a link would carry the parts",
-        ),
+        (lengths.superframes, LONG_PACKETS),
         (lengths.cut, "packets are longer than 65,535 bytes and were taken for so many"),
         (lengths.raised, "packets have no bytes and were taken for one"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
@@ -68,9 +67,6 @@ fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) 
 /// The longest packet that the simulator sends.
 const LONGEST: u32 = FlowConfig::MAX_PACKET_LEN - 1;
 
-/// The longest frame of an Ethernet without jumbo frames, with two VLAN tags.
-const LONGEST_FRAME: u32 = 1522;
-
 /// Counters of packets with an illegal length, or longer than a frame.
 #[derive(Debug, Default)]
 struct Lengths {
@@ -80,8 +76,9 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn legal(&mut self, len: u32) -> u32 {
-        self.superframes += u64::from(len > LONGEST_FRAME);
+    fn legal(&mut self, frame: &Frame<'_>) -> u32 {
+        let len = frame.len_on_link();
+        self.superframes += u64::from(frame.exceeds_ethernet());
         self.cut += u64::from(len > LONGEST);
         self.raised += u64::from(len == 0);
         len.clamp(1, LONGEST)
