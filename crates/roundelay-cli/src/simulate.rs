@@ -30,7 +30,12 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         let (scenario, _, notes) = read(path, arguments, &Host::default())?;
         return print(&estimate(&scenario, arguments, &notes));
     }
-    let (ran, written) = compute(path, arguments, &Host::default())?;
+    let host = Host::default();
+    let read = read(path, arguments, &host)?;
+    if let Some(warning) = long_run(&read.0, arguments).filter(|_| !arguments.runs.quiet) {
+        eprintln!("roundelay: {warning}");
+    }
+    let (ran, written) = computed(path, arguments, &host, read)?;
     // Print the results even if writing the files failed.
     print(&show(arguments, &ran.simulated))?;
     written
@@ -41,8 +46,14 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
 ///
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
-pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Ran, Result<(), Failure>), Failure> {
-    let (scenario, text, notes) = read(path, arguments, host)?;
+pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<Computed, Failure> {
+    computed(path, arguments, host, read(path, arguments, host)?)
+}
+
+type Computed = (Ran, Result<(), Failure>);
+
+fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, String, Vec<String>)) -> Result<Computed, Failure> {
+    let (scenario, text, notes) = read;
     check_outputs(path, arguments, &scenario)?;
     // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
@@ -106,6 +117,22 @@ fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch, host: &Hos
         return Err(Failure::stopped());
     }
     outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))
+}
+
+/// Events of all runs together that take a minute or more.
+const MANY_EVENTS: f64 = 1e9;
+
+/// A sentence before a run of minutes.
+fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
+    let Estimate { events, memory, .. } = Estimate::of(scenario);
+    let runs = f64::from(arguments.runs.replicas);
+    (events * runs > MANY_EVENTS).then(|| {
+        let megabytes = memory / 1e6;
+        format!(
+            "at most about {:.2e} events, roughly ten million a second, and {megabytes:.1} MB of memory a run; Ctrl-C ends the runs",
+            events * runs
+        )
+    })
 }
 
 fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> String {

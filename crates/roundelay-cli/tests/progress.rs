@@ -1,6 +1,7 @@
 //! Progress bar of `roundelay simulate`, shown only on a terminal; `script` provides one.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 const SCENARIO: &str = r#"duration = "20s"
@@ -49,4 +50,21 @@ fn a_terminal_sees_simulated_time_and_rate() {
 fn the_quiet_see_none() {
     let Some(shown) = in_a_terminal("quiet", "--quiet") else { return };
     assert!(!shown.contains("events/s") && shown.contains("packet-hops"), "{shown}");
+}
+
+/// On-times of a nanosecond without a packet: 5e9 events. The estimate comes before the run, without
+/// a terminal too.
+#[test]
+fn a_long_run_is_announced() {
+    let path = std::env::temp_dir().join(format!("roundelay-progress-{}-long.toml", std::process::id()));
+    let source = "kind = \"on_off\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"100bit\"\non = \"1ns\"\noff = \"1ns\"\n";
+    fs::write(&path, SCENARIO.split("kind").next().unwrap().to_owned() + source).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    let mut run = command.arg("simulate").arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(run.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(line.starts_with("roundelay: at most about ") && line.contains(" events, roughly ten million a second"), "{line}");
 }
