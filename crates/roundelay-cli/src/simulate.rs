@@ -129,7 +129,7 @@ fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
     (events * runs > MANY_EVENTS).then(|| {
         let megabytes = memory / 1e6;
         format!(
-            "at most about {:.2e} events, roughly ten million a second, and {megabytes:.1} MB of memory a run; Ctrl-C ends the runs",
+            "at most about {:.2e} events, ten to thirty million a second, and {megabytes:.1} MB of memory a run; Ctrl-C ends the runs",
             events * runs
         )
     })

@@ -51,7 +51,7 @@ impl Behaviours {
 
     /// Fingerprint of the figures of the papers' plans.
     pub(super) fn figures_of_plans(&self) -> &str {
-        self.0.get(FIGURES).map_or("", String::as_str)
+        &self.0[FIGURES]
     }
 
     /// Hash of all fingerprints: equal for programs with equal results.
