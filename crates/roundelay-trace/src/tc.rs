@@ -165,7 +165,7 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
     };
     if flows == LinuxFlows::Classes {
         remarks.push(format!(
-            "{CLASSES} classes with a queue of their own each (tc's default), where flows shared one buffer in the comparison"
+            "flows are hashed into {CLASSES} classes with a queue each (tc's default), where each had a class in the comparison, and all shared one buffer"
         ));
     }
     remarks.extend(of_rules(discipline));
