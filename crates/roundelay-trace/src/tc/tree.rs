@@ -229,7 +229,10 @@ mod tests {
         let hash = "tc filter add dev $DEV parent 13: protocol all prio 1 handle 1 flow hash keys src,dst,proto,proto-src,proto-dst \
                     divisor 64 baseclass 13:1";
         assert!(lines.contains(&hash.to_owned()), "{lines:?}");
-        assert!(lines.last().unwrap().starts_with("# node 'everything else': flows are hashed into 64 classes with a queue each"), "{lines:?}");
+        assert!(
+            lines.last().unwrap().starts_with("# node 'everything else': flows are hashed into 64 classes with a queue each"),
+            "{lines:?}"
+        );
     }
 
     #[test]

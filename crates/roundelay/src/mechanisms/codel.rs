@@ -163,8 +163,8 @@ impl Codel {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// Linux: the packet judged bad is marked and leaves. The time of the next signal is set at once; after a
-    /// drop this waits for the next packet, which must be bad too.
+    /// Linux: the packet judged bad is marked and leaves. The time of the next signal advances at
+    /// once; after a drop the time advances with the next packet, which must be bad too.
     #[inline]
     pub(crate) fn marked(&mut self, target: Target) {
         if self.signalled {

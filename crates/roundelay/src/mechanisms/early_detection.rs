@@ -268,7 +268,6 @@ mod tests {
             assert_eq!(detection.is_below_min(&thresholds), linux);
             sum / 200_000.0
         });
-        println!("{means:?}");
         assert!((means[0] - 8.0).abs() < 0.05 && (means[1] - 8.5).abs() < 0.05, "{means:?}");
     }
 
