@@ -290,6 +290,7 @@ fn conclude(
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
     let distinctions = Distinctions {
         flow_by: options.flow_by,
+        flows: flows.len(),
         weighted,
         prioritised,
         code_points: code_points(&offered, &options.weights),

@@ -20,6 +20,8 @@ pub(crate) type Reason = String;
 
 /// Number of classes that flows are hashed into, for qdiscs with classes.
 const CLASSES: u32 = 64;
+/// Class of the shaper, the parent of the outermost discipline.
+const ROOT: &str = "1:1";
 /// Handle of the discipline below the shaper.
 const HANDLE: u32 = 0x10;
 /// Priority of the filter after all rules.
@@ -42,6 +44,8 @@ const STEP: Billionths = Billionths(15_260);
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Distinctions<'a> {
     pub(crate) flow_by: FlowBy,
+    /// Number of flows.
+    pub(crate) flows: usize,
     /// Flows differ in weight.
     pub(crate) weighted: bool,
     /// Rules set priorities.
@@ -52,6 +56,23 @@ pub(crate) struct Distinctions<'a> {
 }
 
 impl Distinctions<'_> {
+    /// Remark on the classes of a qdisc, which have a queue each.
+    fn of_classes(&self) -> String {
+        let Self { flow_by, flows, .. } = self;
+        if *flow_by == FlowBy::Dscp {
+            return "each class has a queue of its own (tc's default), where all shared one buffer in the comparison".to_owned();
+        }
+        let hashed = if *flows > CLASSES as usize {
+            format!(
+                "{flows} flows are hashed into {CLASSES} classes: about {} flows share the part of one",
+                flows.div_ceil(CLASSES as usize)
+            )
+        } else {
+            format!("flows are hashed into {CLASSES} classes")
+        };
+        format!("{hashed}, with a queue each (tc's default), where each flow had a class in the comparison, and all shared one buffer")
+    }
+
     /// Why the weights have no classes and filters, if so. By code point they have classes of their
     /// own.
     fn lost_weights(&self, discipline: &AnyDiscipline) -> Option<String> {
@@ -95,7 +116,7 @@ impl Default for CodePoints {
 /// # Errors
 /// Linux lacks the discipline or these parameters.
 pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Result<Vec<String>, Reason> {
-    let own = discipline_at("1:1", HANDLE, spec, limit, distinctions)?;
+    let own = discipline_at(ROOT, HANDLE, spec, limit, Some(rate), distinctions)?;
     Ok(shaper(rate).into_iter().chain(own).chain(remarks(&spec.discipline, limit, distinctions).into_iter().map(comment)).collect())
 }
 
@@ -108,15 +129,17 @@ fn shaper(rate: Rate) -> [String; 4] {
     ]
 }
 
-/// A discipline that holds packets, with its classes and filters.
+/// A discipline that holds packets, with its classes and filters. `link` is the rate told to the
+/// discipline: None below the root of a tree.
 fn discipline_at(
     parent: &str,
     handle: u32,
     spec: &QueueSpec,
     limit: Limit,
+    link: Option<Rate>,
     distinctions: &Distinctions<'_>,
 ) -> Result<Vec<String>, Reason> {
-    let mut lines = qdisc_add(parent, handle, &spec.discipline, &leaf(spec, limit)?);
+    let mut lines = qdisc_add(parent, handle, &spec.discipline, &leaf(spec, limit, link)?);
     lines.extend(classes(handle, &spec.discipline, distinctions));
     if matches!(spec.discipline, AnyDiscipline::Priority(_)) {
         lines.push(format!("for i in $(seq 1 8); do tc qdisc add dev $DEV parent {handle:x}:$i {}; done", fifo(limit)));
@@ -164,9 +187,7 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
         Linux::Absent | Linux::Namesake => LinuxFlows::Unread,
     };
     if flows == LinuxFlows::Classes {
-        remarks.push(format!(
-            "flows are hashed into {CLASSES} classes with a queue each (tc's default), where each had a class in the comparison, and all shared one buffer"
-        ));
+        remarks.push(distinctions.of_classes());
     }
     remarks.extend(of_rules(discipline));
     remarks.extend(of_discipline(discipline));
@@ -246,7 +267,7 @@ fn at_least_a_byte(rate: Rate) -> Rate {
 }
 
 /// The discipline in `tc` syntax.
-fn leaf(spec: &QueueSpec, limit: Limit) -> Result<String, Reason> {
+fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
     let name = || tc_words(&spec.discipline.to_string());
     match &spec.discipline {
         AnyDiscipline::Fifo(_) => Ok(fifo(limit)),
@@ -256,9 +277,9 @@ fn leaf(spec: &QueueSpec, limit: Limit) -> Result<String, Reason> {
         AnyDiscipline::Priority(_) => Ok(prio(8)),
         AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => Err("Linux's sfq needs room for two packets".to_owned()),
         AnyDiscipline::Sfq(config) => Ok(sfq(config, limit)),
-        AnyDiscipline::Red(config) => red(config, limit),
+        AnyDiscipline::Red(config) => red(config, limit, link),
         AnyDiscipline::Choke(config) => {
-            let (detection, limit) = (EarlyDetection::of_choke(config), in_packets(limit).min(MOST_IN_CHOKE));
+            let (detection, limit) = (EarlyDetection::of_choke(config, link), in_packets(limit).min(MOST_IN_CHOKE));
             let words = detection.words()?;
             if detection.max > limit {
                 return Err(format!("Linux's choke needs a buffer of max packets, {}, and at most {MOST_IN_CHOKE}", detection.max));
@@ -296,11 +317,11 @@ fn fifo(limit: Limit) -> String {
 }
 
 /// `tc` has no `gentle`. `harddrop` needs `ecn`, as here.
-fn red(config: &red::Config, limit: Limit) -> Result<String, Reason> {
+fn red(config: &red::Config, limit: Limit, link: Option<Rate>) -> Result<String, Reason> {
     if config.gentle {
         return Err("tc has no `gentle`".to_owned());
     }
-    let words = EarlyDetection::of_red(config).words()?;
+    let words = EarlyDetection::of_red(config, link).words()?;
     let limit = limit.bytes.min(limit.packets.saturating_mul(config.avpkt.into()));
     let switches =
         [(config.ecn, " ecn"), (config.ecn && config.harddrop, " harddrop"), (config.nodrop, " nodrop"), (config.adaptive, " adaptive")];
@@ -490,7 +511,7 @@ mod tests {
 
     fn leaf_of(text: &str) -> Result<String, Reason> {
         let spec: QueueSpec = text.parse().unwrap();
-        leaf(&spec, spec.limit_or_default())
+        leaf(&spec, spec.limit_or_default(), None)
     }
 
     fn check(expectations: &[(&str, &str)]) {
@@ -589,6 +610,14 @@ mod tests {
         ]);
     }
 
+    #[test]
+    fn the_bandwidth_of_early_detection_is_the_links() {
+        for (text, expected) in [("red", "5mbit"), ("choke", "5mbit"), ("red bandwidth link", "5mbit"), ("red bandwidth 1gbit", "1gbit")] {
+            let lines = own_commands(text, Distinctions::default());
+            assert!(lines[0].contains(&format!(" bandwidth {expected} ")), "{text}: {lines:?}");
+        }
+    }
+
     /// `tc` wants a burst that fills the queue at least to `min`; here a smaller burst gives the
     /// largest weight.
     #[test]
@@ -641,6 +670,15 @@ mod tests {
             let found = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &Distinctions::default());
             assert!(found.as_ref().is_err_and(|found| found.contains(reason)), "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn the_remark_on_classes_names_the_flows_that_share_one() {
+        let remark = |flow_by, flows| own_commands("drr", Distinctions { flow_by, flows, ..Distinctions::default() }).pop().unwrap();
+        assert!(remark(FlowBy::FiveTuple, 64).starts_with("# flows are hashed into 64 classes, with a queue each"));
+        let many = "# 6000 flows are hashed into 64 classes: about 94 flows share the part of one, with a queue each";
+        assert!(remark(FlowBy::FiveTuple, 6000).starts_with(many), "{}", remark(FlowBy::FiveTuple, 6000));
+        assert!(remark(FlowBy::Dscp, 64).starts_with("# each class has a queue of its own"));
     }
 
     /// The commands after the root qdisc, the shaper and its class.

@@ -25,6 +25,8 @@ pub enum Kind {
     Milliseconds,
     /// A rate: `10mbit`.
     Rate,
+    /// A rate, or `link` for the link's own.
+    LinkRate,
     /// A number, decimals allowed: `0.02`.
     Number,
     /// One of these words.
@@ -45,6 +47,9 @@ pub(crate) const DAY: u64 = Duration::from_secs(86_400).as_picos();
 
 /// A time that never comes, written `never`.
 const NEVER: u64 = u64::MAX;
+
+/// The rate of the link, written `link`.
+const LINK: u64 = 0;
 
 /// One parameter of a discipline with configuration type `C`: a name, a legal range and a field.
 ///
@@ -82,6 +87,8 @@ enum Field<C: 'static> {
     /// None: never.
     TimeOrNever(fn(&mut C) -> &mut Option<Duration>),
     Rate(fn(&mut C) -> &mut Rate),
+    /// None: the link's rate.
+    LinkRate(fn(&mut C) -> &mut Option<Rate>),
     Number(fn(&mut C) -> &mut Billionths),
     Choice(fn(&C) -> u64, fn(&mut C, u64)),
 }
@@ -136,6 +143,16 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Rate, range, about, Field::Rate(field))
     }
 
+    /// A rate, or `link` for None; the range is in bits per second.
+    pub const fn link_rate(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Option<Rate>,
+    ) -> Self {
+        Self::new(name, Kind::LinkRate, range, about, Field::LinkRate(field))
+    }
+
     /// A number with decimals; the range is in billionths.
     pub const fn number(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Billionths) -> Self {
         Self::new(name, Kind::Number, range, about, Field::Number(field))
@@ -169,6 +186,7 @@ impl<C: Clone> Parameter<C> {
             Field::Time(field) => field(config).as_picos(),
             Field::TimeOrNever(field) => field(config).map_or(NEVER, Duration::as_picos),
             Field::Rate(field) => field(config).bits_per_second(),
+            Field::LinkRate(field) => field(config).map_or(LINK, Rate::bits_per_second),
             Field::Number(field) => field(config).0,
             Field::Choice(read, _) => read(config),
         }
@@ -187,6 +205,7 @@ impl<C: Clone> Parameter<C> {
                 let rate = field(config);
                 *rate = Rate::from_bits_per_second(value).unwrap_or(*rate);
             }
+            Field::LinkRate(field) => *field(config) = Rate::from_bits_per_second(value),
             Field::Number(field) => *field(config) = Billionths(value),
             Field::Choice(_, write) => write(config, value),
         }
@@ -196,7 +215,8 @@ impl<C: Clone> Parameter<C> {
     /// The value is out of range.
     pub fn check(&self, discipline: &'static str, config: &C) -> Result<(), ConfigError> {
         let value = self.read(config);
-        if (self.min..=self.max).contains(&value) { Ok(()) } else { Err(self.out_of_range(discipline, value)) }
+        let is_link = self.kind == Kind::LinkRate && value == LINK;
+        if is_link || (self.min..=self.max).contains(&value) { Ok(()) } else { Err(self.out_of_range(discipline, value)) }
     }
 
     fn out_of_range(&self, discipline: &'static str, value: u64) -> ConfigError {
@@ -218,7 +238,8 @@ impl Kind {
             Self::Size => Bytes(value).to_string(),
             Self::Time | Self::Seconds | Self::Milliseconds if value == NEVER => "never".to_owned(),
             Self::Time | Self::Seconds | Self::Milliseconds => Duration::from_picos(value).to_string(),
-            Self::Rate => Rate::from_bits_per_second(value).map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
+            Self::LinkRate if value == LINK => "link".to_owned(),
+            Self::Rate | Self::LinkRate => Rate::from_bits_per_second(value).map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
             Self::Number => Billionths(value).to_string(),
             Self::Choice(words) => words.get(value as usize).map_or_else(|| value.to_string(), |word| (*word).to_owned()),
             Self::Switch => (if value == 0 { "off" } else { "on" }).to_owned(),
@@ -233,7 +254,7 @@ impl Kind {
             Self::Time => Some("us"),
             Self::Seconds => Some("s"),
             Self::Milliseconds => Some("ms"),
-            Self::Rate => Some("bit/s"),
+            Self::Rate | Self::LinkRate => Some("bit/s"),
         }
     }
 
@@ -250,7 +271,8 @@ impl Kind {
         match self {
             Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
             Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.expected().to_owned()),
-            Self::Rate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.expected().to_owned()),
+            Self::LinkRate if text == "link" => Ok(LINK),
+            Self::Rate | Self::LinkRate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.expected().to_owned()),
             Self::Number => text.parse::<Billionths>().map(|number| number.0).map_err(|e| e.expected().to_owned()),
             Self::Time | Self::Seconds | Self::Milliseconds if text == "never" => Ok(NEVER),
             Self::Time => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.expected().to_owned()),
@@ -457,6 +479,10 @@ mod tests {
         for kind in [Kind::Time, Kind::Seconds, Kind::Milliseconds] {
             assert_eq!((kind.show(NEVER).as_str(), kind.read("never")), ("never", Ok(NEVER)));
         }
-        assert!([Kind::Count, Kind::Size, Kind::Rate, Kind::Number, Kind::Switch].iter().all(|kind| kind.read("never").is_err()));
+        assert!(
+            [Kind::Count, Kind::Size, Kind::Rate, Kind::LinkRate, Kind::Number, Kind::Switch]
+                .iter()
+                .all(|kind| kind.read("never").is_err())
+        );
     }
 }

@@ -176,7 +176,10 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
 fn bad_value<D: Discipline>(parameter: &Parameter<D>, written: String, expected: String) -> ConfigError {
     let expected = match parameter.kind {
         Kind::Choice(words) => alternatives(words),
-        kind => format!("{expected}, legal range {} to {}", kind.show(parameter.min), kind.show(parameter.max)),
+        kind => {
+            let link = if kind == Kind::LinkRate { ", or link" } else { "" };
+            format!("{expected}, legal range {} to {}{link}", kind.show(parameter.min), kind.show(parameter.max))
+        }
     };
     ConfigError::BadValue { discipline: D::NAME, parameter: written, expected }
 }

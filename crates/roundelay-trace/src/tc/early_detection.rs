@@ -13,6 +13,11 @@ const MOST_BITS_PER_SECOND: u64 = 8 * u32::MAX as u64;
 /// `tc` passes a probability of one to the kernel as zero.
 const ALMOST_ONE: Billionths = Billionths(999_999_999);
 
+/// The default of `tc`, and of the disciplines where they do not know the link's rate.
+fn default_bandwidth() -> Rate {
+    Rate::from_bits_per_second(10_000_000).expect("not zero")
+}
+
 /// Parameters common to both; lengths are in bytes for `red` and in packets for `choke`.
 pub(super) struct EarlyDetection {
     pub(super) min: u64,
@@ -28,15 +33,18 @@ pub(super) struct EarlyDetection {
 }
 
 impl EarlyDetection {
-    pub(super) fn of_red(config: &red::Config) -> Self {
+    /// `link` is the rate of the link where the discipline knows this rate: not below a tree's root.
+    pub(super) fn of_red(config: &red::Config, link: Option<Rate>) -> Self {
         let (min, max, burst) = config.lengths();
-        let red::Config { avpkt, bandwidth, probability, .. } = *config;
+        let red::Config { avpkt, probability, .. } = *config;
+        let bandwidth = config.bandwidth.or(link).unwrap_or_else(default_bandwidth);
         Self { min, max, avpkt, burst, weight_log: config.weight_log(), bandwidth, probability, unit: 1 }
     }
 
-    pub(super) fn of_choke(config: &choke::Config) -> Self {
+    pub(super) fn of_choke(config: &choke::Config, link: Option<Rate>) -> Self {
         let (min, max, burst) = config.lengths();
-        let choke::Config { avpkt, bandwidth, probability, .. } = *config;
+        let choke::Config { avpkt, probability, .. } = *config;
+        let bandwidth = config.bandwidth.or(link).unwrap_or_else(default_bandwidth);
         let (min, max, unit) = (min.into(), max.into(), avpkt.into());
         Self { min, max, avpkt, burst, weight_log: config.weight_log(), bandwidth, probability, unit }
     }

@@ -12,8 +12,8 @@ use roundelay::{Limit, Rate};
 
 use super::weights::MOST_WEIGHT;
 use super::{
-    Distinctions, HANDLE, LAST, Reason, absent, class, comment, discipline_at, flower, of_discipline, of_rules, prio, qdisc_add, remarks,
-    shaper,
+    Distinctions, HANDLE, LAST, ROOT, Reason, absent, class, comment, discipline_at, flower, of_discipline, of_rules, prio, qdisc_add,
+    remarks, shaper,
 };
 use crate::tree::TreeFile;
 
@@ -28,8 +28,8 @@ const MOST: usize = 0xff00;
 /// A node has no equivalent that Linux can nest: the reason names the node.
 pub(crate) fn commands_of_tree(tree: &TreeFile, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Result<Vec<String>, Reason> {
     let root = tree.config().nodes().next().ok_or("the tree has no node")?;
-    let mut plot = Plot { tree, limit, distinctions, next: HANDLE, lines: shaper(rate).to_vec(), remarks: Vec::new() };
-    plot.plant("1:1", root)?;
+    let mut plot = Plot { tree, limit, rate, distinctions, next: HANDLE, lines: shaper(rate).to_vec(), remarks: Vec::new() };
+    plot.plant(ROOT, root)?;
     let shared = "each leaf has a queue of its own, where leaves shared one buffer in the comparison".to_owned();
     plot.lines.extend([shared].into_iter().chain(plot.remarks).map(comment));
     Ok(plot.lines)
@@ -38,6 +38,7 @@ pub(crate) fn commands_of_tree(tree: &TreeFile, limit: Limit, rate: Rate, distin
 struct Plot<'a> {
     tree: &'a TreeFile,
     limit: Limit,
+    rate: Rate,
     distinctions: &'a Distinctions<'a>,
     /// The next handle.
     next: u32,
@@ -58,7 +59,8 @@ impl<'a> Plot<'a> {
         if children.is_empty() {
             let limit = node.spec.limit.unwrap_or(self.limit);
             let limit = Limit { packets: limit.packets.min(self.limit.packets), bytes: limit.bytes.min(self.limit.bytes) };
-            let lines = discipline_at(parent, handle, &node.spec, limit, self.distinctions).map_err(at)?;
+            let link = (parent == ROOT).then_some(self.rate);
+            let lines = discipline_at(parent, handle, &node.spec, limit, link, self.distinctions).map_err(at)?;
             self.add(handle, node, lines);
             self.remarks.extend(remarks(&node.spec.discipline, limit, self.distinctions).into_iter().map(at));
             return Ok(());
@@ -230,7 +232,7 @@ mod tests {
                     divisor 64 baseclass 13:1";
         assert!(lines.contains(&hash.to_owned()), "{lines:?}");
         assert!(
-            lines.last().unwrap().starts_with("# node 'everything else': flows are hashed into 64 classes with a queue each"),
+            lines.last().unwrap().starts_with("# node 'everything else': flows are hashed into 64 classes, with a queue each"),
             "{lines:?}"
         );
     }

@@ -32,7 +32,13 @@
 
 use crate::mechanisms::random::{Probability, Random};
 use crate::time::{Duration, Instant};
-use crate::units::Billionths;
+use crate::units::{Billionths, Rate};
+
+/// Rate of a link until the scheduler is told; `tc`'s default.
+pub(crate) const UNKNOWN_LINK_RATE: Rate = match Rate::from_bits_per_second(10_000_000) {
+    Some(rate) => rate,
+    None => panic!("not zero"),
+};
 
 /// RED's parameters; lengths in the discipline's unit, bytes or packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,7 +36,7 @@ use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
-use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
+use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log};
 use crate::mechanisms::lottery::Lottery;
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::mark;
@@ -59,9 +59,9 @@ pub struct Config {
     pub avpkt: u32,
     /// Packets of a tolerated burst: up to 2^20. 0: (2 `min` + `max`) / 3.
     pub burst: u32,
-    /// The link's rate, for the decay of the average while the queue is empty: 1 kbit/s to 10
-    /// Tbit/s.
-    pub bandwidth: Rate,
+    /// Rate by which the average decays while the queue is empty: 1 kbit/s to 10 Tbit/s. None: the
+    /// link's, or 10 Mbit/s below the root of a tree.
+    pub bandwidth: Option<Rate>,
     /// Drop probability when the average reaches `max`: 0 to 1.
     pub probability: Billionths,
     /// Whether ECN-capable packets are marked where RED would drop them.
@@ -73,8 +73,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let bandwidth = Rate::from_bits_per_second(10_000_000).expect("not zero");
-        Self { min: 0, max: 0, avpkt: 1000, burst: 0, bandwidth, probability: Billionths(20_000_000), ecn: false, linux: false }
+        Self { min: 0, max: 0, avpkt: 1000, burst: 0, bandwidth: None, probability: Billionths(20_000_000), ecn: false, linux: false }
     }
 }
 
@@ -96,10 +95,10 @@ impl Discipline for Config {
         Parameter::count("burst", 0..=1 << 20, "burst in packets that passes without drops; 0: (2 min + max) / 3", |config| {
             &mut config.burst
         }),
-        Parameter::rate(
+        Parameter::link_rate(
             "bandwidth",
             1_000..=10_000_000_000_000,
-            "rate of the link: the average falls at this rate while the queue is empty",
+            "rate at which the average falls while the queue is empty; link: the link's",
             |config| &mut config.bandwidth,
         ),
         Parameter::number("probability", 0..=Billionths::ONE.0, "drop probability when the average reaches max", |config| {
@@ -134,13 +133,13 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Choke<T>, _before: &Self) {
-        scheduler.thresholds = scheduler.config.thresholds();
+        scheduler.thresholds = scheduler.config.thresholds(scheduler.link_rate);
         scheduler.detection.start_from(&scheduler.thresholds);
     }
 
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
-        let Thresholds { min, max, .. } = self.thresholds();
+        let Thresholds { min, max, .. } = self.thresholds(UNKNOWN_LINK_RATE);
         if min < max {
             return Ok(());
         }
@@ -158,18 +157,18 @@ impl Config {
 
     /// k: an arrival moves the average by 2^-k of the difference between queue and average.
     pub fn weight_log(&self) -> u32 {
-        self.thresholds().weight_log
+        self.thresholds(UNKNOWN_LINK_RATE).weight_log
     }
 
     /// RED thresholds computed from the parameters.
-    fn thresholds(&self) -> Thresholds {
+    fn thresholds(&self, link: Rate) -> Thresholds {
         let (min, max, burst) = self.lengths();
         Thresholds {
             min: min.into(),
             max: max.into(),
             probability: self.probability.into(),
             weight_log: weight_log(min.into(), burst, 1),
-            packet_time: self.bandwidth.time_of(self.avpkt.into()),
+            packet_time: self.bandwidth.unwrap_or(link).time_of(self.avpkt.into()),
             gentle: false,
             adaptive: false,
             linux: self.linux,
@@ -185,6 +184,7 @@ pub struct Choke<T> {
     detection: EarlyDetection,
     /// Computed from `config`.
     thresholds: Thresholds,
+    link_rate: Rate,
     random: Random,
     config: Config,
 }
@@ -196,9 +196,18 @@ impl<T> Choke<T> {
     /// A parameter is out of its range, or `min` is not below `max`.
     pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
-        let thresholds = config.thresholds();
+        let link_rate = UNKNOWN_LINK_RATE;
+        let thresholds = config.thresholds(link_rate);
         let detection = EarlyDetection::new(&thresholds);
-        Ok(Self { queue: Lottery::default(), dropped: VecDeque::new(), detection, thresholds, random: Random::new(seed), config })
+        Ok(Self {
+            queue: Lottery::default(),
+            dropped: VecDeque::new(),
+            detection,
+            thresholds,
+            link_rate,
+            random: Random::new(seed),
+            config,
+        })
     }
 
     fn enqueue_packet(&mut self, now: Instant, mut packet: Packet<T>) {
@@ -265,6 +274,11 @@ impl<T> Scheduler<T> for Choke<T> {
         self.dropped.pop_front().map(|packet| (packet, DropReason::Early))
     }
 
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.link_rate = rate;
+        self.thresholds = self.config.thresholds(rate);
+    }
+
     fn footprint(&self) -> Footprint {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
@@ -273,7 +287,7 @@ impl<T> Scheduler<T> for Choke<T> {
     /// 2. Each waiting packet is in the line, once, in order of arrival.
     fn check_invariants(&self) {
         self.detection.check(&self.thresholds);
-        assert_eq!(self.thresholds, self.config.thresholds(), "invariant 1: thresholds are those of the parameters");
+        assert_eq!(self.thresholds, self.config.thresholds(self.link_rate), "invariant 1: thresholds are those of the parameters");
         self.queue.check();
     }
 }

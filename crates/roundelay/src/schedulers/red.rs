@@ -39,7 +39,7 @@ use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter, saturated};
 use crate::links::Handle;
-use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
+use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log};
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
@@ -61,9 +61,9 @@ pub struct Config {
     pub avpkt: u32,
     /// Packets of a burst that should pass: up to 2^20. 0: (2 `min` + `max`) / (3 `avpkt`).
     pub burst: u32,
-    /// The link's rate, by which the average decays while the queue is empty: 1 kbit/s to 10
-    /// Tbit/s.
-    pub bandwidth: Rate,
+    /// Rate by which the average decays while the queue is empty: 1 kbit/s to 10 Tbit/s. None: the
+    /// link's, or 10 Mbit/s below the root of a tree.
+    pub bandwidth: Option<Rate>,
     /// Drop probability when the average reaches `max`: 0 to 1.
     pub probability: Billionths,
     /// Whether ECN-capable packets are marked where others are dropped.
@@ -82,14 +82,13 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let bandwidth = Rate::from_bits_per_second(10_000_000).expect("not zero");
         let (ecn, harddrop, nodrop, adaptive, gentle) = (false, false, false, false, false);
         Self {
             min: 0,
             max: 0,
             avpkt: 1000,
             burst: 0,
-            bandwidth,
+            bandwidth: None,
             probability: Billionths(20_000_000),
             ecn,
             harddrop,
@@ -116,10 +115,10 @@ impl Discipline for Config {
         Parameter::count("burst", 0..=1 << 20, "burst in packets that passes without drops; 0: (2 min + max) / (3 avpkt)", |config| {
             &mut config.burst
         }),
-        Parameter::rate(
+        Parameter::link_rate(
             "bandwidth",
             1_000..=10_000_000_000_000,
-            "rate of the link: the average falls at this rate while the queue is empty",
+            "rate at which the average falls while the queue is empty; link: the link's",
             |config| &mut config.bandwidth,
         ),
         Parameter::number("probability", 0..=Billionths::ONE.0, "drop probability when the average reaches max", |config| {
@@ -160,7 +159,7 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Red<T>, before: &Self) {
-        scheduler.thresholds = scheduler.config.thresholds();
+        scheduler.thresholds = scheduler.config.thresholds(scheduler.link_rate);
         let Self { probability, adaptive, .. } = scheduler.config;
         // Adapted values survive all other changes.
         if (probability, adaptive) != (before.probability, before.adaptive) {
@@ -170,7 +169,7 @@ impl Discipline for Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
-        let Thresholds { min, max, .. } = self.thresholds();
+        let Thresholds { min, max, .. } = self.thresholds(UNKNOWN_LINK_RATE);
         if self.nodrop && !self.ecn {
             let expected = "ecn as well: without ECN nodrop has no meaning, and tc refuses it".to_owned();
             return Err(ConfigError::BadValue { discipline: Self::NAME, parameter: "nodrop".to_owned(), expected });
@@ -197,18 +196,18 @@ impl Config {
 
     /// k: an arrival moves the average by a 2^k-th of the distance to the queue length.
     pub fn weight_log(&self) -> u32 {
-        self.thresholds().weight_log
+        self.thresholds(UNKNOWN_LINK_RATE).weight_log
     }
 
     /// Thresholds derived from the parameters.
-    fn thresholds(&self) -> Thresholds {
+    fn thresholds(&self, link: Rate) -> Thresholds {
         let (min, max, burst) = self.lengths();
         Thresholds {
             min,
             max,
             probability: self.probability.into(),
             weight_log: weight_log(min, burst, self.avpkt),
-            packet_time: self.bandwidth.time_of(self.avpkt.into()),
+            packet_time: self.bandwidth.unwrap_or(link).time_of(self.avpkt.into()),
             gentle: self.gentle,
             adaptive: self.adaptive,
             linux: false,
@@ -223,6 +222,7 @@ pub struct Red<T> {
     detection: EarlyDetection,
     /// Derived from `config`.
     thresholds: Thresholds,
+    link_rate: Rate,
     random: Random,
     config: Config,
 }
@@ -234,9 +234,10 @@ impl<T> Red<T> {
     /// A parameter is out of its range, or `min` is not below `max`.
     pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
-        let thresholds = config.thresholds();
+        let link_rate = UNKNOWN_LINK_RATE;
+        let thresholds = config.thresholds(link_rate);
         let (queue, detection) = (SignallingQueue::default(), EarlyDetection::new(&thresholds));
-        Ok(Self { queue, detection, thresholds, random: Random::new(seed), config })
+        Ok(Self { queue, detection, thresholds, link_rate, random: Random::new(seed), config })
     }
 
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
@@ -295,6 +296,11 @@ impl<T> Scheduler<T> for Red<T> {
         self.queue.take_dropped()
     }
 
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.link_rate = rate;
+        self.thresholds = self.config.thresholds(rate);
+    }
+
     fn footprint(&self) -> Footprint {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
@@ -303,7 +309,7 @@ impl<T> Scheduler<T> for Red<T> {
     /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
         self.detection.check(&self.thresholds);
-        assert_eq!(self.thresholds, self.config.thresholds(), "invariant 1: thresholds are those of the parameters");
+        assert_eq!(self.thresholds, self.config.thresholds(self.link_rate), "invariant 1: thresholds are those of the parameters");
         self.queue.check();
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::schedulers::{Discipline, fifo, red};
+use roundelay::schedulers::{Discipline, choke, fifo, red};
 use roundelay::{
     Backlog, Billionths, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate,
     Scheduler,
@@ -430,7 +430,7 @@ fn known_bug_45_thresholds_out_of_order_are_refused() {
     }
     let legal = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline.to_string()).unwrap();
     assert_eq!(
-        legal("red min 30000b max 90000b avpkt 1000b burst 55 ecn adaptive bandwidth 10mbit probability 0.02"),
+        legal("red min 30000b max 90000b avpkt 1000b burst 55 ecn adaptive bandwidth link probability 0.02"),
         "red min 30000b max 90000b burst 55 ecn adaptive"
     );
     for text in ["red min 1gb", "red max 1b", "red min 1b max 2b burst 1048576 avpkt 65536b", "red probability 0", "red probability 1"] {
@@ -527,4 +527,37 @@ fn the_weight_is_the_largest_that_lets_a_burst_pass() {
         let [passes, next] = [0, 1].map(|less| average_after(burst, config.weight_log() - less));
         assert!(passes <= f64::from(min) && next > f64::from(min), "a burst of {burst}, min {min}: {passes}, {next}");
     }
+}
+
+/// Departures of bursts with pauses, behind a link of `link` bits per second.
+fn behind_a_link<D: Discipline>(discipline: &D, link: u64) -> Vec<u64> {
+    let mut scheduler = discipline.build::<u64>(1).expect("legal");
+    scheduler.set_link_rate(Rate::from_bits_per_second(link).expect("not zero"));
+    let mut sent = Vec::new();
+    for burst in 0..50 {
+        for number in 0..40 {
+            scheduler.enqueue(millis(20 * burst), Packet::new(FlowId(0), LEN, 40 * burst + number)).expect("taken");
+        }
+        sent.extend(core::iter::from_fn(|| scheduler.dequeue(millis(20 * burst + 1))).map(|packet| packet.payload));
+        while scheduler.take_dropped().is_some() {}
+    }
+    sent
+}
+
+/// Without `bandwidth` the average of an empty queue falls at the link's rate.
+#[test]
+fn the_average_of_an_empty_queue_falls_at_the_links_rate() {
+    fn check<D: Discipline>(text: &str, with_bandwidth: impl Fn(D) -> D, discipline: D) {
+        let slow = behind_a_link(&discipline, 1_000_000);
+        assert_ne!(slow, behind_a_link(&discipline, 1_000_000_000), "{text}: the rate makes no difference");
+        let written = with_bandwidth(discipline);
+        for link in [1_000_000, 1_000_000_000] {
+            assert_eq!(slow, behind_a_link(&written, link), "{text} at {link} bit/s");
+        }
+    }
+    let bandwidth = Rate::from_bits_per_second(1_000_000);
+    let red = red::Config { min: 5_000, max: 20_000, burst: 8, ..red::Config::default() };
+    check("red", |red| red::Config { bandwidth, ..red }, red);
+    let choke = choke::Config { min: 5, max: 20, burst: 8, ..choke::Config::default() };
+    check("choke", |choke| choke::Config { bandwidth, ..choke }, choke);
 }
