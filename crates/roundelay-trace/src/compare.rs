@@ -272,7 +272,7 @@ fn conclude(
     options: &Options,
     stop: &Stop,
 ) -> Result<Comparison, CompareError> {
-    let flows = summarise_flows(&offered);
+    let flows = summarise_flows(&offered, options.rate);
     let charted = choose_charted(&flows);
     let light: Vec<_> = flows.iter().map(|flow| flow.light).collect();
     // Costs come first: a stop during their measurement leaves no file of packets.
@@ -316,6 +316,7 @@ fn conclude(
     };
     judge_kinds(&mut comparison);
     let (best, mut sentences) = verdict(&comparison, &standings);
+    sentences.extend(calls_among_bulk(&offered, options.rate));
     let commands = match &commands[best] {
         Ok(lines) => tc::with_size_table(lines.clone(), options.link),
         Err(reason) => {
@@ -339,7 +340,7 @@ fn code_points(offered: &Offered, rules: &WeightRules) -> CodePoints {
     CodePoints { default: rules.default_weight(), weights }
 }
 
-fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
+fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
     let seconds = offered.end().as_secs_f64();
     // A capture with a duration of zero has no rates.
     let rate = |bytes: f64| if seconds > 0.0 { bytes * 8.0 / seconds } else { 0.0 };
@@ -353,9 +354,22 @@ fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
         offered_rate: rate(flow.bytes as f64),
         fair_rate: rate(offered.fair_bytes(number)),
         light: flow.is_light(),
-        kind: Kind::of(&offered.classifier().flows()[number], flow.is_light()),
+        kind: Kind::of(&offered.classifier().flows()[number], flow.demand(link)),
     };
     offered.flows().iter().enumerate().map(describe).collect()
+}
+
+/// Note on flows that count as bulk, as each asks for more than its fair share, and may be calls.
+fn calls_among_bulk(offered: &Offered, link: Rate) -> Option<String> {
+    let may_be_call =
+        |(flow, offer): &(&Flow, &OfferedFlow)| Kind::may_be_call(flow, offer.demand(link), offer.bytes / offer.packets.max(1));
+    let count = offered.classifier().flows().iter().zip(offered.flows()).filter(may_be_call).count();
+    let flows = match count {
+        0 => return None,
+        1 => "1 UDP flow of short packets asks for more than its fair share and counts".to_owned(),
+        count => format!("{count} UDP flows of short packets ask for more than their fair share and count"),
+    };
+    Some(format!("{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point EF, and compare priority."))
 }
 
 /// The heaviest flows, and the light flows with the most packets, among the flows with curves.

@@ -20,18 +20,47 @@ const WEB_PORTS: [u16; 2] = [443, 80];
 /// AF41 to AF43.
 const PROMPT: [u8; 7] = [46, 44, 40, 32, 34, 36, 38];
 
+/// Part of the link's rate up to which a flow is modest.
+const MODEST: f64 = 0.1;
+
+/// Mean length of a call's packets, at most: twenty milliseconds of uncompressed speech (RFC 3551) with
+/// headers are 218 bytes on Ethernet.
+const LONGEST_OF_A_CALL: u64 = 300;
+
+/// How much a flow asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// Less than a fair share.
+    Light,
+    /// More than a fair share among many flows, but a small part of the link.
+    Modest,
+    /// More than a fair share, and a large part of the link.
+    Heavy,
+}
+
+impl Demand {
+    /// The demand of a flow with this mean rate; both rates in the same unit.
+    pub(crate) fn of(is_light: bool, rate: f64, link: f64) -> Self {
+        match is_light {
+            true => Self::Light,
+            false if rate <= MODEST * link => Self::Modest,
+            false => Self::Heavy,
+        }
+    }
+}
+
 /// What a flow most likely is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Light flow from or to port 53, 853 or 5353.
     Dns,
-    /// Light UDP flow other than QUIC, or a light flow with a code point of telephony or interactive
-    /// video.
+    /// Light UDP flow other than QUIC, or a flow with a code point of telephony or interactive video
+    /// that is light or sends at most a tenth of the link's rate.
     Call,
     /// Any other light flow: web pages, acknowledgements, pings.
     Web,
-    /// Flow that asks for more than its fair share.
+    /// Any other flow that asks for more than its fair share.
     Bulk,
 }
 
@@ -50,12 +79,20 @@ impl Kind {
     }
 
     /// The kind of a flow with these headers in its first packet.
-    pub(crate) fn of(flow: &Flow, is_light: bool) -> Self {
-        match flow {
-            _ if !is_light => Self::Bulk,
-            Flow::Headers { by, first } => Self::of_light(*by, first),
-            Flow::NotIp | Flow::Unparsable | Flow::Others => Self::Web,
+    pub(crate) fn of(flow: &Flow, demand: Demand) -> Self {
+        match (flow, demand) {
+            (Flow::Headers { by: FlowBy::FiveTuple | FlowBy::Dscp, first }, Demand::Modest) if PROMPT.contains(&first.dscp) => Self::Call,
+            (_, Demand::Modest | Demand::Heavy) => Self::Bulk,
+            (Flow::Headers { by, first }, Demand::Light) => Self::of_light(*by, first),
+            (Flow::NotIp | Flow::Unparsable | Flow::Others, Demand::Light) => Self::Web,
         }
+    }
+
+    /// Whether a flow that counts as bulk would be a call if it were light, and its packets are as
+    /// short as those of a call: a call in a crowd of flows.
+    pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64) -> bool {
+        let would_be = Self::of(flow, demand) == Self::Bulk && Self::of(flow, Demand::Light) == Self::Call;
+        would_be && demand == Demand::Modest && mean_length <= LONGEST_OF_A_CALL
     }
 
     fn of_light(by: FlowBy, headers: &Headers) -> Self {
@@ -141,11 +178,15 @@ mod tests {
 
     /// The kind of a light flow whose first packet has these fields.
     fn kind(protocol: u8, ports: (u16, u16), dscp: u8) -> Kind {
+        kind_of(protocol, ports, dscp, Demand::Light)
+    }
+
+    fn kind_of(protocol: u8, ports: (u16, u16), dscp: u8, demand: Demand) -> Kind {
         let mut packet = vec![0x45, dscp << 2, 0, 40, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         packet.extend([ports.0.to_be_bytes(), ports.1.to_be_bytes()].concat());
         packet.extend([0, 20, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0, 0, 0, 0]);
         let first = parse(LinkType(101), &packet).unwrap();
-        Kind::of(&Flow::Headers { by: FlowBy::FiveTuple, first }, true)
+        Kind::of(&Flow::Headers { by: FlowBy::FiveTuple, first }, demand)
     }
 
     #[test]
@@ -153,6 +194,8 @@ mod tests {
         assert_eq!([kind(UDP, (53, 4000), 0), kind(TCP, (4000, 853), 0), kind(UDP, (5353, 5353), 0)], [Kind::Dns; 3]);
         assert_eq!([kind(UDP, (4000, 40_000), 0), kind(TCP, (22, 4000), 46), kind(UDP, (443, 4000), 34)], [Kind::Call; 3]);
         assert_eq!([kind(TCP, (443, 4000), 0), kind(UDP, (443, 4000), 0), kind(1, (53, 53), 0)], [Kind::Web; 3]);
-        assert_eq!([Flow::NotIp, Flow::Others, Flow::Unparsable].map(|flow| Kind::of(&flow, false)), [Kind::Bulk; 3]);
+        assert_eq!([Flow::NotIp, Flow::Others, Flow::Unparsable].map(|flow| Kind::of(&flow, Demand::Heavy)), [Kind::Bulk; 3]);
+        let marked = [Demand::Light, Demand::Modest, Demand::Heavy].map(|demand| kind_of(UDP, (4000, 4001), 46, demand));
+        assert_eq!(marked, [Kind::Call, Kind::Call, Kind::Bulk]);
     }
 }

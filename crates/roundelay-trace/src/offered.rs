@@ -11,6 +11,7 @@ use crate::capture::{Capture, Frame, LinkType};
 use crate::classifier::Classifier;
 use crate::error::CaptureError;
 use crate::headers::parse;
+use crate::kind::Demand;
 use crate::selection::{Selection, Selector};
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
@@ -85,6 +86,12 @@ impl OfferedFlow {
     /// Whether the flow asks for less than its fair share whenever other flows want the link too.
     pub(crate) fn is_light(&self) -> bool {
         self.unhindered as f64 >= LIGHT_FRACTION * self.packets as f64
+    }
+
+    /// What the flow asks of a link, by its mean rate from first to last packet, a second at least.
+    pub(crate) fn demand(&self, link: Rate) -> Demand {
+        let seconds = (self.last.as_secs_f64() - self.first.as_secs_f64()).max(1.0);
+        Demand::of(self.is_light(), self.bytes as f64 * 8.0 / seconds, link.bits_per_second() as f64)
     }
 }
 

@@ -268,6 +268,20 @@ fn marked_calls_among_many_bulks_go_first() {
         .is(&["priority"], &["fifo hurts calls and games (1 flow):"]);
 }
 
+/// A call of 80 kbit/s where a fair share is 5 kbit/s.
+fn call_in_a_flood(dscp: u8) -> Vec<Vec<Packet>> {
+    let crowd = (0..1000).map(|number| steady(flood(number), 40_000, 500, 10));
+    crowd.chain([talk(0, 10).into_iter().map(|(at, flow, len)| (at, Flow { dscp, ..flow }, len)).collect()]).collect()
+}
+
+/// Regression: the call was bulk, as it asks for more than its fair share, and no sentence named it.
+#[test]
+fn a_call_in_a_flood_of_small_flows_is_not_forgotten() {
+    judged(call_in_a_flood(46), "5mbit", &DEPLOYED).is(&["priority"], &["for calls and games (1 flow)", "hurts calls and games (1 flow):"]);
+    let asked = "1 UDP flow of short packets asks for more than its fair share and counts as bulk";
+    judged(call_in_a_flood(0), "5mbit", &["fifo", "drr", "priority"]).is(&["drr"], &[asked, "mark calls with the code point EF"]);
+}
+
 #[test]
 fn a_first_class_that_takes_all_is_not_best() {
     let marked = steady(Flow { dscp: 48, ..flood(0) }, 20_000_000, 1500, 10);
