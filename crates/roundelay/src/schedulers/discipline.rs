@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, alternatives};
+use crate::config::{ConfigError, Kind, Parameter};
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
 use crate::scheduler::{FlowConfig, Scheduler};
+use crate::suggestion::alternatives;
 
 /// A discipline in the registry. The discipline's configuration implements this trait.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
