@@ -39,6 +39,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::schedulers::Configured;
 use crate::time::Instant;
 use crate::units::Rate;
 use crate::virtual_time::VirtualTime;
@@ -133,6 +134,12 @@ impl<T, O: Order> Default for Imitation<T, O> {
     fn default() -> Self {
         let (pool, flows, clock) = (Pool::default(), Vec::new(), GpsClock::default());
         Self { pool, flows, clock, order: O::default(), longest: Longest::default() }
+    }
+}
+
+impl<C, T, O: Order> Configured<C> for Imitation<T, O> {
+    fn configured(_: C, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self::default())
     }
 }
 

@@ -43,7 +43,7 @@ use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -120,14 +120,6 @@ impl Discipline for Config {
     /// By copy. Packets in the middle of the queue are compared by flow and removed.
     type ByHandle = ByCopy<Choke<Handle>>;
 
-    fn build<T: Send>(&self, seed: u64) -> Result<Choke<T>, ConfigError> {
-        Choke::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
-
     fn configuration<T: Send>(scheduler: &mut Choke<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
@@ -189,13 +181,8 @@ pub struct Choke<T> {
     config: Config,
 }
 
-impl<T> Choke<T> {
-    /// An empty scheduler with random draws from `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range, or `min` is not below `max`.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for Choke<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let link_rate = UNKNOWN_LINK_RATE;
         let thresholds = config.thresholds(link_rate);
         let detection = EarlyDetection::new(&thresholds);
@@ -209,7 +196,9 @@ impl<T> Choke<T> {
             config,
         })
     }
+}
 
+impl<T> Choke<T> {
     fn enqueue_packet(&mut self, now: Instant, mut packet: Packet<T>) {
         self.detection.observe(&self.thresholds, now, self.queue.backlog().packets);
         if !self.detection.is_below_min(&self.thresholds) && self.drops_candidate_of(&packet) {

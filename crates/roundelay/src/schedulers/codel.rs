@@ -37,7 +37,7 @@ use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
 /// Parameters of CoDel.
@@ -88,14 +88,6 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Codel<T>;
     type ByHandle = Codel<Handle, Links<Age>>;
 
-    fn build<T: Send>(&self, _seed: u64) -> Result<Codel<T>, ConfigError> {
-        Codel::new(*self)
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Codel::empty(*self)
-    }
-
     fn configuration<T: Send>(scheduler: &mut Codel<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
@@ -111,19 +103,8 @@ pub struct Codel<T, P: Places<T> = Nodes<T>> {
     config: Config,
 }
 
-impl<T> Codel<T> {
-    /// An empty scheduler.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        Self::empty(config)
-    }
-}
-
-impl<T, P: Places<T>> Codel<T, P> {
-    fn empty(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for Codel<T, P> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { pool: Pool::empty(), queue: CodelQueue::default(), dropped: VecDeque::new(), config })
     }
 }

@@ -49,22 +49,28 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// Buffer limit if the user gives none: `tc`'s default.
     const DEFAULT_LIMIT: Limit;
     /// The configured scheduler. The scheduler and its packets can move to another thread.
-    type Scheduler<T: Send>: Scheduler<T> + Send;
+    type Scheduler<T: Send>: Scheduler<T> + Configured<Self> + Send;
     /// The same scheduler for handles in place of packets.
-    type ByHandle: Scheduler<Handle, Departure> + Send;
+    type ByHandle: Scheduler<Handle, Departure> + Configured<Self> + Send;
 
     /// An empty scheduler. `seed` is the key of random draws and hashes: same seed, same behaviour.
     ///
     /// # Errors
     /// A parameter is out of its range.
-    fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError>;
+    fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError> {
+        self.check()?;
+        Configured::configured(self.clone(), seed)
+    }
 
     /// An empty scheduler of handles, in the same order as the packets of [`build`](Self::build)'s
     /// scheduler.
     ///
     /// # Errors
     /// A parameter is out of its range.
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError>;
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.check()?;
+        Configured::configured(self.clone(), seed)
+    }
 
     /// A scheduler for a node of a hierarchy. The flows are the node's children, numbered from 0.
     /// Disciplines with hashed flows keep children apart instead.
@@ -168,6 +174,15 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))
     }
+}
+
+/// The constructor of a scheduler. Callers use [`Discipline::build`], which checks the configuration before.
+pub trait Configured<C>: Sized {
+    /// An empty scheduler. `seed` is the key of random draws and hashes.
+    ///
+    /// # Errors
+    /// The configuration is not legal.
+    fn configured(config: C, seed: u64) -> Result<Self, ConfigError>;
 }
 
 /// A discipline in Linux's traffic control.

@@ -57,7 +57,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// Parameters of DRR.
@@ -93,14 +93,6 @@ impl Discipline for Config {
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Drr<T>;
     type ByHandle = Drr<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Drr<T>, ConfigError> {
-        Drr::new(*self)
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Drr::empty(*self)
-    }
 
     fn configuration<T: Send>(scheduler: &mut Drr<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -143,17 +135,8 @@ pub struct Drr<T, P = Nodes<T>> {
     config: Config,
 }
 
-impl<T> Drr<T> {
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        Self::empty(config)
-    }
-}
-
-impl<T, P: Places<T>> Drr<T, P> {
-    fn empty(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for Drr<T, P> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { ring: Ring::empty(config.quantum, 0), config })
     }
 }

@@ -26,7 +26,7 @@ use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
 use crate::scheduler::{Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// FIFO has no parameters besides the buffer's limit.
@@ -44,14 +44,6 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
     type ByHandle = Fifo<Handle, InLine>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Fifo<T>, ConfigError> {
-        Ok(Fifo::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Fifo::empty())
-    }
 }
 
 /// Entry of the queue: the packet, or the packet's handle and length.
@@ -122,15 +114,9 @@ pub struct Fifo<T, W = Packet<T>> {
     carries: PhantomData<T>,
 }
 
-impl<T> Default for Fifo<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, W: Waits<T>> Fifo<T, W> {
-    const fn empty() -> Self {
-        Self { line: VecDeque::new(), bytes: 0, carries: PhantomData }
+impl<T, W: Waits<T>> Configured<Config> for Fifo<T, W> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { line: VecDeque::new(), bytes: 0, carries: PhantomData })
     }
 }
 

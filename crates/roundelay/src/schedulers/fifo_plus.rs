@@ -33,7 +33,7 @@
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::Parameter;
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
@@ -57,14 +57,6 @@ impl Discipline for Config {
     type Scheduler<T: Send> = FifoPlus<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<FifoPlus<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<FifoPlus<T>, ConfigError> {
-        Ok(FifoPlus::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.

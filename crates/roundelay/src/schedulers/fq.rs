@@ -47,7 +47,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
 /// Parameters of FQ.
@@ -76,14 +76,6 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fq<T>;
     type ByHandle = Fq<Handle, Links<FlowId>>;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Fq<T>, ConfigError> {
-        Fq::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Fq::empty(*self, seed)
-    }
 
     fn build_class<T: Send>(&self, _seed: u64) -> Result<Fq<T>, ConfigError> {
         Fq::of_children(*self)
@@ -115,14 +107,6 @@ struct Bin {
 }
 
 impl<T> Fq<T> {
-    /// An empty scheduler with a hash keyed by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        Self::empty(config, seed)
-    }
-
     /// An empty scheduler for a class of a tree: a bin for each child, regardless of `flows`.
     ///
     /// # Errors
@@ -134,9 +118,8 @@ impl<T> Fq<T> {
     }
 }
 
-impl<T, P: Places<T>> Fq<T, P> {
-    fn empty(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for Fq<T, P> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let bins = config.flows as usize;
         Ok(Self {
             pool: Pool::empty(),
@@ -148,7 +131,9 @@ impl<T, P: Places<T>> Fq<T, P> {
             config,
         })
     }
+}
 
+impl<T, P: Places<T>> Fq<T, P> {
     fn bin(&self, flow: FlowId) -> u32 {
         self.hash.as_ref().map_or(flow.0, |hash| hash.bucket(flow, self.config.flows))
     }

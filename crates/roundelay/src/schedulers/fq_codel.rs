@@ -49,7 +49,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
 /// Parameters of FQ-CoDel.
@@ -110,14 +110,6 @@ impl Discipline for Config {
     type Scheduler<T: Send> = FqCodel<T>;
     type ByHandle = FqCodel<Handle, Links<Age>>;
 
-    fn build<T: Send>(&self, seed: u64) -> Result<FqCodel<T>, ConfigError> {
-        FqCodel::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        FqCodel::empty(*self, seed)
-    }
-
     fn configuration<T: Send>(scheduler: &mut FqCodel<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
@@ -157,19 +149,8 @@ struct Flow {
     is_listed: bool,
 }
 
-impl<T> FqCodel<T> {
-    /// An empty scheduler with a hash keyed by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        Self::empty(config, seed)
-    }
-}
-
-impl<T, P: Places<T>> FqCodel<T, P> {
-    fn empty(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for FqCodel<T, P> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let flows = config.flows as usize;
         Ok(Self {
             pool: Pool::empty(),
@@ -183,7 +164,9 @@ impl<T, P: Places<T>> FqCodel<T, P> {
             config,
         })
     }
+}
 
+impl<T, P: Places<T>> FqCodel<T, P> {
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = self.hash.bucket(packet.flow, self.config.flows);
         let flow = &mut self.flows[number as usize];
@@ -385,7 +368,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn without_drops(quantum: u32) -> FqCodel<u32> {
-        FqCodel::new(Config { quantum, target: Duration::from_secs(3600), ..Config::default() }, 1).expect("legal")
+        Config { quantum, target: Duration::from_secs(3600), ..Config::default() }.build(1).expect("legal")
     }
 
     /// The RFC's rounds, one by one.

@@ -62,7 +62,7 @@ use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of}
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -87,14 +87,6 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(groups)";
     type Scheduler<T: Send> = Gfq<T>;
     type ByHandle = Gfq<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Gfq<T>, ConfigError> {
-        Ok(Gfq::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Gfq::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (slot, own, any) = (own_slot(share), u64::from(share.max_packet_len), 2 * u64::from(share.link_max_packet_len));
@@ -172,16 +164,9 @@ fn rounded_finish(flow: &Flow) -> VirtualTime {
     flow.start.slot_start(flow.shift()).plus(u64::from(1 + half_of(flow) % 2) << flow.shift())
 }
 
-impl<T> Default for Gfq<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Gfq<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS], busy: 0 }
+impl<T, P: Places<T>> Configured<Config> for Gfq<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS], busy: 0 })
     }
 }
 

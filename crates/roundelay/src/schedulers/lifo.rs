@@ -25,7 +25,7 @@ use crate::links::{Handle, Links};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
 /// LIFO has no parameters besides the buffer's limit.
@@ -45,14 +45,6 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lifo<T>;
     type ByHandle = Lifo<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Lifo<T>, ConfigError> {
-        Ok(Lifo::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Lifo::empty())
-    }
 }
 
 /// One queue, served from its tail.
@@ -62,16 +54,9 @@ pub struct Lifo<T, P = Nodes<T>> {
     queue: Queue,
 }
 
-impl<T> Default for Lifo<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Lifo<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { pool: Pool::empty(), queue: Queue::EMPTY }
+impl<T, P: Places<T>> Configured<Config> for Lifo<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { pool: Pool::empty(), queue: Queue::EMPTY })
     }
 }
 

@@ -34,7 +34,7 @@
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::Parameter;
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
@@ -59,14 +59,6 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Priority<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Priority<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Priority<T>, ConfigError> {
-        Ok(Priority::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.

@@ -67,7 +67,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// QFQ has no parameters besides the flows' weights and longest packets.
@@ -86,14 +86,6 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Qfq<T>;
     type ByHandle = Qfq<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Qfq<T>, ConfigError> {
-        Ok(Qfq::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Qfq::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         // phi sigma_i = weight x sigma_i, sigma_i in bytes per unit of weight.
@@ -177,16 +169,9 @@ impl AsMut<Entity> for Flow {
     }
 }
 
-impl<T> Default for Qfq<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Qfq<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { pool: Pool::empty(), groups: Groups::default(), longest: Longest::default() }
+impl<T, P: Places<T>> Configured<Config> for Qfq<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { pool: Pool::empty(), groups: Groups::default(), longest: Longest::default() })
     }
 }
 

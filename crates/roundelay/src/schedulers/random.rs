@@ -29,7 +29,7 @@ use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
 /// Random order has no parameters besides the buffer's limit.
@@ -50,14 +50,6 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Random<T>;
     /// By copy. Any packet of a plain array may be the next.
     type ByHandle = ByCopy<Random<Handle>>;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Random<T>, ConfigError> {
-        Ok(Random::new(seed))
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.
@@ -69,12 +61,13 @@ pub struct Random<T> {
     generator: Generator,
 }
 
-impl<T> Random<T> {
-    /// An empty scheduler with random draws from `seed`.
-    pub const fn new(seed: u64) -> Self {
-        Self { waiting: Vec::new(), bytes: 0, generator: Generator::new(seed) }
+impl<T> Configured<Config> for Random<T> {
+    fn configured(_: Config, seed: u64) -> Result<Self, ConfigError> {
+        Ok(Self { waiting: Vec::new(), bytes: 0, generator: Generator::new(seed) })
     }
+}
 
+impl<T> Random<T> {
     /// Removes a random packet, all equally likely.
     fn draw(&mut self) -> Option<Packet<T>> {
         if self.waiting.is_empty() {

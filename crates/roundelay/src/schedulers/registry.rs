@@ -50,45 +50,50 @@ macro_rules! registry {
     };
 }
 
-/// `Default` of schedulers with parameters or a seed.
+/// `Default` of schedulers.
 macro_rules! defaults {
-    ($($module:ident::$scheduler:ident = $new:expr,)*) => {
+    ($($module:ident::$scheduler:ident,)*) => {
         $(
             /// Default parameters. Hashes and random draws have the key 0, which everyone knows:
             /// where senders choose addresses, give a seed of your own.
             impl<T> Default for $module::$scheduler<T> {
                 fn default() -> Self {
-                    $new($module::Config::default())
+                    // `every_scheduler_has_a_default`.
+                    Self::configured($module::Config::default(), 0).expect("default parameters are legal")
                 }
             }
         )*
     };
 }
 
-/// Default parameters are legal: `every_scheduler_has_a_default`.
-fn legal<S>(scheduler: Result<S, ConfigError>) -> S {
-    scheduler.expect("default parameters are legal")
-}
-
 defaults! {
-    afd::Afd = |config| legal(Self::new(config, 0)),
-    afq::Afq = |config| legal(Self::new(config)),
-    aifo::Aifo = |config| legal(Self::new(config)),
-    choke::Choke = |config| legal(Self::new(config, 0)),
-    codel::Codel = |config| legal(Self::new(config)),
-    drr::Drr = |config| legal(Self::new(config)),
-    fq::Fq = |config| legal(Self::new(config, 0)),
-    fq_codel::FqCodel = |config| legal(Self::new(config, 0)),
-    lstf::Lstf = Self::new,
-    lstf_levels::LstfLevels = |config| legal(Self::new(config)),
-    mqfq::Mqfq = |config| legal(Self::new(config, 0)),
-    qfq_plus::QfqPlus = |config| legal(Self::new(config)),
-    random::Random = |random::Config| Self::new(0),
-    red::Red = |config| legal(Self::new(config, 0)),
-    sfb::Sfb = |config| legal(Self::new(config, 0)),
-    sfq::Sfq = |config| legal(Self::new(config, 0)),
-    sp_pifo::SpPifo = |config| legal(Self::new(config)),
-    srr::Srr = |config| legal(Self::new(config)),
+    afd::Afd,
+    afq::Afq,
+    aifo::Aifo,
+    choke::Choke,
+    codel::Codel,
+    drr::Drr,
+    fifo::Fifo,
+    fq::Fq,
+    fq_codel::FqCodel,
+    gfq::Gfq,
+    lifo::Lifo,
+    lstf::Lstf,
+    lstf_levels::LstfLevels,
+    mqfq::Mqfq,
+    pie::Pie,
+    qfq::Qfq,
+    qfq_plus::QfqPlus,
+    random::Random,
+    red::Red,
+    s_kps::SKps,
+    scfq::Scfq,
+    sfb::Sfb,
+    sfq::Sfq,
+    sp_pifo::SpPifo,
+    srpt::Srpt,
+    srr::Srr,
+    wf2q_plus::Wf2qPlus,
 }
 
 /// Types with one variant for each discipline: those of the registry, [`tree`] and [`custom`].

@@ -72,7 +72,7 @@ use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -94,14 +94,6 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = SKps<T>;
     type ByHandle = SKps<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<SKps<T>, ConfigError> {
-        Ok(SKps::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(SKps::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (slot, own, any) = (own_slot(share), u64::from(share.max_packet_len), 2 * u64::from(share.link_max_packet_len));
@@ -266,16 +258,9 @@ const fn place_of(flow: &Flow) -> usize {
     flow.group() * SLOTS as usize + end as usize
 }
 
-impl<T> Default for SKps<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> SKps<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { strata: Strata::new(GROUPS * SLOTS as usize, REACH), ineligible: Ticks::new(), eligible: Ticks::new() }
+impl<T, P: Places<T>> Configured<Config> for SKps<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { strata: Strata::new(GROUPS * SLOTS as usize, REACH), ineligible: Ticks::new(), eligible: Ticks::new() })
     }
 }
 

@@ -53,7 +53,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -74,14 +74,6 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Scfq<T>;
     type ByHandle = Scfq<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Scfq<T>, ConfigError> {
-        Ok(Scfq::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Scfq::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
@@ -130,16 +122,9 @@ impl Times {
     }
 }
 
-impl<T> Default for Scfq<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Scfq<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { flows: FlowTable::default(), now: VirtualTime::ZERO, backlogged: FlowHeap::default() }
+impl<T, P: Places<T>> Configured<Config> for Scfq<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { flows: FlowTable::default(), now: VirtualTime::ZERO, backlogged: FlowHeap::default() })
     }
 }
 

@@ -48,7 +48,7 @@ use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, Priority};
+use crate::schedulers::{Configured, Discipline, Linux, Priority};
 use crate::time::Instant;
 
 /// SRPT has no parameters besides the buffer's limit.
@@ -68,14 +68,6 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Srpt<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Srpt<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Srpt<T>, ConfigError> {
-        Ok(Srpt::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.
@@ -101,9 +93,9 @@ struct Flow {
     newest: Option<Place>,
 }
 
-impl<T> Default for Srpt<T> {
-    fn default() -> Self {
-        Self { waiting: Ranked::default(), links: Vec::new(), flows: Vec::new() }
+impl<T> Configured<Config> for Srpt<T> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { waiting: Ranked::default(), links: Vec::new(), flows: Vec::new() })
     }
 }
 

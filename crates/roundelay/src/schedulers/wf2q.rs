@@ -50,7 +50,7 @@
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::Parameter;
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
@@ -75,14 +75,6 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Wf2q<T>;
     /// By copy. Each packet carries the V of its arrival.
     type ByHandle = ByCopy<Wf2q<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Wf2q<T>, ConfigError> {
-        Ok(Wf2q::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));

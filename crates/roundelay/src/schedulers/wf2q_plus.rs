@@ -62,7 +62,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::{MAX_AHEAD, VirtualClock, VirtualTime};
 
@@ -82,14 +82,6 @@ impl Discipline for Config {
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Wf2qPlus<T>;
     type ByHandle = Wf2qPlus<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Wf2qPlus<T>, ConfigError> {
-        Ok(Wf2qPlus::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Wf2qPlus::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
@@ -148,17 +140,10 @@ impl Times {
     }
 }
 
-impl<T> Default for Wf2qPlus<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Wf2qPlus<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
+impl<T, P: Places<T>> Configured<Config> for Wf2qPlus<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
-        Self { flows: FlowTable::default(), clock: VirtualClock::default(), eligible, ineligible }
+        Ok(Self { flows: FlowTable::default(), clock: VirtualClock::default(), eligible, ineligible })
     }
 }
 

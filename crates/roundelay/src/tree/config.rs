@@ -14,7 +14,7 @@ use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::{FlowConfig, Scheduler};
-use crate::schedulers::{AnyDiscipline, Discipline, Linux, fifo, wf2q_plus};
+use crate::schedulers::{AnyDiscipline, Configured, Discipline, Linux, fifo, wf2q_plus};
 use crate::spec::QueueSpec;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -370,13 +370,11 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Tree<T>;
     /// By copy. Leaves over links would each need a table as long as the largest handle.
     type ByHandle = ByCopy<Tree<Handle>>;
+}
 
-    fn build<T: Send>(&self, seed: u64) -> Result<Tree<T>, ConfigError> {
-        Ok(self.build_tree(seed)?)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
+impl<T: Send> Configured<Config> for Tree<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        Ok(config.build_tree(seed)?)
     }
 }
 
