@@ -28,15 +28,9 @@ pub struct ByRank<R: Rank, T> {
     waiting: Ranked<R::Key, T>,
 }
 
-impl<R: Rank, T> Default for ByRank<R, T> {
-    fn default() -> Self {
-        Self { waiting: Ranked::default() }
-    }
-}
-
 impl<R: Rank, T> Configured<R> for ByRank<R, T> {
     fn configured(_: R, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self::default())
+        Ok(Self { waiting: Ranked::default() })
     }
 }
 

@@ -130,23 +130,20 @@ impl Flow {
     }
 }
 
-impl<T, O: Order> Default for Imitation<T, O> {
-    fn default() -> Self {
-        let (pool, flows, clock) = (Pool::default(), Vec::new(), GpsClock::default());
-        Self { pool, flows, clock, order: O::default(), longest: Longest::default() }
-    }
-}
-
 impl<C, T, O: Order> Configured<C> for Imitation<T, O> {
     fn configured(_: C, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self::default())
+        Ok(Self::with(GpsClock::default()))
     }
 }
 
 impl<T, O: Order> Imitation<T, O> {
+    fn with(clock: GpsClock) -> Self {
+        Self { pool: Pool::default(), flows: Vec::new(), clock, order: O::default(), longest: Longest::default() }
+    }
+
     #[cfg(test)]
     pub(crate) fn start_at(now: VirtualTime) -> Self {
-        Self { clock: GpsClock::start_at(now), ..Self::default() }
+        Self::with(GpsClock::start_at(now))
     }
 
     /// An unknown flow joins with weight 1.

@@ -36,7 +36,6 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::Handle;
@@ -99,8 +98,6 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["target", "sample", "interval", "alpha", "beta"];
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Afd<T>;
     /// By copy. A mark is set on arrival and reported on departure.

@@ -51,7 +51,6 @@
 //!   the credit must be at least 1 a unit of b. Then f_1 and f_4, with b = 6, may send 3, not 2.
 //!   The figures agree with the rule if f_1 and f_4 have 2 packets (`tests/traces/afq-figures.md`).
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
@@ -93,7 +92,6 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     const TIMES: Times = Times::Deadline;
     const INTERIOR: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Afq<T>;
     /// By copy. The deadline of a packet is read when the packet becomes the flow's head.

@@ -96,10 +96,8 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["headroom"];
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
     const PRIORITY: Priority = Priority::Class;
     const COMPLEXITY: &'static str = "O(window)";
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Aifo<T>;
     /// By copy. The queue type shared with `red` keeps marks and flows.
     type ByHandle = ByCopy<Aifo<Handle>>;

@@ -113,7 +113,6 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "linux"];
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Choke<T>;

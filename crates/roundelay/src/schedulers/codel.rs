@@ -29,7 +29,6 @@
 
 use alloc::collections::VecDeque;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::{Age, Handle, Links};
 use crate::mechanisms::codel::{Roots, Target};
@@ -82,8 +81,6 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold", "linux"];
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Codel<T>;
     type ByHandle = Codel<Handle, Links<Age>>;

@@ -29,7 +29,7 @@ use super::{Configured, Discipline, DisciplineInfo, Linux, Priority, Times};
 use crate::arena::Arena;
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
 use crate::scheduler::Scheduler;
@@ -126,11 +126,8 @@ impl Discipline for Config {
     const ABOUT: &'static str = "a scheduler of another program";
     const SOURCE: &'static str = "the program that made the scheduler";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     /// Possible.
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "not stated";
     type Scheduler<T: Send> = Arena<T, Order>;
     type ByHandle = Order;

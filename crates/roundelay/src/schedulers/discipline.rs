@@ -23,11 +23,11 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// The Linux queueing discipline with the same algorithm.
     const LINUX: Linux;
     /// Parameters, without `limit` and `memory_limit`, which all disciplines have.
-    const PARAMETERS: &'static [Parameter<Self>];
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
     /// Names of the parameters changeable while packets wait.
     const LIVE: &'static [&'static str] = &[];
     /// Whether flows can have weights.
-    const WEIGHTED: bool;
+    const WEIGHTED: bool = false;
     /// Largest weight of a flow.
     const MAX_WEIGHT: u32 = FlowConfig::MAX_WEIGHT;
     /// Whether packets of one flow can leave out of arrival order.
@@ -47,7 +47,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
     const INTERIOR: bool = false;
     /// Buffer limit if the user gives none: `tc`'s default.
-    const DEFAULT_LIMIT: Limit;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     /// The configured scheduler. The scheduler and its packets can move to another thread.
     type Scheduler<T: Send>: Scheduler<T> + Configured<Self> + Send;
     /// The same scheduler for handles in place of packets.

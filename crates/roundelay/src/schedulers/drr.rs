@@ -48,7 +48,6 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
@@ -88,7 +87,6 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     /// With a quantum of 1 byte, weights are quanta in bytes in any ratio, as of tc's drr classes.
     const MAX_WEIGHT: u32 = FlowConfig::LARGEST_WEIGHT;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Drr<T>;

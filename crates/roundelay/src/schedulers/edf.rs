@@ -32,9 +32,7 @@
 //! Differences from the paper: packets without a deadline ([`Instant::MAX`]) go last, in order. A
 //! past deadline is treated like any other: late packets are sent, not dropped.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::Parameter;
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
@@ -50,12 +48,9 @@ impl Discipline for Config {
     const ABOUT: &'static str = "earliest deadline first, by the deadlines in the packets";
     const SOURCE: &'static str = "Liu, Layland, JACM 20(1), 1973; Mittal et al., Universal Packet Scheduling, NSDI 2016, A.5";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Deadline;
     const COMPLEXITY: &'static str = "O(log n)";
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Edf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Edf<Handle>>;

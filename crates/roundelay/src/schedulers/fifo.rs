@@ -19,8 +19,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::links::{Handle, InLine};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
@@ -38,9 +37,6 @@ impl Discipline for Config {
     const ABOUT: &'static str = "first in, first out, with drop tail";
     const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
     const LINUX: Linux = Linux::Qdisc { name: "pfifo", flows: LinuxFlows::Unread };
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
     type ByHandle = Fifo<Handle, InLine>;

@@ -39,7 +39,6 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::links::{Handle, Links};
 use crate::mechanisms::hash::FlowHash;
@@ -70,9 +69,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Namesake;
     const PARAMETERS: &'static [Parameter<Self>] =
         &[Parameter::count("flows", 1..=1 << 16, "number of bins for flows", |config| &mut config.flows)];
-    const WEIGHTED: bool = false;
     const INTERIOR: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fq<T>;
     type ByHandle = Fq<Handle, Links<FlowId>>;

@@ -104,7 +104,6 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit { packets: 10_240, bytes: 32 << 20 };
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = FqCodel<T>;

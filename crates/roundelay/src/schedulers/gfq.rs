@@ -54,8 +54,7 @@
 //! order of blocked groups and has no use with a scan. Of two groups with the same finish the one
 //! with the shorter slots goes first. Flows change groups, and weights leave, as in `qfq.rs`.
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
@@ -81,9 +80,7 @@ impl Discipline for Config {
     const ABOUT: &'static str = "group fair queueing: WF2Q+ with rounded times; a scan over groups of flows for each packet";
     const SOURCE: &'static str = "Stephens, Bennett, Zhang, Implementing Scheduling Algorithms in High-Speed Networks, JSAC 17(6), 1999";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(groups)";
     type Scheduler<T: Send> = Gfq<T>;
     type ByHandle = Gfq<Handle, Links>;

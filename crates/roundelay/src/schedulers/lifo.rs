@@ -19,8 +19,7 @@
 //! Differences from the paper: its queues never overflow. Here a full buffer drops the oldest
 //! packet, the last to leave.
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::links::{Handle, Links};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
@@ -37,12 +36,9 @@ impl Discipline for Config {
     const ABOUT: &'static str = "last in, first out: the newest packet first";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
     const COMPLEXITY: &'static str = "O(1)";
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lifo<T>;
     type ByHandle = Lifo<Handle, Links>;
 }

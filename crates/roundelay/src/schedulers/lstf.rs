@@ -47,7 +47,6 @@
 //! [`PreemptivePort`](crate::PreemptivePort) interrupts the packet on the link for one whose last
 //! bit is due earlier, never for an equal.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
@@ -79,11 +78,9 @@ impl Discipline for Config {
         |config| &mut config.preempt,
     )];
     const LIVE: &'static [&'static str] = &["preempt"];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(log n)";
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lstf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Lstf<Handle>>;

@@ -47,7 +47,6 @@
 //! LSTF's push-out, roughly. The scheduler does not update the slack of a departing packet; the
 //! driver subtracts the wait, as for `lstf`.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
@@ -114,11 +113,9 @@ impl Discipline for Config {
             |config, value| config.map = Map::ALL.get(value as usize).copied().unwrap_or(config.map),
         ),
     ];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(1)";
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = LstfLevels<T>;
     /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
     type ByHandle = ByCopy<LstfLevels<Handle>>;

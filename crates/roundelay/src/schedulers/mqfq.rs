@@ -157,7 +157,6 @@ impl Discipline for Config {
         ),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "buffer", "ns2"];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(100);
     const COMPLEXITY: &'static str = "O(1)";

@@ -43,7 +43,6 @@
 //! after the first call; a measurement of the departure rate is divided by its own bytes, which may be
 //! more than DQ_THRESHOLD. `bytemode` is tc's.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::Handle;
@@ -114,8 +113,6 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["target", "tupdate", "alpha", "beta", "burst", "ecn", "bytemode", "dq_rate_estimator"];
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Pie<T>;
     /// By copy. A mark is set on arrival and reported on departure.

@@ -54,8 +54,7 @@ use alloc::vec::Vec;
 
 pub use view::{FlowView, GroupSet, GroupView, View};
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::calendar::Calendar;
@@ -79,10 +78,8 @@ impl Discipline for Config {
     const ABOUT: &'static str = "quick fair queueing: near-optimal shares and delays at constant cost";
     const SOURCE: &'static str = "Checconi, Valente, Rizzo, QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees";
     const LINUX: Linux = Linux::Qdisc { name: "qfq", flows: LinuxFlows::Classes };
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Qfq<T>;
     type ByHandle = Qfq<Handle, Links>;

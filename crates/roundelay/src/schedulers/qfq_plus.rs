@@ -79,7 +79,6 @@ mod members;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
@@ -129,7 +128,6 @@ impl Discipline for Config {
     const LIVE: &'static [&'static str] = &["aggregate"];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = QfqPlus<T>;
     type ByHandle = QfqPlus<Handle, Links>;

@@ -21,9 +21,8 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::links::Handle;
 use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
@@ -41,12 +40,9 @@ impl Discipline for Config {
     const ABOUT: &'static str = "random order: each waiting packet is equally likely to go next";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
     const COMPLEXITY: &'static str = "O(1)";
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Random<T>;
     /// By copy. Any packet of a plain array may be the next.
     type ByHandle = ByCopy<Random<Handle>>;

@@ -139,7 +139,6 @@ impl Discipline for Config {
     const LIVE: &'static [&'static str] =
         &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "harddrop", "nodrop", "adaptive", "gentle"];
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_bytes(4 * DEFAULT_MAX);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Red<T>;

@@ -18,11 +18,22 @@ use crate::time::Instant;
 use crate::tree;
 use crate::units::Rate;
 
-/// One line a discipline: `Variant = module`. The module is the discipline's file with the
-/// `Config`.
+/// One line a discipline: `Scheduler = module`. The module is the discipline's file with the
+/// scheduler and its `Config`.
 macro_rules! registry {
     ($($variant:ident = $module:ident),* $(,)?) => {
         any! { $($variant = $module,)* Tree = tree, Custom = custom }
+
+        $(
+            /// Default parameters. Hashes and random draws have the key 0, which everyone knows:
+            /// where senders choose addresses, give a seed of your own.
+            impl<T> Default for $module::$variant<T> {
+                fn default() -> Self {
+                    // `every_scheduler_has_a_default`.
+                    Self::configured($module::Config::default(), 0).expect("default parameters are legal")
+                }
+            }
+        )*
 
         impl AnyDiscipline {
             /// Every discipline with its default parameters, in the order of the registry.
@@ -48,52 +59,6 @@ macro_rules! registry {
             }
         }
     };
-}
-
-/// `Default` of schedulers.
-macro_rules! defaults {
-    ($($module:ident::$scheduler:ident,)*) => {
-        $(
-            /// Default parameters. Hashes and random draws have the key 0, which everyone knows:
-            /// where senders choose addresses, give a seed of your own.
-            impl<T> Default for $module::$scheduler<T> {
-                fn default() -> Self {
-                    // `every_scheduler_has_a_default`.
-                    Self::configured($module::Config::default(), 0).expect("default parameters are legal")
-                }
-            }
-        )*
-    };
-}
-
-defaults! {
-    afd::Afd,
-    afq::Afq,
-    aifo::Aifo,
-    choke::Choke,
-    codel::Codel,
-    drr::Drr,
-    fifo::Fifo,
-    fq::Fq,
-    fq_codel::FqCodel,
-    gfq::Gfq,
-    lifo::Lifo,
-    lstf::Lstf,
-    lstf_levels::LstfLevels,
-    mqfq::Mqfq,
-    pie::Pie,
-    qfq::Qfq,
-    qfq_plus::QfqPlus,
-    random::Random,
-    red::Red,
-    s_kps::SKps,
-    scfq::Scfq,
-    sfb::Sfb,
-    sfq::Sfq,
-    sp_pifo::SpPifo,
-    srpt::Srpt,
-    srr::Srr,
-    wf2q_plus::Wf2qPlus,
 }
 
 /// Types with one variant for each discipline: those of the registry, [`tree`] and [`custom`].

@@ -64,8 +64,7 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
@@ -88,9 +87,7 @@ impl Discipline for Config {
     const ABOUT: &'static str = "simple KPS: WF2Q+ with rounded times on interleaved timer wheels";
     const SOURCE: &'static str = "Karsten, SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead, INFOCOM 2006";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = SKps<T>;
     type ByHandle = SKps<Handle, Links>;

@@ -43,8 +43,7 @@
 //! counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which
 //! bounds the distance of times.
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::flow_table::FlowTable;
@@ -67,10 +66,8 @@ impl Discipline for Config {
         "self-clocked fair queueing: by finish times; the virtual time is the finish time of the packet on the link";
     const SOURCE: &'static str = "Golestani, A Self-Clocked Fair Queueing Scheme for Broadband Applications, INFOCOM 1994";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Scfq<T>;
     type ByHandle = Scfq<Handle, Links>;

@@ -40,7 +40,6 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, DAY, Parameter};
 use crate::links::Handle;
@@ -148,8 +147,6 @@ impl Discipline for Config {
     const LIVE: &'static [&'static str] =
         &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst", "any_bin"];
     const SIGNALS: bool = true;
-    const WEIGHTED: bool = false;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfb<T>;
     /// By copy. A mark is set on arrival and reported on departure, and the flow leaves its bins

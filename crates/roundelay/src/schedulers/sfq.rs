@@ -119,7 +119,6 @@ impl Discipline for Config {
         Parameter::switch("linux", "turns and push-out by the rules of Linux's sfq", |config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "perturb", "flows", "depth", "headdrop"];
-    const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(127);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfq<T>;

@@ -40,7 +40,6 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
@@ -83,11 +82,9 @@ impl Discipline for Config {
             |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
         ),
     ];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(queues)";
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = SpPifo<T>;
     /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
     type ByHandle = ByCopy<SpPifo<Handle>>;

@@ -40,9 +40,8 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::links::Handle;
 use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
@@ -60,11 +59,8 @@ impl Discipline for Config {
     const ABOUT: &'static str = "shortest remaining processing time: the flow with the fewest remaining bytes first, its packets in order";
     const SOURCE: &'static str = "Alizadeh et al., pFabric, SIGCOMM 2013; Mittal et al., Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: Priority = Priority::Remaining;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Srpt<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Srpt<Handle>>;

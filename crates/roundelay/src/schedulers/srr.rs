@@ -64,7 +64,6 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
@@ -109,7 +108,6 @@ impl Discipline for Config {
     )];
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Srr<T>;
     type ByHandle = Srr<Handle, Links>;

@@ -48,9 +48,7 @@
 //!
 //! Differences from the paper: those of `wfq`.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::Parameter;
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
@@ -68,9 +66,7 @@ impl Discipline for Config {
     const ABOUT: &'static str = "worst-case fair weighted fair queueing: within one packet of a fluid server";
     const SOURCE: &'static str = "Bennett, Zhang, WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wf2q<T>;
     /// By copy. Each packet carries the V of its arrival.

@@ -52,8 +52,7 @@
 //! from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds
 //! the distance of timestamps.
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::flow_table::{Flow, FlowTable};
@@ -75,9 +74,7 @@ impl Discipline for Config {
     const ABOUT: &'static str = "worst-case fair weighted fair queueing plus: WF2Q's fairness with a simpler virtual time";
     const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Wf2qPlus<T>;

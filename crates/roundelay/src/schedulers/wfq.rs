@@ -57,9 +57,7 @@
 //! departure. The port sets the link's rate; without one a packet counts as sent on dequeue.
 //! Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::Parameter;
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
@@ -77,9 +75,7 @@ impl Discipline for Config {
     const ABOUT: &'static str = "weighted fair queueing (PGPS): packets in the order in which a fluid server would finish them";
     const SOURCE: &'static str = "Demers, Keshav, Shenker, SIGCOMM 1989; Parekh, Gallager, IEEE/ACM ToN 1(3), 1993";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wfq<T>;
     /// By copy. Each packet carries the V of its arrival.

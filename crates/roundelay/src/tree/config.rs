@@ -9,7 +9,7 @@ use core::fmt;
 use super::{StandIn, Tree};
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
@@ -361,11 +361,9 @@ impl Discipline for Config {
     const ABOUT: &'static str = "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
     const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     /// A leaf may.
     const SIGNALS: bool = true;
     const WEIGHTED: bool = true;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(depth)";
     type Scheduler<T: Send> = Tree<T>;
     /// By copy. Leaves over links would each need a table as long as the largest handle.
