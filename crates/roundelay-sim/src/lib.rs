@@ -38,7 +38,7 @@ pub use edge::EdgeControl;
 pub use flows::{FlowCounts, FlowNumber};
 pub use headers::Marks;
 pub use link::LinkCounts;
-pub use network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NetworkError, NodeId, link_name};
+pub use network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeId, link_name};
 pub use probe::{Probe, Report};
 pub use routing::{Metric, Route, Routing};
 pub use simulation::{Simulation, SimulationError};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
@@ -68,15 +67,6 @@ impl fmt::Display for LinkClass {
     }
 }
 
-impl FromStr for LinkClass {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let class = Self::ALL.into_iter().find(|class| class.name() == text);
-        class.ok_or_else(|| format!("'{text}' is no class of links: core, edge or host"))
-    }
-}
-
 /// One direction of a link: queue and wire.
 #[derive(Debug, Clone)]
 pub struct LinkConfig {
@@ -125,6 +115,17 @@ impl LinkConfig {
             cost: 1,
             decision: DecisionCost::NONE,
         }
+    }
+
+    /// Sets the queue's discipline and limit, in place of any tree.
+    pub fn set_queue(&mut self, queue: QueueSpec) {
+        (self.queue, self.tree) = (queue, None);
+    }
+
+    /// Sets a tree in place of the queue's discipline, with this limit.
+    pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
+        let discipline = AnyDiscipline::Tree(tree.config().clone());
+        (self.queue, self.tree) = (QueueSpec { discipline, limit: Some(limit) }, Some(tree));
     }
 
     /// The queue's discipline as `tc` writes it, or `tree` and the name of the tree.
@@ -271,9 +272,15 @@ impl Network {
         &self.links
     }
 
-    /// A link, to change its wire or queue. The ends are fixed.
-    pub fn link_mut(&mut self, link: LinkId) -> Option<LinkMut<'_>> {
-        self.links.get_mut(link.index()).map(LinkMut)
+    /// Changes the wire or the queue of a link. The ends are fixed.
+    ///
+    /// # Panics
+    /// The network has no such link.
+    pub fn change_link(&mut self, link: LinkId, change: impl FnOnce(&mut LinkConfig)) {
+        let link = &mut self.links[link.index()];
+        let ends = (link.from, link.to);
+        change(link);
+        (link.from, link.to) = ends;
     }
 
     /// The outgoing links of a node, in the order of their numbers.
@@ -321,58 +328,6 @@ impl Network {
             rate.time_of(layer.len_on_link(len).into()) + *delay
         };
         links.into_iter().map(time).fold(Duration::ZERO, |sum, time| sum + time)
-    }
-}
-
-/// Mutable access to a link of a network, except to its ends.
-#[derive(Debug)]
-pub struct LinkMut<'a>(&'a mut LinkConfig);
-
-impl LinkMut<'_> {
-    /// Sets the rate.
-    pub const fn set_rate(&mut self, rate: Rate) {
-        self.0.rate = rate;
-    }
-
-    /// Sets the propagation delay.
-    pub const fn set_delay(&mut self, delay: Duration) {
-        self.0.delay = delay;
-    }
-
-    /// Sets the queue's discipline and limit, in place of any tree.
-    pub fn set_queue(&mut self, queue: QueueSpec) {
-        (self.0.queue, self.0.tree) = (queue, None);
-    }
-
-    /// Sets a tree in place of the queue's discipline, with this limit.
-    pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
-        let discipline = AnyDiscipline::Tree(tree.config().clone());
-        (self.0.queue, self.0.tree) = (QueueSpec { discipline, limit: Some(limit) }, Some(tree));
-    }
-
-    /// Sets the share of packets lost on the wire.
-    pub const fn set_loss(&mut self, loss: Billionths) {
-        self.0.loss = loss;
-    }
-
-    /// Sets the upper bound of the random extra delay.
-    pub const fn set_jitter(&mut self, jitter: Duration) {
-        self.0.jitter = jitter;
-    }
-
-    /// Sets overhead, minimum and framing of packets.
-    pub const fn set_layer(&mut self, layer: LinkLayer) {
-        self.0.layer = layer;
-    }
-
-    /// Sets the time for each decision of the queue.
-    pub fn set_decision(&mut self, decision: DecisionCost) {
-        self.0.decision = decision;
-    }
-
-    /// Sets the cost in routing by cost.
-    pub const fn set_cost(&mut self, cost: u64) {
-        self.0.cost = cost;
     }
 }
 

@@ -11,8 +11,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
-use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,15 +35,6 @@ impl Metric {
     /// All metrics.
     pub const ALL: [Self; 3] = [Self::Hops, Self::Delay, Self::Cost];
 
-    /// Name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hops => "hops",
-            Self::Delay => "delay",
-            Self::Cost => "cost",
-        }
-    }
-
     const fn of(self, link: &LinkConfig) -> u64 {
         let length = match self {
             Self::Hops => 1,
@@ -53,21 +42,6 @@ impl Metric {
             Self::Cost => link.cost,
         };
         if length == 0 { 1 } else { length }
-    }
-}
-
-impl fmt::Display for Metric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Metric {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let metric = Self::ALL.into_iter().find(|metric| metric.name() == text);
-        metric.ok_or_else(|| format!("'{text}' makes no route short: hops, delay or cost"))
     }
 }
 

@@ -18,6 +18,9 @@ use crate::decision::DecisionCost;
 use crate::network::TREE;
 use crate::sources::{SlackRule as _, Urgency};
 
+/// The longest time in an urgency. Slack is 63 bits of picoseconds: 106 days and 18 hours.
+const LONGEST_SLACK: Duration = Duration::from_secs(106 * 86_400);
+
 /// A quantity readable from text.
 pub(crate) trait Written: Sized {
     /// Description in error messages: "a rate, as in \"10mbit\"".
@@ -175,7 +178,7 @@ impl Written for Urgency {
             return Self::with_offset(rule.trim_end(), offset.trim(), text);
         }
         let (rule, value) = text.split_once(' ').unwrap_or((text, ""));
-        let time = || Duration::from_text(value.trim());
+        let time = || Self::slack(value.trim(), text);
         match rule {
             "none" if value.is_empty() => Ok(Self::None),
             "priority" => Ok(Self::Priority(value.trim().parse().map_err(|_| format!("'{text}': legal range 0 to {}", u32::MAX))?)),
@@ -186,7 +189,7 @@ impl Written for Urgency {
             "deadline" => time().map(Self::Deadline),
             "cautious" => {
                 let (step, rate) = value.trim().split_once(' ').ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))?;
-                Ok(Self::Cautious { step: Duration::from_text(step)?, rate: Rate::from_text(rate.trim())? })
+                Ok(Self::Cautious { step: Self::slack(step, text)?, rate: Rate::from_text(rate.trim())? })
             }
             _ => Err(format!("'{text}': expected {}", Self::EXPECTED)),
         }
@@ -201,7 +204,14 @@ impl Urgency {
         if !rule.written().slack {
             return Err(format!("'{text}': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"));
         }
-        Duration::from_text(offset).map(|offset| rule.plus(offset))
+        Self::slack(offset, text).map(|offset| rule.plus(offset))
+    }
+
+    /// # Errors
+    /// Not a time, or more than a header's slack can hold.
+    fn slack(time: &str, text: &str) -> Result<Duration, String> {
+        let time = Duration::from_text(time)?;
+        if time > LONGEST_SLACK { Err(format!("'{text}': {time}: legal range 0 to 106 days, 9158400s")) } else { Ok(time) }
     }
 }
 
@@ -246,12 +256,6 @@ impl Written for Ordering {
     }
 }
 
-/// # Errors
-/// The value is not a `V`.
-fn read<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<V, D::Error> {
-    deserializer.deserialize_any(Any(PhantomData))
-}
-
 /// For `deserialize_with` of an optional pair, as in `["500ms", "2s"]`.
 ///
 /// # Errors
@@ -267,16 +271,7 @@ pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -
 /// # Errors
 /// Not a list, or a value is not a `V`.
 pub(crate) fn list<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Vec<V>, D::Error> {
-    Vec::<Item<V>>::deserialize(deserializer).map(|items| items.into_iter().map(|Item(value)| value).collect())
-}
-
-/// An element of a list.
-struct Item<V>(V);
-
-impl<'de, V: Written> Deserialize<'de> for Item<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer).map(Self)
-    }
+    Vec::<InWords<V>>::deserialize(deserializer).map(|items| items.into_iter().map(|InWords(value)| value).collect())
 }
 
 struct Any<V>(PhantomData<V>);
@@ -345,13 +340,13 @@ impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for Whole<V
 }
 
 /// A quantity's reader, JSON Schema and written defaults, for `#[serde(with = "InWords::<Rate>")]`.
-pub(crate) struct InWords<V>(PhantomData<V>);
+pub(crate) struct InWords<V>(V);
 
 impl<V: Written> InWords<V> {
     /// # Errors
     /// The value is not a `V`.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V, D::Error> {
-        read(deserializer)
+        deserializer.deserialize_any(Any(PhantomData))
     }
 
     /// A number where the text is one.
@@ -368,6 +363,12 @@ impl<V: Written> InWords<V> {
     }
 }
 
+impl<'de, V: Written> Deserialize<'de> for InWords<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer).map(Self)
+    }
+}
+
 /// [`InWords`] for an optional quantity, which is missing by default.
 pub(crate) struct Maybe<V>(PhantomData<V>);
 
@@ -375,7 +376,7 @@ impl<V: Written> Maybe<V> {
     /// # Errors
     /// The value is not a `V`.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<V>, D::Error> {
-        read(deserializer).map(Some)
+        InWords::<V>::deserialize(deserializer).map(Some)
     }
 
     pub(crate) fn serialize<S: Serializer>(value: &Option<V>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -509,5 +510,16 @@ mod tests {
         assert_eq!(Urgency::from_text("cautious 1s 1gbit"), Ok(cautious));
         assert!(Urgency::from_text("cautious 1s").is_err());
         assert!(Urgency::from_text("size").is_err() && Urgency::from_text("haste 1s").is_err());
+    }
+
+    /// Formerly, a longer slack became one of 106 days without a word.
+    #[test]
+    fn slack_that_does_not_fit_into_a_header_is_refused() {
+        for rule in ["slack", "size", "remaining", "deadline", "slack 1s plus"] {
+            assert!(Urgency::from_text(&format!("{rule} 9158400s")).is_ok(), "{rule}");
+            let text = format!("{rule} 9158401s");
+            assert_eq!(Urgency::from_text(&text).unwrap_err(), format!("'{text}': 9158401s: legal range 0 to 106 days, 9158400s"));
+        }
+        assert!(Urgency::from_text("cautious 9158401s 1gbit").is_err());
     }
 }

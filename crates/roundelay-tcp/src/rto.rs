@@ -25,10 +25,6 @@ impl RetransmissionTimer {
         self.smoothed.map(Duration::from_picos)
     }
 
-    pub(crate) fn variation(&self) -> Duration {
-        Duration::from_picos(self.variation)
-    }
-
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -98,10 +94,16 @@ mod tests {
         let mut timer = RetransmissionTimer::new(&CONFIG);
         assert_eq!(timer.timeout(), Duration::from_secs(1));
         timer.sample(Duration::from_millis(100), &CONFIG);
-        assert_eq!((timer.smoothed(), timer.variation()), (Some(Duration::from_millis(100)), Duration::from_millis(50)));
+        assert_eq!(
+            (timer.smoothed(), Duration::from_picos(timer.variation)),
+            (Some(Duration::from_millis(100)), Duration::from_millis(50))
+        );
         assert_eq!(timer.timeout(), Duration::from_millis(300));
         timer.sample(Duration::from_millis(60), &CONFIG);
-        assert_eq!((timer.smoothed(), timer.variation()), (Some(Duration::from_millis(95)), Duration::from_micros(47_500)));
+        assert_eq!(
+            (timer.smoothed(), Duration::from_picos(timer.variation)),
+            (Some(Duration::from_millis(95)), Duration::from_micros(47_500))
+        );
         assert_eq!(timer.timeout(), Duration::from_millis(285));
     }
 

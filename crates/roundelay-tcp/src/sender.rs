@@ -268,12 +268,6 @@ impl Sender {
         self.timer.smoothed()
     }
 
-    /// The mean deviation of the round-trip time (RTTVAR).
-    #[inline]
-    pub fn round_trip_variation(&self) -> Duration {
-        self.timer.variation()
-    }
-
     /// The retransmission timeout (RTO), with backoff.
     #[inline]
     pub fn timeout(&self) -> Duration {

@@ -53,6 +53,17 @@ pub enum AnyPort<T: Send> {
     Preemptive(Box<PreemptivePort<AnyArena<Partial<T>>, T>>),
 }
 
+/// An expression over the port, whichever of the three.
+macro_rules! each {
+    ($self:ident, $port:ident => $call:expr) => {
+        match $self {
+            AnyPort::Fifo($port) => $call,
+            AnyPort::Plain($port) => $call,
+            AnyPort::Preemptive($port) => $call,
+        }
+    };
+}
+
 impl<T: Send> AnyPort<T> {
     /// An empty port with a free link. `seed` is the key of the scheduler's random draws and
     /// hashes.
@@ -82,31 +93,19 @@ impl<T: Send> AnyPort<T> {
 
     /// Changes the limit of the buffer. Excess packets are dropped.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>) {
-        match self {
-            Self::Fifo(port) => port.set_limit(now, limit, observer),
-            Self::Plain(port) => port.set_limit(now, limit, observer),
-            Self::Preemptive(port) => port.set_limit(now, limit, observer),
-        }
+        each!(self, port => port.set_limit(now, limit, observer))
     }
 
     /// The link's rate.
     pub const fn rate(&self) -> Rate {
-        match self {
-            Self::Fifo(port) => port.rate(),
-            Self::Plain(port) => port.rate(),
-            Self::Preemptive(port) => port.rate(),
-        }
+        each!(self, port => port.rate())
     }
 
     /// Time of the port's next event: a decision, or the end of a packet on a preemptive link. None
     /// while there is nothing to send.
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
-        match self {
-            Self::Fifo(port) => port.next_event(),
-            Self::Plain(port) => port.next_event(),
-            Self::Preemptive(port) => port.next_event(),
-        }
+        each!(self, port => port.next_event())
     }
 
     /// Whether the next event is the end of a packet on a preemptive link, not a decision.
@@ -121,11 +120,7 @@ impl<T: Send> AnyPort<T> {
     /// A packet arrives. Call [`advance`](Self::advance) up to `now` before.
     #[inline]
     pub fn arrive(&mut self, now: Instant, packet: Packet<T>, observer: &mut impl Observer<T>) {
-        match self {
-            Self::Fifo(port) => port.arrive(now, packet, observer),
-            Self::Plain(port) => port.arrive(now, packet, observer),
-            Self::Preemptive(port) => port.arrive(now, packet, observer),
-        }
+        each!(self, port => port.arrive(now, packet, observer))
     }
 
     /// Handles the next event.
@@ -141,11 +136,7 @@ impl<T: Send> AnyPort<T> {
 
     /// Runs the link up to just before `until`.
     pub fn advance(&mut self, until: Instant, observer: &mut impl Observer<T>) {
-        match self {
-            Self::Fifo(port) => port.advance(until, observer),
-            Self::Plain(port) => port.advance(until, observer),
-            Self::Preemptive(port) => port.advance(until, observer),
-        }
+        each!(self, port => port.advance(until, observer))
     }
 
     /// Adds or changes a flow: see [`Scheduler::set_flow`](crate::Scheduler::set_flow).
@@ -153,20 +144,12 @@ impl<T: Send> AnyPort<T> {
     /// # Errors
     /// A value out of its legal range, with the state as it was.
     pub fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        match self {
-            Self::Fifo(port) => port.scheduler_mut().set_flow(flow, config),
-            Self::Plain(port) => port.scheduler_mut().set_flow(flow, config),
-            Self::Preemptive(port) => port.scheduler_mut().set_flow(flow, config),
-        }
+        each!(self, port => port.scheduler_mut().set_flow(flow, config))
     }
 
     /// Removes a flow: see [`Scheduler::remove_flow`](crate::Scheduler::remove_flow).
     pub fn remove_flow(&mut self, flow: FlowId) {
-        match self {
-            Self::Fifo(port) => port.scheduler_mut().remove_flow(flow),
-            Self::Plain(port) => port.scheduler_mut().remove_flow(flow),
-            Self::Preemptive(port) => port.scheduler_mut().remove_flow(flow),
-        }
+        each!(self, port => port.scheduler_mut().remove_flow(flow))
     }
 
     /// Sends a flow to a leaf, from its next packet on, if the discipline is a

@@ -136,7 +136,7 @@ impl Schedule {
             return Err(ReplayError::NoRouters);
         }
         for link in routers {
-            network.link_mut(link).into_iter().for_each(|mut link| link.set_queue(candidate.queue.clone()));
+            network.change_link(link, |link| link.set_queue(candidate.queue.clone()));
         }
         Self::check(&network)?;
         let named = |error: SimulationError| RunError::of(error, &self.network);

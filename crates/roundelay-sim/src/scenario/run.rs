@@ -157,9 +157,8 @@ impl Scenario {
     pub fn set_queues(&mut self, queue: &QueueSpec) -> Result<usize, RunError> {
         let limits: Vec<_> = self.router_links().map(|(number, link)| (number, link.queue.limit_or_default())).collect();
         for (link, limit) in &limits {
-            if let Some(mut link) = self.topology.network.link_mut(*link) {
-                link.set_queue(QueueSpec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) });
-            }
+            let queue = QueueSpec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) };
+            self.topology.network.change_link(*link, |link| link.set_queue(queue));
         }
         for (link, _) in &limits {
             let checked = self.topology.network.links()[link.index()].decision_cost();

@@ -226,7 +226,7 @@ rate = "1mbit"
     let tcp = one_way(&text.replacen("kind = \"cbr\"", "kind = \"tcp\"", 1).replacen("rate = \"1mbit\"\n", "", 1));
     assert_eq!(read(&tcp).unwrap_err().to_string(), "mine.toml:23: there is no way from 'b' to 'a'");
     assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"a\"\nto = \"a\""), "mine.toml:12: a link from 'a' to itself");
-    assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"x\"\nto = \"r\""), "mine.toml:11: there is no node 'x'");
+    assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"x\"\nto = \"r\""), "mine.toml:11: there is no node 'x': nodes are a, r, b");
     assert_eq!(refused("name = \"r\"", "name = \"a\""), "mine.toml:6: two nodes are called 'a'");
     let both = refused("[[node]]", "[topology]\ntemplate = \"dumbbell\"\n[[node]]");
     assert_eq!(both, "mine.toml:4: the network comes from [topology]: [[port]] changes links of the network");

@@ -13,7 +13,7 @@ use super::reader::Reader;
 use super::suggestion::did_you_mean;
 use super::trees::Trees;
 use crate::decision::DecisionCost;
-use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
+use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
 use crate::topologies::{Queues, Template, Topology};
 use crate::written::{InWords, Maybe, Ordering, Overhead, some_whole};
@@ -149,9 +149,7 @@ pub(super) fn topology<'a>(
         let links = topology.network.links().iter().enumerate().filter(|(_, link)| link.class == *class);
         let links: Vec<_> = links.map(|(number, _)| LinkId(number as u32)).collect();
         for link in links {
-            if let Some(mut link) = topology.network.link_mut(link) {
-                link.set_tree(tree.clone(), *limit);
-            }
+            topology.network.change_link(link, |link| link.set_tree(tree.clone(), *limit));
         }
     }
     for (number, port) in parts.ports.iter().enumerate() {
@@ -226,7 +224,11 @@ fn written_out(reader: &Reader<'_>, parts: &Parts<'_>) -> Result<Topology, Scena
     for (number, entry) in parts.links.iter().enumerate() {
         let end = |key: &str, name: &str| {
             let node = topology.network.named(name);
-            node.ok_or_else(|| reader.at(&format!("link.{number}.{key}"), format!("there is no node '{name}'")))
+            node.ok_or_else(|| {
+                let names: Vec<_> = parts.nodes.iter().map(|node| node.name.as_str()).collect();
+                let message = format!("there is no node '{name}'{}: nodes are {}", did_you_mean(name, &names), names.join(", "));
+                reader.at(&format!("link.{number}.{key}"), message)
+            })
         };
         let (from, to) = (end("from", &entry.from)?, end("to", &entry.to)?);
         if from == to {
@@ -284,10 +286,10 @@ fn change(
         _ => None,
     };
     for id in found {
-        if let Some(mut link) = network.link_mut(id) {
+        network.change_link(id, |link| {
             tree.iter().for_each(|(tree, limit)| link.set_tree(tree.clone(), *limit));
             entry.apply(link);
-        }
+        });
         network.links()[id.index()].decision_cost().map_err(|error| reader.at(&format!("{path}.decision"), error))?;
     }
     Ok(())
@@ -301,16 +303,16 @@ impl PortEntry {
         is_set.then(|| LinkLayer::replaced(link, overhead.map(|Overhead(bytes)| bytes), mpu, framing))
     }
 
-    fn apply(&self, mut link: LinkMut<'_>) {
+    fn apply(&self, link: &mut LinkConfig) {
         if let Some(Ordering::Discipline(queue)) = &self.queue {
             link.set_queue(queue.clone());
         }
-        self.rate.iter().for_each(|rate| link.set_rate(*rate));
-        self.delay.iter().for_each(|delay| link.set_delay(*delay));
-        self.loss.iter().for_each(|loss| link.set_loss(*loss));
-        self.jitter.iter().for_each(|jitter| link.set_jitter(*jitter));
-        self.layer().iter().for_each(|layer| link.set_layer(*layer));
-        self.cost.iter().for_each(|cost| link.set_cost(*cost));
-        self.decision.iter().for_each(|decision| link.set_decision(decision.clone()));
+        link.rate = self.rate.unwrap_or(link.rate);
+        link.delay = self.delay.unwrap_or(link.delay);
+        link.loss = self.loss.unwrap_or(link.loss);
+        link.jitter = self.jitter.unwrap_or(link.jitter);
+        link.layer = self.layer().unwrap_or(link.layer);
+        link.cost = self.cost.unwrap_or(link.cost);
+        self.decision.iter().for_each(|decision| link.decision.clone_from(decision));
     }
 }

@@ -46,9 +46,7 @@ pub enum Carrier {
     Tcp(protocol::Config),
 }
 
-/// What the source sends.
 pub(super) const SENDS: &str = "Flows that arrive at random, between random hosts of `from`; `to` is left out.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = [
     "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ntransport = 'burst'",
     "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ninterpolated = true\ntransport = 'tcp'",

@@ -15,9 +15,7 @@ use crate::sources::stamp::Stamp;
 use crate::sources::{Check, SourceError, packet_len};
 use crate::written::InWords;
 
-/// What the source sends.
 pub(super) const SENDS: &str = "A whole flow at once, as UPS's flows over UDP.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = ["size = '30kb'", "size = '5kb'\nstart = '1s'"];
 
 /// Parameters of the source.

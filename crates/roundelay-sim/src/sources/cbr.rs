@@ -34,9 +34,7 @@ pub enum Gaps {
     Random,
 }
 
-/// What the source sends.
 pub(super) const SENDS: &str = "Packets of one length at a constant rate, with even or random gaps.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = ["rate = '300kbit'", "rate = '300kbit'\ngaps = 'random'\npackets = 20"];
 
 /// Parameters of the source.

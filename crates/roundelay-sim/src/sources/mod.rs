@@ -10,6 +10,7 @@
 pub(crate) mod bench;
 mod connection;
 pub(crate) mod draw;
+mod exchange;
 mod line;
 pub(crate) mod load;
 mod outlet;

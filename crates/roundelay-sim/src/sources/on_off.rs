@@ -19,9 +19,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
 use crate::written::{InWords, some_whole};
 
-/// What the source sends.
 pub(super) const SENDS: &str = "A constant rate in on-times, nothing in off-times: Pareto times with a shape, else\nexponential.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] =
     ["rate = '500kbit'\non = '50ms'\noff = '50ms'", "rate = '500kbit'\non = '50ms'\noff = '50ms'\nshape = 1.5"];
 

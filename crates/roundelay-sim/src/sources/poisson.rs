@@ -89,9 +89,7 @@ fn weights(lengths: &[(u32, u32)]) -> u64 {
     lengths.iter().map(|(_, weight)| u64::from(*weight)).sum()
 }
 
-/// What the source sends.
 pub(super) const SENDS: &str = "Packets with exponential gaps.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = ["rate = '300kbit'\nlengths = 'exponential'", "rate = '300kbit'\nmix = [[64, 7], [1500, 1]]"];
 
 /// Lengths of packets.

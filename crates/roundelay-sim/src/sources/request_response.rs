@@ -11,10 +11,11 @@ use roundelay_tcp as protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context, FlowSpec};
+use crate::agent::{Agent, Arrival, Context};
 use crate::sources::burst::LARGEST_FLOW;
-use crate::sources::connection::{Alarm, Connection, Effort, earlier};
+use crate::sources::connection::{Alarm, earlier};
 use crate::sources::draw::Span;
+use crate::sources::exchange::Exchange;
 use crate::sources::load::{Amount, Load};
 use crate::sources::on_off::check_times;
 use crate::sources::outlet::{Outlet, Terms, Turn};
@@ -23,9 +24,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
 use crate::written::InWords;
 
-/// What the source sends.
 pub(super) const SENDS: &str = "Requests and responses over TCP, with pauses between.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] =
     ["request = 500\nresponse = '4kb'\nthink = '100ms'", "request = '2kb'\nresponse = 100\nthink = '50ms'"];
 
@@ -70,16 +69,12 @@ impl Source for Config {
 #[derive(Debug)]
 pub struct RequestResponse {
     outlet: Outlet,
-    requests: Connection,
-    responses: Connection,
-    response_flow: Option<FlowId>,
+    exchange: Exchange,
     alarm: Alarm,
     terms: Terms,
     /// Bytes of a request, and of a response.
     sizes: [u64; 2],
     think: Span,
-    asked: u64,
-    answered: u64,
     asked_at: Instant,
     /// Time of the client's next request. None while a response is outstanding.
     asks_at: Option<Instant>,
@@ -97,66 +92,49 @@ impl RequestResponse {
         check.range("request", request, 1..=LARGEST_FLOW)?;
         check.range("response", response, 1..=LARGEST_FLOW)?;
         check_times(check, "think", think)?;
-        let answering = protocol::Config { syn_exchange: false, ..protocol };
         Ok(Self {
             outlet: Outlet::new(terms.clone(), u64::MAX, protocol.segment_len),
-            requests: Connection::new(protocol, 0, &terms)?,
-            responses: Connection::new(answering, 0, &terms)?,
-            response_flow: None,
+            exchange: Exchange::new(protocol, &terms)?,
             alarm: Alarm::default(),
             terms,
             sizes: [request, response],
             think,
-            asked: 0,
-            answered: 0,
             asked_at: Instant::ZERO,
             asks_at: None,
         })
     }
 
     fn open(&mut self, flow: FlowId, context: &mut Context<'_>) {
-        let FlowSpec { from, to, config } = self.terms.flow;
-        let back = context.open(FlowSpec { from: to, to: from, config });
-        self.response_flow = Some(back);
         self.asks_at = Some(context.now());
         self.ask(context.now());
-        self.requests.open(flow, context);
-        self.responses.open(back, context);
+        self.exchange.open(flow, self.terms.flow, context);
     }
 
     /// Sends the request that is due, if any.
     fn ask(&mut self, now: Instant) {
         if self.asks_at.is_some_and(|at| at <= now) {
             (self.asks_at, self.asked_at) = (None, now);
-            self.asked += 1;
-            self.requests.supply(self.sizes[0]);
+            self.exchange.ask(self.sizes[0], self.sizes[1]);
         }
-    }
-
-    /// Effort of both flows.
-    fn effort(&mut self) -> Effort {
-        self.requests.effort() + self.responses.effort()
     }
 
     /// Reports an outstanding response as cut off.
     fn cut_off(&mut self, context: &mut Context<'_>) {
-        let effort = self.effort();
-        if self.asked > self.answered {
-            self.responses.report(0, self.asked_at, false, effort, context);
+        let effort = self.exchange.effort();
+        if self.exchange.is_busy() {
+            self.exchange.responses.report(0, self.asked_at, false, effort, context);
         } else {
-            self.responses.report_rest(effort, context);
+            self.exchange.responses.report_rest(effort, context);
         }
     }
 
     fn settle(&mut self, context: &mut Context<'_>) {
-        if self.asks_at.is_none() && self.responses.delivered() >= (self.answered + 1).saturating_mul(self.sizes[1]) {
-            let effort = self.effort();
-            self.responses.report(self.sizes[1], self.asked_at, true, effort, context);
-            self.answered += 1;
+        if self.asks_at.is_none() && !self.exchange.is_busy() {
+            let effort = self.exchange.effort();
+            self.exchange.responses.report(self.sizes[1], self.asked_at, true, effort, context);
             self.asks_at = Some(context.now() + self.think.draw(context.random()));
         }
-        let timers = earlier(self.requests.timer(), self.responses.timer());
-        self.alarm.set(earlier(earlier(timers, self.asks_at), self.outlet.stop()), context);
+        self.alarm.set(earlier(earlier(self.exchange.timer(), self.asks_at), self.outlet.stop()), context);
     }
 }
 
@@ -164,40 +142,29 @@ impl Agent for RequestResponse {
     fn wake(&mut self, context: &mut Context<'_>) {
         self.alarm.went_off();
         if self.outlet.is_over(context.now())
-            && let Some(flow) = self.response_flow
+            && let Some([_, back]) = self.exchange.flows
         {
             self.cut_off(context);
-            context.close(flow);
+            context.close(back);
         }
         match self.outlet.turn(context) {
             Turn::Pass => return,
             Turn::Start(flow) => self.open(flow, context),
             Turn::GoOn(_) => {
                 self.ask(context.now());
-                self.requests.wake(context);
-                self.responses.wake(context);
+                self.exchange.wake(context);
             }
         }
         self.settle(context);
     }
 
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
-        if Some(arrival.flow) == self.response_flow {
-            self.responses.arrive(arrival, context);
-        } else {
-            let before = self.requests.delivered();
-            self.requests.arrive(arrival, context);
-            let whole = self.asked.saturating_mul(self.sizes[0]);
-            if before < whole && self.requests.delivered() == whole {
-                self.responses.supply(self.sizes[1]);
-                self.responses.wake(context);
-            }
-        }
+        self.exchange.arrive(arrival, context);
         self.settle(context);
     }
 
     fn forget(&mut self) {
-        self.effort();
+        self.exchange.effort();
     }
 
     fn end(&mut self, context: &mut Context<'_>) {

@@ -18,9 +18,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
 use crate::written::Maybe;
 
-/// What the source sends.
 pub(super) const SENDS: &str = "A flow over TCP, with a size or without end.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = ["size = '4kb'", "size = '10kb'\nstart = '1s'"];
 
 /// Parameters of the source.

@@ -42,9 +42,7 @@ impl Entry {
     }
 }
 
-/// What the source sends.
 pub(super) const SENDS: &str = "A list of packets from a file.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = ["file = 'packets.txt'", "file = 'packets.txt'\nstart = '500ms'"];
 
 /// Header fields that define a flow of a capture.

@@ -19,9 +19,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
 use crate::written::InWords;
 
-/// What the source sends.
 pub(super) const SENDS: &str = "Video over TCP: a segment at even intervals.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = ["segment = '8kb'\ninterval = '300ms'", "segment = '4kb'\ninterval = '200ms'"];
 
 /// Parameters of the source; its hosts are server and viewer.

@@ -26,9 +26,7 @@ pub const FRAME: Duration = Duration::from_millis(20);
 /// Deadline of a packet, from its sending.
 pub const DUE_WITHIN: Duration = Duration::from_millis(150);
 
-/// What the source sends.
 pub(super) const SENDS: &str = "Speech: fifty packets a second in talkspurts.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = ["", "packet_len = 100"];
 
 /// Parameters of the source. Without urgency, packets carry the deadline above.

@@ -7,15 +7,15 @@
 //! of its last object: from the request for the document until the client has all bytes, the page
 //! load time. A page missing at the stop or at the end of the run is reported as cut off.
 
-use roundelay::{Bytes, Duration, FlowId, Instant};
-use roundelay_tcp as protocol;
+use roundelay::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{Agent, Arrival, Context, FlowSpec};
+use crate::agent::{Agent, Arrival, Context};
 use crate::sources::burst::LARGEST_FLOW;
-use crate::sources::connection::{Alarm, Connection, Effort, earlier};
+use crate::sources::connection::{Alarm, Effort, earlier};
 use crate::sources::draw::Span;
+use crate::sources::exchange::Exchange;
 use crate::sources::load::{Amount, Load};
 use crate::sources::on_off::check_times;
 use crate::sources::outlet::{Outlet, Terms, Turn};
@@ -24,9 +24,7 @@ use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
 use crate::written::{InWords, whole};
 
-/// What the source sends.
 pub(super) const SENDS: &str = "Web pages over TCP: a document, then its objects over parallel connections, with pauses between.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = [
     "document = '8kb'\nobject = '4kb'\nobjects = 12\nthink = '200ms'",
     "document = '2kb'\nobject = '6kb'\nobjects = 3\nconnections = 2\nrequest = 700\nthink = '100ms'",
@@ -103,73 +101,6 @@ impl Source for Config {
     }
 }
 
-/// One connection: its requests and responses.
-#[derive(Debug)]
-struct Lane {
-    requests: Connection,
-    responses: Connection,
-    /// Flows of requests and responses, once open.
-    flows: Option<[FlowId; 2]>,
-    /// Bytes of all requests and all responses so far, and of the last response.
-    asked: u64,
-    expected: u64,
-    wanted: u64,
-}
-
-impl Lane {
-    fn new(protocol: protocol::Config, terms: &Terms) -> Result<Self, SourceError> {
-        let answering = protocol::Config { syn_exchange: false, ..protocol };
-        let (requests, responses) = (Connection::new(protocol, 0, terms)?, Connection::new(answering, 0, terms)?);
-        Ok(Self { requests, responses, flows: None, asked: 0, expected: 0, wanted: 0 })
-    }
-
-    /// Whether a response is outstanding.
-    fn is_busy(&self) -> bool {
-        self.responses.delivered() < self.expected
-    }
-
-    /// Opens the connection on the client's flow.
-    fn open(&mut self, flow: FlowId, spec: FlowSpec, context: &mut Context<'_>) {
-        let back = context.open(FlowSpec { from: spec.to, to: spec.from, config: spec.config });
-        self.flows = Some([flow, back]);
-        self.requests.open(flow, context);
-        self.responses.open(back, context);
-    }
-
-    /// Notes a request, without sending it.
-    fn ask(&mut self, request: u64, response: u64) {
-        self.requests.supply(request);
-        self.asked = self.asked.saturating_add(request);
-        self.expected = self.expected.saturating_add(response);
-        self.wanted = response;
-    }
-
-    /// Sends what timers and new requests allow.
-    fn wake(&mut self, context: &mut Context<'_>) {
-        if self.flows.is_some() {
-            self.requests.wake(context);
-            self.responses.wake(context);
-        }
-    }
-
-    /// The server answers as soon as it has the whole request.
-    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
-        if self.flows.is_some_and(|[_, back]| arrival.flow == back) {
-            return self.responses.arrive(arrival, context);
-        }
-        let before = self.requests.delivered();
-        self.requests.arrive(arrival, context);
-        if before < self.asked && self.requests.delivered() == self.asked {
-            self.responses.supply(self.wanted);
-            self.responses.wake(context);
-        }
-    }
-
-    fn timer(&self) -> Option<Instant> {
-        self.flows.and_then(|_| earlier(self.requests.timer(), self.responses.timer()))
-    }
-}
-
 /// The client's task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -188,7 +119,7 @@ pub struct WebPage {
     terms: Terms,
     config: Config,
     think: Span,
-    lanes: Vec<Lane>,
+    lanes: Vec<Exchange>,
     stage: Stage,
     /// When the page was begun.
     begun_at: Instant,
@@ -209,7 +140,7 @@ impl WebPage {
         check.range("connections", config.connections.into(), 1..=MOST_CONNECTIONS)?;
         check.range("request", config.request.0, 1..=LARGEST_FLOW)?;
         check_times(check, "think", think)?;
-        let lanes: Result<Vec<_>, _> = (0..config.connections).map(|_| Lane::new(protocol, &terms)).collect();
+        let lanes: Result<Vec<_>, _> = (0..config.connections).map(|_| Exchange::new(protocol, &terms)).collect();
         Ok(Self {
             outlet: Outlet::new(terms.clone(), u64::MAX, protocol.segment_len),
             terms,
@@ -253,7 +184,7 @@ impl WebPage {
 
     /// Effort of all connections.
     fn effort(&mut self) -> Effort {
-        self.lanes.iter_mut().fold(Effort::default(), |sum, lane| sum + lane.requests.effort() + lane.responses.effort())
+        self.lanes.iter_mut().fold(Effort::default(), |sum, lane| sum + lane.effort())
     }
 
     /// Reports an outstanding page as cut off.
@@ -272,13 +203,13 @@ impl WebPage {
     /// Goes on with the page; `last`: the connection of the last arrival.
     fn settle(&mut self, last: usize, context: &mut Context<'_>) {
         self.ask(context);
-        if self.stage == Stage::Objects(0) && !self.lanes.iter().any(Lane::is_busy) {
+        if self.stage == Stage::Objects(0) && !self.lanes.iter().any(Exchange::is_busy) {
             let effort = self.effort();
             self.lanes[last].responses.report(self.config.page(), self.begun_at, true, effort, context);
             self.stage = Stage::Think(context.now() + self.think.draw(context.random()));
         }
         let thought = if let Stage::Think(until) = self.stage { Some(until) } else { None };
-        let timers = self.lanes.iter().map(Lane::timer).fold(thought, earlier);
+        let timers = self.lanes.iter().map(Exchange::timer).fold(thought, earlier);
         self.alarm.set(earlier(timers, self.outlet.stop()), context);
     }
 }
@@ -307,7 +238,7 @@ impl Agent for WebPage {
     }
 
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
-        let is_here = |lane: &Lane| lane.flows.is_some_and(|flows| flows.contains(&arrival.flow));
+        let is_here = |lane: &Exchange| lane.flows.is_some_and(|flows| flows.contains(&arrival.flow));
         let Some(last) = self.lanes.iter().position(is_here) else { return };
         self.lanes[last].arrive(arrival, context);
         self.settle(last, context);

@@ -33,9 +33,7 @@ pub struct Entry {
     pub size_bytes: u64,
 }
 
-/// What the source sends.
 pub(super) const SENDS: &str = "A list of flows from a file; `to` is left out.";
-/// Two settings.
 pub(super) const EXAMPLES: [&str; 2] = ["file = 'flows.txt'\ntransport = 'burst'", "file = 'flows.txt'\ntransport = 'tcp'"];
 
 /// A list of flows.

@@ -12,9 +12,7 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, 
 use crate::network::LinkClass;
 use crate::written::{InWords, whole};
 
-/// The nodes.
 pub(super) const NODES: &str = "Senders, a bottleneck, receivers: `s0`, ... behind `left`, `r0`, ... behind `right`.";
-/// The publication.
 pub(super) const SOURCE: &str = "MQFQ, section V";
 
 /// Parameters of the dumbbell. Defaults are from the MQFQ paper (section V: 5 Mbit/s, a round trip

@@ -15,9 +15,7 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
 use crate::written::{InWords, whole};
 
-/// The nodes.
 pub(super) const NODES: &str = "Switches with k ports: `host0`, ... from pod to pod.";
-/// The publication.
 pub(super) const SOURCE: &str = "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008";
 
 /// Parameters of the fat-tree.

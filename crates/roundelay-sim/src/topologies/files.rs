@@ -236,9 +236,7 @@ impl FromFile {
             let ways = [(edge.from, edge.to), (edge.to, edge.from)];
             for (from, to) in ways.into_iter().take(if edge.one_way { 1 } else { 2 }) {
                 let link = builder.link(ids[from], ids[to], wire, classes.of(from, to));
-                if let (Some(cost), Some(mut link)) = (edge.cost, builder.topology.network.link_mut(link)) {
-                    link.set_cost(cost);
-                }
+                builder.topology.network.change_link(link, |link| link.cost = edge.cost.unwrap_or(link.cost));
             }
         }
     }

@@ -19,9 +19,7 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::{LinkClass, LinkConfig, Network, NodeId};
 use crate::written::whole;
 
-/// The nodes.
 pub(super) const NODES: &str = "The Internet2 network of the UPS paper: `host0` to `host99`.";
-/// The publication.
 pub(super) const SOURCE: &str = "UPS, section 2.3";
 
 /// Joined pairs of cores, in the order of the authors' file.
@@ -51,20 +49,6 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All variants.
-    pub const ALL: [Self; 5] = [Self::OneTen, Self::OneOne, Self::TenTen, Self::Tenth, Self::LongLived];
-
-    /// Name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OneTen => "1g-10g",
-            Self::OneOne => "1g-1g",
-            Self::TenTen => "10g-10g",
-            Self::Tenth => "tenth",
-            Self::LongLived => "long-lived",
-        }
-    }
-
     /// Rates of core (in tenths), edge and host links in Mbit/s; delays of core and other links.
     const fn wires(self) -> (u64, Rate, Rate, Duration, Duration) {
         let (core, other) = (Duration::from_millis(10), Duration::from_millis(1));

@@ -33,9 +33,7 @@ use crate::routing::Routes;
 use crate::sources::draw;
 use crate::written::{InWords, whole};
 
-/// The nodes.
 pub(super) const NODES: &str = "A random network like a provider's: `host0`, ... from router to router.";
-/// The publication.
 pub(super) const SOURCE: &str = "UPS, section 2.3, in place of Rocketfuel";
 
 /// Maximum number of core routers: routes between all pairs give the rates.

@@ -13,9 +13,7 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, 
 use crate::network::LinkClass;
 use crate::written::{InWords, whole};
 
-/// The nodes.
 pub(super) const NODES: &str = "Racks under leaves, leaves under spines: `host0`, ... from rack to rack.";
-/// The publication.
 pub(super) const SOURCE: &str = "pFabric, SIGCOMM 2013";
 
 /// Parameters of the network.

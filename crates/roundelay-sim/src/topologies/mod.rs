@@ -60,7 +60,7 @@ impl Topology {
             let more = draw::up_to(&mut stream(seed, Drawer::Length(number)), *most);
             for link in links {
                 let delay = self.network.links()[link.index()].delay + more;
-                network.link_mut(*link).into_iter().for_each(|mut link| link.set_delay(delay));
+                network.change_link(*link, |link| link.delay = delay);
             }
         }
         network

@@ -12,9 +12,7 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
 use crate::written::{InWords, whole};
 
-/// The nodes.
 pub(super) const NODES: &str = "A chain of bottlenecks: `s0` to `k0` over all, `s1` to `k1` over the first, and so on.";
-/// The publication.
 pub(super) const SOURCE: &str = "";
 
 /// Parameters of the chain.

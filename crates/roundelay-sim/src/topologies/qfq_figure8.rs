@@ -13,9 +13,7 @@ use serde::Deserialize;
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::LinkClass;
 
-/// The nodes.
 pub(super) const NODES: &str = "Figure 8 of the QFQ paper: `S0` to `S4`, `K0` to `K4`.";
-/// The publication.
 pub(super) const SOURCE: &str = "QFQ, Figure 8";
 
 /// Routes of the best-effort flows.
