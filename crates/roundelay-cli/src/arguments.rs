@@ -177,6 +177,11 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) keep_duplicates: bool,
 
+    /// The capture is of a mirror port that copied every packet: leave out the second of two equal
+    /// packets at one interface within a millisecond
+    #[arg(long)]
+    pub(crate) mirrored: bool,
+
     /// Header fields that define a flow: 5tuple, src, dst or dscp
     #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
     pub(crate) flow_by: FlowBy,

@@ -44,6 +44,8 @@ pub struct Request {
     pub direction: String,
     /// `--keep-duplicates`.
     pub keep_duplicates: bool,
+    /// `--mirrored`.
+    pub mirrored: bool,
     /// `--flow-by`.
     pub flow_by: String,
     /// Rules of `--weight`.
@@ -94,6 +96,7 @@ impl Request {
             direction: option("--direction <DIRECTION>", &self.direction, parse::<Direction>)?,
             filter: option("--filter <EXPR>", &self.filter, parse::<Filter>)?,
             keep_duplicates: self.keep_duplicates,
+            mirrored: self.mirrored,
         };
         options.flow_by = option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)?.unwrap_or(options.flow_by);
         let max_flows = option("--max-flows <N>", &self.max_flows, whole(MAX_FLOWS))?;

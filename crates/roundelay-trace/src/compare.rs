@@ -471,7 +471,7 @@ fn overload_note(offered: &Offered, rate: Rate) -> Option<String> {
 /// Notes on packets left out, and on packets of several links that share the replayed one.
 fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
     let selector = offered.selector();
-    [selector.note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
+    [selector.note(), selector.mirror_note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
 }
 
 /// Note on packets longer than those of Ethernet, after their number.

@@ -98,8 +98,8 @@ impl Discipline for Config {
         ),
     ];
     const LIVE: &'static [&'static str] = &["target", "sample", "interval", "alpha", "beta"];
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Afd<T>;

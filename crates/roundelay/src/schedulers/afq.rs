@@ -60,7 +60,7 @@ use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 
@@ -93,6 +93,7 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     const TIMES: Times = Times::Deadline;
     const INTERIOR: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Afq<T>;

@@ -47,7 +47,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, Priority, RankBy, Times};
+use crate::schedulers::{Discipline, Linux, Onset, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -95,14 +95,19 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["headroom"];
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
     const PRIORITY: Priority = Priority::Class;
     const COMPLEXITY: &'static str = "O(window)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Aifo<T>;
     /// By copy. The queue type shared with `red` keeps marks and flows.
     type ByHandle = ByCopy<Aifo<Handle>>;
+
+    /// An empty queue admits every rank.
+    fn onset(&self) -> Onset {
+        Onset::Backlog { above: 0 }
+    }
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Aifo<T>, ConfigError> {
         Aifo::new(*self)

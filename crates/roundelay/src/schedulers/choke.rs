@@ -43,7 +43,7 @@ use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -112,13 +112,17 @@ impl Discipline for Config {
         ),
     ];
     const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "linux"];
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Choke<T>;
     /// By copy. Packets in the middle of the queue are compared by flow and removed.
     type ByHandle = ByCopy<Choke<Handle>>;
+
+    fn onset(&self) -> Onset {
+        self.thresholds().onset(false)
+    }
 
     fn build<T: Send>(&self, seed: u64) -> Result<Choke<T>, ConfigError> {
         Choke::new(*self, seed)

@@ -37,7 +37,7 @@ use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
 
 /// Parameters of CoDel.
@@ -81,12 +81,16 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold", "linux"];
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Codel<T>;
     type ByHandle = Codel<Handle, Links<Age>>;
+
+    fn onset(&self) -> Onset {
+        Onset::Wait(self.target)
+    }
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Codel<T>, ConfigError> {
         Codel::new(*self)

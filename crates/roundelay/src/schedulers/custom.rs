@@ -32,7 +32,7 @@ use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{DropReason, Scheduler};
 
 /// A scheduler of handles of any type.
 pub type Order = Box<dyn Scheduler<Handle, Departure> + Send>;
@@ -115,9 +115,10 @@ impl Discipline for Config {
     const SOURCE: &'static str = "the program that made the scheduler";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
-    /// Possible.
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
+    /// Any reason is possible.
+    const DROPS: &'static [DropReason] = &DropReason::ALL;
+    const BOUNDS: &'static [DropReason] = &DropReason::ALL;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "not stated";
     type Scheduler<T: Send> = Arena<T, Order>;
@@ -146,7 +147,8 @@ impl Discipline for Config {
             max_weight,
             reorders,
             complexity: Self::COMPLEXITY,
-            signals: Self::SIGNALS,
+            drops: Self::DROPS,
+            bounds: Self::BOUNDS,
             interior,
             yardstick: Self::YARDSTICK,
             priority,

@@ -9,7 +9,8 @@ use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, alternatives};
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
-use crate::scheduler::{FlowConfig, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Scheduler};
+use crate::time::Duration;
 
 /// A discipline in the registry. The discipline's configuration implements this trait.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
@@ -39,9 +40,15 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const TIMES: Times = Times::Unread;
     /// Whether the discipline is only a baseline for comparisons, not for use at a port.
     const YARDSTICK: bool = false;
-    /// Whether the discipline may drop packets to signal congestion:
-    /// [`DropReason::Early`](crate::DropReason::Early).
-    const SIGNALS: bool = false;
+    /// Reasons for drops at a port with this discipline. [`DropReason::Full`] is a reason of all: a
+    /// packet may be longer than the limit. Not counted: handles beyond [`Handle::LARGEST`], and what
+    /// only a node of a hierarchy refuses.
+    const DROPS: &'static [DropReason];
+    /// Those of the reasons that are also given at bounds of the discipline's own, such as the
+    /// packets of one queue, where the buffer's limit is not exceeded. A discipline without
+    /// [`DropReason::Refused`] here refuses a packet for its length or its flow's number only, never
+    /// for the packets that wait.
+    const BOUNDS: &'static [DropReason] = &[];
     /// Whether the discipline can share a link among the children of a node in a hierarchy, with
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
     const INTERIOR: bool = false;
@@ -91,7 +98,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             max_weight: Self::MAX_WEIGHT,
             reorders: Self::REORDERS,
             complexity: Self::COMPLEXITY,
-            signals: Self::SIGNALS,
+            drops: Self::DROPS,
+            bounds: Self::BOUNDS,
             interior: Self::INTERIOR,
             yardstick: Self::YARDSTICK,
             priority: self.priority(),
@@ -99,6 +107,11 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             default_limit: Self::DEFAULT_LIMIT,
             parameters: parameters_of(self),
         }
+    }
+
+    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`].
+    fn onset(&self) -> Onset {
+        Onset::Unknown
     }
 
     /// Proven guarantees.
@@ -167,6 +180,31 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))
     }
+}
+
+/// Condition of the queue without which a discipline drops no packet early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Onset {
+    /// No condition is stated.
+    Unknown,
+    /// The dropped packet has waited this long.
+    Wait(Duration),
+    /// More bytes than these waited when the dropped packet arrived, which it has just done.
+    Backlog {
+        /// Bytes.
+        above: u64,
+    },
+    /// A moving average of the backlog at arrivals, of all packets, has reached `least`.
+    Average {
+        /// Least average, in packets or bytes.
+        least: u64,
+        /// Whether the average counts bytes.
+        in_bytes: bool,
+        /// Each arrival moves the average by 2^-this of its distance from the backlog.
+        weight_log: u32,
+        /// Idle time that moves the average like the arrival of one packet at an empty queue.
+        packet_time: Duration,
+    },
 }
 
 /// A discipline in Linux's traffic control.
@@ -248,8 +286,10 @@ pub struct DisciplineInfo {
     pub reorders: bool,
     /// [`Discipline::COMPLEXITY`].
     pub complexity: &'static str,
-    /// [`Discipline::SIGNALS`].
-    pub signals: bool,
+    /// [`Discipline::DROPS`].
+    pub drops: &'static [DropReason],
+    /// [`Discipline::BOUNDS`].
+    pub bounds: &'static [DropReason],
     /// [`Discipline::INTERIOR`].
     pub interior: bool,
     /// [`Discipline::YARDSTICK`].

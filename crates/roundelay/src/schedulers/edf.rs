@@ -38,6 +38,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 
@@ -55,6 +56,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const TIMES: Times = Times::Deadline;
     const COMPLEXITY: &'static str = "O(log n)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Edf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.

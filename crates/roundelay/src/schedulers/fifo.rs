@@ -25,7 +25,7 @@ use crate::links::{Handle, InLine};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -40,6 +40,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Qdisc { name: "pfifo", flows: LinuxFlows::Unread };
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
+    const DROPS: &'static [DropReason] = &[DropReason::Full];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;

@@ -37,6 +37,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux, Times};
 
 /// FIFO+ has no parameters besides the buffer's limit.
@@ -53,6 +54,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(log n)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = FifoPlus<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.

@@ -46,7 +46,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -72,6 +72,7 @@ impl Discipline for Config {
         &[Parameter::count("flows", 1..=1 << 16, "number of bins for flows", |config| &mut config.flows)];
     const WEIGHTED: bool = false;
     const INTERIOR: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fq<T>;

@@ -24,7 +24,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::{Handle, Links};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -42,6 +42,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
     const COMPLEXITY: &'static str = "O(1)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lifo<T>;
     type ByHandle = Lifo<Handle, Links>;

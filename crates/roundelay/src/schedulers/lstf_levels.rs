@@ -55,7 +55,7 @@ use crate::mechanisms::levels::{self, Levels};
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -118,6 +118,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(1)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = LstfLevels<T>;
     /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.

@@ -52,7 +52,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
 
 /// Parameters of PIE.
@@ -113,13 +113,17 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["target", "tupdate", "alpha", "beta", "burst", "ecn", "bytemode", "dq_rate_estimator"];
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Pie<T>;
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Pie<Handle>>;
+
+    fn onset(&self) -> Onset {
+        Onset::Backlog { above: 2 * u64::from(FRAME) }
+    }
 
     fn build<T: Send>(&self, seed: u64) -> Result<Pie<T>, ConfigError> {
         Pie::new(*self, seed)

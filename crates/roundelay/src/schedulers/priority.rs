@@ -38,6 +38,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
+use crate::scheduler::DropReason;
 use crate::schedulers::{self, Discipline, Linux, LinuxFlows};
 
 /// Strict priority has no parameters besides the buffer's limit.
@@ -55,6 +56,7 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: schedulers::Priority = schedulers::Priority::Class;
     const INTERIOR: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Priority<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.

@@ -28,7 +28,7 @@ use crate::links::Handle;
 use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -46,6 +46,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
     const COMPLEXITY: &'static str = "O(1)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Random<T>;
     /// By copy. Any packet of a plain array may be the next.

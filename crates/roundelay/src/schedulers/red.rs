@@ -45,7 +45,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
 
@@ -138,13 +138,17 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] =
         &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "harddrop", "nodrop", "adaptive", "gentle"];
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_bytes(4 * DEFAULT_MAX);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Red<T>;
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Red<Handle>>;
+
+    fn onset(&self) -> Onset {
+        self.thresholds().onset(true)
+    }
 
     fn build<T: Send>(&self, seed: u64) -> Result<Red<T>, ConfigError> {
         Red::new(*self, seed)

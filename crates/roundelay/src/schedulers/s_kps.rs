@@ -71,7 +71,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -90,6 +90,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = SKps<T>;

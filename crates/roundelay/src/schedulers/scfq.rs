@@ -52,7 +52,7 @@ use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
@@ -70,6 +70,7 @@ impl Discipline for Config {
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Scfq<T>;

@@ -147,8 +147,8 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] =
         &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst", "any_bin"];
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = false;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfb<T>;

@@ -33,6 +33,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux, Priority};
 
 /// SJF has no parameters besides the buffer's limit.
@@ -49,6 +50,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: Priority = Priority::FlowSize;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Sjf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.

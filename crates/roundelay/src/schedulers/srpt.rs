@@ -47,7 +47,7 @@ use crate::links::Handle;
 use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux, Priority};
 use crate::time::Instant;
 
@@ -64,6 +64,7 @@ impl Discipline for Config {
     const WEIGHTED: bool = false;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: Priority = Priority::Remaining;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Srpt<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.

@@ -72,7 +72,7 @@ use crate::mechanisms::flow_table::{Flow, FlowTable};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
@@ -109,6 +109,7 @@ impl Discipline for Config {
     )];
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Srr<T>;

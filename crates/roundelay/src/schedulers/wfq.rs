@@ -65,6 +65,7 @@ use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux};
 use crate::virtual_time::VirtualTime;
 
@@ -79,6 +80,9 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    /// The fluid server's arithmetic.
+    const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wfq<T>;
