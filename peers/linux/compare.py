@@ -22,6 +22,7 @@ import tempfile
 import delays
 import rules
 import shares
+from guest import unfinished
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -35,7 +36,7 @@ def boot(work, seconds):
     guest = subprocess.run(["linux.uml", *arguments, *console], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
     status = work / "work.status"
     if not status.exists():
-        sys.exit(f"the guest did not finish:\n{guest.stdout[-3000:]}{guest.stderr[-3000:]}")
+        sys.exit(unfinished(guest.stdout + guest.stderr))
     output = (work / "work.out").read_text()
     if status.read_text().strip() != "0":
         sys.exit(f"the guest's work failed, status {status.read_text().strip()}:\n{output[-3000:]}")

@@ -11,6 +11,8 @@ import struct
 import subprocess
 import sys
 
+from guest import unfinished
+
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICE = "dummy0"
 # Numbers of rtnetlink, and of the attributes of a qdisc's statistics.
@@ -28,7 +30,7 @@ def boot(lengths):
         ["linux.uml", *arguments, "con=null", "con0=null,fd:1", f"uml_dir={work}/"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1800, check=False
     )
     if not output.exists() or not output.read_text().endswith("\nend\n"):
-        sys.exit(f"the guest did not finish:\n{guest.stdout[-3000:]}{guest.stderr[-3000:]}")
+        sys.exit(unfinished(guest.stdout + guest.stderr))
     return output.read_text().removesuffix("end\n")
 
 

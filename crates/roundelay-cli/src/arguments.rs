@@ -13,7 +13,7 @@ use clap_complete::Shell;
 use roundelay::suggestion::alternatives;
 use roundelay::{Framing, Limit, LinkLayer, QueueSpec, Rate};
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
-use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, parse_seed, parse_spec};
+use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, parse_spec, whole};
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
 use crate::outputs::{Comparing, GROUP, Outputs, Simulating};
@@ -131,7 +131,7 @@ pub(crate) struct Compare {
     pub(crate) trees: Vec<PathBuf>,
 
     /// Link rate: 20mbit, 1gbit
-    #[arg(long, value_parser = parse_rate)]
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
     pub(crate) rate: Rate,
 
     /// Kind of link, by a keyword of tc-cake(8): docsis, ethernet, "ethernet ether-vlan", pppoe-ptm,
@@ -141,11 +141,11 @@ pub(crate) struct Compare {
 
     /// Bytes that the link adds to each IP packet, -64 to 65535; replaces that of --link
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(i32).range(i64::from(*LinkLayer::OVERHEAD.start())..=i64::from(*LinkLayer::OVERHEAD.end())))]
+          value_parser = whole(LinkLayer::OVERHEAD))]
     pub(crate) overhead: Option<i32>,
 
     /// Bytes that each packet takes at least, with overhead, 0 to 65535; replaces that of --link
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=i64::from(*LinkLayer::MPU.end())))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::MPU))]
     pub(crate) mpu: Option<u32>,
 
     /// Framing of the link: none, atm (cells of 53 bytes for each 48) or ptm (65 for each 64);
@@ -155,7 +155,7 @@ pub(crate) struct Compare {
 
     /// Buffer for every discipline that sets no limit: 1000p (packets) or 150kb; without this
     /// option, the default of tc for each
-    #[arg(long, value_parser = parse_buffer, value_name = "LIMIT")]
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_buffer, value_name = "LIMIT")]
     pub(crate) buffer: Option<Limit>,
 
     /// Only packets that match: 'udp and not port 53', 'src net 10.0.0.0/8 or dscp ef'; conditions as
@@ -178,6 +178,11 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) keep_duplicates: bool,
 
+    /// The capture is of a mirror port that copied every packet: leave out the second of two equal
+    /// packets at one interface within a millisecond
+    #[arg(long)]
+    pub(crate) mirrored: bool,
+
     /// Header fields that define a flow: 5tuple, src, dst or dscp
     #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
     pub(crate) flow_by: FlowBy,
@@ -192,11 +197,11 @@ pub(crate) struct Compare {
     pub(crate) weights: Option<PathBuf>,
 
     /// Maximum number of separate flows; all further flows are counted as one
-    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 65_536, value_parser = whole(1_u32..=1_000_000))]
     pub(crate) max_flows: u32,
 
     /// Seed of hashes and random choices; the same seed gives the same result
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
     /// All sections, columns and names in full, however wide; without this option, what fits into 40
@@ -212,7 +217,7 @@ pub(crate) struct Compare {
     pub(crate) no_cost: bool,
 
     /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// No progress bar
@@ -255,7 +260,7 @@ pub(crate) struct Bench {
 
     /// Packets in one enqueue or dequeue call, 0 to 1024; 0: one call for each packet; may be
     /// repeated
-    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=1024))]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = whole(0_u32..=1024))]
     pub(crate) burst: Vec<u32>,
 
     /// Minimum number of packets in a round; at least one fill and drain of the scheduler [default:
@@ -264,7 +269,7 @@ pub(crate) struct Bench {
     pub(crate) pairs: Option<u64>,
 
     /// Rounds of measurement; in each round every discipline has its turn
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 5, value_parser = whole(1_u16..=10_000))]
     pub(crate) rounds: u16,
 
     /// Count instructions and cache misses under valgrind: no noise
@@ -290,7 +295,7 @@ pub(crate) struct Bench {
     pub(crate) check: Option<PathBuf>,
 
     /// With --check: allowed change of a cost, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 2, requires = "check", conflicts_with = "disciplines", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 2, requires = "check", conflicts_with = "disciplines", value_parser = whole(0_u32..=1000))]
     pub(crate) tolerance: u32,
 
     /// Write a chart of cost against number of flows, as SVG
@@ -306,7 +311,7 @@ pub(crate) struct Bench {
     pub(crate) once: Option<u64>,
 
     /// With --once: constant number of packets in the queue, instead of a load
-    #[arg(long, hide = true, requires = "holder", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_HELD)))]
+    #[arg(long, hide = true, requires = "holder", value_parser = whole(1_u32..=MOST_HELD))]
     pub(crate) hold: Option<u32>,
 
     /// With --hold: none, heap, or a discipline
@@ -327,7 +332,7 @@ pub(crate) struct Papers {
     pub(crate) full: bool,
 
     /// Runs of each column and variation, with seeds from 1 [default: the plan's]
-    #[arg(long, value_name = "N", conflicts_with = "pages", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    #[arg(long, value_name = "N", conflicts_with = "pages", value_parser = whole(1_u16..=10_000))]
     pub(crate) seeds: Option<u16>,
 
     /// Exit with status 1 if a verdict differs from the expected verdict in the plan
@@ -369,7 +374,7 @@ pub(crate) struct Papers {
     pub(crate) json: bool,
 
     /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// No progress bar
@@ -407,11 +412,11 @@ pub(crate) struct Bounds {
     pub(crate) disciplines: Vec<QueueSpec>,
 
     /// Rate of links without a rate in the file: 20mbit, 1gbit
-    #[arg(long, value_parser = parse_rate)]
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
     pub(crate) rate: Option<Rate>,
 
     /// Number of links in series, if the file lists none
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(1_u16..=1000))]
     pub(crate) hops: u16,
 
     /// Also print the parts of each delay bound, and where each is proven
@@ -458,7 +463,7 @@ pub(crate) struct Verify {
     pub(crate) log: PathBuf,
 
     /// Stop after this number of faults
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 10, value_parser = whole(1_u16..=1000))]
     pub(crate) faults: u16,
 
     /// Print JSON instead of the table

@@ -72,8 +72,9 @@ fn options(arguments: &Compare) -> Result<Options, Failure> {
 }
 
 fn selection(arguments: &Compare) -> Selection {
-    let Compare { interface, direction, filter, keep_duplicates, .. } = arguments;
-    Selection { interface: interface.clone(), direction: direction.clone(), filter: filter.clone(), keep_duplicates: *keep_duplicates }
+    let Compare { interface, direction, filter, .. } = arguments;
+    let Compare { keep_duplicates, mirrored, .. } = *arguments;
+    Selection { interface: interface.clone(), direction: direction.clone(), filter: filter.clone(), keep_duplicates, mirrored }
 }
 
 /// # Errors

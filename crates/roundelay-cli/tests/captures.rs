@@ -57,7 +57,8 @@ fn compare(path: &str, more: &[&str], input: &[u8]) -> Value {
 }
 
 fn error(arguments: &[&str]) -> String {
-    let output = run(&[&["compare", "none.pcap", "--rate", "1mbit"], arguments].concat(), b"");
+    let rate: &[&str] = if arguments[0] == "--rate" { &[] } else { &["--rate", "1mbit"] };
+    let output = run(&[&["compare", "none.pcap"], rate, arguments].concat(), b"");
     assert_eq!(output.status.code(), Some(2));
     String::from_utf8(output.stderr).unwrap()
 }
@@ -145,10 +146,30 @@ fn the_link_s_overhead_is_written_as_in_tc() {
 }
 
 #[test]
+fn wrong_numbers_are_refused_with_the_legal_range() {
+    let rate = "legal range 1bit to 18000000tbit";
+    for (option, value, range) in [
+        ("--rate", "1e99", rate),
+        ("--rate", "99999999999gbit", rate),
+        ("--rate", "-5mbit", rate),
+        ("--rate", "20", rate),
+        ("--mpu", "-1", "legal range 0 to 65535"),
+        ("--overhead", "x", "legal range -64 to 65535"),
+        ("--buffer", "-1p", "expected packets, 1p or more"),
+        ("--max-flows", "0", "legal range 1 to 1000000"),
+        ("--max-flows", "-1", "legal range 1 to 1000000"),
+        ("--seed", "-1", "legal range 0 to 18446744073709551615"),
+    ] {
+        let error = error(&[option, value]);
+        assert!(error.contains(&format!("invalid value '{value}' for '{option}")) && error.contains(range), "{option} {value}: {error}");
+    }
+}
+
+#[test]
 fn wrong_overheads_are_refused_with_the_legal_range() {
     assert!(error(&["--link", "docsi"]).contains("unknown link 'docsi' (did you mean 'docsis'?): expected raw, "));
     assert!(error(&["--framing", "adsl"]).contains("unknown framing 'adsl': expected none, atm or ptm"));
-    assert!(error(&["--overhead", "-65"]).contains("-65 is not in -64..=65535"));
-    assert!(error(&["--overhead", "65536"]).contains("65536 is not in -64..=65535"));
-    assert!(error(&["--mpu", "65536"]).contains("65536 is not in 0..=65535"));
+    assert!(error(&["--overhead", "-65"]).contains("'-65' for '--overhead <BYTES>': expected a whole number, legal range -64 to 65535"));
+    assert!(error(&["--overhead", "65536"]).contains("legal range -64 to 65535"));
+    assert!(error(&["--mpu", "65536"]).contains("legal range 0 to 65535"));
 }

@@ -78,10 +78,10 @@ fn compare_replays_the_selected_packets_and_counts_the_others() {
     let router = router();
     let page = router.json(&["--interface", "2", "--direction", "from 192.168.1.0/24", "--filter", "udp and not port 53"]);
     assert_eq!(page["capture"]["packets"], 6);
-    let left_out = json!({ "interface": 10, "direction": 4, "filter": 0, "duplicates": 0 });
+    let left_out = json!({ "interface": 10, "direction": 4, "filter": 0, "duplicates": 0, "mirrored": 0 });
     assert_eq!(
         page["capture"]["selection"],
-        json!({ "interface": "2", "direction": "from 192.168.1.0/24", "filter": "udp and not port 53", "keep_duplicates": false,
+        json!({ "interface": "2", "direction": "from 192.168.1.0/24", "filter": "udp and not port 53", "keep_duplicates": false, "mirrored": false,
             "read": 20, "left_out": left_out })
     );
     let text = router.text(&["--direction", "out", "fifo"]);

@@ -224,7 +224,7 @@ fn what_is_wrong_is_said_and_the_status_is_2() {
         (&["nowhere.toml"], "nowhere.toml: "),
         (&["--template", "dumbell"], "there is no template 'dumbell': dumbbell, "),
         (&[], "required"),
-        (&[scenario.path(), "--replicas", "0"], "0 is not in 1..=10000"),
+        (&[scenario.path(), "--replicas", "0"], "legal range 1 to 10000"),
     ];
     for (arguments, message) in cases {
         let output = run(arguments);

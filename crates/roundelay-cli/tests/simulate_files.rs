@@ -164,7 +164,7 @@ fn what_is_no_log_is_a_wrong_use() {
         ),
         ("", "standard input:1: the log is empty"),
         (&text[..20], "standard input:1: no log of a simulation: it is cut off"),
-        (&text.replacen(r#""format":3"#, r#""format":7"#, 1), "standard input:1: format 7, and this version reads 3: write the log anew"),
+        (&text.replacen(r#""format":4"#, r#""format":7"#, 1), "standard input:1: format 7, and this version reads 4: write the log anew"),
         (&text.replacen(r#""event":"send""#, r#""event":"sent""#, 1), ": unknown variant `sent`"),
         (&text.replacen(r#""rate":"#, r#""rate":-"#, 1), "standard input:1: invalid"),
     ];

@@ -12,6 +12,7 @@ export const words = (request) => {
     ...(request.weights ? [`--weights=${request.weights.name}`] : []),
     ...(request.trees ?? []).map(({ name }) => `--tree=${name}`),
     ...(request.keep_duplicates ? ["--keep-duplicates"] : []),
+    ...(request.mirrored ? ["--mirrored"] : []),
     ...(request.wide ? ["--wide"] : []),
     "--no-cost",
   ];

@@ -110,6 +110,7 @@ const request = async () => {
     ...(weights.length > 0 ? { weights: weights[0] } : {}),
     ...(trees.length > 0 ? { trees } : {}),
     keep_duplicates: element("keep_duplicates").checked,
+    mirrored: element("mirrored").checked,
     wide: element("wide").checked,
     ...(element("wide").checked ? {} : { columns: columns() }),
   };

@@ -6,12 +6,12 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use roundelay::{Framing, LinkLayer};
-use roundelay_trace::arguments::{chosen, parse_buffer, parse_choice, parse_rate, parse_seed};
+use roundelay_trace::arguments::{chosen, parse_buffer, parse_choice, parse_rate, whole};
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, Options, Selection, TreeFile, WeightRules};
 use serde::Deserialize;
 
 /// Legal numbers of separate flows, as of `--max-flows`.
-const MAX_FLOWS: RangeInclusive<i64> = 1..=1_000_000;
+const MAX_FLOWS: RangeInclusive<usize> = 1..=1_000_000;
 
 /// The arguments as texts: each as in the command's option of the same name. Empty texts count
 /// as options left out.
@@ -44,6 +44,8 @@ pub struct Request {
     pub direction: String,
     /// `--keep-duplicates`.
     pub keep_duplicates: bool,
+    /// `--mirrored`.
+    pub mirrored: bool,
     /// `--flow-by`.
     pub flow_by: String,
     /// Rules of `--weight`.
@@ -84,21 +86,22 @@ impl Request {
         let choices = choices.collect::<Result<Vec<_>, _>>()?;
         let mut options = Options::new(rate, chosen(&choices, !self.trees.is_empty()));
         let link = option("--link <NAME>", &self.link, parse::<LinkLayer>)?;
-        let overhead = option("--overhead <BYTES>", &self.overhead, in_range(wide(LinkLayer::OVERHEAD)))?;
-        let mpu = option("--mpu <BYTES>", &self.mpu, in_range(wide(LinkLayer::MPU)))?;
+        let overhead = option("--overhead <BYTES>", &self.overhead, whole(LinkLayer::OVERHEAD))?;
+        let mpu = option("--mpu <BYTES>", &self.mpu, whole(LinkLayer::MPU))?;
         let framing = option("--framing <NAME>", &self.framing, parse::<Framing>)?;
-        options.link = LinkLayer::replaced(link, overhead.map(|bytes| bytes as i32), mpu.map(|bytes| bytes as u32), framing);
+        options.link = LinkLayer::replaced(link, overhead, mpu, framing);
         options.buffer = option("--buffer <LIMIT>", &self.buffer, parse_buffer)?;
         options.selection = Selection {
             interface: option("--interface <NAME>", &self.interface, |text| Ok::<_, String>(InterfaceName::from(text)))?,
             direction: option("--direction <DIRECTION>", &self.direction, parse::<Direction>)?,
             filter: option("--filter <EXPR>", &self.filter, parse::<Filter>)?,
             keep_duplicates: self.keep_duplicates,
+            mirrored: self.mirrored,
         };
         options.flow_by = option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)?.unwrap_or(options.flow_by);
-        let max_flows = option("--max-flows <N>", &self.max_flows, in_range(MAX_FLOWS))?;
-        options.max_flows = max_flows.map_or(options.max_flows, |flows| flows as usize);
-        options.seed = option("--seed <N>", &self.seed, parse_seed)?.unwrap_or(options.seed);
+        let max_flows = option("--max-flows <N>", &self.max_flows, whole(MAX_FLOWS))?;
+        options.max_flows = max_flows.unwrap_or(options.max_flows);
+        options.seed = option("--seed <N>", &self.seed, whole(0..=u64::MAX))?.unwrap_or(options.seed);
         let rules = self.weight.iter().map(|text| value("--weight <RULE>", text, WeightRules::parse_rule));
         let rules = rules.collect::<Result<Vec<_>, _>>()?;
         let weights = self.weights.as_ref().map(|file| WeightRules::from_toml(&file.name, &file.text));
@@ -122,16 +125,4 @@ fn option<T, E: Display>(argument: &str, text: &str, parse: impl Fn(&str) -> Res
 
 fn parse<T: FromStr>(text: &str) -> Result<T, T::Err> {
     text.parse()
-}
-
-fn wide<N: Into<i64> + Copy>(range: RangeInclusive<N>) -> RangeInclusive<i64> {
-    (*range.start()).into()..=(*range.end()).into()
-}
-
-/// A whole number of a range.
-fn in_range(range: RangeInclusive<i64>) -> impl Fn(&str) -> Result<i64, String> {
-    move |text| {
-        let number: i64 = text.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
-        if range.contains(&number) { Ok(number) } else { Err(format!("{number} is not in {}..={}", range.start(), range.end())) }
-    }
 }

@@ -44,8 +44,14 @@ fn wrong_arguments_are_named_with_their_range() {
         (r#"{}"#, "the following required arguments were not provided:\n  --rate <RATE>"),
         (r#"{"rate": "20"}"#, "invalid value '20' for '--rate <RATE>': expected a unit: 20mbit"),
         (r#"{"rate": "5mbit", "disciplines": ["fifi"]}"#, "invalid value 'fifi' for '[DISCIPLINES]...': no discipline is called 'fifi'"),
-        (r#"{"rate": "5mbit", "overhead": "70000"}"#, "invalid value '70000' for '--overhead <BYTES>': 70000 is not in -64..=65535"),
-        (r#"{"rate": "5mbit", "max_flows": "0"}"#, "invalid value '0' for '--max-flows <N>': 0 is not in 1..=1000000"),
+        (
+            r#"{"rate": "5mbit", "overhead": "70000"}"#,
+            "invalid value '70000' for '--overhead <BYTES>': expected a whole number, legal range -64 to 65535",
+        ),
+        (
+            r#"{"rate": "5mbit", "max_flows": "0"}"#,
+            "invalid value '0' for '--max-flows <N>': expected a whole number, legal range 1 to 1000000",
+        ),
         (r#"{"rate": "5mbit", "weight": ["udp = 0"]}"#, "invalid value 'udp = 0' for '--weight <RULE>': "),
         (r#"{"rate": "5mbit", "weights": {"name": "w.toml", "text": "x = 1"}}"#, "w.toml:1"),
         (r#"{"rate": "5mbit", "trees": [{"name": "t.toml", "text": ""}]}"#, "t.toml"),

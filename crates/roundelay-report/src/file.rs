@@ -125,12 +125,8 @@ impl Drop for PartialFile {
 /// A name in the same folder, hence on the same file system, unique to this process among all
 /// machines that share the folder.
 fn beside(path: &Path) -> PathBuf {
-    path.with_file_name(format!("{}{}.{}.partial", prefix(path), host(), process::id()))
-}
-
-/// The beginning of the temporary names for `path`.
-fn prefix(path: &Path) -> String {
-    format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy())
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.{}.partial", host(), process::id()))
 }
 
 /// This machine until its next start: the first digits of the boot's random number, or a constant
@@ -141,14 +137,16 @@ fn host() -> String {
     if digits.is_empty() { "local".to_owned() } else { digits }
 }
 
-/// Removes what killed processes of this machine have left of earlier runs for `path`. Files of
-/// other machines, and of processes that run, stay.
+/// Removes temporary files of killed processes of this machine in the folder of `path`, for all
+/// outputs. Files of other machines, and of processes that run, stay.
 fn remove_leftovers(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let (before, after) = (format!("{}{}.", prefix(path), host()), ".partial");
+    let host = format!(".{}", host());
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix(&before).and_then(|rest| rest.strip_suffix(after)).and_then(|id| id.parse::<u32>().ok());
+        let parts = name.strip_suffix(".partial").and_then(|rest| rest.rsplit_once('.'));
+        let of_this_machine = parts.filter(|(before, _)| before.starts_with('.') && before.ends_with(&host));
+        let process = of_this_machine.and_then(|(_, id)| id.parse::<u32>().ok());
         if process.is_some_and(|id| id != process::id() && has_ended(id)) {
             remove(&entry.path());
         }
@@ -214,8 +212,9 @@ mod tests {
         let ended = child.id();
         child.wait().unwrap();
         let leftover = |host: &str, id: u32| format!(".report.html.{host}.{id}.partial");
-        let kept = [leftover("0123456789ab", ended), leftover(&host(), 1), format!(".other.html.{}.{ended}.partial", host())];
-        for name in kept.iter().chain([&leftover(&host(), ended)]) {
+        let kept = [leftover("0123456789ab", ended), leftover(&host(), 1), format!("a.{}.{ended}.partial", host())];
+        let removed = [leftover(&host(), ended), format!(".other.html.{}.{ended}.partial", host())];
+        for name in kept.iter().chain(&removed) {
             fs::write(folder.join(name), "half").unwrap();
         }
         write_text(&path, "new").unwrap();
@@ -224,7 +223,7 @@ mod tests {
         expected.sort();
         let mut found = names(&folder);
         found.sort();
-        assert_eq!(found, expected, "those of other machines, of processes that run, and of other files stay");
+        assert_eq!(found, expected, "files of other machines, of processes that run, and of other names stay");
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -14,7 +14,7 @@ use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::{Sizes, Terms};
 use roundelay_sim::topologies::{Internet2, Queues, Topology, Variant};
-use roundelay_sim::{Cargo, Carried, FlowCounts, FlowNumber, Network, NodeId, Probe, Simulation};
+use roundelay_sim::{Cargo, Carried, FlowCounts, FlowNumber, Network, NodeId, Opening, Probe, Simulation};
 
 /// Delays of ended flows, the peak number of packets on their way, and all flows if these are to be
 /// written.
@@ -29,7 +29,7 @@ struct Delays {
 }
 
 impl Probe for Delays {
-    fn opened(&mut self, now: Instant, flow: FlowNumber, _group: u32, from: NodeId, to: NodeId) {
+    fn opened(&mut self, now: Instant, flow: FlowNumber, Opening { from, to, .. }: Opening) {
         if let Some(written) = &mut self.written {
             written.insert(flow, (now, from, to, 0));
         }

@@ -39,6 +39,6 @@ pub use flows::{FlowCounts, FlowNumber};
 pub use headers::Marks;
 pub use link::LinkCounts;
 pub use network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeId, link_name};
-pub use probe::{Probe, Report};
+pub use probe::{Opening, Probe, Report};
 pub use routing::{Metric, Route, Routing};
 pub use simulation::{Simulation, SimulationError};

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
-use crate::probe::Probe;
+use crate::probe::{Opening, Probe};
 
 /// A [`Probe`] that writes the log.
 #[derive(Debug)]
@@ -55,9 +55,14 @@ impl<W: Write> Log<W> {
 }
 
 impl<W: Write> Probe for Log<W> {
-    fn opened(&mut self, now: Instant, flow: FlowNumber, _group: u32, from: NodeId, to: NodeId) {
+    fn opened(&mut self, now: Instant, flow: FlowNumber, Opening { from, to, config, has_edge_control, .. }: Opening) {
         self.open += 1;
-        self.event(now, Event::Open { flow: flow.0, from: from.0, to: to.0 });
+        let longest = config.map(|config| config.max_packet_len);
+        self.event(now, Event::Open { flow: flow.0, from: from.0, to: to.0, edge: has_edge_control, longest });
+    }
+
+    fn finished(&mut self, now: Instant, flow: FlowNumber) {
+        self.event(now, Event::Finish { flow: flow.0 });
     }
 
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
@@ -115,7 +120,7 @@ fn record(link: &LinkConfig) -> LinkRecord {
         framing: Some(link.layer.framing)
             .filter(|framing| *framing != Framing::None)
             .map_or_else(String::new, |framing| framing.to_string()),
-        loses: link.loss.0 > 0,
+        loss: link.loss.0,
         queue: link.ordering(),
         limit: limits(&link.queue),
         order: order(link),

@@ -25,7 +25,7 @@ use crate::cargo::{Cargo, Carried, Content};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::headers::{Marks, ports};
 use crate::network::{LinkId, Network, NodeId};
-use crate::probe::Probe;
+use crate::probe::{Opening, Probe};
 use headers::Origin;
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -123,7 +123,7 @@ fn pad(block: &mut Vec<u8>) {
 }
 
 impl<W: Write> Probe for Pcapng<W> {
-    fn opened(&mut self, _now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {
+    fn opened(&mut self, _now: Instant, flow: FlowNumber, Opening { group, from, to, .. }: Opening) {
         let code_point = self.code_points.get(group as usize).copied().unwrap_or(0);
         self.flows.insert(flow, ([from, to], code_point));
     }

@@ -1,6 +1,6 @@
 //! Probe: an observer of all events in a simulation.
 
-use roundelay::{DropReason, Duration, Instant, Packet};
+use roundelay::{DropReason, Duration, FlowConfig, Instant, Packet};
 
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
@@ -66,6 +66,21 @@ impl std::ops::Add for Effort {
     }
 }
 
+/// A flow at its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// The group of its agent.
+    pub group: u32,
+    /// The source node.
+    pub from: NodeId,
+    /// The destination node.
+    pub to: NodeId,
+    /// Settings for the queues on the route. None: their defaults.
+    pub config: Option<FlowConfig>,
+    /// Whether Edge-CoDel controls the flow.
+    pub has_edge_control: bool,
+}
+
 /// Observer of all events, in the order of occurrence; may also write header fields at each node.
 /// Methods not implemented cost nothing.
 ///
@@ -73,8 +88,8 @@ impl std::ops::Add for Effort {
 /// delivery the length sent by the agent.
 #[allow(unused_variables, reason = "by default nothing is listened to")]
 pub trait Probe {
-    /// An agent of a group opens a flow.
-    fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {}
+    /// An agent opens a flow.
+    fn opened(&mut self, now: Instant, flow: FlowNumber, opening: Opening) {}
     /// An agent sends a packet, to the first queue of its route.
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
     /// A packet arrives at a link's queue: may change slack, priority and deadline. Called before
@@ -97,6 +112,8 @@ pub trait Probe {
     fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
     /// An agent reports a transfer.
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {}
+    /// An agent closes a flow; packets may still be on their way.
+    fn finished(&mut self, now: Instant, flow: FlowNumber) {}
     /// A flow is closed and the last of its packets has left the network.
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {}
 }
@@ -140,7 +157,7 @@ macro_rules! pass_on {
 }
 
 pass_on! {
-    fn opened(now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId);
+    fn opened(now: Instant, flow: FlowNumber, opening: Opening);
     fn sent(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
     fn label(now: Instant, link: LinkId, packet: &mut Packet<Carried>, cargo: &Cargo);
     fn arrived(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo);
@@ -151,5 +168,6 @@ pass_on! {
     fn edge_marked(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
     fn delivered(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
     fn reported(now: Instant, flow: FlowNumber, report: &Report);
+    fn finished(now: Instant, flow: FlowNumber);
     fn closed(now: Instant, flow: FlowNumber, counts: &FlowCounts);
 }

@@ -13,7 +13,7 @@ use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work, next_key};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
-use crate::probe::{Probe, Report};
+use crate::probe::{Opening, Probe, Report};
 use crate::random::{Drawer, stream};
 
 /// Why a simulation could not be set up, or could not go on.
@@ -613,8 +613,10 @@ impl<P: Probe> Simulation<P> {
         let control = self.edges.get(group as usize).copied().flatten();
         // `set_edge_control` has checked the parameters.
         let edge = control.and_then(|control| Edge::new(control).ok()).map(Box::new);
+        let FlowSpec { from, to, config } = *spec;
+        let opening = Opening { group, from, to, config, has_edge_control: edge.is_some() };
         self.books.flows.open(id, agent, spec, [forward, backward], edge);
-        self.books.probe.opened(self.now, number, group, spec.from, spec.to);
+        self.books.probe.opened(self.now, number, opening);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
         }
@@ -645,7 +647,8 @@ impl<P: Probe> Simulation<P> {
     fn close(&mut self, agent: AgentId, id: FlowId) {
         let Some(flow) = self.books.flows.at_mut(id).filter(|flow| flow.is_open && flow.agent == agent) else { return };
         flow.is_open = false;
-        let Flow { config, routes: [forward, _], on_their_way, .. } = *flow;
+        let Flow { number, config, routes: [forward, _], on_their_way, .. } = *flow;
+        self.books.probe.finished(self.now, number);
         if config.is_some() {
             self.routes.links(forward).for_each(|link| self.links[link].port.remove_flow(id));
         }

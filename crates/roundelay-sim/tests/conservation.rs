@@ -13,7 +13,8 @@ use roundelay_sim::sources::{
     Protocol, Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip, web_page,
 };
 use roundelay_sim::{
-    Agent, Cargo, Carried, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Probe, Routing, Simulation,
+    Agent, Cargo, Carried, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Opening, Probe, Routing,
+    Simulation,
 };
 use roundelay_tcp::{Config, Control, Flavour};
 use roundelay_verify::verify;
@@ -149,7 +150,7 @@ impl Ledger {
 }
 
 impl Probe for Ledger {
-    fn opened(&mut self, _: Instant, flow: FlowNumber, _: u32, from: NodeId, to: NodeId) {
+    fn opened(&mut self, _: Instant, flow: FlowNumber, Opening { from, to, .. }: Opening) {
         assert!(self.flows.insert(flow, ([from, to], Totals::default())).is_none());
         self.holds_at_event();
     }

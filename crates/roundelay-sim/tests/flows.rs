@@ -10,8 +10,8 @@ use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::cbr::{self, Cbr};
 use roundelay_sim::{
-    Agent, Arrival, Cargo, Carried, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe,
-    Simulation,
+    Agent, Arrival, Cargo, Carried, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Opening, Outgoing,
+    Probe, Simulation,
 };
 
 /// A chain of links with these rates, in both directions.
@@ -121,7 +121,7 @@ struct Ways {
 }
 
 impl Probe for Ways {
-    fn opened(&mut self, _: Instant, _: FlowNumber, _: u32, from: NodeId, to: NodeId) {
+    fn opened(&mut self, _: Instant, _: FlowNumber, Opening { from, to, .. }: Opening) {
         self.pairs.push([from, to]);
     }
 

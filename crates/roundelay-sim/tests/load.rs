@@ -5,7 +5,7 @@ use std::path::Path;
 
 use roundelay::{Instant, Packet};
 use roundelay_sim::scenario::Scenario;
-use roundelay_sim::{Cargo, Carried, Content, Direction, FlowCounts, FlowNumber, LinkId, NodeId, Probe};
+use roundelay_sim::{Cargo, Carried, Content, Direction, FlowCounts, FlowNumber, LinkId, Opening, Probe};
 
 /// Flows and data bytes sent by all hosts.
 #[derive(Default)]
@@ -17,7 +17,7 @@ struct Offered {
 }
 
 impl Probe for Offered {
-    fn opened(&mut self, _: Instant, _: FlowNumber, _: u32, _: NodeId, _: NodeId) {
+    fn opened(&mut self, _: Instant, _: FlowNumber, _: Opening) {
         self.flows += 1;
     }
 

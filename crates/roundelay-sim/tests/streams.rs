@@ -4,14 +4,14 @@ use std::path::Path;
 
 use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::scenario::Scenario;
-use roundelay_sim::{Cargo, Carried, Direction, FlowNumber, NodeId, Probe};
+use roundelay_sim::{Cargo, Carried, Direction, FlowNumber, Opening, Probe};
 
 /// Start times of flows, and sending times of each flow.
 #[derive(Default)]
 struct Sent(Vec<Vec<Instant>>, Vec<Instant>);
 
 impl Probe for Sent {
-    fn opened(&mut self, now: Instant, _: FlowNumber, _: u32, _: NodeId, _: NodeId) {
+    fn opened(&mut self, now: Instant, _: FlowNumber, _: Opening) {
         self.1.push(now);
     }
 

@@ -4,7 +4,7 @@
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Billionths, Duration, FlowId, Framing, Instant, LinkLayer, Rate, Slack};
+use roundelay::{Billionths, DropReason, Duration, FlowId, Framing, Instant, LinkLayer, QueueSpec, Rate, Slack};
 use roundelay_sim::log::Log;
 use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation};
 use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order};
@@ -65,12 +65,12 @@ impl Agent for Chatter {
 }
 
 /// A random tree of routers. For networks with cycles see `conservation.rs`.
-fn network(random: &mut Pcg64Mcg) -> Network {
+fn network(random: &mut Pcg64Mcg, queues: &[&str]) -> Network {
     let mut network = Network::default();
     let nodes: Vec<_> = (0..random.random_range(2..8)).map(|_| network.add_node()).collect();
     let mut link = |random: &mut Pcg64Mcg, from, to| {
         let rate = Rate::from_bits_per_second(random.random_range(1_000_000..20_000_000)).unwrap();
-        let queue = QUEUES[random.random_range(0..QUEUES.len())].parse().unwrap();
+        let queue = queues[random.random_range(0..queues.len())].parse().unwrap();
         let plain = LinkConfig::new(from, to, rate, Duration::from_picos(random.random_range(0..3_000_000_000)), queue);
         let (loss, jitter) = (Billionths(random.random_range(0..3) * 10_000_000), Duration::from_micros(random.random_range(0..2) * 500));
         let framing = Framing::ALL[random.random_range(0..3)];
@@ -100,8 +100,12 @@ fn simulate_all(seed: u64) -> String {
 }
 
 fn simulate_for(seed: u64, span: Duration) -> (String, u64) {
+    simulate_queues(seed, span, &QUEUES)
+}
+
+fn simulate_queues(seed: u64, span: Duration, queues: &[&str]) -> (String, u64) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let network = network(&mut random);
+    let network = network(&mut random, queues);
     let nodes = network.nodes() as u32;
     let mut bytes = Vec::new();
     let log = Log::new(&mut bytes, &network);
@@ -140,6 +144,76 @@ fn what_the_simulator_does_a_network_can_do() {
     assert!(all.sent > 20_000 && all.dropped > 1_000 && all.lost > 100 && all.on_their_way > 100, "{all:?}");
 }
 
+/// Networks of each discipline alone, with a short buffer; some with settings that drop more.
+const SETTINGS: [&str; 9] = [
+    "afd target 4kb shadow 16 sample 1 interval 1ms limit 20",
+    "aifo rank slack limit 10",
+    "choke min 2 max 6 burst 1 probability 0.5 limit 10",
+    "choke min 2 max 6 burst 1 probability 0.5 limit 10 linux",
+    "fq_codel flows 4 target 1us interval 1us drop_batch 1 limit 20",
+    "mqfq queues 4 buffer 12 limit 20",
+    "pie target 1ms tupdate 500us burst 0 limit 30",
+    "sfb levels 2 bins 2 target 1 max 3 increment 0.5 decrement 0.1 limit 30",
+    "sfq divisor 4 flows 3 depth 2 limit 20",
+];
+
+fn each_queue() -> Vec<String> {
+    let all = AnyDiscipline::all().into_iter().map(|discipline| format!("{discipline} limit 8p"));
+    all.chain(QUEUES.into_iter().chain(SETTINGS).map(str::to_owned)).collect()
+}
+
+/// No true log is refused, whatever the discipline; most disciplines drop packets here.
+#[test]
+fn no_discipline_is_accused() {
+    let mut without = Vec::new();
+    for queue in each_queue() {
+        let mut dropped = 0;
+        for seed in 0..12 {
+            let (log, _) = simulate_queues(seed, Duration::from_secs(3), &[&queue]);
+            dropped += check(&log).unwrap_or_else(|error| panic!("{queue}, seed {seed}: {error}")).dropped;
+        }
+        if dropped < 5 {
+            without.push(queue);
+        }
+    }
+    assert!(without.len() < 5, "few drops: {without:?}");
+}
+
+/// A drop for a reason that the discipline does not have is found, with each discipline; so is the
+/// reason of the other packet at a full buffer.
+#[test]
+fn no_drop_has_the_reason_of_another() {
+    for queue in each_queue() {
+        let info = queue.parse::<QueueSpec>().unwrap().discipline.info();
+        for reason in DropReason::ALL {
+            let swaps_at_a_limit = |old: &str| {
+                let at_limit = [DropReason::Full, DropReason::PushedOut];
+                at_limit.contains(&reason) && at_limit.iter().any(|other| other.name() == old && !info.bounds.contains(&reason))
+            };
+            let mut found = [0, 0];
+            for seed in 0..5 {
+                let (log, _) = simulate_queues(seed, Duration::from_secs(3), &[&queue]);
+                let (header, rest) = log.split_once('\n').unwrap();
+                let preempts = header.contains(r#""preempts":true"#);
+                let lines: Vec<Line> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+                for at in 0..lines.len() {
+                    let Event::Drop { packet, link, reason: old } = &lines[at].event else { continue };
+                    let is_false = !info.drops.contains(&reason) || swaps_at_a_limit(old) && !preempts;
+                    if *old == reason.name() || !is_false || found[0] == 20 {
+                        continue;
+                    }
+                    let mut lines = lines.clone();
+                    lines[at].event = Event::Drop { packet: *packet, link: *link, reason: reason.name().to_owned() };
+                    let text: String = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect();
+                    found[0] += 1;
+                    found[1] += u32::from(check(&format!("{header}\n{text}")).is_err());
+                }
+            }
+            assert_eq!(found[0], found[1], "{queue}: drops called {}", reason.name());
+        }
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_log() {
     for seed in 0..20 {
@@ -155,7 +229,35 @@ fn first(lines: &[Line], is: impl Fn(&Event) -> bool) -> Option<usize> {
 }
 
 /// Logs of a simulator with bugs; simulators have had each of these bugs.
-const LIES: [(&str, Lie); 26] = [
+const LIES: [(&str, Lie); 30] = [
+    ("a delivery becomes a drop by Edge-CoDel", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
+        let Event::Deliver { packet } = lines[at].event else { return false };
+        lines[at].event = Event::EdgeDrop { packet };
+        true
+    }),
+    ("a flow stays open, and the end says so", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Close { .. })) else { return false };
+        lines.remove(at);
+        let Some(Line { event: Event::End { open }, .. }) = lines.last_mut() else { return false };
+        *open += 1;
+        true
+    }),
+    ("a flow closes late", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Close { .. })) else { return false };
+        let Some(after) = lines.iter().position(|line| line.time > lines[at].time) else { return false };
+        let Line { event, .. } = lines.remove(at);
+        lines.insert(after, Line { time: lines[after - 1].time, event });
+        true
+    }),
+    ("a flow sends after its end", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Finish { .. })) else { return false };
+        let Event::Finish { flow: finished } = lines[at].event else { return false };
+        let Some(sent) = first(lines, |event| matches!(event, Event::Send { flow, .. } if *flow == finished)) else { return false };
+        let line = Line { time: lines[sent].time, ..lines.remove(at) };
+        lines.insert(sent, line);
+        true
+    }),
     ("a packet is delivered twice", |lines| {
         let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
         lines.insert(at, lines[at].clone());
@@ -301,7 +403,7 @@ const LIES: [(&str, Lie); 26] = [
             | Event::Lose { packet, .. }
             | Event::Deliver { packet }
             | Event::EdgeDrop { packet } => renumber(packet),
-            Event::Open { .. } | Event::Close { .. } | Event::End { .. } => (),
+            Event::Open { .. } | Event::Finish { .. } | Event::Close { .. } | Event::End { .. } => (),
         });
         true
     }),
@@ -310,7 +412,9 @@ const LIES: [(&str, Lie); 26] = [
         let Some(at) = lines.iter().rposition(last) else { return false };
         let Event::Open { flow: old, .. } = lines[at].event else { return false };
         lines.iter_mut().for_each(|line| match &mut line.event {
-            Event::Open { flow, .. } | Event::Send { flow, .. } | Event::Close { flow, .. } if *flow == old => *flow += 7,
+            Event::Open { flow, .. } | Event::Send { flow, .. } | Event::Finish { flow } | Event::Close { flow, .. } if *flow == old => {
+                *flow += 7
+            }
             _ => (),
         });
         true
@@ -360,7 +464,7 @@ fn swap_reason(lines: &mut [Line], from: &str, to: &str) -> bool {
 #[test]
 fn lies_in_the_header_are_found() {
     type Lie = fn(&mut LinkRecord) -> bool;
-    let lies: [(&str, Lie); 4] = [
+    let lies: [(&str, Lie); 6] = [
         ("a fair queue is called an AQM with one queue", |link| {
             let was = std::mem::replace(&mut link.queue, "red limit 20".to_owned());
             link.order = Order::PerFlow;
@@ -375,6 +479,11 @@ fn lies_in_the_header_are_found() {
             let was = std::mem::replace(&mut link.queue, "fifo limit 20".to_owned());
             link.order = Order::Fifo;
             ["random", "wf2q_plus"].iter().any(|name| was.starts_with(name))
+        }),
+        ("a wire loses what it delivers", |link| std::mem::replace(&mut link.loss, 900_000_000) < 100_000_000),
+        ("decisions cost time", |link| {
+            link.decision = 1_000;
+            !link.preempts
         }),
         ("jitter allows anything", |link| {
             link.jitter = 1_000_000_000_000;
@@ -398,15 +507,121 @@ fn lies_in_the_header_are_found() {
     }
 }
 
+/// Names of nodes are as many as the nodes, and different; numbers stand for nodes without names.
+#[test]
+fn names_are_those_of_the_nodes() {
+    let named = |nodes, names: &[&str]| {
+        let names = names.iter().copied().map(str::to_owned).collect();
+        let header = Header { format: FORMAT, nodes, names, links: Vec::new() };
+        check(&format!("{}\n{{\"time\":0,\"event\":\"end\",\"open\":0}}\n", serde_json::to_string(&header).unwrap()))
+    };
+    for (nodes, names) in [(2, &[] as &[&str]), (2, &["a", "b"]), (3, &["a", "1", "1"])] {
+        assert_eq!(named(nodes, names).unwrap().events, 1);
+    }
+    assert_refused(named(3, &["a", "b"]), "line 1: 3 nodes, and 2 names");
+    assert_refused(named(2, &["a", "a"]), "line 1: two nodes have the name a");
+}
+
+/// Forty packets, each lost or not: the header's share of losses must allow it.
+#[test]
+fn a_wire_loses_the_share_in_the_header() {
+    let losing = |loss, lost: u64| {
+        let link = LinkRecord { loss, ..record("fifo", Order::Fifo, false) };
+        let goes = |packet: u64| match packet < lost {
+            true => [goes(packet, [packet, packet + 1])[0].clone(), (packet, Event::Lose { packet, link: 0 })],
+            false => goes(packet, [packet, packet + 1]),
+        };
+        let events = (0..40).flat_map(|packet| [comes(packet, packet), goes(packet)].concat());
+        let mut events: Vec<_> = events.chain(ends(40)).collect();
+        events.sort_by_key(|(time, event)| (*time, !matches!(event, Event::Deliver { .. })));
+        check(&story(link, &events))
+    };
+    for (loss, lost) in [(0, 0), (500_000_000, 0), (500_000_000, 20), (10_000_000, 5), (1_000_000_000, 40)] {
+        assert_eq!(losing(loss, lost).unwrap_or_else(|error| panic!("{lost} at {loss}: {error}")).lost, lost);
+    }
+    assert_refused(losing(0, 1), "this link loses nothing");
+    assert_refused(losing(10_000_000, 40), "40 of 40 packets are lost on the wire, and the header says a share of 0.01");
+    assert_refused(losing(950_000_000, 0), "0 of 40 packets are lost on the wire, and the header says a share of 0.95");
+    assert_refused(losing(1_000_000_000, 39), "39 of 40 packets are lost on the wire");
+    assert_refused(losing(1_000_000_001, 40), "loss 1000000001: legal range 0 to 1000000000");
+}
+
+/// An early drop needs a queue: one that has waited (codel), one that waits (pie, aifo), or an average
+/// (red, choke), which idle time brings down again.
+#[test]
+fn an_empty_queue_drops_nothing_early() {
+    let early = |at, packet| [(at, Event::Drop { packet, link: 0, reason: "early".to_owned() })];
+    let short = "red min 2kb max 8kb burst 5 probability 0.5 avpkt 1000b";
+    for (queue, message) in [
+        ("codel", "has waited 0 ps only"),
+        ("fq_codel", "has waited 0 ps only"),
+        ("pie", "when 0 bytes wait"),
+        ("aifo", "when 0 bytes wait"),
+        ("choke", "the average queue is 0 packets at most, and min is"),
+        ("red", "the average queue is 0 bytes at most, and min is 30000"),
+        (short, "the average queue is 0 bytes at most, and min is 2048"),
+    ] {
+        let log = story(record(queue, Order::PerFlow, false), &[&comes(0, 0)[..], &early(0, 0), &ends(0)].concat());
+        assert_refused(check(&log), message);
+    }
+    // Nine packets at once, then one more, which finds the queue as long as it gets.
+    let after = |at: u64| {
+        let come = (0..9).flat_map(|packet| comes(0, packet)).collect::<Vec<_>>();
+        let rest = (0..9).flat_map(|packet| goes(packet, [packet, packet + 1]));
+        let mut events: Vec<_> = come.into_iter().chain(rest).chain(comes(at, 9)).chain(early(at, 9)).chain(ends(at.max(9))).collect();
+        events.sort_by_key(|(time, event)| (*time, matches!(event, Event::Transmit { .. }), matches!(event, Event::End { .. })));
+        check(&story(record(short, Order::PerFlow, false), &events))
+    };
+    assert_eq!(after(1).unwrap().dropped, 1);
+    assert_refused(after(500), "the average queue is 0 bytes at most, and min is 2048");
+}
+
+/// A packet is refused for its length or its flow's number, or at bounds of the discipline (sfq).
+#[test]
+fn a_queue_refuses_what_it_cannot_take() {
+    let refused = |queue: &str, len, longest, others: u64| {
+        let come = (0..others).flat_map(|packet| comes(0, packet));
+        let packet = others;
+        let own = [
+            (0, Event::Send { packet, flow: 1, len, back: false }),
+            (0, Event::Arrive { packet, link: 0 }),
+            (0, Event::Drop { packet, link: 0, reason: "refused".to_owned() }),
+        ];
+        let open = (0, Event::Open { flow: 1, from: 0, to: 1, edge: false, longest });
+        let rest = (0..others).flat_map(|packet| goes(packet, [packet, packet + 1]));
+        let end = [(others, Event::End { open: 2 })];
+        check(&story(
+            record(queue, Order::PerFlow, false),
+            &std::iter::once(open).chain(come).chain(own).chain(rest).chain(end).collect::<Vec<_>>(),
+        ))
+    };
+    for (queue, len, longest, others) in
+        [("wf2q_plus", 65_537, None, 0), ("qfq", 2049, None, 0), ("qfq", 1515, Some(1514), 0), ("sfq flows 1", 1000, None, 1)]
+    {
+        assert_eq!(refused(queue, len, longest, others).unwrap_or_else(|error| panic!("{queue}: {error}")).dropped, 1);
+    }
+    for (queue, len, longest, others) in [
+        ("wf2q_plus", 65_536, None, 0),
+        ("wf2q_plus", 1000, None, 1),
+        ("drr", 1000, None, 1),
+        ("qfq", 2048, None, 0),
+        ("qfq", 1514, Some(1514), 0),
+        ("sfq flows 1", 1000, None, 0),
+    ] {
+        assert_refused(refused(queue, len, longest, others), "refuses no packet of");
+    }
+    assert_refused(refused("red", 1000, None, 0), "red drops no packet as refused");
+}
+
 /// An empty fifo without a limit drops nothing, for whatever reason.
 #[test]
 fn an_unlimited_fifo_drops_nothing() {
     let plain = LinkRecord { limit: Limits { packets: None, bytes: None }, ..record("fifo", Order::Fifo, false) };
     for (reason, message) in [
-        ("early", "fifo drops no packet early"),
-        ("refused", "fifo refuses no packet"),
+        ("early", "fifo drops no packet as early"),
+        ("refused", "fifo drops no packet as refused"),
         ("full", "the queue has room for it"),
-        ("pushed_out", "fifo drops the arriving packet"),
+        ("pushed_out", "fifo drops no packet as pushed_out"),
     ] {
         let drop = [(0, Event::Drop { packet: 0, link: 0, reason: reason.to_owned() })];
         let log = story(plain.clone(), &[&comes(0, 0)[..], &drop, &ends(0)].concat());
@@ -461,7 +676,7 @@ fn each_fault_is_told_once() {
 fn order_is_checked_where_it_is_promised() {
     let log = |queue: &str, order: &str| {
         let link = format!(
-            r#"{{"from":0,"to":1,"rate":8000000,"delay":0,"jitter":0,"overhead":0,"loses":false,"queue":"{queue}","limit":{{"packets":9,"bytes":null}},"order":"{order}","preempts":false}}"#
+            r#"{{"from":0,"to":1,"rate":8000000,"delay":0,"jitter":0,"overhead":0,"loss":0,"queue":"{queue}","limit":{{"packets":9,"bytes":null}},"order":"{order}","preempts":false}}"#
         );
         let events = [
             r#"{"time":0,"event":"open","flow":0,"from":0,"to":1}"#,
@@ -475,7 +690,7 @@ fn order_is_checked_where_it_is_promised() {
             r#"{"time":2000000000,"event":"deliver","packet":0}"#,
             r#"{"time":2000000000,"event":"end","open":1}"#,
         ];
-        format!("{{\"format\":3,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
+        format!("{{\"format\":4,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
     };
     assert!(check(&log("fifo", "fifo")).unwrap_err().to_string().starts_with("line 7: the packet overtakes"));
     assert_refused(check(&log("drr quantum 500", "per_flow")), "line 7: the packet overtakes");
@@ -514,7 +729,7 @@ fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
         overhead: 0,
         mpu: 0,
         framing: String::new(),
-        loses: true,
+        loss: 500_000_000,
         queue,
         limit,
         order,
@@ -527,7 +742,7 @@ fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
 fn story(link: LinkRecord, events: &[(u64, Event)]) -> String {
     let header = Header { format: FORMAT, nodes: 2, names: Vec::new(), links: vec![link] };
     let line = |(time, event): &(u64, Event)| Line { time: time * MILLISECOND, event: event.clone() };
-    let open = (0, Event::Open { flow: 0, from: 0, to: 1 });
+    let open = (0, Event::Open { flow: 0, from: 0, to: 1, edge: false, longest: None });
     let lines = std::iter::once(&open).chain(events).map(|event| serde_json::to_string(&line(event)).unwrap() + "\n");
     serde_json::to_string(&header).unwrap() + "\n" + &lines.collect::<String>()
 }
@@ -580,8 +795,11 @@ fn a_link_that_interrupts_packets_does_not_rest() {
     assert_refused(preempting(&[&come, &second(1), &first(3), &ends(9)]), message);
     assert_refused(preempting(&[&come, &second(1), &ends(9)]), message);
     assert_refused(preempting(&[&come, &second(1), &comes(5, 2), &ends(5)]), message);
-    assert_eq!(preempting(&[&come, &pushed_out, &first(1), &ends(9)]).unwrap().dropped, 1);
-    assert_refused(preempting(&[&come, &pushed_out, &first(2), &ends(9)]), message);
+    let limit = Limits { packets: Some(1), bytes: None };
+    let full =
+        |events: &[&[(u64, Event)]]| check(&story(LinkRecord { limit, ..record("lstf preempt", Order::Any, true) }, &events.concat()));
+    assert_eq!(full(&[&come, &pushed_out, &first(1), &ends(9)]).unwrap().dropped, 1);
+    assert_refused(full(&[&come, &pushed_out, &first(2), &ends(9)]), message);
 }
 
 /// A link with a decision cost of 2 ms may be idle for 2 ms before a packet, and no longer; a link
@@ -593,9 +811,10 @@ fn a_link_that_decides_stands_still_for_its_decisions() {
         let events = [comes(0, 0).to_vec(), goes(0, [starts, starts + 1]).to_vec(), ends(20).to_vec()];
         check(&story(link, &events.concat()))
     };
-    for (decision, starts) in [(0, 0), (2 * MILLISECOND, 2), (2 * MILLISECOND, 0)] {
+    for (decision, starts) in [(0, 0), (2 * MILLISECOND, 2)] {
         deciding(decision, starts).unwrap_or_else(|error| panic!("{starts} ms: {error}"));
     }
+    assert_refused(deciding(2 * MILLISECOND, 0), "the link's first decision lasts until 2000000000");
     assert_refused(deciding(0, 2), "the link rests from 0 on while packet 0 waits");
     assert_refused(deciding(2 * MILLISECOND, 3), "the link rests from 2000000000 on while packet 0 waits");
     let link = LinkRecord { decision: 1, ..record("lstf preempt", Order::Any, true) };
@@ -614,9 +833,17 @@ fn a_full_queue_is_full() {
     let come: Vec<_> = (0..3).flat_map(|packet| comes(0, packet)).collect();
     let (first, second) = (goes(0, [0, 1]), goes(1, [1, 2]));
     for (packets, bytes) in [(Some(2), None), (None, Some(2999))] {
-        for reason in ["full", "pushed_out"] {
-            assert_eq!(told(packets, bytes, &[&come, &dropped(0, 2, reason), &first, &second, &ends(2)]).unwrap().dropped, 1);
-        }
+        assert_eq!(told(packets, bytes, &[&come, &dropped(0, 2, "full"), &first, &second, &ends(2)]).unwrap().dropped, 1);
+        // Of packets 1, 2 and 3 the first waits already when the others arrive.
+        let later = [&come[..4], &first, &comes(1, 2), &comes(1, 3)].concat();
+        let full = |victim, reason| {
+            let [third, fourth] = if victim == 1 { [2, 3] } else { [1, 2] };
+            told(packets, bytes, &[&later, &dropped(1, victim, reason), &goes(third, [1, 2]), &goes(fourth, [2, 3]), &ends(3)])
+        };
+        assert_eq!(full(1, "pushed_out").unwrap().dropped, 1);
+        assert_eq!(full(3, "full").unwrap().dropped, 1);
+        assert_refused(full(1, "full"), "the packet waits already");
+        assert_refused(full(3, "pushed_out"), "the packet arrives: the queue is full for it");
         let all = [&come[..], &first, &second, &goes(2, [2, 3]), &ends(3)];
         assert_refused(told(packets, bytes, &all), "3 packets of 3000 bytes wait, and the queue holds");
         assert_eq!(told(packets.map(|most| most + 1), bytes.map(|most| most + 1), &all).unwrap().delivered, 3);
@@ -634,7 +861,7 @@ fn a_full_queue_is_full() {
 #[test]
 fn a_number_is_given_once() {
     let fifo = |events: &[&[(u64, Event)]]| check(&story(record("fifo", Order::Fifo, false), &events.concat()));
-    let (most, open) = (u64::MAX, [(0, Event::Open { flow: u64::MAX, from: 0, to: 1 })]);
+    let (most, open) = (u64::MAX, [(0, Event::Open { flow: u64::MAX, from: 0, to: 1, edge: false, longest: None })]);
     assert_refused(fifo(&[&comes(0, most), &ends(1)]), "is too large: legal range 0 to");
     assert_refused(fifo(&[&open, &ends(1)]), "is too large: legal range 0 to");
     assert_refused(fifo(&[&comes(0, most - 1), &goes(most - 1, [0, 1]), &ends(1)]), "the next packet is 0: numbers do not skip");
@@ -666,10 +893,10 @@ fn what_is_no_log_is_refused_with_its_line() {
         ("\u{a}\u{d}", "line 1: no log of a simulation: "),
         (&log[..log.find('\n').unwrap() / 2], "line 1: no log of a simulation: it is cut off (EOF while"),
         (
-            &log.replacen("\"format\":3", "\"format\":2", 1),
-            "line 1: format 2, and this version reads 3: write the log anew with `roundelay simulate",
+            &log.replacen("\"format\":4", "\"format\":3", 1),
+            "line 1: format 3, and this version reads 4: write the log anew with `roundelay simulate",
         ),
-        (&log.replacen("\"format\":3", "\"new\":{},\"format\":4", 1), "line 1: format 4, and this version reads 3: "),
+        (&log.replacen("\"format\":4", "\"new\":{},\"format\":5", 1), "line 1: format 5, and this version reads 4: "),
         (&log.replacen("\"rate\":", "\"rats\":", 1), "line 1: unknown field"),
     ];
     for (text, message) in cases {

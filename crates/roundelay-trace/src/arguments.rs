@@ -1,6 +1,10 @@
 //! Arguments of a comparison as texts, with the messages of `roundelay compare`: for the command and
 //! for the page that does the same in a browser.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Limit, QueueSpec, Rate, UnitError, parse_limit};
 
@@ -85,9 +89,9 @@ fn with_hint(error: &ConfigError) -> String {
 /// # Errors
 /// The text is no rate, has no unit, or is out of range.
 pub fn parse_rate(text: &str) -> Result<Rate, String> {
-    let rate = text.parse().map_err(|error: UnitError| error.to_string())?;
+    let range = "legal range 1bit to 18000000tbit";
+    let rate = text.parse().map_err(|error: UnitError| format!("{error}; {range}"))?;
     if !text.contains(|letter: char| letter.is_ascii_alphabetic()) {
-        let range = "legal range 1bit to 18000000tbit";
         return Err(format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second; {range}"));
     }
     Ok(rate)
@@ -105,10 +109,13 @@ pub fn parse_buffer(text: &str) -> Result<Limit, String> {
     limit.ok_or_else(|| NO_ROOM.to_owned())
 }
 
-/// A seed of hashes and random choices.
-///
-/// # Errors
-/// The text is no whole number of 64 bits.
-pub fn parse_seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("expected a whole number, legal range 0 to {}", u64::MAX))
+/// A parser of whole numbers of a range; an error names the range.
+pub fn whole<T: FromStr + PartialOrd + Display>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    RangeInclusive<T>: Clone,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("expected a whole number, legal range {} to {}", range.start(), range.end()))
+    }
 }

@@ -397,6 +397,7 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
         flow_by: options.flow_by.to_string(),
         notes: link_note(offered, options)
             .into_iter()
+            .chain(overload_note(offered, options.rate))
             .chain(selection_notes(offered))
             .chain(notes(&capture.notes(), offered))
             .chain(weight_notes(offered, options))
@@ -456,10 +457,21 @@ fn link_note(offered: &Offered, options: &Options) -> Option<String> {
         .then(|| format!("Lengths are those on the link ({link}, counted from {from}): {bytes} bytes, {captured} in the capture."))
 }
 
+/// Load from which a rate is more likely a mistake than an overload.
+const ABSURD_LOAD: f64 = 100.0;
+
+/// Note on a rate with which nearly everything is lost.
+fn overload_note(offered: &Offered, rate: Rate) -> Option<String> {
+    let load = offered.bytes() as f64 * 8.0 / (offered.end().as_secs_f64() * rate.bits_per_second() as f64);
+    // A capture with a duration of zero has no load.
+    (load.is_finite() && load > ABSURD_LOAD)
+        .then(|| format!("The load is {load:.0} times the link's rate, and nearly every packet is lost: is --rate {rate} meant?"))
+}
+
 /// Notes on packets left out, and on packets of several links that share the replayed one.
 fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
     let selector = offered.selector();
-    [selector.note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
+    [selector.note(), selector.mirror_note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
 }
 
 /// Note on packets longer than those of Ethernet, after their number.

@@ -1,4 +1,5 @@
-//! Duplicates: copies of one IP packet, captured at several interfaces or on the way in and out.
+//! Duplicates: copies of one IP packet, captured at several interfaces, on the way in and out, or
+//! twice by a mirror port.
 //!
 //! `tcpdump -i any` on a router records each forwarded packet twice. Copies agree in all fields
 //! that routers leave alone: addresses, protocol, length, identification and fragment of the IP
@@ -8,11 +9,17 @@
 //! Rules, all in favour of keeping a packet:
 //!
 //! 1. A copy was captured elsewhere: at another interface, or in the other direction. A packet seen
-//!    again at the same place is a packet of its own, such as a retransmission.
+//!    again at the same place is a packet of its own, such as a retransmission, unless the user
+//!    says that a mirror port copied every packet (rule 5).
 //! 2. With an IPv4 identification other than 0, a copy follows within a second.
 //! 3. Without one (IPv6, identification 0), a copy follows within 100 ms, and the captured payload
 //!    tells packets apart: TCP up to its checksum, UDP with a checksum, or the whole payload.
 //! 4. At most [`REMEMBERED`] packets are remembered.
+//! 5. A switch that mirrors a port in both directions, or two ports, sends each packet twice, some
+//!    microseconds apart. The second of two equal packets at one place within a millisecond looks
+//!    like such a copy, the third like a packet of its own. Equal segments without data and without
+//!    an identification are acknowledgements sent again: they look like copies only to a user who
+//!    knows of the mirror port.
 //!
 //! Copies changed by address translation, tunnels or offloading are not found.
 
@@ -29,6 +36,7 @@ const REMEMBERED: usize = 1 << 17;
 /// Longest time from a packet to a copy, in nanoseconds.
 const WITH_IDENTIFICATION: u64 = 1_000_000_000;
 const WITHOUT_IDENTIFICATION: u64 = 100_000_000;
+const AT_ONE_PLACE: u64 = 1_000_000;
 
 /// Packets of the last second, and where they were captured.
 #[derive(Debug, Default)]
@@ -39,6 +47,17 @@ pub(crate) struct Duplicates {
     digest: RandomState,
 }
 
+/// A packet among those captured before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sighting {
+    /// No copy.
+    First,
+    /// A copy, captured elsewhere.
+    Elsewhere,
+    /// Looks like a copy by a mirror port, captured at the same place.
+    Again,
+}
+
 /// Interface and direction.
 type Place = (Option<u32>, Option<Heading>);
 
@@ -46,7 +65,8 @@ type Place = (Option<u32>, Option<Heading>);
 struct Sightings {
     /// Capture time of the first copy.
     first: i64,
-    places: Vec<Place>,
+    /// Where, and whether a second time.
+    places: Vec<(Place, bool)>,
 }
 
 /// The properties of a packet that forwarding does not change.
@@ -57,6 +77,8 @@ struct Identity {
     fields: u64,
     payload: u64,
     has_identification: bool,
+    /// A TCP segment with data, or another protocol.
+    has_data: bool,
 }
 
 /// An IP packet in parts.
@@ -73,22 +95,37 @@ struct Parts<'a> {
 }
 
 impl Duplicates {
-    /// Whether this packet is a copy of an earlier one.
-    pub(crate) fn is_copy(&mut self, frame: &Frame<'_>) -> bool {
+    /// Whether this packet is a copy of an earlier one. `is_mirrored`: a mirror port copied every
+    /// packet.
+    pub(crate) fn sight(&mut self, frame: &Frame<'_>, is_mirrored: bool) -> Sighting {
         let place = (frame.tap.interface, frame.tap.heading);
-        if place == (None, None) {
-            return false;
-        }
-        let Some(identity) = self.identify(frame) else { return false };
-        self.forget(frame.time_nanos);
-        let longest = if identity.has_identification { WITH_IDENTIFICATION } else { WITHOUT_IDENTIFICATION };
-        let sightings = Sightings { first: frame.time_nanos, places: vec![place] };
+        let Some(identity) = self.identify(frame) else { return Sighting::First };
+        let longest = match (place, identity.has_identification) {
+            ((None, None), _) => AT_ONE_PLACE,
+            (_, true) => WITH_IDENTIFICATION,
+            (_, false) => WITHOUT_IDENTIFICATION,
+        };
+        self.forget(frame.time_nanos, if place == (None, None) { AT_ONE_PLACE } else { WITH_IDENTIFICATION });
+        let mut sightings = Sightings { first: frame.time_nanos, places: vec![(place, false)] };
+        let mut sighting = Sighting::First;
         match self.seen.entry(identity) {
             Entry::Occupied(mut seen) => {
                 let seen = seen.get_mut();
-                if seen.first.abs_diff(frame.time_nanos) <= longest && !seen.places.contains(&place) {
-                    seen.places.push(place);
-                    return true;
+                let apart = seen.first.abs_diff(frame.time_nanos);
+                match seen.places.iter_mut().find(|(known, _)| *known == place) {
+                    None if apart <= longest => {
+                        seen.places.push((place, false));
+                        return Sighting::Elsewhere;
+                    }
+                    Some((_, is_again @ false)) if apart <= AT_ONE_PLACE && is_mirrored => {
+                        *is_again = true;
+                        return Sighting::Again;
+                    }
+                    Some((_, false)) if apart <= AT_ONE_PLACE && (identity.has_identification || identity.has_data) => {
+                        sightings.places = vec![(place, true)];
+                        sighting = Sighting::Again;
+                    }
+                    _ => {}
                 }
                 *seen = sightings;
             }
@@ -97,13 +134,13 @@ impl Duplicates {
             }
         }
         self.ages.push_back((frame.time_nanos, identity));
-        false
+        sighting
     }
 
     /// Forgets packets that can have no further copy, and the oldest of too many.
-    fn forget(&mut self, now: i64) {
+    fn forget(&mut self, now: i64, longest: u64) {
         while let Some((first, identity)) = self.ages.front().copied()
-            && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > WITH_IDENTIFICATION as i64)
+            && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > longest as i64)
         {
             self.ages.pop_front();
             if self.seen.get(&identity).is_some_and(|seen| seen.first == first) {
@@ -125,6 +162,7 @@ impl Duplicates {
             fields: parts.fields << 8 | u64::from(parts.protocol),
             payload: self.digest.hash_one(parts.payload),
             has_identification,
+            has_data: parts.have_data(),
         })
     }
 }
@@ -163,6 +201,12 @@ impl<'a> Parts<'a> {
             payload_len,
             payload: &payload[..payload.len().min(payload_len)],
         })
+    }
+
+    /// Whether this is more than a TCP segment without data.
+    fn have_data(&self) -> bool {
+        let header = self.payload.get(12).map_or(0, |offset| usize::from(offset >> 4) * 4);
+        self.protocol != TCP || self.payload_len > header
     }
 
     /// Whether the captured payload differs between packets of a flow.

@@ -317,6 +317,28 @@ mod tests {
         }
     }
 
+    /// Visits to meters of flows by a lane with these flows, of two packets each.
+    fn visits(discipline: AnyDiscipline, flows: u32) -> u64 {
+        let link = Link { known: &Known::default(), rate: "8mbit".parse().unwrap(), seed: 1 };
+        let mut lane = Lane::new(&QueueSpec::from(discipline), Limit::of_packets(100), &link, None).unwrap();
+        let visits = lane.meters.visits();
+        let each = |event: fn() -> EventKind| (0..flows).map(move |flow| Event { at: Instant::ZERO, flow: FlowId(flow), kind: event() });
+        let all = [|| EventKind::Join(CONFIG, RulePlace::NONE), || arrival(1500), || arrival(100), || EventKind::Leave];
+        lane.run(&all.into_iter().flat_map(each).collect::<Vec<_>>(), &[]).unwrap();
+        let (flows, charted) = (flows as usize, (0..100).collect::<Vec<_>>());
+        lane.finish(&vec![OfferedFlow::idle(CONFIG); flows], &vec![true; flows], &charted).unwrap();
+        visits.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// A sum over all flows in the result of each flow would be quadratic.
+    #[test]
+    fn the_work_of_a_lane_is_linear_in_the_flows() {
+        for discipline in [AnyDiscipline::from(fifo::Config), wf2q_plus::Config.into()] {
+            let [some, more] = [500, 2000].map(|flows| visits(discipline.clone(), flows));
+            assert!(more > 2000 && more <= 4 * some + 1000, "{discipline}: {some} visits for 500 flows, {more} for 2000");
+        }
+    }
+
     /// Twenty packets of flow 0 before one packet of flow 1, each with half of the link.
     #[test]
     fn latency_and_fairness_are_what_they_are_defined_to_be() {

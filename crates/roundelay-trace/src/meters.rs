@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::mem;
+use std::ops::{Index, IndexMut};
 
 use roundelay::{DropReason, Duration, Ecn, FlowConfig, FlowId, Guarantees, Instant, Observer, Packet, Rate, Share};
 use roundelay_metrics::{BitWfi, Delays, JainWhileBacklogged, Lateness, LevelSeries, PairFairness, Reordering, Stamp, SumSeries, TimeWfi};
@@ -29,7 +30,7 @@ pub(crate) struct Note {
 /// All measurements on one discipline.
 pub(crate) struct Meters {
     rate: Rate,
-    flows: Vec<FlowMeter>,
+    flows: FlowMeters,
     gps: GpsServer<f64>,
     bit_wfi: BitWfi,
     time_wfi: TimeWfi,
@@ -68,11 +69,68 @@ struct FlowMeter {
     curves: Option<CurveMeter>,
 }
 
+/// The meters of all flows. Tests count the visits: the work must be linear in the flows.
+#[derive(Default)]
+struct FlowMeters {
+    all: Vec<FlowMeter>,
+    #[cfg(test)]
+    visits: Visits,
+}
+
+/// Visits to meters of flows, also after the meters have gone.
+#[cfg(test)]
+pub(crate) type Visits = std::sync::Arc<std::sync::atomic::AtomicU64>;
+
+impl FlowMeters {
+    const fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    fn push(&mut self, meter: FlowMeter) {
+        self.all.push(meter);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &FlowMeter> {
+        (0..self.len()).map(|number| &self[number])
+    }
+
+    #[cfg(test)]
+    fn visit(&self) {
+        self.visits.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Index<usize> for FlowMeters {
+    type Output = FlowMeter;
+
+    #[inline]
+    fn index(&self, number: usize) -> &FlowMeter {
+        #[cfg(test)]
+        self.visit();
+        &self.all[number]
+    }
+}
+
+impl IndexMut<usize> for FlowMeters {
+    #[inline]
+    fn index_mut(&mut self, number: usize) -> &mut FlowMeter {
+        #[cfg(test)]
+        self.visit();
+        &mut self.all[number]
+    }
+}
+
 impl Meters {
+    /// The count of visits to meters of flows.
+    #[cfg(test)]
+    pub(crate) fn visits(&self) -> Visits {
+        self.flows.visits.clone()
+    }
+
     pub(crate) fn new(rate: Rate, sink: Option<Box<dyn PacketSink>>) -> Self {
         Self {
             rate,
-            flows: Vec::new(),
+            flows: FlowMeters::default(),
             gps: GpsServer::new(rate),
             bit_wfi: BitWfi::default(),
             time_wfi: TimeWfi::new(rate),
@@ -257,8 +315,9 @@ impl Meters {
 
     /// Curves over all flows.
     pub(crate) fn curves(&self) -> Curves {
-        let everyone: Vec<_> = (0..self.flows.len()).collect();
-        self.curves.to_curves(self.end, &self.delays(&everyone))
+        let mut all = Delays::default();
+        self.flows.iter().for_each(|meter| all.merge(&meter.delays));
+        self.curves.to_curves(self.end, &all)
     }
 
     fn delays(&self, flows: &[usize]) -> Delays {

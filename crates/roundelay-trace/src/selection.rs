@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::capture::{Frame, Heading, Tap};
 use crate::conditions::Network;
-use crate::duplicates::Duplicates;
+use crate::duplicates::{Duplicates, Sighting};
 use crate::error::DirectionError;
 use crate::filter::Filter;
 use crate::headers::{Headers, Unparsable};
@@ -29,6 +29,8 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// Replay duplicates too.
     pub keep_duplicates: bool,
+    /// A mirror port copied every packet: leave out copies captured at the same place, too.
+    pub mirrored: bool,
 }
 
 /// Name or number of an interface.
@@ -63,6 +65,8 @@ pub struct LeftOut {
     pub filter: u64,
     /// Copies of packets captured elsewhere before.
     pub duplicates: u64,
+    /// Copies by a mirror port.
+    pub mirrored: u64,
 }
 
 /// A selection and its effect.
@@ -76,6 +80,8 @@ pub struct SelectionSummary {
     pub filter: Option<String>,
     /// Whether duplicates are replayed.
     pub keep_duplicates: bool,
+    /// Whether copies by a mirror port are left out.
+    pub mirrored: bool,
     /// Packets in the capture: those replayed and those left out.
     pub read: u64,
     /// Packets left out.
@@ -90,6 +96,8 @@ pub(crate) struct Selector {
     interfaces: Interfaces,
     read: u64,
     left_out: LeftOut,
+    /// Replayed packets that look like copies by a mirror port.
+    again: u64,
     /// Packets of unknown link types.
     unknown_link: u64,
     /// Packets known to be received or sent.
@@ -116,7 +124,7 @@ const NAMED: usize = 8;
 impl Selector {
     pub(crate) fn new(selection: Selection) -> Self {
         let (duplicates, interfaces, left_out) = (Duplicates::default(), Interfaces::default(), LeftOut::default());
-        Self { selection, duplicates, interfaces, read: 0, left_out, unknown_link: 0, with_heading: 0 }
+        Self { selection, duplicates, interfaces, read: 0, left_out, again: 0, unknown_link: 0, with_heading: 0 }
     }
 
     /// Whether a packet is replayed; counts the packet.
@@ -124,7 +132,7 @@ impl Selector {
         self.read += 1;
         self.unknown_link += u64::from(headers == Err(Unparsable::UnknownLink));
         self.with_heading += u64::from(frame.tap.heading.is_some());
-        let Self { selection: Selection { interface, direction, filter, keep_duplicates }, left_out, .. } = self;
+        let Self { selection: Selection { interface, direction, filter, keep_duplicates, mirrored }, left_out, .. } = self;
         let (headers, copies_before) = (headers.ok(), left_out.duplicates);
         let cause = if interface.as_ref().is_some_and(|interface| !interface.is(&frame.tap)) {
             Some(&mut left_out.interface)
@@ -132,10 +140,19 @@ impl Selector {
             Some(&mut left_out.direction)
         } else if filter.as_ref().is_some_and(|filter| !filter.matches(headers)) {
             Some(&mut left_out.filter)
-        } else if !*keep_duplicates && self.duplicates.is_copy(frame) {
-            Some(&mut left_out.duplicates)
-        } else {
+        } else if *keep_duplicates && !*mirrored {
             None
+        } else {
+            match self.duplicates.sight(frame, *mirrored) {
+                Sighting::First => None,
+                Sighting::Elsewhere if *keep_duplicates => None,
+                Sighting::Elsewhere => Some(&mut left_out.duplicates),
+                Sighting::Again if *mirrored => Some(&mut left_out.mirrored),
+                Sighting::Again => {
+                    self.again += 1;
+                    None
+                }
+            }
         };
         let admitted = cause.is_none();
         cause.into_iter().for_each(|count| *count += 1);
@@ -160,8 +177,8 @@ impl Selector {
 
     /// The selection and its effect; none for a capture replayed as it is, without any option.
     pub(crate) fn summary(&self) -> Option<SelectionSummary> {
-        let Selection { interface, direction, filter, keep_duplicates } = &self.selection;
-        let (read, left_out, keep_duplicates) = (self.read, self.left_out, *keep_duplicates);
+        let Selection { interface, direction, filter, keep_duplicates, mirrored } = &self.selection;
+        let (read, left_out, keep_duplicates, mirrored) = (self.read, self.left_out, *keep_duplicates, *mirrored);
         let interface = interface.as_ref().map(|interface| interface.text.clone());
         let direction = direction.as_ref().map(|direction| direction.text.clone());
         let filter = filter.as_ref().map(Filter::to_string);
@@ -170,6 +187,7 @@ impl Selector {
             direction,
             filter,
             keep_duplicates,
+            mirrored,
             read,
             left_out,
         })
@@ -192,13 +210,28 @@ impl Selector {
         Some(format!("{replayed} of {} packets are replayed. Left out: {}.", summary.read, causes.join(", ")))
     }
 
+    /// A note, if many packets look like copies by a mirror port.
+    pub(crate) fn mirror_note(&self) -> Option<String> {
+        let (again, replayed) = (self.again, self.read - self.left_out.total());
+        let extent = match again.saturating_mul(200).checked_div(replayed)? {
+            0..2 => return None,
+            2..90 => "",
+            _ => ": nearly every packet comes twice",
+        };
+        Some(format!(
+            "{again} of {replayed} packets look like copies by a mirror port (equal, at one place and within a millisecond){extent}. \
+             Without these: --mirrored."
+        ))
+    }
+
     /// The given options, in the order of application, each with the packets left out.
     fn options(&self) -> Vec<(String, u64)> {
-        let (Selection { interface, direction, filter, .. }, left_out) = (&self.selection, self.left_out);
+        let (Selection { interface, direction, filter, mirrored, .. }, left_out) = (&self.selection, self.left_out);
+        let mirrored = mirrored.then(|| ("--mirrored".to_owned(), left_out.mirrored));
         let interface = interface.as_ref().map(|interface| (format!("--interface {interface}"), left_out.interface));
         let direction = direction.as_ref().map(|direction| (format!("--direction {direction}"), left_out.direction));
         let filter = filter.as_ref().map(|filter| (format!("--filter '{filter}'"), left_out.filter));
-        [interface, direction, filter].into_iter().flatten().collect()
+        [interface, direction, filter, mirrored].into_iter().flatten().collect()
     }
 
     /// For an empty selection: the option without a match, the number of packets before this
@@ -287,7 +320,7 @@ impl fmt::Display for Direction {
 impl LeftOut {
     /// Total over all causes.
     pub const fn total(&self) -> u64 {
-        self.interface + self.direction + self.filter + self.duplicates
+        self.interface + self.direction + self.filter + self.duplicates + self.mirrored
     }
 }
 
@@ -312,16 +345,28 @@ impl Interfaces {
         if all.values().filter(|selected| selected.replayed > 0).count() < 2 {
             return None;
         }
-        let mut all: Vec<_> = all.into_iter().map(|(name, selected)| (name, selected.replayed + selected.copies)).collect();
-        all.retain(|(_, count)| *count > 0);
-        all.sort_by_key(|(_, count)| Reverse(*count));
-        let listed = list(all.iter().map(|(name, count)| format!("{name} ({count} packets)")).collect());
+        let mut all: Vec<_> = all.into_iter().filter(|(_, selected)| selected.total() > 0).collect();
+        // An interface alone has no copies elsewhere.
+        all.sort_by_key(|(_, selected)| Reverse(selected.total()));
+        let listed = list(all.iter().map(|(name, selected)| format!("{name} ({selected})")).collect());
         let busiest = &all[0].0;
         Some(format!("Packets of several interfaces share the replayed link: {listed}. One interface alone: --interface {busiest}."))
     }
 }
 
+/// `3 packets`, `3 packets and 2 duplicates left out`.
+impl fmt::Display for Selected {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} packets", self.replayed)?;
+        if self.copies > 0 { write!(formatter, " and {} duplicates left out", self.copies) } else { Ok(()) }
+    }
+}
+
 impl Selected {
+    const fn total(self) -> u64 {
+        self.replayed + self.copies
+    }
+
     fn add(&mut self, other: Self) {
         self.replayed += other.replayed;
         self.copies += other.copies;

@@ -8,6 +8,7 @@ mod weights;
 
 use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, pie, red, sfb, sfq};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
+use roundelay_metrics::units::counted;
 
 use crate::classifier::FlowBy;
 use crate::weights::WeightRule;
@@ -26,6 +27,8 @@ const ROOT: &str = "1:1";
 const HANDLE: u32 = 0x10;
 /// Priority of the filter after all rules.
 const LAST: u32 = 65_000;
+/// Bytes of the smallest Ethernet frame: smaller quanta are units of weights, not turns.
+const SMALL_QUANTUM: u64 = 64;
 /// Bytes of a full Ethernet frame.
 const FULL_PACKET: u64 = 1514;
 const SECOND: u64 = 1_000_000_000_000;
@@ -195,6 +198,7 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
         let kept = || format!("each rule's flows share {} classes of its weight each", weights::CLASSES_A_RULE);
         remarks.push(distinctions.lost_weights(discipline).unwrap_or_else(kept));
     }
+    remarks.extend(of_quantum(discipline, distinctions));
     if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
         remarks.push("classes are by code point here: packets with another priority by a rule need filters".to_owned());
     }
@@ -203,6 +207,19 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
     }
     remarks.extend(of_limit(discipline, limit));
     remarks
+}
+
+/// Remark on drr's quanta in bytes, where flows without a rule keep next to nothing of the link.
+fn of_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Option<String> {
+    let AnyDiscipline::Drr(config) = discipline else { return None };
+    let quantum = u64::from(config.quantum) * u64::from(distinctions.code_points.default);
+    let is_starved = distinctions.weighted && quantum < SMALL_QUANTUM;
+    is_starved.then(|| {
+        format!(
+            "flows without a rule have a quantum of {}: a last rule for these, with a weight of 1514, gives them packets",
+            counted(quantum, "byte")
+        )
+    })
 }
 
 fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
@@ -679,6 +696,15 @@ mod tests {
         let many = "# 6000 flows are hashed into 64 classes: about 94 flows share the part of one, with a queue each";
         assert!(remark(FlowBy::FiveTuple, 6000).starts_with(many), "{}", remark(FlowBy::FiveTuple, 6000));
         assert!(remark(FlowBy::Dscp, 64).starts_with("# each class has a queue of its own"));
+    }
+
+    #[test]
+    fn a_quantum_that_starves_flows_without_a_rule_is_named() {
+        let weighted = Distinctions { weighted: true, ..Distinctions::default() };
+        let starves = |text, distinctions| own_commands(text, distinctions).iter().any(|line| line.contains("have a quantum of 1 byte:"));
+        assert!(starves("drr quantum 1", weighted));
+        assert!(!starves("drr quantum 1", Distinctions::default()));
+        assert!(!starves("drr", weighted));
     }
 
     /// The commands after the root qdisc, the shaper and its class.

@@ -483,6 +483,16 @@ fn weights_without_effect_are_noted() {
 }
 
 #[test]
+fn an_absurd_load_is_noted() {
+    let notes = |rate| run(&overload(), &options(rate, specs(&["fifo"]))).capture.notes;
+    let asked = |notes: Vec<String>| {
+        notes.iter().any(|note| note.ends_with("times the link's rate, and nearly every packet is lost: is --rate 1kbit meant?"))
+    };
+    assert!(asked(notes("1kbit")));
+    assert!(!notes("8mbit").iter().any(|note| note.contains("--rate")));
+}
+
+#[test]
 fn a_capture_of_an_unknown_link_is_refused_by_name() {
     let header = |word: u32| word.to_le_bytes();
     let mut bytes = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 147].map(header).concat();

@@ -279,6 +279,69 @@ fn packets_that_are_not_surely_copies_are_kept() {
     assert_eq!(duplicates(&ethernet), 0, "no interface is known");
 }
 
+/// A switch that mirrors both directions of a port: each packet twice, 3 us apart.
+fn mirror(link: u16, packets: u16, copied: u16) -> Vec<u8> {
+    let frame = |packet: &[u8]| if link == SLL2 { cooked2(2, IN, packet) } else { ethernet(0x0800, packet) };
+    let copies = |number: u16| {
+        let (at, frame) = (u32::from(number) * MILLISECOND, frame(&upload(number)));
+        if number <= copied { vec![(at, frame.clone()), (at + 3, frame)] } else { vec![(at, frame)] }
+    };
+    capture(link, &(1..=packets).flat_map(copies).collect::<Vec<_>>())
+}
+
+fn mirrored() -> Selection {
+    Selection { mirrored: true, ..Selection::default() }
+}
+
+#[test]
+fn copies_by_a_mirror_port_are_noted_and_left_out_on_demand() {
+    for link in [ETHERNET, SLL2] {
+        let summary = run(mirror(link, 10, 10), Selection::default()).unwrap();
+        assert_eq!((summary.packets, summary.selection), (20, None), "nothing is left out without the option");
+        assert_eq!(
+            summary.notes[0],
+            "10 of 20 packets look like copies by a mirror port (equal, at one place and within a millisecond): nearly every packet \
+             comes twice. Without these: --mirrored."
+        );
+        let summary = run(mirror(link, 10, 10), mirrored()).unwrap();
+        assert_eq!((summary.packets, summary.selection.unwrap().left_out.mirrored), (10, 10));
+        assert_eq!(summary.notes[0], "10 of 20 packets are replayed. Left out: 10 by --mirrored.");
+    }
+    let some = run(mirror(ETHERNET, 99, 3), Selection::default()).unwrap();
+    assert!(some.notes[0].starts_with("3 of 102 packets look like copies by a mirror port") && !some.notes[0].contains("nearly every"));
+    let few = run(mirror(ETHERNET, 299, 1), Selection::default()).unwrap();
+    assert!(!few.notes.iter().any(|note| note.contains("mirror")), "{:?}", few.notes);
+}
+
+/// The first copy elsewhere is a duplicate, and each place has a copy by the mirror port.
+#[test]
+fn a_mirror_port_copies_a_packet_at_each_place_once() {
+    let at = |micros, interface| (micros, cooked2(interface, IN, &upload(1)));
+    let bytes = capture(SLL2, &[at(0, 2), at(3, 2), at(50, 3), at(53, 3)]);
+    assert_eq!(left_out(&bytes, mirrored()), LeftOut { duplicates: 1, mirrored: 2, ..LeftOut::default() });
+    let both = Selection { keep_duplicates: true, ..mirrored() };
+    assert_eq!(left_out(&bytes, both), LeftOut { mirrored: 2, ..LeftOut::default() });
+}
+
+#[test]
+fn equal_packets_that_a_mirror_port_need_not_have_copied_are_kept() {
+    let left_out = |packets: &[(u32, Vec<u8>)]| left_out(&capture(RAW, packets), mirrored()).mirrored;
+    let noted = |packets: &[(u32, Vec<u8>)]| {
+        run(capture(RAW, packets), Selection::default()).unwrap().notes.iter().any(|note| note.contains("mirror"))
+    };
+    let twice = |packet: Vec<u8>, gap| [(0, packet.clone()), (gap, packet)];
+    assert_eq!((left_out(&twice(upload(1), 1000)), left_out(&twice(upload(1), 1001))), (1, 0), "a millisecond");
+    assert_eq!(left_out(&[(0, upload(1)), (3, upload(2))]), 0, "a retransmission has another identification");
+    // A mirror port makes one copy: the third is a packet of its own, the fourth its copy.
+    let equal: Vec<_> = (0..4).map(|number| (number * 3, upload(1))).collect();
+    assert_eq!((left_out(&equal[..3]), left_out(&equal)), (1, 2));
+    // Acknowledgements sent again at once, without an identification, are equal without any mirror.
+    let segment = |data: &[u8]| [&ports(1, 2)[..], &[1; 4], &[0x50, 0, 0, 0, 0, 0, 0, 0], data].concat();
+    let [acknowledgement, data] = [&[][..], &[9; 20]].map(|data| ipv6(0, TCP, v6(1), v6(2), &segment(data)));
+    assert_eq!((left_out(&twice(acknowledgement.clone(), 3)), noted(&twice(acknowledgement, 3))), (1, false));
+    assert_eq!((left_out(&twice(data.clone(), 3)), noted(&twice(data, 3))), (1, true));
+}
+
 #[test]
 fn without_an_identification_a_copy_follows_soon_and_has_a_transport_header() {
     let pair = |packet: &[u8], gap: u32| {
@@ -347,7 +410,8 @@ fn copies_count_for_the_interface_of_a_note() {
     };
     let bytes = capture(SLL2, &[copy(1, 2), copy(2, 3), copy(3, 3)].concat());
     let note = run(bytes.clone(), Selection::default()).unwrap().notes[1].clone();
-    assert!(note.contains("share the replayed link: 9 (3 packets), 3 (2 packets), 2 (1 packets). "), "{note}");
+    let counts = "9 (0 packets and 3 duplicates left out), 3 (2 packets), 2 (1 packets). ";
+    assert!(note.contains(&format!("share the replayed link: {counts}")), "{note}");
     assert!(note.ends_with("--interface 9."), "{note}");
     assert_eq!(run(bytes, of_direction("out")).unwrap().notes.len(), 2, "one interface is left");
 }

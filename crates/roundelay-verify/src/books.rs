@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use roundelay::{DropReason, QueueSpec};
+use roundelay::{Billionths, DropReason, QueueSpec};
 
 use crate::link::LinkState;
 use crate::log::{Event, Header, Line, LinkRecord, Order, TREE};
@@ -41,6 +41,10 @@ struct FlowState {
     on_their_way: u64,
     sent: u64,
     delivered: u64,
+    /// Whether Edge-CoDel may drop its packets.
+    edge: bool,
+    longest: Option<u32>,
+    is_finished: bool,
     /// A packet of the flow was struck out; the counts are not checked.
     is_doubtful: bool,
 }
@@ -55,6 +59,8 @@ pub(crate) struct Books {
     struck: BTreeSet<u64>,
     /// Numbers of the next packet and the next flow.
     next: [u64; 2],
+    /// Flows that must close before time goes on.
+    closing: BTreeSet<u64>,
     now: u64,
     has_ended: bool,
     totals: Verified,
@@ -67,10 +73,11 @@ impl Books {
     pub(crate) fn new(header: &Header) -> Result<Self, String> {
         let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
         wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
-        header.links.iter().enumerate().try_for_each(|(number, link)| is_promise(link).map_err(|what| format!("link {number}: {what}")))?;
+        are_of_nodes(&header.names, header.nodes)?;
         let state = |(number, link): (usize, &LinkRecord)| {
+            let queue = promised(link).map_err(|what| format!("link {number}: {what}"))?;
             let unknown = || format!("link {number}: framing '{}': expected atm or ptm", link.framing);
-            LinkState::new(link.clone()).ok_or_else(unknown)
+            LinkState::new(link.clone(), queue).ok_or_else(unknown)
         };
         Ok(Self {
             nodes: header.nodes,
@@ -79,6 +86,7 @@ impl Books {
             flows: BTreeMap::new(),
             struck: BTreeSet::new(),
             next: [0; 2],
+            closing: BTreeSet::new(),
             now: 0,
             has_ended: false,
             totals: Verified::default(),
@@ -106,7 +114,7 @@ impl Books {
             return Ok(());
         }
         match &line.event {
-            Event::Open { flow, from, to } => self.open(*flow, [*from, *to]),
+            Event::Open { flow, from, to, edge, longest } => self.open(*flow, [*from, *to], *edge, *longest),
             Event::Send { packet, flow, len, back } => self.send(*packet, *flow, *len, *back),
             Event::Arrive { packet, link } => self.arrive(*packet, *link),
             Event::Transmit { packet, link, end } => self.transmit(*packet, *link, *end),
@@ -114,6 +122,7 @@ impl Books {
             Event::Lose { packet, link } => self.lose(*packet, *link),
             Event::Deliver { packet } => self.deliver(*packet, true),
             Event::EdgeDrop { packet } => self.deliver(*packet, false),
+            Event::Finish { flow } => self.finish(*flow),
             Event::Close { flow, sent, delivered } => self.close_flow(*flow, *sent, *delivered),
             Event::End { open } => self.end(*open),
         }
@@ -197,8 +206,9 @@ impl Books {
         }
     }
 
-    fn open(&mut self, flow: u64, ends: [u32; 2]) -> Check {
-        let state = FlowState { ends, on_their_way: 0, sent: 0, delivered: 0, is_doubtful: false };
+    fn open(&mut self, flow: u64, ends: [u32; 2], edge: bool, longest: Option<u32>) -> Check {
+        let (on_their_way, sent, delivered) = (0, 0, 0);
+        let state = FlowState { ends, on_their_way, sent, delivered, edge, longest, is_finished: false, is_doubtful: false };
         let [_, next] = &mut self.next;
         let expected = std::mem::replace(next, after(flow)?);
         is_next("flow", flow, expected).inspect_err(|_| *next = expected.max(*next))?;
@@ -212,6 +222,7 @@ impl Books {
         let expected = std::mem::replace(next, after(packet)?);
         is_next("packet", packet, expected).inspect_err(|_| *next = expected.max(*next))?;
         let state = self.flows.get_mut(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
+        ensure(!state.is_finished, || format!("flow {flow} is finished, and sends no more"))?;
         state.on_their_way += 1;
         state.sent += u64::from(!back);
         let [from, to] = state.ends;
@@ -287,7 +298,31 @@ impl Books {
         let flow = self.flows.get_mut(&state.flow).ok_or_else(|| format!("flow {} is not open", state.flow))?;
         flow.on_their_way = flow.on_their_way.saturating_sub(1);
         flow.delivered += u64::from(delivered && !state.back);
+        if flow.is_finished && flow.on_their_way == 0 && !flow.is_doubtful {
+            self.closing.insert(state.flow);
+        }
         Ok(())
+    }
+
+    /// The agent ends a flow.
+    fn finish(&mut self, flow: u64) -> Check {
+        let state = self.flows.get_mut(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
+        ensure(!state.is_finished, || format!("flow {flow} is finished already"))?;
+        state.is_finished = true;
+        if state.on_their_way == 0 && !state.is_doubtful {
+            self.closing.insert(flow);
+        }
+        Ok(())
+    }
+
+    /// A flow that is finished, has no packets on their way, and is not closed although time goes on
+    /// to `time`.
+    pub(crate) fn overdue(&mut self, time: u64) -> Option<String> {
+        if time <= self.now {
+            return None;
+        }
+        let flow = self.closing.pop_first()?;
+        Some(format!("flow {flow} is finished since {} at the latest, without packets on their way, and is not closed", self.now))
     }
 
     fn drop(&mut self, packet: u64, link: u32, reason: &str) -> Check {
@@ -296,11 +331,13 @@ impl Books {
         let reason = known.ok_or_else(|| format!("'{reason}' is no reason to drop a packet"))?;
         // After a fault the queue may hold struck packets.
         let is_known = self.struck.is_empty();
+        let flow = self.packet(packet)?.flow;
+        let longest = self.flows.get(&flow).and_then(|flow| flow.longest);
         let (state, place, checks) = self.queue(packet, link)?;
         state.does_not_rest(now, checks)?;
         state.holds(now, true)?;
         if is_known {
-            state.has_reason(reason, now)?;
+            state.has_reason(reason, place, longest, now)?;
         }
         state.leaves(place, now, true);
         self.totals.dropped += 1;
@@ -317,7 +354,9 @@ impl Books {
     /// A packet is delivered, or dropped at the end of the route.
     fn deliver(&mut self, packet: u64, is_delivered: bool) -> Check {
         let node = self.reach(packet)?;
-        let destination = self.packet(packet)?.destination;
+        let PacketState { flow, destination, back, .. } = *self.packet(packet)?;
+        let has_edge = !back && self.flows.get(&flow).is_some_and(|flow| flow.edge);
+        ensure(is_delivered || has_edge, || format!("no Edge-CoDel drops packets of flow {flow} in this direction"))?;
         ensure(node == destination, || format!("the packet is at node {node} and goes to {destination}"))?;
         let Verified { delivered, dropped, .. } = &mut self.totals;
         *if is_delivered { delivered } else { dropped } += 1;
@@ -326,10 +365,12 @@ impl Books {
 
     fn close_flow(&mut self, flow: u64, sent: u64, delivered: u64) -> Check {
         let state = self.flows.remove(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
+        self.closing.remove(&flow);
         if state.is_doubtful {
             return Ok(());
         }
         self.checks.flows += 1;
+        ensure(state.is_finished, || format!("flow {flow} is not finished"))?;
         ensure(state.on_their_way == 0, || format!("{} of its packets are on their way", state.on_their_way))?;
         let counted = (state.sent, state.delivered);
         ensure(counted == (sent, delivered), || format!("{} of its packets were sent and {} delivered", counted.0, counted.1))
@@ -338,7 +379,9 @@ impl Books {
     /// The end of the log: no event is overdue, flows closed or not are those opened.
     fn end(&mut self, open: u64) -> Check {
         self.has_ended = true;
-        self.links.iter().enumerate().try_for_each(|(number, link)| link.has_jitter().map_err(|what| format!("link {number}: {what}")))?;
+        let has_wire = |link: &LinkState| link.has_jitter().and_then(|()| if self.struck.is_empty() { link.has_losses() } else { Ok(()) });
+        self.links.iter().enumerate().try_for_each(|(number, link)| has_wire(link).map_err(|what| format!("link {number}: {what}")))?;
+        ensure(self.closing.is_empty(), || format!("flow {} is finished, and is not closed", self.closing.first().unwrap_or(&0)))?;
         let known = self.flows.len() as u64;
         ensure(known == open, || format!("{known} flows are open, not {open}"))?;
         self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks).and_then(|()| link.holds(self.now, false)))?;
@@ -363,18 +406,30 @@ impl Books {
     }
 }
 
+/// Checks that names, if any, are those of the nodes, one each.
+fn are_of_nodes(names: &[String], nodes: u32) -> Check {
+    ensure(names.is_empty() || names.len() == nodes as usize, || format!("{nodes} nodes, and {} names", names.len()))?;
+    let mut known = BTreeSet::new();
+    // A number stands for a node without a name.
+    let twice = names.iter().find(|name| name.parse::<u32>().is_err() && !known.insert(*name));
+    twice.map_or(Ok(()), |name| Err(format!("two nodes have the name {name}")))
+}
+
 /// Checks the header's promise for a link against the registry: a log must not promise less than
-/// the discipline keeps.
-fn is_promise(link: &LinkRecord) -> Check {
+/// the discipline keeps. Returns the queue; none for a tree.
+fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
     ensure(!link.preempts || link.decision == 0, || "decisions cost no time on a link that interrupts packets".to_owned())?;
+    ensure(link.loss <= Billionths::ONE.0, || format!("loss {}: legal range 0 to {}", link.loss, Billionths::ONE.0))?;
     if link.queue.strip_prefix(TREE).is_some_and(|rest| rest.starts_with(' ')) {
         let is_kept = !link.preempts && link.order != Order::Fifo;
-        return ensure(is_kept, || "a tree interrupts no packet, and promises no order but within flows".to_owned());
+        ensure(is_kept, || "a tree interrupts no packet, and promises no order but within flows".to_owned())?;
+        return Ok(None);
     }
     let queue: QueueSpec = link.queue.parse().map_err(|error| format!("its queue: {error}"))?;
     let (order, preempts) = (Order::of(&queue), queue.discipline.preempts());
     ensure(link.order == order, || format!("the order of {} is {}, not {}", link.queue, order.name(), link.order.name()))?;
-    ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))
+    ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))?;
+    Ok(Some(queue))
 }
 
 /// Checks that numbers are given in order, without gaps.
@@ -398,7 +453,7 @@ const fn packet_of(event: &Event) -> Option<u64> {
         | Event::Lose { packet, .. }
         | Event::Deliver { packet }
         | Event::EdgeDrop { packet } => Some(*packet),
-        Event::Open { .. } | Event::Close { .. } | Event::End { .. } => None,
+        Event::Open { .. } | Event::Finish { .. } | Event::Close { .. } | Event::End { .. } => None,
     }
 }
 
@@ -413,7 +468,7 @@ mod tests {
         for forgets in [false, true] {
             let header = Header { format: FORMAT, nodes: 2, names: Vec::new(), links: Vec::new() };
             let mut books = Books::new(&header).unwrap();
-            books.check(&Line { time: 0, event: Event::Open { flow: 0, from: 0, to: 1 } }).unwrap();
+            books.check(&Line { time: 0, event: Event::Open { flow: 0, from: 0, to: 1, edge: false, longest: None } }).unwrap();
             books.check(&Line { time: 0, event: Event::Send { packet: 0, flow: 0, len: 1, back: false } }).unwrap();
             if forgets {
                 books.packets.clear();

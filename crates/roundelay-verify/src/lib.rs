@@ -144,6 +144,8 @@ pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, Veri
     while faults.len() < most_faults
         && let Some(line) = lines.next::<Line>(LONGEST_LINE)?
     {
+        let overdue = std::iter::from_fn(|| books.overdue(line.time));
+        faults.extend(overdue.map(|what| Fault { line: lines.number, what, link: None, wake: 0 }));
         if let Err(what) = books.check(&line) {
             let link = books.link_of(&line);
             books.strike_out(&line);

@@ -3,15 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use roundelay::schedulers::AnyDiscipline;
-use roundelay::{DropReason, LinkLayer};
+use roundelay::schedulers::{AnyDiscipline, Onset};
+use roundelay::{DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate, Scheduler as _};
 
 use crate::Checks;
 use crate::books::{Check, ensure};
 use crate::log::{Limits, LinkRecord, Order, TREE};
 
-/// Disciplines that take every packet.
-const REFUSES_NONE: [&str; 6] = ["fifo", "lifo", "random", "drr", "codel", "fq_codel"];
 /// Disciplines with one queue, first in, first out for what is not dropped.
 const ONE_QUEUE: [&str; 7] = ["codel", "pie", "red", "choke", "sfb", "afd", "aifo"];
 
@@ -51,20 +49,45 @@ pub(crate) struct LinkState {
     must_end: u128,
     /// Bytes in the queue.
     bytes: u64,
-    /// Time of the last arrival, and the queue length after it.
-    last: (u64, usize),
-    /// The discipline has bounds besides the queue's limit, and reports drops at these bounds as
-    /// `Full`.
-    has_own_bounds: bool,
+    /// The last arrival: its time, its flow and the queue length after it.
+    last: (u64, u64, usize),
+    /// The discipline; none for a tree, of which the log has only the name.
+    discipline: Option<AnyDiscipline>,
+    average: Average,
+    /// Start of the last backlog.
+    backlogged_at: u64,
+    has_sent: bool,
+    /// Packets that left for the wire, and those of them lost on it.
+    wire: [u64; 2],
+}
+
+/// An upper bound of the average backlog at arrivals: the average of a discipline that signals by it.
+/// Idle times between drops count less here than there.
+#[derive(Debug, Clone, Copy, Default)]
+struct Average {
+    bound: f64,
+    idle_since: Option<u64>,
+}
+
+impl Average {
+    /// More than the rounding of any discipline adds to the average, in packets or bytes.
+    const ROUNDING: f64 = 1.01;
+
+    fn observe(&mut self, now: u64, waiting: u64, weight_log: u32, packet_time: u64) {
+        let keeps = 1.0 - 0.5f64.powi(weight_log as i32);
+        match self.idle_since.take() {
+            Some(since) => self.bound *= keeps.powf((now - since).checked_div(packet_time.max(1)).unwrap_or(0) as f64),
+            None => self.bound = keeps * self.bound + (1.0 - keeps) * waiting as f64,
+        }
+    }
 }
 
 impl LinkState {
     /// None for an unknown framing.
-    pub(crate) fn new(record: LinkRecord) -> Option<Self> {
+    pub(crate) fn new(record: LinkRecord, queue: Option<QueueSpec>) -> Option<Self> {
         let layer = record.layer()?;
         let (waiting, by_flow, flying) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        let has_own_bounds = record.queue.split_whitespace().next().is_some_and(|name| ["mqfq", TREE].contains(&name));
-        let (done, must_end, last) = (0, 0, (0, 0));
+        let (done, must_end, last) = (0, 0, (0, 0, 0));
         Some(Self {
             record,
             layer,
@@ -80,7 +103,11 @@ impl LinkState {
             must_end,
             bytes: 0,
             last,
-            has_own_bounds,
+            discipline: queue.map(|queue| queue.discipline),
+            average: Average::default(),
+            backlogged_at: 0,
+            has_sent: false,
+            wire: [0; 2],
         })
     }
 
@@ -100,14 +127,26 @@ impl LinkState {
         let len = self.len_of(len);
         let took = self.time_of(len);
         self.arrived += 1;
+        self.observe(since);
         self.waiting.insert(place, Waiting { packet, flow, since, len, took });
         self.bytes += len;
         self.must_end = self.must_end.max(since.into()) + took;
-        self.last = (since, self.waiting.len());
+        self.last = (since, flow, self.waiting.len());
         if self.record.order == Order::PerFlow {
             self.by_flow.insert((flow, place));
         }
         place
+    }
+
+    /// A packet arrives at the waiting packets.
+    fn observe(&mut self, now: u64) {
+        if self.waiting.is_empty() {
+            self.backlogged_at = now;
+        }
+        if let Some(Onset::Average { in_bytes, weight_log, packet_time, .. }) = self.onset() {
+            let waiting = if in_bytes { self.bytes } else { self.waiting.len() as u64 };
+            self.average.observe(now, waiting, weight_log, packet_time.as_picos());
+        }
     }
 
     /// Removes a packet from the queue, in any order.
@@ -127,6 +166,7 @@ impl LinkState {
         self.take(place);
         if self.waiting.is_empty() {
             self.must_end = now.into();
+            self.average.idle_since = Some(now);
         }
     }
 
@@ -160,19 +200,19 @@ impl LinkState {
     }
 
     /// Name of the discipline.
-    fn discipline(&self) -> &str {
-        self.record.queue.split_whitespace().next().unwrap_or_default()
+    fn discipline(&self) -> &'static str {
+        self.discipline.as_ref().map_or(TREE, AnyDiscipline::name)
+    }
+
+    fn onset(&self) -> Option<Onset> {
+        let rate = Rate::from_bits_per_second(self.record.rate)?;
+        self.discipline.as_ref().map(|discipline| discipline.onset(rate))
     }
 
     /// The order in which packets leave: the promise in the header, or more if the discipline keeps
     /// more.
     fn order(&self) -> Order {
         if ONE_QUEUE.contains(&self.discipline()) { Order::Fifo } else { self.record.order }
-    }
-
-    /// Whether the discipline drops to signal congestion, or is a tree, whose leaves may.
-    fn signals(&self) -> bool {
-        self.discipline() == TREE || AnyDiscipline::named(self.discipline()).is_ok_and(|discipline| discipline.info().signals)
     }
 
     /// Notes how much later than possible a packet left the wire.
@@ -191,29 +231,81 @@ impl LinkState {
         })
     }
 
+    /// Checks that the wire loses the header's share of packets. By Chernoff's bound as many or as few
+    /// as these are lost with a probability below 2^-128, if the check fails.
+    pub(crate) fn has_losses(&self) -> Check {
+        let ([packets, lost], share) = (self.wire, self.record.loss as f64 / 1e9);
+        let (all, found) = (packets as f64, lost as f64 / packets.max(1) as f64);
+        let term = |found: f64, share: f64| if found > 0.0 { found * (found / share).ln() } else { 0.0 };
+        let divergence = term(found, share) + term(1.0 - found, 1.0 - share);
+        let is_likely = packets == 0 || all * divergence <= 128.0 * std::f64::consts::LN_2;
+        ensure(is_likely, || format!("{lost} of {packets} packets are lost on the wire, and the header says a share of {share}"))
+    }
+
     /// Checks before an arrival that the link has not picked a packet at this instant: arrivals come
     /// first.
     pub(crate) fn has_not_picked(&self, now: u64) -> Check {
         ensure(self.picked_at != Some(now), || "the link has picked a packet at this instant: arrivals come first".to_owned())
     }
 
-    /// Checks that a drop reason is possible.
-    pub(crate) fn has_reason(&self, reason: DropReason, now: u64) -> Check {
-        let arrives =
-            || ensure(self.last.0 == now, || format!("no packet arrives at the queue, and none can be dropped as {}", reason.name()));
+    /// Checks that a drop reason is possible for the packet at this place, of a flow with packets of
+    /// up to `longest` bytes in queues.
+    pub(crate) fn has_reason(&self, reason: DropReason, place: u64, longest: Option<u32>, now: u64) -> Check {
+        let (name, (last, _, packets)) = (reason.name(), self.last);
+        let Some(dropped) = self.waiting.get(&place).copied() else { return Ok(()) };
+        let info = self.discipline.as_ref().map(AnyDiscipline::info);
+        let is_among = |reasons: Option<&[DropReason]>| reasons.is_none_or(|reasons| reasons.contains(&reason));
+        ensure(is_among(info.as_ref().map(|info| info.drops)), || format!("{} drops no packet as {name}", self.record.queue))?;
+        let is_bound = is_among(info.as_ref().map(|info| info.bounds));
         match reason {
-            DropReason::Full => {
-                arrives()?;
-                ensure(self.has_own_bounds || self.overflows(0), || "the queue has room for it".to_owned())
+            DropReason::Early => self.has_onset(dropped, now),
+            DropReason::Refused => self.discipline.as_ref().map_or(Ok(()), |discipline| {
+                ensure(last == now && place + 1 == self.arrived, || "only the arriving packet can be refused".to_owned())?;
+                let takes = |longest| takes(discipline, dropped, longest);
+                let longest = longest.map(|longest| self.layer.len_on_link(longest).max(longest).min(FlowConfig::MAX_PACKET_LEN));
+                // A flow's replies pass queues without its settings.
+                ensure(is_bound && packets > 1 || !takes(None) || !takes(longest), || {
+                    format!("{} refuses no packet of {} bytes", self.record.queue, dropped.len)
+                })
+            }),
+            DropReason::Full | DropReason::PushedOut => {
+                ensure(last == now, || format!("no packet arrives at the queue, and none can be dropped as {name}"))?;
+                ensure(reason == DropReason::Full || packets > 1, || "there is no other packet to push it out".to_owned())?;
+                if is_bound { Ok(()) } else { self.overflows_for(reason, dropped, now) }
             }
-            DropReason::PushedOut => {
-                arrives()?;
-                ensure(self.discipline() != "fifo", || format!("{} drops the arriving packet", self.record.queue))?;
-                ensure(self.last.1 > 1, || "there is no other packet to push it out".to_owned())
+        }
+    }
+
+    /// Checks a drop at the buffer's limit: full for the arriving packet (or one of its flow of the
+    /// same instant, which the buffer cannot tell apart), pushed out for any other.
+    fn overflows_for(&self, reason: DropReason, dropped: Waiting, now: u64) -> Check {
+        let arrives = dropped.flow == self.last.1 && dropped.since == now;
+        ensure(self.overflows(0), || "the queue has room for it".to_owned())?;
+        // A preemptive link puts the interrupted packet back, which then arrives as well.
+        ensure(self.record.preempts || arrives == (reason == DropReason::Full), || match reason {
+            DropReason::Full => "the packet waits already: at an arrival it is pushed out".to_owned(),
+            _ => "the packet arrives: the queue is full for it".to_owned(),
+        })
+    }
+
+    /// Checks that the queue has been such that the discipline may signal.
+    fn has_onset(&self, dropped: Waiting, now: u64) -> Check {
+        let queue = &self.record.queue;
+        match self.onset().unwrap_or(Onset::Unknown) {
+            Onset::Unknown => Ok(()),
+            Onset::Wait(least) => {
+                let waited = now - dropped.since;
+                ensure(waited >= least.as_picos(), || format!("{queue} drops no packet early that has waited {waited} ps only"))
             }
-            DropReason::Early => ensure(self.signals(), || format!("{} drops no packet early", self.record.queue)),
-            DropReason::Refused => {
-                ensure(!REFUSES_NONE.contains(&self.discipline()), || format!("{} refuses no packet", self.record.queue))
+            Onset::Backlog { above } => {
+                let waiting = self.bytes - dropped.len;
+                ensure(dropped.since == now && waiting > above, || format!("{queue} drops no packet early when {waiting} bytes wait"))
+            }
+            Onset::Average { least, in_bytes, .. } => {
+                let (bound, unit) = (self.average.bound, if in_bytes { "bytes" } else { "packets" });
+                ensure(bound + Average::ROUNDING >= least as f64, || {
+                    format!("{queue} drops no packet early: the average queue is {bound:.0} {unit} at most, and min is {least}")
+                })
             }
         }
     }
@@ -259,6 +351,7 @@ impl LinkState {
         let bytes = self.len_of(len);
         let (bits, exact) = (u128::from(bytes) * 8, self.time_of(bytes));
         self.holds(now, false)?;
+        self.has_decided(now)?;
         if self.record.preempts {
             self.does_not_rest(now, checks)?;
             return self.has_transmitted(place, exact, now, end);
@@ -283,6 +376,14 @@ impl LinkState {
         Ok(())
     }
 
+    /// Checks that the header does not exaggerate the decision cost: before its first packet no
+    /// discipline has decided anything.
+    fn has_decided(&mut self, now: u64) -> Check {
+        let is_first = !std::mem::replace(&mut self.has_sent, true) && !self.record.preempts;
+        let starts_at = self.backlogged_at.saturating_add(self.record.decision);
+        ensure(!is_first || now >= starts_at, || format!("the link's first decision lasts until {starts_at}"))
+    }
+
     /// Checks that the link was busy until `now` if packets waited.
     pub(crate) fn does_not_rest(&self, now: u64, checks: &mut Checks) -> Check {
         let Some((_, first)) = self.waiting.first_key_value() else { return Ok(()) };
@@ -300,6 +401,7 @@ impl LinkState {
     /// Puts a packet on the wire until `end`; the line's time is `now`. Returns the first and the
     /// last possible instant of arrival.
     pub(crate) fn fly(&mut self, packet: u64, now: u64, end: u64) -> (u64, u64) {
+        self.wire[0] += 1;
         self.told_at = now;
         self.picked_at = (!self.record.preempts).then_some(now);
         self.free_at = end;
@@ -317,7 +419,8 @@ impl LinkState {
 
     /// Removes the last packet put on the wire: a loss is logged when the packet leaves the queue.
     pub(crate) fn lose(&mut self, packet: u64, now: u64) -> Check {
-        ensure(self.record.loses, || "this link loses nothing".to_owned())?;
+        ensure(self.record.loss > 0, || "this link loses nothing".to_owned())?;
+        self.wire[1] += 1;
         ensure(self.flying.back() == Some(&packet), || "the packet is not the last one sent".to_owned())?;
         ensure(self.told_at == now, || format!("it left the queue at {}, and is lost then or not at all", self.told_at))?;
         self.flying.pop_back();
@@ -328,4 +431,17 @@ impl LinkState {
     pub(crate) fn forget(&mut self, packet: u64) {
         self.flying.retain(|flying| *flying != packet);
     }
+}
+
+/// Whether an empty queue of the discipline takes the packet.
+fn takes(discipline: &AnyDiscipline, packet: Waiting, longest: Option<u32>) -> bool {
+    // Queues number flows alive, from 0: no higher than the log, which counts all.
+    if packet.flow > FlowId::LARGEST_TABLED.0.into() {
+        return false;
+    }
+    let (flow, len) = (FlowId(0), u32::try_from(packet.len).unwrap_or(u32::MAX));
+    let Ok(mut empty) = discipline.build::<()>(0) else { return false };
+    let settings = longest.map(|max_packet_len| FlowConfig { max_packet_len, ..FlowConfig::DEFAULT });
+    settings.is_none_or(|settings| empty.set_flow(flow, settings).is_ok())
+        && empty.enqueue(Instant::ZERO, Packet::new(flow, len, ())).is_ok()
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const TREE: &str = roundelay::tree::Config::NAME;
 
 /// Version of the format.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Header {
     pub format: u32,
     /// Number of nodes.
     pub nodes: u32,
-    /// Node names, for readers; empty if nodes have no names.
+    /// Node names, for readers, each of one node; empty if nodes have no names.
     #[serde(default)]
     pub names: Vec<String>,
     /// The links, in the order of their numbers.
@@ -53,8 +53,8 @@ pub struct LinkRecord {
     /// Framing, `atm` or `ptm`; left out if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub framing: String,
-    /// Whether the wire may lose packets.
-    pub loses: bool,
+    /// Share of packets lost on the wire, in billionths, each packet independently.
+    pub loss: u64,
     /// The discipline with parameters.
     pub queue: String,
     /// Capacity of the queue.
@@ -71,6 +71,11 @@ pub struct LinkRecord {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 const fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -111,8 +116,17 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
-    /// A flow starts.
-    Open { flow: u64, from: u32, to: u32 },
+    /// A flow starts. `edge`: Edge-CoDel may drop its packets; left out if false. `longest`: the
+    /// longest packet set for the flow in its queues, in bytes; left out for the default.
+    Open {
+        flow: u64,
+        from: u32,
+        to: u32,
+        #[serde(default, skip_serializing_if = "is_false")]
+        edge: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        longest: Option<u32>,
+    },
     /// An agent sends a packet of `len` bytes; `back` for a packet from the flow's destination to
     /// the source.
     Send { packet: u64, flow: u64, len: u32, back: bool },
@@ -128,6 +142,9 @@ pub enum Event {
     Deliver { packet: u64 },
     /// Edge-CoDel drops a packet at the end of its route.
     EdgeDrop { packet: u64 },
+    /// The flow's agent ends the flow: no more packets are sent. Its `close` follows at the instant
+    /// at which the last of its packets has left the network.
+    Finish { flow: u64 },
     /// A flow has ended, with the numbers of packets sent and delivered; replies are not counted.
     Close { flow: u64, sent: u64, delivered: u64 },
     /// The simulation ends here, with this number of open flows; packets may still be on their way.

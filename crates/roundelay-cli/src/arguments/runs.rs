@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use clap::Args;
 use roundelay::Duration;
+use roundelay_trace::arguments::whole;
 
 use crate::failure::Failure;
 use crate::progress::{Gauge, Meeting};
@@ -11,15 +12,15 @@ use crate::progress::{Gauge, Meeting};
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
     /// Seed of all random draws [default: the scenario's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: Option<u64>,
 
     /// Number of runs, with consecutive seeds; figures are then means with 95% confidence intervals
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(1_u16..=10_000))]
     pub(crate) replicas: u16,
 
     /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// No progress bar

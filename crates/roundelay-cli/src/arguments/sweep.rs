@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use roundelay_trace::arguments::whole;
 
 use crate::sweep::{Precision, Shard};
 
@@ -19,11 +20,11 @@ pub(crate) struct Sweep {
 
     /// Number of runs of each point, with consecutive seeds, the same for all points [default: the
     /// sweep file's, else 1; with --until 5]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u32..=1_000_000))]
     pub(crate) replicas: Option<u32>,
 
     /// Seed of the first run of each point [default: the sweep file's, else the scenario's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: Option<u64>,
 
     /// Folder of the dataset [default: NAME.sweep in the working directory]
@@ -31,7 +32,7 @@ pub(crate) struct Sweep {
     pub(crate) out: Option<PathBuf>,
 
     /// Number of threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// Only part I of N of the runs, as in 3/16: for N processes without a coordinator, with the same
@@ -49,7 +50,7 @@ pub(crate) struct Sweep {
     pub(crate) until: Option<Precision>,
 
     /// With --until: maximum number of runs of a point
-    #[arg(long, value_name = "N", default_value_t = 1000, requires = "until", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1000, requires = "until", value_parser = whole(2_u32..=1_000_000))]
     pub(crate) max_replicas: u32,
 
     /// Print means of a figure with 95% confidence intervals, and paired differences from the first

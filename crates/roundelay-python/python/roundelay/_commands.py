@@ -52,6 +52,7 @@ def compare(
     interface: str | int | None = None,
     direction: str | None = None,
     keep_duplicates: bool = False,
+    mirrored: bool = False,
     flow_by: FlowBy = "5tuple",
     weight: str | Iterable[str] | Mapping[str, int] = (),
     weights: Path | None = None,
@@ -79,8 +80,8 @@ def compare(
 
     ``filter``: only packets that match, ``"udp and not port 53"``. ``interface``: only packets of this
     interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``, ``"in"``
-    or ``"out"``. ``keep_duplicates``: replay copies of a packet too. ``flow_by``: header fields that
-    define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first
+    or ``"out"``. ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out
+    copies by a mirror port. ``flow_by``: header fields that define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first
     match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000.
 
     ``seed``: of hashes and random choices, by default 1. ``cost``: also measure the nanoseconds for a
@@ -109,6 +110,7 @@ def compare(
             "interface": interface,
             "direction": direction,
             "keep_duplicates": keep_duplicates,
+            "mirrored": mirrored,
             "flow_by": flow_by,
             "weight": rules,
             "weights": weights,

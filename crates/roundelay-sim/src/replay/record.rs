@@ -7,8 +7,8 @@ use super::schedule::{Flow, Packet, Schedule};
 use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
 use crate::link::waited;
-use crate::network::{LinkConfig, LinkId, Network, NodeId};
-use crate::probe::Probe;
+use crate::network::{LinkConfig, LinkId, Network};
+use crate::probe::{Opening, Probe};
 use crate::scenario::{Progress, RunError, Scenario};
 use crate::simulation::{Simulation, SimulationError};
 
@@ -31,7 +31,7 @@ struct Recorder {
 }
 
 impl Probe for Recorder {
-    fn opened(&mut self, _now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {
+    fn opened(&mut self, _now: Instant, flow: FlowNumber, Opening { group, from, to, .. }: Opening) {
         let Schedule { network, routes, flows, .. } = &mut self.schedule;
         match routes.there_and_back(network, from, to, flow.0) {
             Ok(routes) => flows.push(Flow { from, to, config: self.configs[group as usize], routes }),

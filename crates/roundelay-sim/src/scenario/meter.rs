@@ -15,7 +15,7 @@ use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::link::waited;
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
-use crate::probe::{Effort, Probe, Report};
+use crate::probe::{Effort, Opening, Probe, Report};
 use crate::sources::source::Ending;
 
 /// Maximum number of flows listed in results.
@@ -224,7 +224,7 @@ impl Meter {
 }
 
 impl Probe for Meter {
-    fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {
+    fn opened(&mut self, now: Instant, flow: FlowNumber, Opening { group, from, to, .. }: Opening) {
         self.groups[group as usize].flows += 1;
         let is_timed = self.groups[group as usize].ending != Ending::Silent || self.transfers.counts(now);
         let (packets, repairs) = (Packets::default(), None);

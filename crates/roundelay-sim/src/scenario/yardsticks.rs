@@ -16,8 +16,8 @@ use super::{Group, Scenario};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
-use crate::network::{LinkClass, LinkId, Network, NodeId};
-use crate::probe::{Probe, Report};
+use crate::network::{LinkClass, LinkId, Network};
+use crate::probe::{Opening, Probe, Report};
 
 /// Worst-case fair indices of a flow: the worst of the measured links on the route, after the
 /// warm-up.
@@ -178,7 +178,7 @@ fn index(values: &[f64]) -> Option<f64> {
 }
 
 impl Probe for Yardsticks {
-    fn opened(&mut self, _: Instant, _: FlowNumber, group: u32, _: NodeId, _: NodeId) {
+    fn opened(&mut self, _: Instant, _: FlowNumber, Opening { group, .. }: Opening) {
         self.lives.iter_mut().for_each(|lives| lives.open(group));
         self.rates.iter_mut().for_each(|rates| rates.open(group));
         if !self.ports.is_empty() {

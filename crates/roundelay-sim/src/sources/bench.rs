@@ -6,7 +6,7 @@ use crate::agent::{Agent, Direction};
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
-use crate::probe::{Probe, Report};
+use crate::probe::{Opening, Probe, Report};
 use crate::simulation::Simulation;
 use crate::sources::Terms;
 
@@ -32,7 +32,7 @@ pub(crate) struct Log {
 }
 
 impl Probe for Log {
-    fn opened(&mut self, now: Instant, _: FlowNumber, _: u32, from: NodeId, to: NodeId) {
+    fn opened(&mut self, now: Instant, _: FlowNumber, Opening { from, to, .. }: Opening) {
         self.opened.push((now, from, to));
     }
 

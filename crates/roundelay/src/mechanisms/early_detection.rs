@@ -31,6 +31,7 @@
 //! adaptation, in `theorems/red.rs` and below.
 
 use crate::mechanisms::random::{Probability, Random};
+use crate::schedulers::Onset;
 use crate::time::{Duration, Instant};
 use crate::units::{Billionths, Rate};
 
@@ -60,6 +61,14 @@ pub(crate) struct Thresholds {
     /// value and in the probability, and an average of `min` is still below. In bytes the difference
     /// does not matter; in packets the average is half a packet longer on the mean.
     pub(crate) linux: bool,
+}
+
+impl Thresholds {
+    /// The average without which no packet is signalled.
+    pub(crate) const fn onset(&self, in_bytes: bool) -> Onset {
+        let Self { min: least, weight_log, packet_time, .. } = *self;
+        Onset::Average { least, in_bytes, weight_log, packet_time }
+    }
 }
 
 /// The decision on a packet.

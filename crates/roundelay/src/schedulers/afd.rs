@@ -97,7 +97,7 @@ impl Discipline for Config {
         ),
     ];
     const LIVE: &'static [&'static str] = &["target", "sample", "interval", "alpha", "beta"];
-    const SIGNALS: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Afd<T>;
     /// By copy. A mark is set on arrival and reported on departure.

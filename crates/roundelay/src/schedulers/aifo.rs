@@ -47,7 +47,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, Priority, RankBy, Times};
+use crate::schedulers::{Configured, Discipline, Linux, Onset, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -95,12 +95,17 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["headroom"];
-    const SIGNALS: bool = true;
     const PRIORITY: Priority = Priority::Class;
     const COMPLEXITY: &'static str = "O(window)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     type Scheduler<T: Send> = Aifo<T>;
     /// By copy. The queue type shared with `red` keeps marks and flows.
     type ByHandle = ByCopy<Aifo<Handle>>;
+
+    /// An empty queue admits every rank.
+    fn onset(&self, _: Rate) -> Onset {
+        Onset::Backlog { above: 0 }
+    }
 
     fn configuration<T: Send>(scheduler: &mut Aifo<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)

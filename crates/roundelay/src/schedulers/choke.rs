@@ -43,7 +43,7 @@ use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -112,12 +112,16 @@ impl Discipline for Config {
         ),
     ];
     const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "linux"];
-    const SIGNALS: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Choke<T>;
     /// By copy. Packets in the middle of the queue are compared by flow and removed.
     type ByHandle = ByCopy<Choke<Handle>>;
+
+    fn onset(&self, link: Rate) -> Onset {
+        self.thresholds(link).onset(false)
+    }
 
     fn configuration<T: Send>(scheduler: &mut Choke<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)

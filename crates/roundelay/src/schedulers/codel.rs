@@ -36,8 +36,9 @@ use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,10 +81,14 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold", "linux"];
-    const SIGNALS: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Codel<T>;
     type ByHandle = Codel<Handle, Links<Age>>;
+
+    fn onset(&self, _: Rate) -> Onset {
+        Onset::Wait(self.target)
+    }
 
     fn configuration<T: Send>(scheduler: &mut Codel<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)

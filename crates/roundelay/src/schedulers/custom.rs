@@ -32,7 +32,7 @@ use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{DropReason, Scheduler};
 
 /// A scheduler of handles of any type.
 pub type Order = Box<dyn Scheduler<Handle, Departure> + Send>;
@@ -126,8 +126,9 @@ impl Discipline for Config {
     const ABOUT: &'static str = "a scheduler of another program";
     const SOURCE: &'static str = "the program that made the scheduler";
     const LINUX: Linux = Linux::Absent;
-    /// Possible.
-    const SIGNALS: bool = true;
+    /// Any reason is possible.
+    const DROPS: &'static [DropReason] = &DropReason::ALL;
+    const BOUNDS: &'static [DropReason] = &DropReason::ALL;
     const COMPLEXITY: &'static str = "not stated";
     type Scheduler<T: Send> = Arena<T, Order>;
     type ByHandle = Order;
@@ -147,7 +148,8 @@ impl Discipline for Config {
             max_weight,
             reorders,
             complexity: Self::COMPLEXITY,
-            signals: Self::SIGNALS,
+            drops: Self::DROPS,
+            bounds: Self::BOUNDS,
             interior,
             yardstick: Self::YARDSTICK,
             priority,

@@ -9,8 +9,10 @@ use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter};
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
-use crate::scheduler::{FlowConfig, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Scheduler};
 use crate::suggestion::alternatives;
+use crate::time::Duration;
+use crate::units::Rate;
 
 /// A discipline in the registry. The discipline's configuration implements this trait.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
@@ -40,9 +42,15 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const TIMES: Times = Times::Unread;
     /// Whether the discipline is only a baseline for comparisons, not for use at a port.
     const YARDSTICK: bool = false;
-    /// Whether the discipline may drop packets to signal congestion:
-    /// [`DropReason::Early`](crate::DropReason::Early).
-    const SIGNALS: bool = false;
+    /// Reasons for drops at a port with this discipline. [`DropReason::Full`] is a reason of all: a
+    /// packet may be longer than the limit. Not counted: handles beyond [`Handle::LARGEST`], and what
+    /// only a node of a hierarchy refuses.
+    const DROPS: &'static [DropReason];
+    /// Those of the reasons that are also given at bounds of the discipline's own, such as the
+    /// packets of one queue, where the buffer's limit is not exceeded. A discipline without
+    /// [`DropReason::Refused`] here refuses a packet for its length or its flow's number only, never
+    /// for the packets that wait.
+    const BOUNDS: &'static [DropReason] = &[];
     /// Whether the discipline can share a link among the children of a node in a hierarchy, with
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
     const INTERIOR: bool = false;
@@ -98,7 +106,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             max_weight: Self::MAX_WEIGHT,
             reorders: Self::REORDERS,
             complexity: Self::COMPLEXITY,
-            signals: Self::SIGNALS,
+            drops: Self::DROPS,
+            bounds: Self::BOUNDS,
             interior: Self::INTERIOR,
             yardstick: Self::YARDSTICK,
             priority: self.priority(),
@@ -106,6 +115,13 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             default_limit: Self::DEFAULT_LIMIT,
             parameters: parameters_of(self),
         }
+    }
+
+    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`], on a link
+    /// of this rate.
+    fn onset(&self, link: Rate) -> Onset {
+        let _ = link;
+        Onset::Unknown
     }
 
     /// Proven guarantees.
@@ -183,6 +199,31 @@ pub trait Configured<C>: Sized {
     /// # Errors
     /// The configuration is not legal.
     fn configured(config: C, seed: u64) -> Result<Self, ConfigError>;
+}
+
+/// Condition of the queue without which a discipline drops no packet early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Onset {
+    /// No condition is stated.
+    Unknown,
+    /// The dropped packet has waited this long.
+    Wait(Duration),
+    /// More bytes than these waited when the dropped packet arrived, which it has just done.
+    Backlog {
+        /// Bytes.
+        above: u64,
+    },
+    /// A moving average of the backlog at arrivals, of all packets, has reached `least`.
+    Average {
+        /// Least average, in packets or bytes.
+        least: u64,
+        /// Whether the average counts bytes.
+        in_bytes: bool,
+        /// Each arrival moves the average by 2^-this of its distance from the backlog.
+        weight_log: u32,
+        /// Idle time that moves the average like the arrival of one packet at an empty queue.
+        packet_time: Duration,
+    },
 }
 
 /// A discipline in Linux's traffic control.
@@ -264,8 +305,10 @@ pub struct DisciplineInfo {
     pub reorders: bool,
     /// [`Discipline::COMPLEXITY`].
     pub complexity: &'static str,
-    /// [`Discipline::SIGNALS`].
-    pub signals: bool,
+    /// [`Discipline::DROPS`].
+    pub drops: &'static [DropReason],
+    /// [`Discipline::BOUNDS`].
+    pub bounds: &'static [DropReason],
     /// [`Discipline::INTERIOR`].
     pub interior: bool,
     /// [`Discipline::YARDSTICK`].

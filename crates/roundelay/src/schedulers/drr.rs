@@ -55,7 +55,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -87,6 +87,7 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     /// With a quantum of 1 byte, weights are quanta in bytes in any ratio, as of tc's drr classes.
     const MAX_WEIGHT: u32 = FlowConfig::LARGEST_WEIGHT;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(1)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Drr<T>;

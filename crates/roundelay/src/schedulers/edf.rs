@@ -33,9 +33,11 @@
 //! past deadline is treated like any other: late packets are sent, not dropped.
 
 use crate::by_copy::ByCopy;
+
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 
@@ -51,6 +53,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const TIMES: Times = Times::Deadline;
     const COMPLEXITY: &'static str = "O(log n)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Edf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Edf<Handle>>;

@@ -24,7 +24,7 @@ use crate::links::{Handle, InLine};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -37,6 +37,7 @@ impl Discipline for Config {
     const ABOUT: &'static str = "first in, first out, with drop tail";
     const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
     const LINUX: Linux = Linux::Qdisc { name: "pfifo", flows: LinuxFlows::Unread };
+    const DROPS: &'static [DropReason] = &[DropReason::Full];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
     type ByHandle = Fifo<Handle, InLine>;

@@ -32,9 +32,11 @@
 //! newest packet. The caller subtracts the wait at this queue from the packet's slack.
 
 use crate::by_copy::ByCopy;
+
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux, Times};
 
 /// FIFO+ has no parameters besides the buffer's limit.
@@ -49,6 +51,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(log n)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full];
     type Scheduler<T: Send> = FifoPlus<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<FifoPlus<Handle>>;

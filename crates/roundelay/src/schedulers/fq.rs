@@ -45,7 +45,7 @@ use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
@@ -70,6 +70,7 @@ impl Discipline for Config {
     const PARAMETERS: &'static [Parameter<Self>] =
         &[Parameter::count("flows", 1..=1 << 16, "number of bins for flows", |config| &mut config.flows)];
     const INTERIOR: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fq<T>;
     type ByHandle = Fq<Handle, Links<FlowId>>;

@@ -49,8 +49,9 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// Parameters of FQ-CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,11 +104,17 @@ impl Discipline for Config {
         Parameter::switch("linux", "Linux's rules for new queues found empty and for times of signals", |config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
-    const SIGNALS: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Early];
+    /// `evict` halves a queue.
+    const BOUNDS: &'static [DropReason] = &[DropReason::PushedOut];
     const DEFAULT_LIMIT: Limit = Limit { packets: 10_240, bytes: 32 << 20 };
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = FqCodel<T>;
     type ByHandle = FqCodel<Handle, Links<Age>>;
+
+    fn onset(&self, _: Rate) -> Onset {
+        Onset::Wait(self.target)
+    }
 
     fn configuration<T: Send>(scheduler: &mut FqCodel<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)

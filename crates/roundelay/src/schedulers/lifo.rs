@@ -23,7 +23,7 @@ use crate::config::ConfigError;
 use crate::links::{Handle, Links};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
-use crate::scheduler::{Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
@@ -39,6 +39,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
     const COMPLEXITY: &'static str = "O(1)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Lifo<T>;
     type ByHandle = Lifo<Handle, Links>;
 }

@@ -54,7 +54,7 @@ use crate::mechanisms::levels::{self, Levels};
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Times};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -116,6 +116,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(1)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = LstfLevels<T>;
     /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
     type ByHandle = ByCopy<LstfLevels<Handle>>;

@@ -158,6 +158,9 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["quantum", "buffer", "ns2"];
     const REORDERS: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    /// Packets of a queue.
+    const BOUNDS: &'static [DropReason] = &[DropReason::Full];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(100);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Mqfq<T>;

@@ -51,8 +51,9 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// Parameters of PIE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,11 +113,15 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["target", "tupdate", "alpha", "beta", "burst", "ecn", "bytemode", "dq_rate_estimator"];
-    const SIGNALS: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Pie<T>;
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Pie<Handle>>;
+
+    fn onset(&self, _: Rate) -> Onset {
+        Onset::Backlog { above: 2 * u64::from(FRAME) }
+    }
 
     fn configuration<T: Send>(scheduler: &mut Pie<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)

@@ -33,9 +33,11 @@
 //! classes have no limits of their own, and a full buffer drops from the last class.
 
 use crate::by_copy::ByCopy;
+
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
+use crate::scheduler::DropReason;
 use crate::schedulers::{self, Discipline, Linux, LinuxFlows};
 
 /// Strict priority has no parameters besides the buffer's limit.
@@ -51,6 +53,7 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: schedulers::Priority = schedulers::Priority::Class;
     const INTERIOR: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Priority<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Priority<Handle>>;

@@ -45,7 +45,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
 
@@ -138,12 +138,16 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] =
         &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "harddrop", "nodrop", "adaptive", "gentle"];
-    const SIGNALS: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_bytes(4 * DEFAULT_MAX);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Red<T>;
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Red<Handle>>;
+
+    fn onset(&self, link: Rate) -> Onset {
+        self.thresholds(link).onset(true)
+    }
 
     fn configuration<T: Send>(scheduler: &mut Red<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)

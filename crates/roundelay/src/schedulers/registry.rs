@@ -140,6 +140,11 @@ macro_rules! any {
                 match self { $(Self::$variant(config) => config.info(),)* }
             }
 
+            /// Condition without which no packet is dropped early: see [`Discipline::onset`].
+            pub fn onset(&self, link: Rate) -> Onset {
+                match self { $(Self::$variant(config) => config.onset(link),)* }
+            }
+
             /// Whether a packet may interrupt another one on the link: see [`Discipline::preempts`].
             pub fn preempts(&self) -> bool {
                 match self { $(Self::$variant(config) => config.preempts(),)* }

@@ -146,7 +146,7 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] =
         &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst", "any_bin"];
-    const SIGNALS: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfb<T>;
     /// By copy. A mark is set on arrival and reported on departure, and the flow leaves its bins

@@ -119,6 +119,9 @@ impl Discipline for Config {
         Parameter::switch("linux", "turns and push-out by the rules of Linux's sfq", |config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "perturb", "flows", "depth", "headdrop"];
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    /// Packets of a bucket (`depth`) and backlogged buckets (`flows`).
+    const BOUNDS: &'static [DropReason] = &[DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(127);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfq<T>;

@@ -28,9 +28,11 @@
 //! of flows works as well.
 
 use crate::by_copy::ByCopy;
+
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux, Priority};
 
 /// SJF has no parameters besides the buffer's limit.
@@ -45,6 +47,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: Priority = Priority::FlowSize;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = Sjf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Sjf<Handle>>;

@@ -46,7 +46,7 @@ use crate::links::Handle;
 use crate::mechanisms::levels::{self, Levels};
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::Rate;
@@ -85,6 +85,7 @@ impl Discipline for Config {
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(queues)";
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     type Scheduler<T: Send> = SpPifo<T>;
     /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
     type ByHandle = ByCopy<SpPifo<Handle>>;

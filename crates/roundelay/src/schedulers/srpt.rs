@@ -46,7 +46,7 @@ use crate::links::Handle;
 use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Priority};
 use crate::time::Instant;
 
@@ -61,6 +61,7 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Absent;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: Priority = Priority::Remaining;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     type Scheduler<T: Send> = Srpt<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Srpt<Handle>>;

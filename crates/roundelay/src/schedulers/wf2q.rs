@@ -49,11 +49,13 @@
 //! Differences from the paper: those of `wfq`.
 
 use crate::by_copy::ByCopy;
+
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux};
 use crate::virtual_time::VirtualTime;
 
@@ -67,6 +69,9 @@ impl Discipline for Config {
     const SOURCE: &'static str = "Bennett, Zhang, WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    /// The fluid server's arithmetic.
+    const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wf2q<T>;
     /// By copy. Each packet carries the V of its arrival.

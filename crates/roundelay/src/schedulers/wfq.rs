@@ -58,11 +58,13 @@
 //! Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
 use crate::by_copy::ByCopy;
+
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
+use crate::scheduler::DropReason;
 use crate::schedulers::{Discipline, Linux};
 use crate::virtual_time::VirtualTime;
 
@@ -76,6 +78,9 @@ impl Discipline for Config {
     const SOURCE: &'static str = "Demers, Keshav, Shenker, SIGCOMM 1989; Parekh, Gallager, IEEE/ACM ToN 1(3), 1993";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
+    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    /// The fluid server's arithmetic.
+    const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wfq<T>;
     /// By copy. Each packet carries the V of its arrival.

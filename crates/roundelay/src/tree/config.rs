@@ -13,7 +13,7 @@ use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
-use crate::scheduler::{FlowConfig, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Scheduler};
 use crate::schedulers::{AnyDiscipline, Configured, Discipline, Linux, fifo, wf2q_plus};
 use crate::spec::QueueSpec;
 use crate::time::Instant;
@@ -361,9 +361,10 @@ impl Discipline for Config {
     const ABOUT: &'static str = "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
     const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
     const LINUX: Linux = Linux::Absent;
-    /// A leaf may.
-    const SIGNALS: bool = true;
     const WEIGHTED: bool = true;
+    /// A leaf may drop for any reason.
+    const DROPS: &'static [DropReason] = &DropReason::ALL;
+    const BOUNDS: &'static [DropReason] = &DropReason::ALL;
     const COMPLEXITY: &'static str = "O(depth)";
     type Scheduler<T: Send> = Tree<T>;
     /// By copy. Leaves over links would each need a table as long as the largest handle.

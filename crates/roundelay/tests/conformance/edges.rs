@@ -1,7 +1,11 @@
 //! The smallest and largest of everything, for every discipline.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
-use roundelay::{DropReason, FlowConfig, FlowId, Handle, Instant, Limit, Observer, Packet, Port, Rate, Refusal, Scheduler, Slack};
+use roundelay::{
+    DropReason, Duration, FlowConfig, FlowId, Handle, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate, Refusal, Scheduler, Slack,
+};
 use roundelay_conformance::subjects;
 
 fn build(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
@@ -143,35 +147,50 @@ fn time_that_runs_backwards_loses_nothing() {
     }
 }
 
-/// Packets dropped early in ten seconds of four flows at three times the link's rate.
-fn dropped_early(discipline: &AnyDiscipline) -> u64 {
+/// The reasons of the drops in ten seconds of four flows at three times the link's rate, with a flow
+/// beyond the tables and packets beyond all lengths among them.
+fn reasons_of(discipline: &AnyDiscipline) -> BTreeSet<DropReason> {
     #[derive(Default)]
-    struct Early(u64);
-    impl Observer<u64> for Early {
+    struct Reasons(BTreeSet<DropReason>);
+    impl Observer<u64> for Reasons {
         fn sent(&mut self, _packet: Packet<u64>, _start: Instant, _end: Instant) {}
 
         fn dropped(&mut self, _packet: Packet<u64>, _now: Instant, reason: DropReason) {
-            self.0 += u64::from(reason == DropReason::Early);
+            self.0.insert(reason);
         }
     }
     let rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
-    let mut port = Port::new(build(discipline), discipline.default_limit(), rate);
-    let mut early = Early::default();
+    let Limit { packets, bytes } = discipline.default_limit();
+    let mut port = Port::new(build(discipline), Limit { packets, bytes: bytes.min(1 << 30) }, rate);
+    let mut reasons = Reasons::default();
     for number in 0..37_500 {
         let now = Instant::from_nanos(number * 266_667);
-        port.advance(now, &mut early);
-        let slack = Slack::from_picos((number % 10) as i64 * 1_000_000_000);
-        port.arrive(now, Packet { slack, ..Packet::new(FlowId(number as u32 % 4), 1000, number) }, &mut early);
+        port.advance(now, &mut reasons);
+        let (flow, len) = match number {
+            9 => (FlowId::LARGEST_TABLED.0 + 1, 1000),
+            10 => (0, 1 << 20),
+            11 => (0, u32::MAX),
+            _ => (number as u32 % 4, 1000),
+        };
+        let class = (number * 7 % 10) as u32;
+        let slack = Slack::from_picos(i64::from(class) * 1_000_000_000);
+        let deadline = now + Duration::from_millis(class.into());
+        port.arrive(now, Packet { slack, deadline, priority: class, ..Packet::new(FlowId(flow), len, number) }, &mut reasons);
     }
-    early.0
+    reasons.0
 }
 
-/// `verify` takes an early drop of any other discipline for a fault.
+/// `verify` takes a drop for any other reason for a fault.
 #[test]
-fn disciplines_that_drop_early_say_so() {
-    let drop_early: Vec<_> = AnyDiscipline::all().into_iter().filter(|discipline| dropped_early(discipline) > 0).collect();
-    assert!(drop_early.len() >= 7, "{drop_early:?}");
-    for discipline in drop_early {
-        assert!(discipline.info().signals, "{discipline} drops packets early: its SIGNALS must say so");
+fn disciplines_drop_for_the_reasons_stated() {
+    let mut seen: BTreeMap<&str, BTreeSet<DropReason>> = BTreeMap::new();
+    let variants = ["sfq flows 3", "mqfq cells 64"].map(|text| text.parse::<QueueSpec>().expect("legal").discipline);
+    for discipline in AnyDiscipline::all().into_iter().chain(subjects()).chain(variants) {
+        seen.entry(discipline.name()).or_default().extend(reasons_of(&discipline));
+    }
+    for discipline in AnyDiscipline::all() {
+        let stated: BTreeSet<_> = discipline.info().drops.iter().copied().collect();
+        assert_eq!(seen[discipline.name()], stated, "{discipline}: its DROPS must say so");
+        assert!(discipline.info().bounds.iter().all(|reason| stated.contains(reason)), "{discipline}: BOUNDS are among DROPS");
     }
 }
