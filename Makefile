@@ -65,7 +65,7 @@ test-full: test own-scheduler page-test wheel-freethreaded python docs kills pac
 
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
-	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs # modules that a macro declares
+	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs crates/roundelay-sim/src/topologies/*.rs # modules that macros declare
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 # A folder of its own, empty at first: cargo takes a crate of an earlier run, of the same version, for this one.
@@ -288,7 +288,7 @@ bench-program: setup-npm
 index: setup-npm ## make docs/schedulers/README.md anew, from the registry and those costs
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all index::
 
-sources: setup-npm ## what is written down of a new source: schema, table of kinds, fingerprints, Python class
+sources: setup-npm ## what is written down of a new source or topology: schema, tables, fingerprints, Python class
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all simulate::the
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --lib behaviours
 	python3 crates/roundelay-python/generate.py

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use roundelay::suggestion::alternatives;
 use roundelay::{Framing, Limit, LinkLayer, QueueSpec, Rate};
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
 use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, parse_spec, whole};
@@ -433,9 +434,7 @@ pub(crate) struct Simulate {
     #[arg(required_unless_present_any = ["template", "schema"])]
     pub(crate) scenario: Option<PathBuf>,
 
-    /// Print a scenario to start from: dumbbell, parking_lot, qfq_figure8, internet2, isp,
-    /// fat_tree, leaf_spine or nodes
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["scenario", "schema", "queue", "seed", "replicas", "dry_run", GROUP])]
+    #[arg(long, value_name = "NAME", help = templates(), conflicts_with_all = ["scenario", "schema", "queue", "seed", "replicas", "dry_run", GROUP])]
     pub(crate) template: Option<String>,
 
     /// Print the JSON Schema of scenarios
@@ -470,6 +469,12 @@ pub(crate) struct Verify {
     /// Print JSON instead of the table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Help of `simulate --template`.
+fn templates() -> String {
+    let names: Vec<_> = roundelay_sim::scenario::templates().map(|(name, _)| name).collect();
+    format!("Print a scenario to start from: {}", alternatives(&names))
 }
 
 /// A larger number would take years.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay_report::{Simulated, provenance};
-use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario, TEMPLATES};
+use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
 
 use crate::arguments::Simulate;
 use crate::call::{Host, Ran};
@@ -76,7 +76,7 @@ fn check_outputs(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Resu
 }
 
 fn template(name: &str) -> Result<(), Failure> {
-    let names = || TEMPLATES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let names = || scenario::templates().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
     let text = scenario::template(name).ok_or_else(|| Failure::usage(format!("there is no template '{name}': {}", names())))?;
     print(text)
 }

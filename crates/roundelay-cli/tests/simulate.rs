@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use roundelay_sim::topologies::Template;
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -83,43 +84,69 @@ fn the_schema_is_the_documents() {
     assert!(["cbr", "arrivals", "leaf_spine", "rocketfuel"].iter().all(|name| kinds.contains(&format!("\"{name}\""))));
 }
 
-/// The key of a source in the table of kinds: with its default or its choices.
-fn documented(schema: &Value, key: &str, value: &Value) -> String {
-    let choices = value["$ref"].as_str().and_then(|reference| schema["$defs"][reference.rsplit('/').next()?]["oneOf"].as_array());
-    let choices: Option<Vec<_>> = choices.and_then(|all| all.iter().map(|each| each["const"].as_str()).collect());
-    match (&value["default"], choices) {
-        (_, Some(choices)) => format!("`{key}` {}", choices.join(" or ")),
-        (Value::Number(default), _) => format!("`{key}` {default}"),
-        _ => format!("`{key}`"),
-    }
+/// The keys of a kind of source or of a template, in a cell of a table: each with its choices or its default.
+fn documented(schema: &Value, of: &Value, tag: &str) -> String {
+    let cell = |key: &str, value: &Value| {
+        let choices = value["$ref"].as_str().and_then(|reference| schema["$defs"][reference.rsplit('/').next()?]["oneOf"].as_array());
+        let choices: Option<Vec<_>> = choices.and_then(|all| all.iter().map(|each| each["const"].as_str()).collect());
+        match (&value["default"], choices) {
+            (_, Some(choices)) => format!("`{key}` {}", choices.join(" or ")),
+            (Value::Number(default), _) => format!("`{key}` {default}"),
+            (Value::String(default), _) => format!("`{key}` {default}"),
+            _ => format!("`{key}`"),
+        }
+    };
+    let keys = of["properties"].as_object().unwrap().iter().filter(|(key, _)| *key != tag);
+    keys.map(|(key, value)| cell(key, value)).collect::<Vec<_>>().join(", ")
 }
 
-/// `ROUNDELAY_WRITE=1` rewrites the table.
-#[test]
-fn the_page_has_a_row_for_every_kind_of_source() {
-    let schema: Value = serde_json::from_str(&stdout(&run(&["--schema"]))).unwrap();
-    let mut table = "| kind | keys | sends |\n|---|---|---|\n".to_owned();
-    for kind in schema["$defs"]["SourceTable"]["oneOf"].as_array().unwrap() {
-        let keys = kind["properties"].as_object().unwrap().iter().filter(|(key, _)| *key != "kind");
-        let keys: Vec<_> = keys.map(|(key, value)| documented(&schema, key, value)).collect();
-        let sends = kind["description"].as_str().unwrap().replace('\n', " ");
-        table += &format!(
-            "| `{}` | {} | {} |\n",
-            kind["properties"]["kind"]["const"].as_str().unwrap(),
-            keys.join(", "),
-            sends.trim_end_matches('.')
-        );
-    }
-    let path = root().join("docs/simulator/scenarios.md");
-    let page = fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once("| kind | keys |").expect("a table of kinds");
+/// A line of the schema's description without the full stop.
+fn described(of: &Value) -> String {
+    of["description"].as_str().unwrap().replace('\n', " ").trim_end_matches('.').to_owned()
+}
+
+/// `ROUNDELAY_WRITE=1` rewrites the table of the page that begins with `head`.
+fn check_table(page: &str, head: &str, rows: impl Iterator<Item = String>) {
+    let path = root().join("docs/simulator").join(page);
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(head).expect("the head of the table");
     let after = rest.split_once("\n\n").expect("text after the table").1;
-    let new = format!("{before}{table}\n{after}");
+    let rule = "|---".repeat(head.matches(" | ").count() + 1);
+    let new = format!("{before}{head}\n{rule}|\n{}\n{after}", rows.collect::<String>());
     if std::env::var_os("ROUNDELAY_WRITE").is_some() {
         fs::write(&path, &new).unwrap();
     } else {
-        assert!(page == new, "write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --test all simulate::");
+        assert!(text == new, "{page}: write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --test all simulate::");
     }
+}
+
+#[test]
+fn the_page_has_a_row_for_every_kind_of_source() {
+    let schema: Value = serde_json::from_str(&stdout(&run(&["--schema"]))).unwrap();
+    let rows = schema["$defs"]["SourceTable"]["oneOf"].as_array().unwrap().iter().map(|kind| {
+        let name = kind["properties"]["kind"]["const"].as_str().unwrap();
+        format!("| `{name}` | {} | {} |\n", documented(&schema, kind, "kind"), described(kind))
+    });
+    check_table("scenarios.md", "| kind | keys | sends |", rows);
+}
+
+#[test]
+fn the_page_has_a_row_for_every_template() {
+    let schema: Value = serde_json::from_str(&stdout(&run(&["--schema"]))).unwrap();
+    let templates = schema["$defs"]["Template"]["oneOf"].as_array().unwrap();
+    assert_eq!(templates.len(), Template::NAMES.len());
+    let rows = templates.iter().zip(Template::SOURCES).map(|(template, source)| {
+        let name = template["properties"]["template"]["const"].as_str().unwrap();
+        format!("| `{name}` | {} | {} | {source} |\n", described(template), documented(&schema, template, "template"))
+    });
+    check_table("topologies.md", "| template | nodes | parameters, with defaults | from |", rows);
+}
+
+#[test]
+fn the_help_names_every_template() {
+    let help = stdout(&run(&["--help"]));
+    let names = Template::NAMES.iter().chain(&["nodes"]);
+    names.for_each(|name| assert!(help.contains(name), "no {name} in\n{help}"));
 }
 
 #[test]

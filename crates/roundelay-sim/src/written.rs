@@ -12,7 +12,7 @@ use roundelay::{Billionths, Bytes, Duration, Framing, Limit, LinkLayer, LinkLaye
 use roundelay_trace::dscp_number;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serializer, ser};
 
 use crate::decision::DecisionCost;
 use crate::network::TREE;
@@ -246,20 +246,10 @@ impl Written for Ordering {
     }
 }
 
-/// For `deserialize_with`.
-///
 /// # Errors
 /// The value is not a `V`.
-pub(crate) fn read<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<V, D::Error> {
+fn read<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<V, D::Error> {
     deserializer.deserialize_any(Any(PhantomData))
-}
-
-/// For `deserialize_with` of an optional value.
-///
-/// # Errors
-/// The value is not a `V`.
-pub(crate) fn some<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Option<V>, D::Error> {
-    read(deserializer).map(Some)
 }
 
 /// For `deserialize_with` of an optional pair, as in `["500ms", "2s"]`.
@@ -354,8 +344,64 @@ impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for Whole<V
     }
 }
 
-/// JSON Schema of a quantity.
+/// A quantity's reader, JSON Schema and written defaults, for `#[serde(with = "InWords::<Rate>")]`.
 pub(crate) struct InWords<V>(PhantomData<V>);
+
+impl<V: Written> InWords<V> {
+    /// # Errors
+    /// The value is not a `V`.
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V, D::Error> {
+        read(deserializer)
+    }
+
+    /// A number where the text is one.
+    pub(crate) fn serialize<S: Serializer>(value: &V, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        V: fmt::Display,
+    {
+        let text = value.to_string();
+        match (text.parse(), text.parse()) {
+            (Ok(whole), _) => serializer.serialize_u64(whole),
+            (_, Ok(number)) => serializer.serialize_f64(number),
+            _ => serializer.serialize_str(&text),
+        }
+    }
+}
+
+/// [`InWords`] for an optional quantity, which is missing by default.
+pub(crate) struct Maybe<V>(PhantomData<V>);
+
+impl<V: Written> Maybe<V> {
+    /// # Errors
+    /// The value is not a `V`.
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<V>, D::Error> {
+        read(deserializer).map(Some)
+    }
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<V>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            None => serializer.serialize_none(),
+            Some(_) => Err(ser::Error::custom("only a missing quantity is a default")),
+        }
+    }
+}
+
+impl<V> JsonSchema for Maybe<V>
+where
+    InWords<V>: JsonSchema,
+{
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Option::<InWords<V>>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<InWords<V>>::json_schema(generator)
+    }
+}
 
 macro_rules! schema {
     ($($name:literal for $value:ty: $schema:tt,)*) => {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use roundelay::schedulers::{AnyDiscipline, Onset};
-use roundelay::{DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Scheduler as _};
+use roundelay::{DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate, Scheduler as _};
 
 use crate::Checks;
 use crate::books::{Check, ensure};
@@ -205,7 +205,8 @@ impl LinkState {
     }
 
     fn onset(&self) -> Option<Onset> {
-        self.discipline.as_ref().map(AnyDiscipline::onset)
+        let rate = Rate::from_bits_per_second(self.record.rate)?;
+        self.discipline.as_ref().map(|discipline| discipline.onset(rate))
     }
 
     /// The order in which packets leave: the promise in the header, or more if the discipline keeps

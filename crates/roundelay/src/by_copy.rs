@@ -13,6 +13,7 @@ use crate::links::{Departure, Handle};
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::schedulers::Configured;
 use crate::time::Instant;
 use crate::tree::TreeError;
 use crate::units::Rate;
@@ -29,6 +30,12 @@ impl<S> ByCopy<S> {
     /// Orders handles by `by_value`.
     pub const fn new(by_value: S) -> Self {
         Self { by_value, burst: Vec::new() }
+    }
+}
+
+impl<C, S: Configured<C>> Configured<C> for ByCopy<S> {
+    fn configured(config: C, seed: u64) -> Result<Self, ConfigError> {
+        S::configured(config, seed).map(Self::new)
     }
 }
 

@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::ops::RangeInclusive;
 
+use crate::suggestion::alternatives;
 use crate::time::Duration;
 use crate::units::{Billionths, Bytes, Rate, expected_time};
 
@@ -281,15 +282,6 @@ impl Kind {
             Self::Choice(words) => words.iter().position(|word| *word == text).map(|place| place as u64).ok_or_else(|| alternatives(words)),
             Self::Switch => Err("no value".to_owned()),
         }
-    }
-}
-
-/// `one, two or three`.
-pub(crate) fn alternatives(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [word] => (*word).to_owned(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
 

@@ -6,9 +6,10 @@
 //! same packets everywhere.
 //!
 //! ```
-//! use roundelay::{Duration, FlowId, Instant, Packet, Scheduler, schedulers::drr};
+//! use roundelay::schedulers::{Discipline, drr};
+//! use roundelay::{Duration, FlowId, Instant, Packet, Scheduler};
 //!
-//! let mut drr = drr::Drr::new(drr::Config { quantum: 1500 })?;
+//! let mut drr = drr::Config { quantum: 1500 }.build(0)?;
 //! for (flow, len, name) in [(0, 1500, "a"), (0, 1500, "b"), (1, 1500, "c")] {
 //!     drr.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, name)).expect("DRR takes every packet");
 //! }

@@ -8,7 +8,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, alternatives, is_bare};
+use crate::config::{ConfigError, Kind, Parameter, is_bare};
 use crate::schedulers::{AnyDiscipline, Discipline, Visitor};
 use crate::suggestion;
 
@@ -175,7 +175,7 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
 /// Error for a missing or unreadable value, with the legal values.
 fn bad_value<D: Discipline>(parameter: &Parameter<D>, written: String, expected: String) -> ConfigError {
     let expected = match parameter.kind {
-        Kind::Choice(words) => alternatives(words),
+        Kind::Choice(words) => suggestion::alternatives(words),
         kind => {
             let link = if kind == Kind::LinkRate { ", or link" } else { "" };
             format!("{expected}, legal range {} to {}{link}", kind.show(parameter.min), kind.show(parameter.max))

@@ -1,8 +1,10 @@
-//! "Did you mean": the known name for an unknown one, by the synonyms of `tc` and the literature, or by spelling.
+//! Names in messages: the list of legal ones, and "did you mean", the known name for an unknown one, by the synonyms of `tc` and the literature, or by spelling.
 //!
 //! Edit distances are computed here because the core has no dependencies and all parsers of names
 //! should give the same suggestions.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -33,6 +35,15 @@ pub(crate) fn discipline<'a>(written: &str, known: impl Iterator<Item = &'a str>
 /// `WF2Q+` as `wf2q_plus`, `fq-codel` as `fq_codel`.
 fn as_names_are(written: &str) -> String {
     written.to_lowercase().replace('+', "_plus").replace('-', "_")
+}
+
+/// `one, two or three`.
+pub fn alternatives(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [word] => (*word).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
 }
 
 /// The known name with the fewest letter changes, up to one, or up to one for each three letters.

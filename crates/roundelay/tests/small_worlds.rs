@@ -188,6 +188,6 @@ fn wf2q_plus_equals_the_exact_reference_in_every_small_world() {
     for weights in [[1, 1, 1], [4, 1, 2], [3, 5, 7]] {
         assert_eq!(first_difference(weights, Wf2qPlus::default), None, "weights {weights:?}");
     }
-    let drr = || drr::Drr::new(drr::Config::default()).expect("a legal quantum");
+    let drr = || drr::Config::default().build(0).expect("a legal quantum");
     assert!(first_difference([4, 1, 2], drr).is_some(), "another discipline differs");
 }

@@ -116,16 +116,22 @@ class Dumbbell(Table):
     #: Default: 50.
     pairs: int | None = None
     #: Rate of the link between the routers.
+    #: Default: "5mbit".
     rate: Rate | None = None
     #: Delay of the link between the routers, one way.
+    #: Default: "10ms".
     delay: Time | None = None
     #: Rate of each access link.
+    #: Default: "100mbit".
     access_rate: Rate | None = None
     #: Delay of each access link.
+    #: Default: "10ms".
     access_delay: Time | None = None
     #: Extra delay of sender ``i``: ``i`` times this.
+    #: Default: "0s".
     access_delay_step: Time | None = None
     #: Extra delay of each sender, drawn evenly from 0 to this by the seed of each run.
+    #: Default: "0s".
     access_delay_jitter: Time | None = None
 
 
@@ -141,12 +147,16 @@ class ParkingLot(Table):
     #: Default: 3.
     hops: int | None = None
     #: Rate of each link between routers.
+    #: Default: "10mbit".
     rate: Rate | None = None
     #: Delay of each link between routers, one way.
+    #: Default: "10ms".
     delay: Time | None = None
     #: Rate of each access link.
+    #: Default: "100mbit".
     access_rate: Rate | None = None
     #: Delay of each access link.
+    #: Default: "1ms".
     access_delay: Time | None = None
 
 
@@ -211,18 +221,25 @@ class Isp(Table):
     #: Default: 83.
     hosts: int | None = None
     #: Rate of links from edge routers to core routers.
+    #: Default: "1gbit".
     access_rate: Rate | None = None
     #: Rate of links from hosts to edge routers.
+    #: Default: "10gbit".
     host_rate: Rate | None = None
     #: Delay of both kinds of links.
+    #: Default: "1ms".
     access_delay: Time | None = None
     #: The fraction of core links slower than ``access_rate``, rounded to a whole number of links.
+    #: Default: 0.5.
     slower: Share | None = None
     #: Maximum rate of these links: below ``access_rate``.
+    #: Default: "900mbit".
     slower_rate: Rate | None = None
     #: Minimum delay of a core link. Delays are drawn evenly.
+    #: Default: "1ms".
     delay: Time | None = None
     #: Maximum delay of a core link.
+    #: Default: "13ms".
     most_delay: Time | None = None
 
 
@@ -238,10 +255,13 @@ class FatTree(Table):
     #: Default: 4.
     k: int | None = None
     #: Rate of all links.
+    #: Default: "10gbit".
     rate: Rate | None = None
     #: Delay of a link between switches.
+    #: Default: "1us".
     delay: Time | None = None
     #: Delay of a host's link.
+    #: Default: "1us".
     host_delay: Time | None = None
 
 
@@ -263,12 +283,16 @@ class LeafSpine(Table):
     #: Default: 16.
     hosts_per_leaf: int | None = None
     #: Rate of a host's link.
+    #: Default: "10gbit".
     host_rate: Rate | None = None
     #: Rate of a link between leaf and spine.
+    #: Default: "40gbit".
     rate: Rate | None = None
     #: Delay of a link between leaf and spine.
+    #: Default: "200ns".
     delay: Time | None = None
     #: Delay of a host's link.
+    #: Default: "200ns".
     host_delay: Time | None = None
 
 
@@ -297,18 +321,23 @@ class TopologyFile(Table):
     #: The second file, for formats with two files: Rocketfuel's latencies, the UPS authors' hosts.
     second: str | None = None
     #: Rate of links without a rate.
+    #: Default: "10gbit".
     rate: Rate | None = None
     #: Delay of links without a delay and without coordinates of both ends.
+    #: Default: "1ms".
     delay: Time | None = None
     #: Hosts to attach to each router: ``host0``, ``host1``, ... from router to router. With 0, and no hosts in
     #: the file, nodes with one neighbour are the hosts.
     #: Default: 1.
     hosts_per_router: int | None = None
     #: Rate of an attached host's link.
+    #: Default: "1gbit".
     access_rate: Rate | None = None
     #: Delay of an attached host's link.
+    #: Default: "1ms".
     access_delay: Time | None = None
     #: Unit of delays in ``topo.txt``: a millisecond or, as for the long-lived flows, a microsecond.
+    #: Default: "1ms".
     delay_unit: Time | None = None
 
 
@@ -432,6 +461,7 @@ class Link(Table):
     to: str
     rate: Rate
     #: Propagation delay: 0 if left out.
+    #: Default: "0s".
     delay: Time | None = None
     #: Whether the link goes only from ``from`` to ``to``.
     #: Default: false.
@@ -571,6 +601,7 @@ class Objective(Table):
     #: weighted-fairness, edf for deadline, else fq.
     specialist: Queue | None = None
     #: How much worse than the specialist LSTF may be: a fraction of the specialist's figure, below 1.
+    #: Default: 0.05.
     threshold: Share | None = None
 
 
@@ -644,10 +675,13 @@ class Cbr(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -700,10 +734,13 @@ class Poisson(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -754,10 +791,13 @@ class OnOff(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -800,10 +840,13 @@ class Voip(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -846,10 +889,13 @@ class Burst(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -944,10 +990,13 @@ class Tcp(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -993,10 +1042,13 @@ class RequestResponse(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -1040,10 +1092,13 @@ class Video(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -1083,6 +1138,7 @@ class WebPage(Table):
     #: Default: 6.
     connections: int | None = None
     #: Bytes of a request: 1 to 2^40.
+    #: Default: "400b".
     request: Bytes | None = None
     #: TCP parameters of both ends.
     tcp: Protocol | None = None
@@ -1096,10 +1152,13 @@ class WebPage(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -1167,10 +1226,13 @@ class Arrivals(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -1218,10 +1280,13 @@ class Trace(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -1269,10 +1334,13 @@ class Workload(Table):
     #: Default: 1.
     count: int | None = None
     #: When the first source starts.
+    #: Default: "0s".
     start: Time | None = None
     #: Time between the starts of consecutive sources.
+    #: Default: "0s".
     start_step: Time | None = None
     #: Extra delay of each start, drawn evenly from 0 to this.
+    #: Default: "0s".
     start_jitter: Time | None = None
     #: When all sources stop. Left out: never.
     stop: Time | None = None
@@ -1314,6 +1382,7 @@ class Scenario(TopTable):
     #: runs. Left out: the seed of each run.
     hash_seed: int | None = None
     #: Warm-up: time at the start not counted in results, less than the duration.
+    #: Default: "0s".
     warmup: Time | None = None
     #: The network: a template with its parameters, or a file. Left out: [[node]] and [[link]].
     topology: Topology | None = None

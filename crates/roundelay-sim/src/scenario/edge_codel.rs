@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::edge::EdgeControl;
-use crate::written::{InWords, some};
+use crate::written::Maybe;
 
 /// Signal rate when packets wait too long again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -24,16 +24,13 @@ pub(super) enum Resume {
 #[serde(default, deny_unknown_fields, expecting = "a table, as in edge_codel = { target = \"5ms\" }")]
 pub(super) struct EdgeCodel {
     /// Target for the time in all queues together: 1 us to 1 hour.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     target: Option<Duration>,
     /// How long packets may wait longer than `target`: 1 us to 1 hour.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     interval: Option<Duration>,
     /// A gap between packets longer than this starts a new interval: more than `target`, to 1 hour.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     refresh: Option<Duration>,
     /// Signal rate when packets wait too long again.
     resume: Resume,

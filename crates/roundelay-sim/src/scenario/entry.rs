@@ -21,7 +21,7 @@ use crate::routing::{Inner, Reach};
 use crate::sources::source::{FileFault, Listed, Reading};
 use crate::sources::{LONGEST_PACKET, Urgency};
 use crate::topologies::Topology;
-use crate::written::{CodePoint, InWords, read, some, some_whole, whole};
+use crate::written::{CodePoint, InWords, Maybe, some_whole, whole};
 
 /// Maximum number of sources.
 const MOST_SOURCES: u64 = 1_000_000;
@@ -56,40 +56,33 @@ struct Placement {
     #[serde(default = "one_u32", deserialize_with = "whole::<_, _, 1, MOST_SOURCES>")]
     count: u32,
     /// When the first source starts.
-    #[serde(default, deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(default, with = "InWords::<Duration>")]
     start: Duration,
     /// Time between the starts of consecutive sources.
-    #[serde(default, deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(default, with = "InWords::<Duration>")]
     start_step: Duration,
     /// Extra delay of each start, drawn evenly from 0 to this.
-    #[serde(default, deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(default, with = "InWords::<Duration>")]
     start_jitter: Duration,
     /// When all sources stop. Left out: never.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(default, with = "Maybe::<Duration>")]
     stop: Option<Duration>,
     /// Weight of each flow in weighted queues: 1 to 1024.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, 1024>")]
     #[schemars(range(min = 1, max = 1024))]
     weight: Option<u32>,
     /// Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<u32>>")]
+    #[serde(default, with = "Maybe::<u32>")]
     max_packet_len: Option<u32>,
     /// Urgency written into packets.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Urgency>>")]
+    #[serde(default, with = "Maybe::<Urgency>")]
     urgency: Option<Urgency>,
     /// Edge-CoDel, for sources over TCP: active queue management of each flow where its packets
     /// leave the network.
     edge_codel: Option<EdgeCodel>,
     /// Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like
     /// "ef".
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<CodePoint>>")]
+    #[serde(default, with = "Maybe::<CodePoint>")]
     dscp: Option<CodePoint>,
 }
 

@@ -22,7 +22,7 @@ use crate::network::LinkClass;
 use crate::random::mix;
 use crate::routing::{Metric, Routing};
 use crate::topologies::{Queues, Topology};
-use crate::written::{InWords, Ordering, read, some, some_whole, whole};
+use crate::written::{InWords, Maybe, Ordering, some_whole, whole};
 
 /// The shortest run.
 const SHORTEST: Duration = Duration::from_nanos(1);
@@ -44,12 +44,10 @@ struct Top {
     #[serde(default, deserialize_with = "some_whole::<_, _, 0, { u64::MAX }>")]
     hash_seed: Option<u64>,
     /// Length of the run, at most 200 days.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     duration: Duration,
     /// Warm-up: time at the start not counted in results, less than the duration.
-    #[serde(default, deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(default, with = "InWords::<Duration>")]
     warmup: Duration,
     /// The network: a template with its parameters, or a file. Left out: [[node]] and [[link]].
     #[serde(default)]
@@ -92,16 +90,13 @@ struct Top {
 #[serde(deny_unknown_fields)]
 struct QueueTable {
     /// Queues between core routers, and the default of `edge`. By default fifo limit 1000.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Ordering>>")]
+    #[serde(default, with = "Maybe::<Ordering>")]
     core: Option<Ordering>,
     /// Queues of other router outputs. By default as core.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Ordering>>")]
+    #[serde(default, with = "Maybe::<Ordering>")]
     edge: Option<Ordering>,
     /// Queues of hosts' network interfaces. By default fifo, with a limit never reached.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Ordering>>")]
+    #[serde(default, with = "Maybe::<Ordering>")]
     host: Option<Ordering>,
 }
 

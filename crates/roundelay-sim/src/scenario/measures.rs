@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::ScenarioError;
 use super::reader::Reader;
 use crate::sources::burst::LARGEST_FLOW;
-use crate::written::{InWords, list, some, some_two};
+use crate::written::{InWords, Maybe, list, some_two};
 
 /// Maximum number of size classes.
 const MOST_SIZES: usize = 1_000;
@@ -43,12 +43,10 @@ pub struct Measures {
     pub sizes: Vec<Bytes>,
     /// Bytes received by each flow in intervals of this length from time 0 on, and Jain's index in
     /// each: from a millionth of the duration to the whole duration.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     pub rates: Option<Duration>,
     /// Packets whose delay is longer are late: results then have the part of the packets that arrive in time. Left out: none is late.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     pub late: Option<Duration>,
 }
 

@@ -55,7 +55,7 @@ pub use rates::{FlowRates, Rates};
 pub use replicas::{ModeResult, RankResult};
 pub use results::{ClassResult, Fates, FlowResult, GroupResult, LinkResult, Results, SizeResult, Spread};
 pub use run::{Progress, RunError};
-pub use template::{TEMPLATES, template};
+pub use template::{template, templates};
 pub use transfers::Transfer;
 pub use yardsticks::{FlowIndices, GroupLives};
 

@@ -17,7 +17,7 @@ use super::{Group, GroupResult, Scenario, ScenarioError};
 use crate::fields_read::FieldsRead;
 use crate::network::LinkConfig;
 use crate::sources::{SlackRule as _, Urgency};
-use crate::written::{InWords, Ordering, Written, some};
+use crate::written::{InWords, Maybe, Ordering, Written};
 
 /// UPS, sections 3.1 and 3.2: one second, longer than any time in queues.
 const SECOND: Duration = Duration::from_secs(1);
@@ -205,7 +205,7 @@ impl FromStr for SlackText {
 #[serde(deny_unknown_fields)]
 pub struct Objective {
     /// The figure to optimise.
-    #[serde(deserialize_with = "crate::written::read")]
+    #[serde(deserialize_with = "InWords::deserialize")]
     pub measure: Measure,
     /// The source whose packets and flows count. Left out: all sources.
     #[serde(default)]
@@ -213,18 +213,17 @@ pub struct Objective {
     /// The slack that all sources write for LSTF: a rule as in `urgency` of a source, or "own" for
     /// each source's own urgency. Left out: "size 1s" for completion, "slack 1s" for tail; the
     /// others need one: "fair 10mbit", "deadline 10ms".
-    #[serde(default, deserialize_with = "some")]
+    #[serde(default, deserialize_with = "Maybe::deserialize")]
     #[schemars(with = "Option<InWords<Urgency>>")]
     pub slack: Option<SlackText>,
     /// The discipline to compare LSTF with. Left out: sjf for completion, fifo_plus for tail,
     /// wf2q_plus for weighted-fairness, edf for deadline, else fq.
-    #[serde(default, deserialize_with = "some")]
+    #[serde(default, deserialize_with = "Maybe::deserialize")]
     #[schemars(with = "Option<InWords<Ordering>>")]
     pub specialist: Option<DisciplineText>,
     /// How much worse than the specialist LSTF may be: a fraction of the specialist's figure, below
     /// 1.
-    #[serde(default = "usual", deserialize_with = "crate::written::read")]
-    #[schemars(with = "InWords<Billionths>")]
+    #[serde(default = "usual", with = "InWords::<Billionths>")]
     pub threshold: Billionths,
     /// The first line of the table in the file; 0 without a file.
     #[serde(skip)]

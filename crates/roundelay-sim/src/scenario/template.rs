@@ -1,24 +1,14 @@
-//! Scenario templates, one a topology: `roundelay simulate --template dumbbell > mine.toml`.
+//! Scenarios to start from: `roundelay simulate --template dumbbell > mine.toml`.
 
-macro_rules! templates {
-    ($($name:literal,)*) => {
-        /// Names and texts of the templates.
-        pub const TEMPLATES: &[(&str, &str)] = &[$(($name, include_str!(concat!("templates/", $name, ".toml"))),)*];
-    };
-}
+use crate::topologies::Template;
 
-templates! {
-    "dumbbell",
-    "parking_lot",
-    "qfq_figure8",
-    "internet2",
-    "isp",
-    "fat_tree",
-    "leaf_spine",
-    "nodes",
+/// Names and texts: a scenario for each topology, and one with a network node by node.
+pub fn templates() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let examples = Template::NAMES.iter().zip(Template::EXAMPLES);
+    examples.map(|(name, text)| (*name, *text)).chain([("nodes", include_str!("nodes.toml"))])
 }
 
 /// The template of this name.
 pub fn template(name: &str) -> Option<&'static str> {
-    TEMPLATES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    templates().find(|(known, _)| *known == name).map(|(_, text)| text)
 }

@@ -353,7 +353,7 @@ fn check_conservation(results: &Results) {
 
 #[test]
 fn templates_run() {
-    for (name, text) in TEMPLATES {
+    for (name, text) in templates() {
         let scenario = Scenario::from_toml(name, text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(scenario.notes(), [""; 0], "{name}");
         let results = scenario.run(scenario.seed, |_| ()).unwrap_or_else(|error| panic!("{name}: {error}"));

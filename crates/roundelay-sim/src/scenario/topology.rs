@@ -1,5 +1,6 @@
 //! Network of a scenario: from a template, from a file, or from nodes and links.
 
+use roundelay::suggestion::alternatives;
 use roundelay::{Billionths, Duration, Framing, Limit, LinkLayer, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,29 +15,8 @@ use super::trees::Trees;
 use crate::decision::DecisionCost;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
-use crate::topologies::{Dumbbell, FatTree, Internet2, Isp, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
-use crate::written::{InWords, Ordering, Overhead, read, some, some_whole};
-
-/// Values of `template`: a topology with its parameters.
-#[derive(JsonSchema)]
-#[serde(tag = "template", rename_all = "snake_case")]
-#[allow(dead_code, reason = "the schema is made from it")]
-pub(super) enum Template {
-    /// Senders, a bottleneck, receivers: `s0`, ... behind `left`, `r0`, ... behind `right`.
-    Dumbbell(Dumbbell),
-    /// A chain of bottlenecks: `s0` to `k0` over all, `s1` to `k1` over the first, and so on.
-    ParkingLot(ParkingLot),
-    /// Figure 8 of the QFQ paper: `S0` to `S4`, `K0` to `K4`.
-    QfqFigure8(QfqFigure8),
-    /// The Internet2 network of the UPS paper: `host0` to `host99`.
-    Internet2(Internet2),
-    /// A random network like a provider's: `host0`, ... from router to router.
-    Isp(Isp),
-    /// Switches with k ports: `host0`, ... from pod to pod.
-    FatTree(FatTree),
-    /// Racks under leaves, leaves under spines: `host0`, ... from rack to rack.
-    LeafSpine(LeafSpine),
-}
+use crate::topologies::{Queues, Template, Topology};
+use crate::written::{InWords, Maybe, Ordering, Overhead, some_whole};
 
 /// A topology file.
 #[derive(JsonSchema)]
@@ -81,12 +61,10 @@ pub(super) struct LinkEntry {
     from: String,
     /// The node at the other end.
     to: String,
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     rate: Rate,
     /// Propagation delay: 0 if left out.
-    #[serde(default, deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(default, with = "InWords::<Duration>")]
     delay: Duration,
     /// Whether the link goes only from `from` to `to`.
     #[serde(default)]
@@ -104,38 +82,29 @@ pub(super) struct PortEntry {
     from: String,
     /// Node at the end.
     to: String,
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Ordering>>")]
+    #[serde(default, with = "Maybe::<Ordering>")]
     queue: Option<Ordering>,
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Rate>>")]
+    #[serde(default, with = "Maybe::<Rate>")]
     rate: Option<Rate>,
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(default, with = "Maybe::<Duration>")]
     delay: Option<Duration>,
     /// The fraction of packets lost on the wire.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Billionths>>")]
+    #[serde(default, with = "Maybe::<Billionths>")]
     loss: Option<Billionths>,
     /// Maximum extra delay, drawn evenly for each packet; packets keep their order.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(default, with = "Maybe::<Duration>")]
     jitter: Option<Duration>,
     /// The kind of link, by a keyword of tc-cake(8): sets `overhead`, `mpu` and `framing`.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<LinkLayer>>")]
+    #[serde(default, with = "Maybe::<LinkLayer>")]
     link: Option<LinkLayer>,
     /// Bytes that the link adds to each packet: -64 to 65,535.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Overhead>>")]
+    #[serde(default, with = "Maybe::<Overhead>")]
     overhead: Option<Overhead>,
     /// Bytes that each packet takes at least, with overhead: up to 65,535.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<u32>>")]
+    #[serde(default, with = "Maybe::<u32>")]
     mpu: Option<u32>,
     /// Cells of ATM (53 bytes for each 48) or the code of PTM (65 for each 64).
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Framing>>")]
+    #[serde(default, with = "Maybe::<Framing>")]
     framing: Option<Framing>,
     /// Cost of the link for routing by cost.
     #[serde(default, deserialize_with = "some_whole::<_, _, 0, { u64::MAX }>")]
@@ -192,25 +161,19 @@ pub(super) fn topology<'a>(
 }
 
 fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &Queues) -> Result<Topology, ScenarioError> {
-    const NAMES: &str = "dumbbell, parking_lot, qfq_figure8, internet2, isp, fat_tree or leaf_spine";
+    let names = || alternatives(Template::NAMES);
     let Some(template) = table.get_mut().remove("template") else {
-        return Err(reader.at("topology", format!("neither a template nor a file: template = {NAMES}, or file = \"...\"")));
+        return Err(reader.at("topology", format!("neither a template nor a file: template = {}, or file = \"...\"", names())));
     };
-    let build = |built: Result<Topology, TopologyError>| built.map_err(|error| reader.at(&format!("topology.{}", error.parameter), error));
-    match template.get_ref().as_str() {
-        Some("dumbbell") => build(reader.take_rest(&["template"], table, Dumbbell::deserialize)?.build(queues)),
-        Some("parking_lot") => build(reader.take_rest(&["template"], table, ParkingLot::deserialize)?.build(queues)),
-        Some("qfq_figure8") => build(reader.take_rest(&["template"], table, QfqFigure8::deserialize)?.build(queues)),
-        Some("internet2") => build(reader.take_rest(&["template"], table, Internet2::deserialize)?.build(queues)),
-        Some("isp") => build(reader.take_rest(&["template"], table, Isp::deserialize)?.build(queues)),
-        Some("fat_tree") => build(reader.take_rest(&["template"], table, FatTree::deserialize)?.build(queues)),
-        Some("leaf_spine") => build(reader.take_rest(&["template"], table, LeafSpine::deserialize)?.build(queues)),
-        Some(name) => {
-            let meant = did_you_mean(name, &NAMES.split([',', ' ']).collect::<Vec<_>>());
-            Err(reader.at("topology.template", format!("'{name}' is no template{meant}: {NAMES}")))
-        }
-        None => Err(reader.at("topology.template", format!("expected a name: {NAMES}"))),
+    let Some(name) = template.get_ref().as_str() else {
+        return Err(reader.at("topology.template", format!("expected a name: {}", names())));
+    };
+    if !Template::NAMES.contains(&name) {
+        let meant = did_you_mean(name, Template::NAMES);
+        return Err(reader.at("topology.template", format!("'{name}' is no template{meant}: {}", names())));
     }
+    let template = reader.take_rest(&["template"], table, |table| Template::read(name, table))?;
+    template.build(queues).map_err(|error| reader.at(&format!("topology.{}", error.parameter), error))
 }
 
 fn from_file<'a>(

@@ -23,7 +23,7 @@ use crate::sources::stamp::Stamp;
 use crate::sources::tcp::Tcp;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, burst, draw};
-use crate::written::{InWords, read};
+use crate::written::InWords;
 
 /// A host and its group. Flows go between groups: in UPS's network to hosts of other core routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +97,7 @@ pub struct Config {
     #[schemars(range(min = 0, max = 10))]
     pub utilisation: f64,
     /// The rate of a host's link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub link_rate: Rate,
     /// Distribution of flow sizes.
     pub sizes: SizesSpec,
@@ -112,8 +111,7 @@ pub struct Config {
     #[serde(default)]
     pub transport: Transport,
     /// Bytes of a packet of a burst: 1 to 65,535.
-    #[serde(default = "full_len", deserialize_with = "read")]
-    #[schemars(with = "InWords<u32>")]
+    #[serde(default = "full_len", with = "InWords::<u32>")]
     pub packet_len: u32,
     /// TCP parameters of both ends, for flows over TCP.
     #[serde(default)]

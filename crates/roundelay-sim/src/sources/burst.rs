@@ -13,7 +13,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::stamp::Stamp;
 use crate::sources::{Check, SourceError, packet_len};
-use crate::written::{InWords, read};
+use crate::written::InWords;
 
 /// What the source sends.
 pub(super) const SENDS: &str = "A whole flow at once, as UPS's flows over UDP.";
@@ -25,12 +25,10 @@ pub(super) const EXAMPLES: [&str; 2] = ["size = '30kb'", "size = '5kb'\nstart = 
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of the flow: 1 to 2^40.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Bytes>")]
+    #[serde(with = "InWords::<Bytes>")]
     pub size: Bytes,
     /// Bytes of a packet: 1 to 65,535; the last packet has the rest.
-    #[serde(default = "packet_len", deserialize_with = "read")]
-    #[schemars(with = "InWords<u32>")]
+    #[serde(default = "packet_len", with = "InWords::<u32>")]
     pub packet_len: u32,
 }
 

@@ -21,7 +21,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::pace::Pace;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
-use crate::written::{InWords, read, some_whole};
+use crate::written::{InWords, some_whole};
 
 /// Gaps between packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -44,12 +44,10 @@ pub(super) const EXAMPLES: [&str; 2] = ["rate = '300kbit'", "rate = '300kbit'\ng
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Rate, headers included.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub rate: Rate,
     /// Bytes of a packet: 1 to 65,535.
-    #[serde(default = "packet_len", deserialize_with = "read")]
-    #[schemars(with = "InWords<u32>")]
+    #[serde(default = "packet_len", with = "InWords::<u32>")]
     pub packet_len: u32,
     /// Gaps between packets.
     #[serde(default)]

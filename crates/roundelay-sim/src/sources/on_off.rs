@@ -17,7 +17,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::pace::Pace;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
-use crate::written::{InWords, read, some_whole};
+use crate::written::{InWords, some_whole};
 
 /// What the source sends.
 pub(super) const SENDS: &str = "A constant rate in on-times, nothing in off-times: Pareto times with a shape, else\nexponential.";
@@ -30,20 +30,16 @@ pub(super) const EXAMPLES: [&str; 2] =
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Rate while on, headers included.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub rate: Rate,
     /// Bytes of a packet: 1 to 65,535.
-    #[serde(default = "packet_len", deserialize_with = "read")]
-    #[schemars(with = "InWords<u32>")]
+    #[serde(default = "packet_len", with = "InWords::<u32>")]
     pub packet_len: u32,
     /// Mean on-time: 1 ns to 1 day.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub on: Duration,
     /// Mean off-time: 1 ns to 1 day.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub off: Duration,
     /// Shape of Pareto times: above 1, to 100.
     #[serde(default)]

@@ -14,7 +14,7 @@ use crate::sources::load::{Amount, Load, at_rate};
 use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
-use crate::written::{InWords, read, some_whole};
+use crate::written::{InWords, some_whole};
 
 /// Lengths of packets in bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,12 +111,10 @@ pub enum Shape {
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Mean rate, headers included.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub rate: Rate,
     /// Bytes of a packet: 1 to 65,535.
-    #[serde(default = "packet_len", deserialize_with = "read")]
-    #[schemars(with = "InWords<u32>")]
+    #[serde(default = "packet_len", with = "InWords::<u32>")]
     pub packet_len: u32,
     /// Distribution of packet lengths.
     #[serde(default)]

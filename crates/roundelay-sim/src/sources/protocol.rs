@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::written::{InWords, some};
+use crate::written::Maybe;
 
 /// Bytes of timestamps in the headers of data and of segments without data: RFC 7323, appendix A, and
 /// ns-2, whose acknowledgements have one length (`ns` prints 1050 and 40 bytes with timestamps, 1040
@@ -66,8 +66,7 @@ pub struct Protocol {
     /// Window growth.
     pub control: Option<Control>,
     /// Maximum data in a segment: 1 to 65,535 bytes.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<u32>>")]
+    #[serde(with = "Maybe::<u32>")]
     pub segment_len: Option<u32>,
     /// Initial congestion window in segments: 1 to 1,000,000.
     #[serde(deserialize_with = "initial_window")]
@@ -76,22 +75,18 @@ pub struct Protocol {
     #[serde(deserialize_with = "receive_window")]
     pub receive_window: Option<u32>,
     /// Minimum retransmission timeout: from 1 us.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     pub min_timeout: Option<Duration>,
     /// Retransmission timeout before the first round trip is measured: from `min_timeout` to
     /// `max_timeout`.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     pub initial_timeout: Option<Duration>,
     /// Maximum retransmission timeout, even after many backoffs: to 1 h.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     pub max_timeout: Option<Duration>,
     /// Maximum time that an acknowledgement waits for a second segment, to 500 ms; 0: every segment
     /// is acknowledged.
-    #[serde(deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Duration>>")]
+    #[serde(with = "Maybe::<Duration>")]
     pub delayed_acknowledgement: Option<Duration>,
     /// Whether segments carry timestamps: 12 bytes of each header under `preset = "rfc"`, under
     /// those of ns-2 10 bytes of the headers of data.

@@ -21,7 +21,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
-use crate::written::{InWords, read};
+use crate::written::InWords;
 
 /// What the source sends.
 pub(super) const SENDS: &str = "Requests and responses over TCP, with pauses between.";
@@ -34,16 +34,13 @@ pub(super) const EXAMPLES: [&str; 2] =
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of a request: 1 to 2^40.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Bytes>")]
+    #[serde(with = "InWords::<Bytes>")]
     pub request: Bytes,
     /// Bytes of a response: 1 to 2^40.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Bytes>")]
+    #[serde(with = "InWords::<Bytes>")]
     pub response: Bytes,
     /// Mean of the exponential time from a response to the next request: 1 ns to 1 day.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub think: Duration,
     /// TCP parameters of both ends.
     #[serde(default)]

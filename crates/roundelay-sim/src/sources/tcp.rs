@@ -16,7 +16,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
-use crate::written::{InWords, some};
+use crate::written::Maybe;
 
 /// What the source sends.
 pub(super) const SENDS: &str = "A flow over TCP, with a size or without end.";
@@ -28,8 +28,7 @@ pub(super) const EXAMPLES: [&str; 2] = ["size = '4kb'", "size = '10kb'\nstart = 
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of data: 1 to 2^40. Left out: without end.
-    #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Bytes>>")]
+    #[serde(default, with = "Maybe::<Bytes>")]
     pub size: Option<Bytes>,
     /// TCP parameters of both ends.
     #[serde(default)]

@@ -17,7 +17,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
-use crate::written::{InWords, read};
+use crate::written::InWords;
 
 /// What the source sends.
 pub(super) const SENDS: &str = "Video over TCP: a segment at even intervals.";
@@ -29,12 +29,10 @@ pub(super) const EXAMPLES: [&str; 2] = ["segment = '8kb'\ninterval = '300ms'", "
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of a segment: 1 to 2^40.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Bytes>")]
+    #[serde(with = "InWords::<Bytes>")]
     pub segment: Bytes,
     /// Time between segments: 1 us to 1 day.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub interval: Duration,
     /// TCP parameters of both ends.
     #[serde(default)]

@@ -15,7 +15,7 @@ use crate::sources::outlet::Terms;
 use crate::sources::source::{Conditions, Facts, Site, Source};
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, MOST_PACKETS, SourceError};
-use crate::written::{InWords, read, some_whole};
+use crate::written::{InWords, some_whole};
 
 /// Mean talkspurt.
 pub const TALKSPURT: Duration = Duration::from_millis(1004);
@@ -36,8 +36,7 @@ pub(super) const EXAMPLES: [&str; 2] = ["", "packet_len = 100"];
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of a packet: 1 to 65,535. 200: G.711 with headers.
-    #[serde(default = "speech_len", deserialize_with = "read")]
-    #[schemars(with = "InWords<u32>")]
+    #[serde(default = "speech_len", with = "InWords::<u32>")]
     pub packet_len: u32,
     /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]

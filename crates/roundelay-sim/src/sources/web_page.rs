@@ -22,7 +22,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
-use crate::written::{InWords, read, whole};
+use crate::written::{InWords, whole};
 
 /// What the source sends.
 pub(super) const SENDS: &str = "Web pages over TCP: a document, then its objects over parallel connections, with pauses between.";
@@ -42,12 +42,10 @@ const MOST_CONNECTIONS: u64 = 256;
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bytes of the document: 1 to 2^40.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Bytes>")]
+    #[serde(with = "InWords::<Bytes>")]
     pub document: Bytes,
     /// Bytes of an object: 1 to 2^40.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Bytes>")]
+    #[serde(with = "InWords::<Bytes>")]
     pub object: Bytes,
     /// Objects of a page: 0 to 10,000.
     #[serde(deserialize_with = "whole::<_, _, 0, MOST_OBJECTS>")]
@@ -58,12 +56,10 @@ pub struct Config {
     #[schemars(range(min = 1, max = 256))]
     pub connections: u32,
     /// Bytes of a request: 1 to 2^40.
-    #[serde(default = "request", deserialize_with = "read")]
-    #[schemars(with = "InWords<Bytes>")]
+    #[serde(default = "request", with = "InWords::<Bytes>")]
     pub request: Bytes,
     /// Mean of the exponential time from a page to the next request: 1 ns to 1 day.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub think: Duration,
     /// TCP parameters of both ends.
     #[serde(default)]

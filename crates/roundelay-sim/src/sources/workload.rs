@@ -18,7 +18,7 @@ use crate::sources::outlet::Terms;
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Between, Conditions, Facts, FileFault, Listed, Reading, Site, Source};
 use crate::sources::{Check, SourceError, draw};
-use crate::written::{InWords, read};
+use crate::written::InWords;
 
 /// A flow of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +49,7 @@ pub struct Config {
     #[serde(default)]
     pub transport: Transport,
     /// Bytes of a packet of a burst: 1 to 65,535.
-    #[serde(default = "full_len", deserialize_with = "read")]
-    #[schemars(with = "InWords<u32>")]
+    #[serde(default = "full_len", with = "InWords::<u32>")]
     pub packet_len: u32,
     /// TCP parameters of both ends, for flows over TCP.
     #[serde(default)]

@@ -10,7 +10,12 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, read, whole};
+use crate::written::{InWords, whole};
+
+/// The nodes.
+pub(super) const NODES: &str = "Senders, a bottleneck, receivers: `s0`, ... behind `left`, `r0`, ... behind `right`.";
+/// The publication.
+pub(super) const SOURCE: &str = "MQFQ, section V";
 
 /// Parameters of the dumbbell. Defaults are from the MQFQ paper (section V: 5 Mbit/s, a round trip
 /// of 60 ms).
@@ -21,28 +26,22 @@ pub struct Dumbbell {
     #[serde(deserialize_with = "whole::<_, _, 1, 500_000>")]
     pub pairs: u32,
     /// Rate of the link between the routers.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub rate: Rate,
     /// Delay of the link between the routers, one way.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub delay: Duration,
     /// Rate of each access link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub access_rate: Rate,
     /// Delay of each access link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub access_delay: Duration,
     /// Extra delay of sender `i`: `i` times this.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub access_delay_step: Duration,
     /// Extra delay of each sender, drawn evenly from 0 to this by the seed of each run.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub access_delay_jitter: Duration,
 }
 

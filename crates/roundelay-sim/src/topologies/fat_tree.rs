@@ -13,7 +13,12 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, read, whole};
+use crate::written::{InWords, whole};
+
+/// The nodes.
+pub(super) const NODES: &str = "Switches with k ports: `host0`, ... from pod to pod.";
+/// The publication.
+pub(super) const SOURCE: &str = "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008";
 
 /// Parameters of the fat-tree.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -23,16 +28,13 @@ pub struct FatTree {
     #[serde(deserialize_with = "whole::<_, _, 2, 64>")]
     pub k: u32,
     /// Rate of all links.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub rate: Rate,
     /// Delay of a link between switches.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub delay: Duration,
     /// Delay of a host's link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub host_delay: Duration,
 }
 

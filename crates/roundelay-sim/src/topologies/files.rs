@@ -24,7 +24,7 @@ use serde::Deserialize;
 
 use super::{Builder, MOST_NODES, Queues, Topology, Wire, mbit};
 use crate::network::{LinkClass, NodeId};
-use crate::written::{InWords, read, whole};
+use crate::written::{InWords, whole};
 use place::Place;
 
 /// Format of a file.
@@ -153,28 +153,23 @@ impl Text<'_> {
 #[serde(default, deny_unknown_fields)]
 pub struct FromFile {
     /// Rate of links without a rate.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub rate: Rate,
     /// Delay of links without a delay and without coordinates of both ends.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub delay: Duration,
     /// Hosts to attach to each router: `host0`, `host1`, ... from router to router. With 0, and no
     /// hosts in the file, nodes with one neighbour are the hosts.
     #[serde(deserialize_with = "whole::<_, _, 0, 1_048_575>")]
     pub hosts_per_router: u32,
     /// Rate of an attached host's link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub access_rate: Rate,
     /// Delay of an attached host's link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub access_delay: Duration,
     /// Unit of delays in `topo.txt`: a millisecond or, as for the long-lived flows, a microsecond.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub delay_unit: Duration,
 }
 

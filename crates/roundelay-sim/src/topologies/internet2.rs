@@ -19,6 +19,11 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::{LinkClass, LinkConfig, Network, NodeId};
 use crate::written::whole;
 
+/// The nodes.
+pub(super) const NODES: &str = "The Internet2 network of the UPS paper: `host0` to `host99`.";
+/// The publication.
+pub(super) const SOURCE: &str = "UPS, section 2.3";
+
 /// Joined pairs of cores, in the order of the authors' file.
 const CORE: [(u32, u32); 16] =
     [(0, 1), (0, 2), (0, 3), (1, 2), (2, 4), (1, 5), (4, 5), (3, 5), (3, 4), (5, 6), (3, 6), (3, 7), (7, 8), (6, 8), (8, 9), (7, 9)];

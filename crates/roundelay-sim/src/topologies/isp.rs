@@ -31,7 +31,12 @@ use crate::network::{LinkClass, LinkConfig, Network, NodeId};
 use crate::random::{Drawer, stream};
 use crate::routing::Routes;
 use crate::sources::draw;
-use crate::written::{InWords, read, whole};
+use crate::written::{InWords, whole};
+
+/// The nodes.
+pub(super) const NODES: &str = "A random network like a provider's: `host0`, ... from router to router.";
+/// The publication.
+pub(super) const SOURCE: &str = "UPS, section 2.3, in place of Rocketfuel";
 
 /// Maximum number of core routers: routes between all pairs give the rates.
 const MOST_ROUTERS: u64 = 1_000;
@@ -60,32 +65,25 @@ pub struct Isp {
     #[schemars(range(min = 2, max = 500_000))]
     pub hosts: u32,
     /// Rate of links from edge routers to core routers.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub access_rate: Rate,
     /// Rate of links from hosts to edge routers.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub host_rate: Rate,
     /// Delay of both kinds of links.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub access_delay: Duration,
     /// The fraction of core links slower than `access_rate`, rounded to a whole number of links.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Billionths>")]
+    #[serde(with = "InWords::<Billionths>")]
     pub slower: Billionths,
     /// Maximum rate of these links: below `access_rate`.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub slower_rate: Rate,
     /// Minimum delay of a core link. Delays are drawn evenly.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub delay: Duration,
     /// Maximum delay of a core link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub most_delay: Duration,
 }
 

@@ -11,7 +11,12 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, read, whole};
+use crate::written::{InWords, whole};
+
+/// The nodes.
+pub(super) const NODES: &str = "Racks under leaves, leaves under spines: `host0`, ... from rack to rack.";
+/// The publication.
+pub(super) const SOURCE: &str = "pFabric, SIGCOMM 2013";
 
 /// Parameters of the network.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -27,20 +32,16 @@ pub struct LeafSpine {
     #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
     pub hosts_per_leaf: u32,
     /// Rate of a host's link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub host_rate: Rate,
     /// Rate of a link between leaf and spine.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub rate: Rate,
     /// Delay of a link between leaf and spine.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub delay: Duration,
     /// Delay of a host's link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub host_delay: Duration,
 }
 

@@ -1,16 +1,12 @@
 //! Topologies: networks for experiments, one a file, and networks read from files.
 //!
-//! Each topology is a struct of parameters that builds a [`Topology`]. Links have three classes
-//! ([`LinkClass`]); [`Queues`] sets the discipline of each class.
+//! A topology's file has its parameters (a struct that builds a [`Topology`]), `NODES`, a sentence
+//! on the nodes, and `SOURCE`, the publication; a scenario is beside the file. Links have three
+//! classes ([`LinkClass`]); [`Queues`] sets the discipline of each class.
 
-mod dumbbell;
-mod fat_tree;
 pub mod files;
-mod internet2;
-mod isp;
-mod leaf_spine;
-mod parking_lot;
-mod qfq_figure8;
+#[macro_use]
+mod registry;
 
 use roundelay::{Duration, QueueSpec, Rate};
 
@@ -18,13 +14,20 @@ use crate::network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeI
 use crate::random::{Drawer, stream};
 use crate::sources::draw;
 
-pub use dumbbell::Dumbbell;
-pub use fat_tree::FatTree;
-pub use internet2::{Internet2, Variant};
-pub use isp::Isp;
-pub use leaf_spine::LeafSpine;
-pub use parking_lot::ParkingLot;
-pub use qfq_figure8::QfqFigure8;
+pub use internet2::Variant;
+
+// A new topology is a file, a scenario and a line here: the reader of scenarios, `--template`, the
+// JSON Schema, the documented table and the tests of all templates follow. `make sources` writes
+// the generated files.
+topologies! {
+    Dumbbell = dumbbell,
+    ParkingLot = parking_lot,
+    QfqFigure8 = qfq_figure8,
+    Internet2 = internet2,
+    Isp = isp,
+    FatTree = fat_tree,
+    LeafSpine = leaf_spine,
+}
 
 /// A network and its hosts.
 #[derive(Debug, Clone, Default)]

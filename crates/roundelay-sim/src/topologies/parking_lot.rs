@@ -10,7 +10,12 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, read, whole};
+use crate::written::{InWords, whole};
+
+/// The nodes.
+pub(super) const NODES: &str = "A chain of bottlenecks: `s0` to `k0` over all, `s1` to `k1` over the first, and so on.";
+/// The publication.
+pub(super) const SOURCE: &str = "";
 
 /// Parameters of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -20,20 +25,16 @@ pub struct ParkingLot {
     #[serde(deserialize_with = "whole::<_, _, 1, 100_000>")]
     pub hops: u32,
     /// Rate of each link between routers.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub rate: Rate,
     /// Delay of each link between routers, one way.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub delay: Duration,
     /// Rate of each access link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
+    #[serde(with = "InWords::<Rate>")]
     pub access_rate: Rate,
     /// Delay of each access link.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Duration>")]
+    #[serde(with = "InWords::<Duration>")]
     pub access_delay: Duration,
 }
 

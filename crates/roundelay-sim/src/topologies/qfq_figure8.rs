@@ -13,6 +13,11 @@ use serde::Deserialize;
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::LinkClass;
 
+/// The nodes.
+pub(super) const NODES: &str = "Figure 8 of the QFQ paper: `S0` to `S4`, `K0` to `K4`.";
+/// The publication.
+pub(super) const SOURCE: &str = "QFQ, Figure 8";
+
 /// Routes of the best-effort flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

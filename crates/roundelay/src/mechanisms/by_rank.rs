@@ -3,10 +3,12 @@
 
 use core::fmt::Debug;
 
+use crate::config::ConfigError;
 use crate::mechanisms::ranked::{Ordinal, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler};
+use crate::schedulers::Configured;
 use crate::time::Instant;
 
 /// The rank of a discipline; implemented by its configuration.
@@ -26,9 +28,9 @@ pub struct ByRank<R: Rank, T> {
     waiting: Ranked<R::Key, T>,
 }
 
-impl<R: Rank, T> Default for ByRank<R, T> {
-    fn default() -> Self {
-        Self { waiting: Ranked::default() }
+impl<R: Rank, T> Configured<R> for ByRank<R, T> {
+    fn configured(_: R, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { waiting: Ranked::default() })
     }
 }
 

@@ -39,6 +39,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
+use crate::schedulers::Configured;
 use crate::time::Instant;
 use crate::units::Rate;
 use crate::virtual_time::VirtualTime;
@@ -129,17 +130,20 @@ impl Flow {
     }
 }
 
-impl<T, O: Order> Default for Imitation<T, O> {
-    fn default() -> Self {
-        let (pool, flows, clock) = (Pool::default(), Vec::new(), GpsClock::default());
-        Self { pool, flows, clock, order: O::default(), longest: Longest::default() }
+impl<C, T, O: Order> Configured<C> for Imitation<T, O> {
+    fn configured(_: C, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self::with(GpsClock::default()))
     }
 }
 
 impl<T, O: Order> Imitation<T, O> {
+    fn with(clock: GpsClock) -> Self {
+        Self { pool: Pool::default(), flows: Vec::new(), clock, order: O::default(), longest: Longest::default() }
+    }
+
     #[cfg(test)]
     pub(crate) fn start_at(now: VirtualTime) -> Self {
-        Self { clock: GpsClock::start_at(now), ..Self::default() }
+        Self::with(GpsClock::start_at(now))
     }
 
     /// An unknown flow joins with weight 1.

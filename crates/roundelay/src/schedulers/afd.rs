@@ -36,7 +36,6 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::Handle;
@@ -47,7 +46,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 
@@ -98,21 +97,11 @@ impl Discipline for Config {
         ),
     ];
     const LIVE: &'static [&'static str] = &["target", "sample", "interval", "alpha", "beta"];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Afd<T>;
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Afd<Handle>>;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Afd<T>, ConfigError> {
-        Afd::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn configuration<T: Send>(scheduler: &mut Afd<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -136,13 +125,8 @@ pub struct Afd<T> {
     config: Config,
 }
 
-impl<T> Afd<T> {
-    /// An empty scheduler that draws, and hashes flows, by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for Afd<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         Ok(Self {
             queue: SignallingQueue::default(),
             sample: Vec::with_capacity(config.shadow as usize),
@@ -155,7 +139,9 @@ impl<T> Afd<T> {
             config,
         })
     }
+}
 
+impl<T> Afd<T> {
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
         self.update(now);
         if self.random.one_in(self.config.sample) {
@@ -266,7 +252,7 @@ mod tests {
     const BILLION: i128 = 1_000_000_000;
 
     fn afd(config: Config) -> Afd<()> {
-        Afd::new(config, 1).expect("legal parameters")
+        config.build(1).expect("legal parameters")
     }
 
     #[test]

@@ -51,7 +51,6 @@
 //!   the credit must be at least 1 a unit of b. Then f_1 and f_4, with b = 6, may send 3, not 2.
 //!   The figures agree with the rule if f_1 and f_4 have 2 packets (`tests/traces/afq-figures.md`).
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
@@ -61,7 +60,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, Times};
+use crate::schedulers::{Configured, Discipline, Linux, Times};
 use crate::time::Instant;
 
 /// Parameters of AFQ.
@@ -94,19 +93,10 @@ impl Discipline for Config {
     const TIMES: Times = Times::Deadline;
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Afq<T>;
     /// By copy. The deadline of a packet is read when the packet becomes the flow's head.
     type ByHandle = ByCopy<Afq<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Afq<T>, ConfigError> {
-        Afq::new(*self)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn configuration<T: Send>(scheduler: &mut Afq<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -146,14 +136,13 @@ impl Key for Urgency {
     const NONE: Self = Self { deadline: Instant::MAX, round: u64::MAX };
 }
 
-impl<T> Afq<T> {
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for Afq<T> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { flows: FlowTable::default(), waiting: Heap::default(), in_turn: None, round: 0, decisions: 0, config })
     }
+}
 
+impl<T> Afq<T> {
     /// Turns given so far; each turn sorts the flows once.
     pub const fn decisions(&self) -> u64 {
         self.decisions
@@ -318,7 +307,7 @@ mod tests {
 
     /// Order of service for 100-byte packets, each given as (flow, deadline).
     fn order(quantum: u32, heads: &[(u32, u64)]) -> Vec<u32> {
-        let mut scheduler = Afq::new(Config { quantum }).unwrap();
+        let mut scheduler = Config { quantum }.build(0).unwrap();
         for &(flow, deadline) in heads {
             let packet = Packet { deadline: Instant::from_picos(deadline), ..Packet::new(FlowId(flow), 100, ()) };
             scheduler.enqueue(Instant::ZERO, packet).unwrap();
@@ -341,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_removed_flow_keeps_its_weight_until_it_is_empty() {
-        let mut scheduler = Afq::new(Config { quantum: 100 }).unwrap();
+        let mut scheduler = Config { quantum: 100 }.build(0).unwrap();
         scheduler.set_flow(FlowId(0), FlowConfig { weight: 3, ..FlowConfig::DEFAULT }).unwrap();
         for flow in [0, 0, 0, 1] {
             scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 100, ())).unwrap();

@@ -47,7 +47,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, Onset, Priority, RankBy, Times};
+use crate::schedulers::{Configured, Discipline, Linux, Onset, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -95,26 +95,16 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["headroom"];
-    const WEIGHTED: bool = false;
     const PRIORITY: Priority = Priority::Class;
     const COMPLEXITY: &'static str = "O(window)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Aifo<T>;
     /// By copy. The queue type shared with `red` keeps marks and flows.
     type ByHandle = ByCopy<Aifo<Handle>>;
 
     /// An empty queue admits every rank.
-    fn onset(&self) -> Onset {
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Backlog { above: 0 }
-    }
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Aifo<T>, ConfigError> {
-        Aifo::new(*self)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Aifo<T>) -> Option<&mut Self> {
@@ -146,17 +136,14 @@ pub struct Aifo<T> {
     config: Config,
 }
 
-impl<T> Aifo<T> {
-    /// An empty scheduler, for a link of unknown rate and a buffer of the default limit.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for Aifo<T> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         let (queue, recent) = (SignallingQueue::default(), Vec::with_capacity(config.window as usize));
         Ok(Self { queue, limit: Config::DEFAULT_LIMIT, recent, oldest: 0, until_sample: 0, link_rate: None, config })
     }
+}
 
+impl<T> Aifo<T> {
     /// Whether a packet of this rank is admitted: its quantile among the recent ranks is no more
     /// than the free part of the buffer over 1 - k.
     fn admits(&self, rank: i128) -> bool {
@@ -260,7 +247,7 @@ mod tests {
     /// recent ranks.
     fn holding(waiting: u32, recent: &[u32]) -> Aifo<u32> {
         let config = Config { window: 4, headroom: Billionths(200_000_000), ..Config::default() };
-        let mut scheduler = Aifo::new(config).expect("legal");
+        let mut scheduler = config.build(0).expect("legal");
         Scheduler::<u32>::set_buffer_limit(&mut scheduler, Limit::of_packets(10));
         (0..waiting).for_each(|number| scheduler.queue.push(Packet::new(FlowId(0), 100, number)));
         recent.iter().for_each(|rank| scheduler.remember((*rank).into()));
@@ -286,7 +273,7 @@ mod tests {
 
     #[test]
     fn one_packet_in_so_many_is_remembered() {
-        let mut scheduler: Aifo<u32> = Aifo::new(Config { sample: 3, ..Config::default() }).expect("legal");
+        let mut scheduler: Aifo<u32> = Config { sample: 3, ..Config::default() }.build(0).expect("legal");
         (0..10).for_each(|rank| scheduler.remember(rank));
         assert_eq!(scheduler.recent, [0, 3, 6, 9]);
     }

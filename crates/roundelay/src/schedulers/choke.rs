@@ -43,7 +43,7 @@ use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -112,7 +112,6 @@ impl Discipline for Config {
         ),
     ];
     const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "linux"];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
     const COMPLEXITY: &'static str = "O(1)";
@@ -120,16 +119,8 @@ impl Discipline for Config {
     /// By copy. Packets in the middle of the queue are compared by flow and removed.
     type ByHandle = ByCopy<Choke<Handle>>;
 
-    fn onset(&self) -> Onset {
-        self.thresholds().onset(false)
-    }
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Choke<T>, ConfigError> {
-        Choke::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
+    fn onset(&self, link: Rate) -> Onset {
+        self.thresholds(link).onset(false)
     }
 
     fn configuration<T: Send>(scheduler: &mut Choke<T>) -> Option<&mut Self> {
@@ -193,13 +184,8 @@ pub struct Choke<T> {
     config: Config,
 }
 
-impl<T> Choke<T> {
-    /// An empty scheduler with random draws from `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range, or `min` is not below `max`.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for Choke<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let link_rate = UNKNOWN_LINK_RATE;
         let thresholds = config.thresholds(link_rate);
         let detection = EarlyDetection::new(&thresholds);
@@ -213,7 +199,9 @@ impl<T> Choke<T> {
             config,
         })
     }
+}
 
+impl<T> Choke<T> {
     fn enqueue_packet(&mut self, now: Instant, mut packet: Packet<T>) {
         self.detection.observe(&self.thresholds, now, self.queue.backlog().packets);
         if !self.detection.is_below_min(&self.thresholds) && self.drops_candidate_of(&packet) {

@@ -29,7 +29,6 @@
 
 use alloc::collections::VecDeque;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::{Age, Handle, Links};
 use crate::mechanisms::codel::{Roots, Target};
@@ -37,8 +36,9 @@ use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,23 +81,13 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold", "linux"];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Codel<T>;
     type ByHandle = Codel<Handle, Links<Age>>;
 
-    fn onset(&self) -> Onset {
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Wait(self.target)
-    }
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Codel<T>, ConfigError> {
-        Codel::new(*self)
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Codel::empty(*self)
     }
 
     fn configuration<T: Send>(scheduler: &mut Codel<T>) -> Option<&mut Self> {
@@ -115,19 +105,8 @@ pub struct Codel<T, P: Places<T> = Nodes<T>> {
     config: Config,
 }
 
-impl<T> Codel<T> {
-    /// An empty scheduler.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        Self::empty(config)
-    }
-}
-
-impl<T, P: Places<T>> Codel<T, P> {
-    fn empty(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for Codel<T, P> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { pool: Pool::empty(), queue: CodelQueue::default(), dropped: VecDeque::new(), config })
     }
 }

@@ -25,11 +25,11 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use super::fifo::Fifo;
-use super::{Discipline, DisciplineInfo, Linux, Priority, Times};
+use super::{Configured, Discipline, DisciplineInfo, Linux, Priority, Times};
 use crate::arena::Arena;
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
 use crate::scheduler::{DropReason, Scheduler};
@@ -109,28 +109,29 @@ impl fmt::Debug for Config {
     }
 }
 
+impl Configured<Config> for Order {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        Ok((config.build)(seed))
+    }
+}
+
+impl<T> Configured<Config> for Arena<T, Order> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        Order::configured(config, seed).map(Self::new)
+    }
+}
+
 impl Discipline for Config {
     const NAME: &'static str = "custom";
     const ABOUT: &'static str = "a scheduler of another program";
     const SOURCE: &'static str = "the program that made the scheduler";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     /// Any reason is possible.
     const DROPS: &'static [DropReason] = &DropReason::ALL;
     const BOUNDS: &'static [DropReason] = &DropReason::ALL;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "not stated";
     type Scheduler<T: Send> = Arena<T, Order>;
     type ByHandle = Order;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Arena<T, Order>, ConfigError> {
-        self.build_by_handle(seed).map(Arena::new)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Order, ConfigError> {
-        Ok((self.build)(seed))
-    }
 
     fn name(&self) -> &'static str {
         self.name

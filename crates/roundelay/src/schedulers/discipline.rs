@@ -6,11 +6,13 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, alternatives};
+use crate::config::{ConfigError, Kind, Parameter};
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
 use crate::scheduler::{DropReason, FlowConfig, Scheduler};
+use crate::suggestion::alternatives;
 use crate::time::Duration;
+use crate::units::Rate;
 
 /// A discipline in the registry. The discipline's configuration implements this trait.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
@@ -23,11 +25,11 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// The Linux queueing discipline with the same algorithm.
     const LINUX: Linux;
     /// Parameters, without `limit` and `memory_limit`, which all disciplines have.
-    const PARAMETERS: &'static [Parameter<Self>];
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
     /// Names of the parameters changeable while packets wait.
     const LIVE: &'static [&'static str] = &[];
     /// Whether flows can have weights.
-    const WEIGHTED: bool;
+    const WEIGHTED: bool = false;
     /// Largest weight of a flow.
     const MAX_WEIGHT: u32 = FlowConfig::MAX_WEIGHT;
     /// Whether packets of one flow can leave out of arrival order.
@@ -53,24 +55,30 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
     const INTERIOR: bool = false;
     /// Buffer limit if the user gives none: `tc`'s default.
-    const DEFAULT_LIMIT: Limit;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     /// The configured scheduler. The scheduler and its packets can move to another thread.
-    type Scheduler<T: Send>: Scheduler<T> + Send;
+    type Scheduler<T: Send>: Scheduler<T> + Configured<Self> + Send;
     /// The same scheduler for handles in place of packets.
-    type ByHandle: Scheduler<Handle, Departure> + Send;
+    type ByHandle: Scheduler<Handle, Departure> + Configured<Self> + Send;
 
     /// An empty scheduler. `seed` is the key of random draws and hashes: same seed, same behaviour.
     ///
     /// # Errors
     /// A parameter is out of its range.
-    fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError>;
+    fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError> {
+        self.check()?;
+        Configured::configured(self.clone(), seed)
+    }
 
     /// An empty scheduler of handles, in the same order as the packets of [`build`](Self::build)'s
     /// scheduler.
     ///
     /// # Errors
     /// A parameter is out of its range.
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError>;
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.check()?;
+        Configured::configured(self.clone(), seed)
+    }
 
     /// A scheduler for a node of a hierarchy. The flows are the node's children, numbered from 0.
     /// Disciplines with hashed flows keep children apart instead.
@@ -109,8 +117,9 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`].
-    fn onset(&self) -> Onset {
+    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`], at a link of
+    /// this rate.
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Unknown
     }
 
@@ -205,6 +214,15 @@ pub enum Onset {
         /// Idle time that moves the average like the arrival of one packet at an empty queue.
         packet_time: Duration,
     },
+}
+
+/// The constructor of a scheduler. Callers use [`Discipline::build`], which checks the configuration before.
+pub trait Configured<C>: Sized {
+    /// An empty scheduler. `seed` is the key of random draws and hashes.
+    ///
+    /// # Errors
+    /// The configuration is not legal.
+    fn configured(config: C, seed: u64) -> Result<Self, ConfigError>;
 }
 
 /// A discipline in Linux's traffic control.

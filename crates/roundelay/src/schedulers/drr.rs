@@ -48,7 +48,6 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
@@ -57,7 +56,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// Parameters of DRR.
@@ -89,19 +88,10 @@ impl Discipline for Config {
     /// With a quantum of 1 byte, weights are quanta in bytes in any ratio, as of tc's drr classes.
     const MAX_WEIGHT: u32 = FlowConfig::LARGEST_WEIGHT;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Drr<T>;
     type ByHandle = Drr<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Drr<T>, ConfigError> {
-        Drr::new(*self)
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Drr::empty(*self)
-    }
 
     fn configuration<T: Send>(scheduler: &mut Drr<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -144,17 +134,8 @@ pub struct Drr<T, P = Nodes<T>> {
     config: Config,
 }
 
-impl<T> Drr<T> {
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        Self::empty(config)
-    }
-}
-
-impl<T, P: Places<T>> Drr<T, P> {
-    fn empty(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for Drr<T, P> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { ring: Ring::empty(config.quantum, 0), config })
     }
 }

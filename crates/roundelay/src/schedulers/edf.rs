@@ -32,9 +32,7 @@
 //! Differences from the paper: packets without a deadline ([`Instant::MAX`]) go last, in order. A
 //! past deadline is treated like any other: late packets are sent, not dropped.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
@@ -51,24 +49,13 @@ impl Discipline for Config {
     const ABOUT: &'static str = "earliest deadline first, by the deadlines in the packets";
     const SOURCE: &'static str = "Liu, Layland, JACM 20(1), 1973; Mittal et al., Universal Packet Scheduling, NSDI 2016, A.5";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Deadline;
     const COMPLEXITY: &'static str = "O(log n)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Edf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Edf<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Edf<T>, ConfigError> {
-        Ok(Edf::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.

@@ -19,14 +19,13 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::links::{Handle, InLine};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// FIFO has no parameters besides the buffer's limit.
@@ -38,21 +37,10 @@ impl Discipline for Config {
     const ABOUT: &'static str = "first in, first out, with drop tail";
     const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
     const LINUX: Linux = Linux::Qdisc { name: "pfifo", flows: LinuxFlows::Unread };
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
     type ByHandle = Fifo<Handle, InLine>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Fifo<T>, ConfigError> {
-        Ok(Fifo::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Fifo::empty())
-    }
 }
 
 /// Entry of the queue: the packet, or the packet's handle and length.
@@ -123,15 +111,9 @@ pub struct Fifo<T, W = Packet<T>> {
     carries: PhantomData<T>,
 }
 
-impl<T> Default for Fifo<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, W: Waits<T>> Fifo<T, W> {
-    const fn empty() -> Self {
-        Self { line: VecDeque::new(), bytes: 0, carries: PhantomData }
+impl<T, W: Waits<T>> Configured<Config> for Fifo<T, W> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { line: VecDeque::new(), bytes: 0, carries: PhantomData })
     }
 }
 

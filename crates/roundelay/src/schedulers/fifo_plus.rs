@@ -31,9 +31,7 @@
 //! paper of 2016. There a full buffer of LSTF drops the largest key; FIFO+ is a FIFO and drops the
 //! newest packet. The caller subtracts the wait at this queue from the packet's slack.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
@@ -49,24 +47,13 @@ impl Discipline for Config {
     const ABOUT: &'static str = "FIFO+: packets in order of arrival less the waiting time at earlier hops";
     const SOURCE: &'static str = "Clark, Shenker, Zhang, SIGCOMM 1992; Mittal et al., Universal Packet Scheduling, NSDI 2016, section 3.2";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(log n)";
     const DROPS: &'static [DropReason] = &[DropReason::Full];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = FifoPlus<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<FifoPlus<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<FifoPlus<T>, ConfigError> {
-        Ok(FifoPlus::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.

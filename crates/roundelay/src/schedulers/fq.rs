@@ -39,7 +39,6 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::links::{Handle, Links};
 use crate::mechanisms::hash::FlowHash;
@@ -47,7 +46,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
 /// Parameters of FQ.
@@ -70,21 +69,11 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Namesake;
     const PARAMETERS: &'static [Parameter<Self>] =
         &[Parameter::count("flows", 1..=1 << 16, "number of bins for flows", |config| &mut config.flows)];
-    const WEIGHTED: bool = false;
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fq<T>;
     type ByHandle = Fq<Handle, Links<FlowId>>;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Fq<T>, ConfigError> {
-        Fq::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Fq::empty(*self, seed)
-    }
 
     fn build_class<T: Send>(&self, _seed: u64) -> Result<Fq<T>, ConfigError> {
         Fq::of_children(*self)
@@ -116,14 +105,6 @@ struct Bin {
 }
 
 impl<T> Fq<T> {
-    /// An empty scheduler with a hash keyed by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        Self::empty(config, seed)
-    }
-
     /// An empty scheduler for a class of a tree: a bin for each child, regardless of `flows`.
     ///
     /// # Errors
@@ -135,9 +116,8 @@ impl<T> Fq<T> {
     }
 }
 
-impl<T, P: Places<T>> Fq<T, P> {
-    fn empty(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for Fq<T, P> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let bins = config.flows as usize;
         Ok(Self {
             pool: Pool::empty(),
@@ -149,7 +129,9 @@ impl<T, P: Places<T>> Fq<T, P> {
             config,
         })
     }
+}
 
+impl<T, P: Places<T>> Fq<T, P> {
     fn bin(&self, flow: FlowId) -> u32 {
         self.hash.as_ref().map_or(flow.0, |hash| hash.bucket(flow, self.config.flows))
     }

@@ -49,8 +49,9 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// Parameters of FQ-CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +104,6 @@ impl Discipline for Config {
         Parameter::switch("linux", "Linux's rules for new queues found empty and for times of signals", |config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Early];
     /// `evict` halves a queue.
     const BOUNDS: &'static [DropReason] = &[DropReason::PushedOut];
@@ -112,16 +112,8 @@ impl Discipline for Config {
     type Scheduler<T: Send> = FqCodel<T>;
     type ByHandle = FqCodel<Handle, Links<Age>>;
 
-    fn onset(&self) -> Onset {
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Wait(self.target)
-    }
-
-    fn build<T: Send>(&self, seed: u64) -> Result<FqCodel<T>, ConfigError> {
-        FqCodel::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        FqCodel::empty(*self, seed)
     }
 
     fn configuration<T: Send>(scheduler: &mut FqCodel<T>) -> Option<&mut Self> {
@@ -163,19 +155,8 @@ struct Flow {
     is_listed: bool,
 }
 
-impl<T> FqCodel<T> {
-    /// An empty scheduler with a hash keyed by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        Self::empty(config, seed)
-    }
-}
-
-impl<T, P: Places<T>> FqCodel<T, P> {
-    fn empty(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for FqCodel<T, P> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let flows = config.flows as usize;
         Ok(Self {
             pool: Pool::empty(),
@@ -189,7 +170,9 @@ impl<T, P: Places<T>> FqCodel<T, P> {
             config,
         })
     }
+}
 
+impl<T, P: Places<T>> FqCodel<T, P> {
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = self.hash.bucket(packet.flow, self.config.flows);
         let flow = &mut self.flows[number as usize];
@@ -391,7 +374,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn without_drops(quantum: u32) -> FqCodel<u32> {
-        FqCodel::new(Config { quantum, target: Duration::from_secs(3600), ..Config::default() }, 1).expect("legal")
+        Config { quantum, target: Duration::from_secs(3600), ..Config::default() }.build(1).expect("legal")
     }
 
     /// The RFC's rounds, one by one.

@@ -54,15 +54,14 @@
 //! order of blocked groups and has no use with a scan. Of two groups with the same finish the one
 //! with the shorter slots goes first. Flows change groups, and weights leave, as in `qfq.rs`.
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -81,21 +80,11 @@ impl Discipline for Config {
     const ABOUT: &'static str = "group fair queueing: WF2Q+ with rounded times; a scan over groups of flows for each packet";
     const SOURCE: &'static str = "Stephens, Bennett, Zhang, Implementing Scheduling Algorithms in High-Speed Networks, JSAC 17(6), 1999";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(groups)";
     type Scheduler<T: Send> = Gfq<T>;
     type ByHandle = Gfq<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Gfq<T>, ConfigError> {
-        Ok(Gfq::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Gfq::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (slot, own, any) = (own_slot(share), u64::from(share.max_packet_len), 2 * u64::from(share.link_max_packet_len));
@@ -173,16 +162,9 @@ fn rounded_finish(flow: &Flow) -> VirtualTime {
     flow.start.slot_start(flow.shift()).plus(u64::from(1 + half_of(flow) % 2) << flow.shift())
 }
 
-impl<T> Default for Gfq<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Gfq<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS], busy: 0 }
+impl<T, P: Places<T>> Configured<Config> for Gfq<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS], busy: 0 })
     }
 }
 

@@ -19,13 +19,12 @@
 //! Differences from the paper: its queues never overflow. Here a full buffer drops the oldest
 //! packet, the last to leave.
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::links::{Handle, Links};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
 /// LIFO has no parameters besides the buffer's limit.
@@ -37,23 +36,12 @@ impl Discipline for Config {
     const ABOUT: &'static str = "last in, first out: the newest packet first";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
     const COMPLEXITY: &'static str = "O(1)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lifo<T>;
     type ByHandle = Lifo<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Lifo<T>, ConfigError> {
-        Ok(Lifo::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Lifo::empty())
-    }
 }
 
 /// One queue, served from its tail.
@@ -63,16 +51,9 @@ pub struct Lifo<T, P = Nodes<T>> {
     queue: Queue,
 }
 
-impl<T> Default for Lifo<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Lifo<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { pool: Pool::empty(), queue: Queue::EMPTY }
+impl<T, P: Places<T>> Configured<Config> for Lifo<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { pool: Pool::empty(), queue: Queue::EMPTY })
     }
 }
 

@@ -47,7 +47,6 @@
 //! [`PreemptivePort`](crate::PreemptivePort) interrupts the packet on the link for one whose last
 //! bit is due earlier, never for an equal.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
@@ -56,7 +55,7 @@ use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, Times};
+use crate::schedulers::{Configured, Discipline, Linux, Times};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -79,23 +78,13 @@ impl Discipline for Config {
         |config| &mut config.preempt,
     )];
     const LIVE: &'static [&'static str] = &["preempt"];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(log n)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lstf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Lstf<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Lstf<T>, ConfigError> {
-        Ok(Lstf::new(*self))
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn configuration<T: Send>(scheduler: &mut Lstf<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -115,12 +104,13 @@ pub struct Lstf<T> {
     config: Config,
 }
 
-impl<T> Lstf<T> {
-    /// An empty scheduler, for a link of unknown rate.
-    pub fn new(config: Config) -> Self {
-        Self { waiting: Ranked::default(), link_rate: None, config }
+impl<T> Configured<Config> for Lstf<T> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { waiting: Ranked::default(), link_rate: None, config })
     }
+}
 
+impl<T> Lstf<T> {
     /// The deciding term: when the last bit of a packet is due, given its slack at `since`.
     fn last_bit_due(&self, packet: &Packet<T>, since: Instant) -> i128 {
         last_bit_due(packet, since, self.link_rate)

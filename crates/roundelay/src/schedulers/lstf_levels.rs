@@ -47,7 +47,6 @@
 //! LSTF's push-out, roughly. The scheduler does not update the slack of a departing packet; the
 //! driver subtracts the wait, as for `lstf`.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
@@ -56,7 +55,7 @@ use crate::mechanisms::rank_by::last_bit_due;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, Times};
+use crate::schedulers::{Configured, Discipline, Linux, Times};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -114,23 +113,13 @@ impl Discipline for Config {
             |config, value| config.map = Map::ALL.get(value as usize).copied().unwrap_or(config.map),
         ),
     ];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(1)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = LstfLevels<T>;
     /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
     type ByHandle = ByCopy<LstfLevels<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<LstfLevels<T>, ConfigError> {
-        LstfLevels::new(*self)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn configuration<T: Send>(scheduler: &mut LstfLevels<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -148,16 +137,13 @@ pub struct LstfLevels<T> {
     config: Config,
 }
 
-impl<T> LstfLevels<T> {
-    /// An empty scheduler, for a link of unknown rate.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for LstfLevels<T> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { levels: Levels::new(config.queues), base: 0, link_rate: None, config })
     }
+}
 
+impl<T> LstfLevels<T> {
     /// The queue for a packet with this slack, the time on the link included, or due at this
     /// instant of the calendar.
     fn queue_of(&self, slack: i128, due: i128) -> usize {
@@ -250,7 +236,7 @@ mod tests {
     fn build(text: &str) -> LstfLevels<i64> {
         let spec: crate::QueueSpec = text.parse().expect("legal");
         let crate::schedulers::AnyDiscipline::LstfLevels(config) = spec.discipline else { panic!("{text}") };
-        LstfLevels::new(config).expect("legal")
+        config.build(0).expect("legal")
     }
 
     fn at(millis: u64) -> Instant {
@@ -317,7 +303,7 @@ mod tests {
         for map in Map::ALL {
             for (queues, step) in [(1, 1000), (4096, 1000), (7, 1_000_000_000_000_000)] {
                 let config = Config { queues, step: Duration::from_picos(step), map };
-                let mut scheduler = LstfLevels::new(config).expect("legal");
+                let mut scheduler = config.build(0).expect("legal");
                 scheduler.set_link_rate(Rate::from_bits_per_second(1).expect("not zero"));
                 for (now, slack) in [(0, i64::MIN), (0, i64::MAX), (u64::MAX, i64::MAX), (u64::MAX, i64::MIN)] {
                     let packet = Packet { slack: Slack::from_picos(slack), ..Packet::new(FlowId(0), u32::MAX, ()) };

@@ -72,7 +72,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::units::Bytes;
 
@@ -157,7 +157,6 @@ impl Discipline for Config {
         ),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "buffer", "ns2"];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// Packets of a queue.
@@ -167,14 +166,6 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Mqfq<T>;
     /// By copy. Tickets wait in the ring; the resequencer finds packets by flow.
     type ByHandle = ByCopy<Mqfq<Handle>>;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Mqfq<T>, ConfigError> {
-        Mqfq::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn configuration<T: Send>(scheduler: &mut Mqfq<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -211,13 +202,8 @@ pub struct Mqfq<T> {
     config: Config,
 }
 
-impl<T> Mqfq<T> {
-    /// An empty scheduler, its hashes keyed by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for Mqfq<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let order = config.resequence.then(|| FlowHash::new(seed, u64::from(config.hashes)));
         Ok(Self {
             ring: Ring::new(config.quantum, config.queues as usize).with_places(),
@@ -228,7 +214,9 @@ impl<T> Mqfq<T> {
             config,
         })
     }
+}
 
+impl<T> Mqfq<T> {
     /// A flow's queues, one for each hash.
     fn each_queue_of(&self, flow: FlowId) -> impl Iterator<Item = usize> + '_ {
         self.hashes.iter().map(move |hash| hash.bucket(flow, self.config.queues) as usize)
@@ -407,7 +395,7 @@ mod tests {
     const NOW: Instant = Instant::ZERO;
 
     fn build(config: Config, seed: u64) -> Mqfq<u32> {
-        Mqfq::new(config, seed).expect("legal")
+        config.build(seed).expect("legal")
     }
 
     fn put(mqfq: &mut Mqfq<u32>, flow: FlowId, len: u32, number: u32) {

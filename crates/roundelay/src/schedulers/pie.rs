@@ -43,7 +43,6 @@
 //! after the first call; a measurement of the departure rate is divided by its own bytes, which may be
 //! more than DQ_THRESHOLD. `bytemode` is tc's.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::Handle;
@@ -52,8 +51,9 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// Parameters of PIE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,24 +113,14 @@ impl Discipline for Config {
         }),
     ];
     const LIVE: &'static [&'static str] = &["target", "tupdate", "alpha", "beta", "burst", "ecn", "bytemode", "dq_rate_estimator"];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Pie<T>;
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Pie<Handle>>;
 
-    fn onset(&self) -> Onset {
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Backlog { above: 2 * u64::from(FRAME) }
-    }
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Pie<T>, ConfigError> {
-        Pie::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Pie<T>) -> Option<&mut Self> {
@@ -314,29 +304,15 @@ pub struct Pie<T> {
     config: Config,
 }
 
-/// Default parameters, and draws by the seed 0.
-impl<T> Default for Pie<T> {
-    fn default() -> Self {
-        Self::empty(Config::default(), 0)
+impl<T> Configured<Config> for Pie<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        let controller = Controller { probability: 0, old_delay: Duration::ZERO, burst_allowance: config.burst, updated: None };
+        let (queue, departures) = (SignallingQueue::default(), DepartureRate::default());
+        Ok(Self { queue, controller, accumulated: 0, sojourn: Duration::ZERO, departures, random: Random::new(seed), config })
     }
 }
 
 impl<T> Pie<T> {
-    /// An empty scheduler that draws by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
-        Ok(Self::empty(config, seed))
-    }
-
-    fn empty(config: Config, seed: u64) -> Self {
-        let controller = Controller { probability: 0, old_delay: Duration::ZERO, burst_allowance: config.burst, updated: None };
-        let (queue, departures) = (SignallingQueue::default(), DepartureRate::default());
-        Self { queue, controller, accumulated: 0, sojourn: Duration::ZERO, departures, random: Random::new(seed), config }
-    }
-
     /// Drop probability, from 0 to 1, in units of 2^-60.
     pub const fn probability(&self) -> u64 {
         self.controller.probability

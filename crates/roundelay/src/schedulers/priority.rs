@@ -32,9 +32,7 @@
 //! Differences from tc-prio(8): classes are 32-bit numbers in the packet, not bands with filters;
 //! classes have no limits of their own, and a full buffer drops from the last class.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
@@ -50,25 +48,14 @@ impl Discipline for Config {
     const ABOUT: &'static str = "strict priority between classes, FIFO within a class";
     const SOURCE: &'static str = "tc-prio(8); Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Qdisc { name: "prio", flows: LinuxFlows::Unread };
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: schedulers::Priority = schedulers::Priority::Class;
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Priority<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Priority<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Priority<T>, ConfigError> {
-        Ok(Priority::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.

@@ -54,8 +54,7 @@ use alloc::vec::Vec;
 
 pub use view::{FlowView, GroupSet, GroupView, View};
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::calendar::Calendar;
@@ -67,7 +66,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// QFQ has no parameters besides the flows' weights and longest packets.
@@ -79,22 +78,12 @@ impl Discipline for Config {
     const ABOUT: &'static str = "quick fair queueing: near-optimal shares and delays at constant cost";
     const SOURCE: &'static str = "Checconi, Valente, Rizzo, QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees";
     const LINUX: Linux = Linux::Qdisc { name: "qfq", flows: LinuxFlows::Classes };
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Qfq<T>;
     type ByHandle = Qfq<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Qfq<T>, ConfigError> {
-        Ok(Qfq::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Qfq::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         // phi sigma_i = weight x sigma_i, sigma_i in bytes per unit of weight.
@@ -178,16 +167,9 @@ impl AsMut<Entity> for Flow {
     }
 }
 
-impl<T> Default for Qfq<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Qfq<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { pool: Pool::empty(), groups: Groups::default(), longest: Longest::default() }
+impl<T, P: Places<T>> Configured<Config> for Qfq<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { pool: Pool::empty(), groups: Groups::default(), longest: Longest::default() })
     }
 }
 

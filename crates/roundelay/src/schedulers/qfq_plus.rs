@@ -79,7 +79,6 @@ mod members;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
@@ -91,7 +90,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
@@ -130,18 +129,9 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = QfqPlus<T>;
     type ByHandle = QfqPlus<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<QfqPlus<T>, ConfigError> {
-        QfqPlus::new(*self)
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        QfqPlus::empty(*self)
-    }
 
     fn configuration<T: Send>(scheduler: &mut QfqPlus<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -258,17 +248,8 @@ impl Flow {
     }
 }
 
-impl<T> QfqPlus<T> {
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        Self::empty(config)
-    }
-}
-
-impl<T, P: Places<T>> QfqPlus<T, P> {
-    fn empty(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for QfqPlus<T, P> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         let (pool, flows, aggregates, longest) = (Pool::empty(), Vec::new(), Aggregates::default(), Longest::default());
         let linux = config.linux.then(|| Box::new(linux::Scheduler::new(config.aggregate)));
         Ok(Self { pool, flows, aggregates, in_service: NONE, served: 0, roomy_below: 0, longest_packet: 0, longest, linux, config })

@@ -21,15 +21,14 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::links::Handle;
 use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
 /// Random order has no parameters besides the buffer's limit.
@@ -41,24 +40,13 @@ impl Discipline for Config {
     const ABOUT: &'static str = "random order: each waiting packet is equally likely to go next";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
     const COMPLEXITY: &'static str = "O(1)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Random<T>;
     /// By copy. Any packet of a plain array may be the next.
     type ByHandle = ByCopy<Random<Handle>>;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Random<T>, ConfigError> {
-        Ok(Random::new(seed))
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.
@@ -70,12 +58,13 @@ pub struct Random<T> {
     generator: Generator,
 }
 
-impl<T> Random<T> {
-    /// An empty scheduler with random draws from `seed`.
-    pub const fn new(seed: u64) -> Self {
-        Self { waiting: Vec::new(), bytes: 0, generator: Generator::new(seed) }
+impl<T> Configured<Config> for Random<T> {
+    fn configured(_: Config, seed: u64) -> Result<Self, ConfigError> {
+        Ok(Self { waiting: Vec::new(), bytes: 0, generator: Generator::new(seed) })
     }
+}
 
+impl<T> Random<T> {
     /// Removes a random packet, all equally likely.
     fn draw(&mut self) -> Option<Packet<T>> {
         if self.waiting.is_empty() {

@@ -45,7 +45,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows, Onset};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
 
@@ -138,7 +138,6 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] =
         &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "harddrop", "nodrop", "adaptive", "gentle"];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_bytes(4 * DEFAULT_MAX);
     const COMPLEXITY: &'static str = "O(1)";
@@ -146,16 +145,8 @@ impl Discipline for Config {
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Red<Handle>>;
 
-    fn onset(&self) -> Onset {
-        self.thresholds().onset(true)
-    }
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Red<T>, ConfigError> {
-        Red::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
+    fn onset(&self, link: Rate) -> Onset {
+        self.thresholds(link).onset(true)
     }
 
     fn configuration<T: Send>(scheduler: &mut Red<T>) -> Option<&mut Self> {
@@ -231,19 +222,16 @@ pub struct Red<T> {
     config: Config,
 }
 
-impl<T> Red<T> {
-    /// An empty scheduler that draws by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range, or `min` is not below `max`.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for Red<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let link_rate = UNKNOWN_LINK_RATE;
         let thresholds = config.thresholds(link_rate);
         let (queue, detection) = (SignallingQueue::default(), EarlyDetection::new(&thresholds));
         Ok(Self { queue, detection, thresholds, link_rate, random: Random::new(seed), config })
     }
+}
 
+impl<T> Red<T> {
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
         self.detection.observe(&self.thresholds, now, self.queue.backlog().bytes);
         let Config { ecn, harddrop, nodrop, .. } = self.config;

@@ -18,11 +18,22 @@ use crate::time::Instant;
 use crate::tree;
 use crate::units::Rate;
 
-/// One line a discipline: `Variant = module`. The module is the discipline's file with the
-/// `Config`.
+/// One line a discipline: `Scheduler = module`. The module is the discipline's file with the
+/// scheduler and its `Config`.
 macro_rules! registry {
     ($($variant:ident = $module:ident),* $(,)?) => {
         any! { $($variant = $module,)* Tree = tree, Custom = custom }
+
+        $(
+            /// Default parameters. Hashes and random draws have the key 0, which everyone knows:
+            /// where senders choose addresses, give a seed of your own.
+            impl<T> Default for $module::$variant<T> {
+                fn default() -> Self {
+                    // `every_scheduler_has_a_default`.
+                    Self::configured($module::Config::default(), 0).expect("default parameters are legal")
+                }
+            }
+        )*
 
         impl AnyDiscipline {
             /// Every discipline with its default parameters, in the order of the registry.
@@ -48,47 +59,6 @@ macro_rules! registry {
             }
         }
     };
-}
-
-/// `Default` of schedulers with parameters or a seed.
-macro_rules! defaults {
-    ($($module:ident::$scheduler:ident = $new:expr,)*) => {
-        $(
-            /// Default parameters. Hashes and random draws have the key 0, which everyone knows:
-            /// where senders choose addresses, give a seed of your own.
-            impl<T> Default for $module::$scheduler<T> {
-                fn default() -> Self {
-                    $new($module::Config::default())
-                }
-            }
-        )*
-    };
-}
-
-/// Default parameters are legal: `every_scheduler_has_a_default`.
-fn legal<S>(scheduler: Result<S, ConfigError>) -> S {
-    scheduler.expect("default parameters are legal")
-}
-
-defaults! {
-    afd::Afd = |config| legal(Self::new(config, 0)),
-    afq::Afq = |config| legal(Self::new(config)),
-    aifo::Aifo = |config| legal(Self::new(config)),
-    choke::Choke = |config| legal(Self::new(config, 0)),
-    codel::Codel = |config| legal(Self::new(config)),
-    drr::Drr = |config| legal(Self::new(config)),
-    fq::Fq = |config| legal(Self::new(config, 0)),
-    fq_codel::FqCodel = |config| legal(Self::new(config, 0)),
-    lstf::Lstf = Self::new,
-    lstf_levels::LstfLevels = |config| legal(Self::new(config)),
-    mqfq::Mqfq = |config| legal(Self::new(config, 0)),
-    qfq_plus::QfqPlus = |config| legal(Self::new(config)),
-    random::Random = |random::Config| Self::new(0),
-    red::Red = |config| legal(Self::new(config, 0)),
-    sfb::Sfb = |config| legal(Self::new(config, 0)),
-    sfq::Sfq = |config| legal(Self::new(config, 0)),
-    sp_pifo::SpPifo = |config| legal(Self::new(config)),
-    srr::Srr = |config| legal(Self::new(config)),
 }
 
 /// Types with one variant for each discipline: those of the registry, [`tree`] and [`custom`].
@@ -171,8 +141,8 @@ macro_rules! any {
             }
 
             /// Condition without which no packet is dropped early: see [`Discipline::onset`].
-            pub fn onset(&self) -> Onset {
-                match self { $(Self::$variant(config) => config.onset(),)* }
+            pub fn onset(&self, link: Rate) -> Onset {
+                match self { $(Self::$variant(config) => config.onset(link),)* }
             }
 
             /// Whether a packet may interrupt another one on the link: see [`Discipline::preempts`].

@@ -64,15 +64,14 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -88,21 +87,11 @@ impl Discipline for Config {
     const ABOUT: &'static str = "simple KPS: WF2Q+ with rounded times on interleaved timer wheels";
     const SOURCE: &'static str = "Karsten, SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead, INFOCOM 2006";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = SKps<T>;
     type ByHandle = SKps<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<SKps<T>, ConfigError> {
-        Ok(SKps::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(SKps::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (slot, own, any) = (own_slot(share), u64::from(share.max_packet_len), 2 * u64::from(share.link_max_packet_len));
@@ -267,16 +256,9 @@ const fn place_of(flow: &Flow) -> usize {
     flow.group() * SLOTS as usize + end as usize
 }
 
-impl<T> Default for SKps<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> SKps<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { strata: Strata::new(GROUPS * SLOTS as usize, REACH), ineligible: Ticks::new(), eligible: Ticks::new() }
+impl<T, P: Places<T>> Configured<Config> for SKps<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { strata: Strata::new(GROUPS * SLOTS as usize, REACH), ineligible: Ticks::new(), eligible: Ticks::new() })
     }
 }
 

@@ -43,8 +43,7 @@
 //! counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which
 //! bounds the distance of times.
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::flow_table::FlowTable;
@@ -53,7 +52,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -67,22 +66,12 @@ impl Discipline for Config {
         "self-clocked fair queueing: by finish times; the virtual time is the finish time of the packet on the link";
     const SOURCE: &'static str = "Golestani, A Self-Clocked Fair Queueing Scheme for Broadband Applications, INFOCOM 1994";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Scfq<T>;
     type ByHandle = Scfq<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Scfq<T>, ConfigError> {
-        Ok(Scfq::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Scfq::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
@@ -131,16 +120,9 @@ impl Times {
     }
 }
 
-impl<T> Default for Scfq<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Scfq<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
-        Self { flows: FlowTable::default(), now: VirtualTime::ZERO, backlogged: FlowHeap::default() }
+impl<T, P: Places<T>> Configured<Config> for Scfq<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { flows: FlowTable::default(), now: VirtualTime::ZERO, backlogged: FlowHeap::default() })
     }
 }
 

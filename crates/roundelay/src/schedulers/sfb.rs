@@ -40,7 +40,6 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, DAY, Parameter};
 use crate::links::Handle;
@@ -50,7 +49,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 
@@ -147,22 +146,12 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] =
         &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst", "any_bin"];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfb<T>;
     /// By copy. A mark is set on arrival and reported on departure, and the flow leaves its bins
     /// then.
     type ByHandle = ByCopy<Sfb<Handle>>;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Sfb<T>, ConfigError> {
-        Sfb::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn configuration<T: Send>(scheduler: &mut Sfb<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -298,13 +287,8 @@ impl Filter {
     }
 }
 
-impl<T> Sfb<T> {
-    /// An empty scheduler that draws, and hashes flows, by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range, or `target` is beyond `max`.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for Sfb<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         Ok(Self {
             queue: SignallingQueue::default(),
             filters: [0, 1].map(|generation| Filter::new(&config, seed, generation)),
@@ -319,7 +303,9 @@ impl<T> Sfb<T> {
             config,
         })
     }
+}
 
+impl<T> Sfb<T> {
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
         self.change_hashes_if_due(now);
         let (packets, probability) = self.filters[self.active].observe(&self.config, packet.flow);

@@ -51,7 +51,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, LinuxFlows};
+use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 use linux::Turns;
 
@@ -119,7 +119,6 @@ impl Discipline for Config {
         Parameter::switch("linux", "turns and push-out by the rules of Linux's sfq", |config| &mut config.linux),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "perturb", "flows", "depth", "headdrop"];
-    const WEIGHTED: bool = false;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// Packets of a bucket (`depth`) and backlogged buckets (`flows`).
     const BOUNDS: &'static [DropReason] = &[DropReason::PushedOut, DropReason::Refused];
@@ -127,14 +126,6 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfq<T>;
     type ByHandle = Sfq<Handle, Links<FlowId>>;
-
-    fn build<T: Send>(&self, seed: u64) -> Result<Sfq<T>, ConfigError> {
-        Sfq::new(*self, seed)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Sfq::empty(*self, seed)
-    }
 
     fn has_timer(&self) -> bool {
         self.perturb > Duration::ZERO
@@ -181,19 +172,8 @@ pub struct Sfq<T, P: Places<T> = Nodes<T>> {
     config: Config,
 }
 
-impl<T> Sfq<T> {
-    /// An empty scheduler with a hash keyed by `seed`.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        Self::empty(config, seed)
-    }
-}
-
-impl<T, P: Places<T>> Sfq<T, P> {
-    fn empty(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for Sfq<T, P> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let divisor = config.divisor as usize;
         let linux = config.linux.then(|| Box::new(Turns::new(divisor)));
         Ok(Self {
@@ -208,7 +188,9 @@ impl<T, P: Places<T>> Sfq<T, P> {
             config,
         })
     }
+}
 
+impl<T, P: Places<T>> Sfq<T, P> {
     fn bucket_of(&self, flow: FlowId) -> usize {
         self.hash.bucket(flow, self.config.divisor) as usize
     }
@@ -367,7 +349,7 @@ mod tests {
 
     /// Numbers that leave of one packet from each of six flows, then three more of the first.
     fn left(config: Config, limit: u64) -> Vec<u32> {
-        let mut buffer = Buffer::new(Limit::of_packets(limit), Sfq::new(config, 1).expect("legal"));
+        let mut buffer = Buffer::new(Limit::of_packets(limit), config.build(1).expect("legal"));
         for number in 0..9 {
             let packet = Packet::new(FlowId(if number < 6 { number } else { 0 }), 1000, number);
             buffer.enqueue(Instant::ZERO, packet, |_, _| {});
@@ -385,7 +367,7 @@ mod tests {
     #[test]
     fn in_linux_a_bucket_holds_127_packets() {
         let flood = |linux: bool| {
-            let mut scheduler = Sfq::new(Config { depth: 200, linux, ..Config::default() }, 1).expect("legal");
+            let mut scheduler = Config { depth: 200, linux, ..Config::default() }.build(1).expect("legal");
             (0..300).filter(|number| scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, *number)).is_ok()).count()
         };
         assert_eq!([true, false].map(flood), [127, 200]);
@@ -395,7 +377,7 @@ mod tests {
     #[test]
     fn chosen_flow_numbers_spread() {
         let config = Config { flows: 65_408, depth: 65_535, ..Config::default() };
-        let mut scheduler = Sfq::new(config, 1).expect("legal");
+        let mut scheduler = config.build(1).expect("legal");
         for number in 0..100_000u32 {
             // `enqueue` would check invariants each time.
             let taken = scheduler.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 1514, number));

@@ -27,9 +27,7 @@
 //! Differences from the paper: sizes count bytes, not packets. Any other number with the same order
 //! of flows works as well.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
@@ -45,24 +43,13 @@ impl Discipline for Config {
     const ABOUT: &'static str = "shortest job first: packets of the smallest flow first";
     const SOURCE: &'static str = "Alizadeh et al., pFabric, SIGCOMM 2013; Mittal et al., Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: Priority = Priority::FlowSize;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Sjf<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Sjf<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Sjf<T>, ConfigError> {
-        Ok(Sjf::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.

@@ -40,7 +40,6 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
@@ -48,7 +47,7 @@ use crate::mechanisms::levels::{self, Levels};
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
-use crate::schedulers::{Discipline, Linux, Priority, RankBy, Times};
+use crate::schedulers::{Configured, Discipline, Linux, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -83,23 +82,13 @@ impl Discipline for Config {
             |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
         ),
     ];
-    const WEIGHTED: bool = false;
     const REORDERS: bool = true;
     const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(queues)";
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = SpPifo<T>;
     /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
     type ByHandle = ByCopy<SpPifo<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<SpPifo<T>, ConfigError> {
-        SpPifo::new(*self)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn configuration<T: Send>(scheduler: &mut SpPifo<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -124,17 +113,14 @@ pub struct SpPifo<T> {
     config: Config,
 }
 
-impl<T> SpPifo<T> {
-    /// An empty scheduler, for a link of unknown rate.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T> Configured<Config> for SpPifo<T> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         let levels = Levels::new(config.queues);
         Ok(Self { bounds: alloc::vec![0; levels.count()], levels, link_rate: None, config })
     }
+}
 
+impl<T> SpPifo<T> {
     /// Returns the queue for a rank and updates the bounds.
     fn admit(&mut self, rank: i128) -> usize {
         let reached = self.bounds.partition_point(|bound| *bound <= rank);
@@ -196,7 +182,7 @@ mod tests {
     use crate::time::{Duration, Slack};
 
     fn build(queues: u32, rank: RankBy) -> SpPifo<u32> {
-        SpPifo::new(Config { queues, rank }).expect("legal")
+        Config { queues, rank }.build(0).expect("legal")
     }
 
     /// Enqueues packets of these priorities; returns the queue of each and the bounds afterwards.

@@ -40,15 +40,14 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::links::Handle;
 use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux, Priority};
+use crate::schedulers::{Configured, Discipline, Linux, Priority};
 use crate::time::Instant;
 
 /// SRPT has no parameters besides the buffer's limit.
@@ -60,23 +59,12 @@ impl Discipline for Config {
     const ABOUT: &'static str = "shortest remaining processing time: the flow with the fewest remaining bytes first, its packets in order";
     const SOURCE: &'static str = "Alizadeh et al., pFabric, SIGCOMM 2013; Mittal et al., Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
-    const WEIGHTED: bool = false;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: Priority = Priority::Remaining;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Srpt<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Srpt<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Srpt<T>, ConfigError> {
-        Ok(Srpt::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 }
 
 /// The scheduler.
@@ -102,9 +90,9 @@ struct Flow {
     newest: Option<Place>,
 }
 
-impl<T> Default for Srpt<T> {
-    fn default() -> Self {
-        Self { waiting: Ranked::default(), links: Vec::new(), flows: Vec::new() }
+impl<T> Configured<Config> for Srpt<T> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self { waiting: Ranked::default(), links: Vec::new(), flows: Vec::new() })
     }
 }
 

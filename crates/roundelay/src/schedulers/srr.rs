@@ -64,7 +64,6 @@
 
 use alloc::vec::Vec;
 
-use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
@@ -73,7 +72,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
@@ -110,18 +109,9 @@ impl Discipline for Config {
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Srr<T>;
     type ByHandle = Srr<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Srr<T>, ConfigError> {
-        Srr::new(*self)
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Srr::empty(*self)
-    }
 
     fn configuration<T: Send>(scheduler: &mut Srr<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
@@ -227,17 +217,8 @@ fn turns(weight: u32, terms: u64) -> u64 {
     bits(weight).map(of_column).sum()
 }
 
-impl<T> Srr<T> {
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
-        Self::empty(config)
-    }
-}
-
-impl<T, P: Places<T>> Srr<T, P> {
-    fn empty(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+impl<T, P: Places<T>> Configured<Config> for Srr<T, P> {
+    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self {
             flows: FlowTable::default(),
             links: Vec::new(),
@@ -253,7 +234,9 @@ impl<T, P: Places<T>> Srr<T, P> {
             steps: 0,
         })
     }
+}
 
+impl<T, P: Places<T>> Srr<T, P> {
     /// An unknown flow joins with weight 1.
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = packet.flow.index();
@@ -523,7 +506,7 @@ mod tests {
     #[test]
     fn terms_are_those_of_the_weight_spread_sequence() {
         for order in 1..=COLUMNS as u32 {
-            let mut srr = Srr::<()>::new(Config::default()).expect("legal");
+            let mut srr = Config::default().build::<()>(0).expect("legal");
             srr.occupied = 1 << (order - 1);
             let terms = core::iter::from_fn(|| {
                 srr.next_term()?;
@@ -539,7 +522,7 @@ mod tests {
         for (known, backlogged, weight, quantum) in
             [(20_000, 2, 1, 1514), (20_000, 2, 1023, 1), (20_000, 40, 700, 100), (300, 300, 1, 1514), (300, 300, 1023, 1)]
         {
-            let mut srr = Srr::new(Config { quantum }).expect("legal");
+            let mut srr = Config { quantum }.build(0).expect("legal");
             (0..known).for_each(|flow| srr.enqueue_packet(Packet::new(FlowId(flow), 1, ())));
             while srr.dequeue_packet().is_some() {}
             for flow in 0..backlogged {

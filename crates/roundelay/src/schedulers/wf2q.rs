@@ -48,9 +48,7 @@
 //!
 //! Differences from the paper: those of `wfq`.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
@@ -69,24 +67,14 @@ impl Discipline for Config {
     const ABOUT: &'static str = "worst-case fair weighted fair queueing: within one packet of a fluid server";
     const SOURCE: &'static str = "Bennett, Zhang, WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// The fluid server's arithmetic.
     const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wf2q<T>;
     /// By copy. Each packet carries the V of its arrival.
     type ByHandle = ByCopy<Wf2q<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Wf2q<T>, ConfigError> {
-        Ok(Wf2q::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));

@@ -52,8 +52,7 @@
 //! from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds
 //! the distance of timestamps.
 
-use crate::buffer::Limit;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::flow_table::{Flow, FlowTable};
@@ -62,7 +61,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
-use crate::schedulers::{Discipline, Linux};
+use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::{MAX_AHEAD, VirtualClock, VirtualTime};
 
@@ -75,22 +74,12 @@ impl Discipline for Config {
     const ABOUT: &'static str = "worst-case fair weighted fair queueing plus: WF2Q's fairness with a simpler virtual time";
     const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Wf2qPlus<T>;
     type ByHandle = Wf2qPlus<Handle, Links>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Wf2qPlus<T>, ConfigError> {
-        Ok(Wf2qPlus::default())
-    }
-
-    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        Ok(Wf2qPlus::empty())
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
@@ -149,17 +138,10 @@ impl Times {
     }
 }
 
-impl<T> Default for Wf2qPlus<T> {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl<T, P: Places<T>> Wf2qPlus<T, P> {
-    /// An empty scheduler.
-    fn empty() -> Self {
+impl<T, P: Places<T>> Configured<Config> for Wf2qPlus<T, P> {
+    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
-        Self { flows: FlowTable::default(), clock: VirtualClock::default(), eligible, ineligible }
+        Ok(Self { flows: FlowTable::default(), clock: VirtualClock::default(), eligible, ineligible })
     }
 }
 

@@ -57,9 +57,7 @@
 //! departure. The port sets the link's rate; without one a packet counts as sent on dequeue.
 //! Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
-use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
@@ -78,24 +76,14 @@ impl Discipline for Config {
     const ABOUT: &'static str = "weighted fair queueing (PGPS): packets in the order in which a fluid server would finish them";
     const SOURCE: &'static str = "Demers, Keshav, Shenker, SIGCOMM 1989; Parekh, Gallager, IEEE/ACM ToN 1(3), 1993";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// The fluid server's arithmetic.
     const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wfq<T>;
     /// By copy. Each packet carries the V of its arrival.
     type ByHandle = ByCopy<Wfq<Handle>>;
-
-    fn build<T: Send>(&self, _seed: u64) -> Result<Wfq<T>, ConfigError> {
-        Ok(Wfq::default())
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
-    }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));

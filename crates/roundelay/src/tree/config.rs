@@ -9,12 +9,12 @@ use core::fmt;
 use super::{StandIn, Tree};
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Parameter};
+use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::{DropReason, FlowConfig, Scheduler};
-use crate::schedulers::{AnyDiscipline, Discipline, Linux, fifo, wf2q_plus};
+use crate::schedulers::{AnyDiscipline, Configured, Discipline, Linux, fifo, wf2q_plus};
 use crate::spec::QueueSpec;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -361,23 +361,20 @@ impl Discipline for Config {
     const ABOUT: &'static str = "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
     const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
     const LINUX: Linux = Linux::Absent;
-    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    /// A leaf may.
     const WEIGHTED: bool = true;
     /// A leaf may drop for any reason.
     const DROPS: &'static [DropReason] = &DropReason::ALL;
     const BOUNDS: &'static [DropReason] = &DropReason::ALL;
-    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(depth)";
     type Scheduler<T: Send> = Tree<T>;
     /// By copy. Leaves over links would each need a table as long as the largest handle.
     type ByHandle = ByCopy<Tree<Handle>>;
+}
 
-    fn build<T: Send>(&self, seed: u64) -> Result<Tree<T>, ConfigError> {
-        Ok(self.build_tree(seed)?)
-    }
-
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
-        self.build(seed).map(ByCopy::new)
+impl<T: Send> Configured<Config> for Tree<T> {
+    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        Ok(config.build_tree(seed)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `AnyPort` against the port with the discipline's static type: the same packets at the same times.
 
-use roundelay::schedulers::{AnyDiscipline, lstf};
+use roundelay::schedulers::{AnyDiscipline, Discipline, lstf};
 use roundelay::tree::{Config, Node};
 use roundelay::{AnyPort, Duration, FlowConfig, FlowId, Instant, Limit, Packet, Port, PreemptivePort, QueueSpec, Slack};
 use roundelay_conformance::subjects;
@@ -53,7 +53,7 @@ fn a_preempting_discipline_gets_a_port_that_interrupts() {
     };
     let arrivals: Vec<_> = arrivals(3, 2_000).into_iter().map(urgent).collect();
     let config = lstf::Config { preempt: true };
-    let mut port = PreemptivePort::new(lstf::Lstf::new(config), LIMIT, mbit(1_000));
+    let mut port = PreemptivePort::new(config.build(0).expect("legal"), LIMIT, mbit(1_000));
     let mut own = Log::default();
     for (now, packet) in &arrivals {
         port.advance(*now, &mut own);

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::afq::{self, Afq};
-use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, afq};
 use roundelay::{
     Backlog, Bytes, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Pool, Port, Queue, Rate, Scheduler,
 };
@@ -166,7 +165,7 @@ fn a_link_stands_still_while_its_discipline_decides() {
 
 #[test]
 fn a_turn_is_one_decision() {
-    let afq = Afq::new(afq::Config { quantum: 3000 }).expect("a legal quantum");
+    let afq = afq::Config { quantum: 3000 }.build(0).expect("a legal quantum");
     let arrivals = (0..7).map(|number| (0, packet(0, 1000, number))).collect::<Vec<_>>();
     let starts = starts(afq, 10, &arrivals);
     assert_eq!(starts.iter().map(|(_, start)| *start).collect::<Vec<_>>(), [10, 11, 12, 23, 24, 25, 36]);

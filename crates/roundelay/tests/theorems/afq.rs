@@ -13,7 +13,7 @@ const NOW: Instant = Instant::ZERO;
 const NEVER: u64 = u64::MAX;
 
 fn scheduler(quantum: u32) -> Afq<()> {
-    Afq::new(Config { quantum }).expect("a legal quantum")
+    Config { quantum }.build(0).expect("a legal quantum")
 }
 
 fn push<S: Scheduler<()>>(scheduler: &mut S, flow: u32, len: u32, deadline: u64) {
@@ -146,7 +146,7 @@ fn equals_its_definition() {
     for (seed, quantum) in (0..20).flat_map(|seed| [1, 100, 1514, 9_000].map(|quantum| (seed, quantum))) {
         assert_eq!(disagreements(&mut scheduler(quantum), quantum, seed), 0, "quantum {quantum}, seed {seed}");
     }
-    let mut drr = drr::Drr::new(drr::Config::default()).expect("legal");
+    let mut drr = drr::Config::default().build(0).expect("legal");
     assert!(disagreements(&mut drr, 1514, 1) > 100, "another discipline must differ");
 }
 
@@ -329,7 +329,7 @@ fn a_packet_waits_for_turns_due_no_later() {
         assert_eq!(judge(&mut scheduler(quantum), quantum.into(), seed, any).0, 0, "seed {seed}, quantum {quantum}");
         let greedy = |flow, _: &mut Pcg64Mcg| if flow < 5 { 0 } else { 3_000 };
         of_stampers += judge(&mut scheduler(quantum), quantum.into(), seed, greedy).1;
-        let (unjust, late) = judge(&mut drr::Drr::new(drr::Config { quantum }).expect("legal"), quantum.into(), seed, same);
+        let (unjust, late) = judge(&mut drr::Config { quantum }.build(0).expect("legal"), quantum.into(), seed, same);
         of_drr = (of_drr.0 + unjust, of_drr.1 + late);
     }
     println!("drr: {of_drr:?} turns and packets; with slack of their own choice: {of_stampers} packets");
@@ -359,7 +359,7 @@ fn earlier_deadlines_starve_everybody_else() {
         served
     }
     assert_eq!(served_of_victim(&mut scheduler(100)), 0, "a flow of weight 1000 waits for one of weight 1");
-    let of_drr = served_of_victim(&mut drr::Drr::new(drr::Config { quantum: 100 }).expect("legal"));
+    let of_drr = served_of_victim(&mut drr::Config { quantum: 100 }.build(0).expect("legal"));
     assert!(of_drr > 9_000, "{of_drr}");
 }
 
@@ -448,7 +448,7 @@ fn a_new_quantum_counts_from_the_next_credit_on() {
 #[test]
 fn quanta_at_the_edges_are_refused_or_work() {
     for quantum in [0, (1 << 20) + 1, u32::MAX] {
-        let error = Afq::<()>::new(Config { quantum }).expect_err("out of range").to_string();
+        let error = Config { quantum }.build::<()>(0).expect_err("out of range").to_string();
         assert!(error.contains("afq: quantum") && error.contains("1b to 1mb"), "{error}");
     }
     for quantum in [1, 1 << 20] {

@@ -12,7 +12,7 @@ use roundelay::{Billionths, Buffer, DropReason, FlowId, Instant, Limit, Packet, 
 use crate::theorems::ranked::{Step, newest, obeys, steps, with_priority};
 
 fn build(window: u32, tenths_of_headroom: u64) -> Aifo<u64> {
-    Aifo::new(Config { window, headroom: Billionths(tenths_of_headroom * 100_000_000), ..Config::default() }).expect("legal")
+    Config { window, headroom: Billionths(tenths_of_headroom * 100_000_000), ..Config::default() }.build(0).expect("legal")
 }
 
 /// The result of offering a packet.
@@ -101,7 +101,7 @@ proptest! {
     #[test]
     fn without_a_limit_it_is_fifo(steps in steps()) {
         for rank in [RankBy::Slack, RankBy::Priority, RankBy::Deadline] {
-            let mut scheduler = Aifo::new(Config { rank, ..Config::default() }).expect("legal");
+            let mut scheduler = Config { rank, ..Config::default() }.build(0).expect("legal");
             Scheduler::<u64>::set_buffer_limit(&mut scheduler, Limit::UNBOUNDED);
             prop_assert!(is_fifo(scheduler, &steps));
         }

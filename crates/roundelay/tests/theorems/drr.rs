@@ -12,7 +12,7 @@ use crate::theorems::workload::{Driven, Lengths, RATE, Refill, Source, Workload}
 const NOW: Instant = Instant::ZERO;
 
 fn scheduler(quantum: u32) -> drr::Drr<()> {
-    drr::Drr::new(drr::Config { quantum }).expect("a legal quantum")
+    drr::Config { quantum }.build(0).expect("a legal quantum")
 }
 
 fn push<S: Scheduler<()>>(scheduler: &mut S, flow: u32, len: u32) {
@@ -224,11 +224,11 @@ fn latency_stays_within_the_bound() {
         for _ in 0..40 {
             let weights: Vec<u32> = (0..random.random_range(2..8)).map(|_| random.random_range(1..=8)).collect();
             let arrivals = bursts(weights.len(), &mut random);
-            kept = kept.max(latency(drr::Drr::new(drr::Config { quantum }).expect("legal"), &weights, quantum, &arrivals));
+            kept = kept.max(latency(drr::Config { quantum }.build(0).expect("legal"), &weights, quantum, &arrivals));
             of_fifo = of_fifo.max(latency(fifo::Fifo::default(), &weights, quantum, &arrivals));
         }
     }
-    let late = latency(drr::Drr::new(drr::Config { quantum: 1514 }).expect("legal"), &[1; 30], 1514, &just_too_late(29));
+    let late = latency(drr::Config { quantum: 1514 }.build(0).expect("legal"), &[1; 30], 1514, &just_too_late(29));
     println!("latency / bound: random {kept:.3}, just too late {late:.3}; fifo {of_fifo:.1}");
     assert!(kept <= 1.0 && (0.9..=1.0).contains(&late), "{kept}, {late}");
     assert!(of_fifo > 1.0, "fifo must break it: {of_fifo}");
@@ -407,7 +407,7 @@ fn known_bug_21_long_packets_and_a_quantum_of_a_byte_take_no_longer() {
 #[test]
 fn known_bug_22_quanta_at_the_edges_are_refused_or_work() {
     for quantum in [0, (1 << 20) + 1, 1 << 31, u32::MAX] {
-        let error = drr::Drr::<()>::new(drr::Config { quantum }).expect_err("out of range").to_string();
+        let error = drr::Config { quantum }.build::<()>(0).expect_err("out of range").to_string();
         assert!(error.contains("drr: quantum") && error.contains("1b to 1mb"), "{error}");
     }
     for quantum in [1, 255, 256, 1 << 20] {

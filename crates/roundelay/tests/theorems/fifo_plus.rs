@@ -122,7 +122,7 @@ fn a_full_buffer_drops_the_tail() {
     // The last two packets have waited long upstream, but arrive too late for the full buffer.
     let packets = [9, 9, 9, 9, -9, -9].map(|slack| Packet { slack: Slack::from_picos(slack * 1_000_000), ..with_priority(0, 0, 0) });
     assert_eq!(dropped(build(), &packets), [(4, DropReason::Full), (5, DropReason::Full)]);
-    let lstf = lstf::Lstf::new(lstf::Config::default());
+    let lstf = lstf::Config::default().build(0).expect("legal");
     assert_eq!(dropped(lstf, &packets), [(3, DropReason::PushedOut), (2, DropReason::PushedOut)]);
 }
 

@@ -17,7 +17,7 @@ fn rate() -> Rate {
 }
 
 fn build(rate: Option<Rate>) -> lstf::Lstf<u64> {
-    let mut lstf = lstf::Lstf::new(lstf::Config::default());
+    let mut lstf = lstf::Config::default().build(0).expect("legal");
     if let Some(rate) = rate {
         lstf.set_link_rate(rate);
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use roundelay::schedulers::lstf_levels::{Config, LstfLevels, Map};
-use roundelay::schedulers::{fifo, lstf};
+use roundelay::schedulers::{Discipline, fifo, lstf};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Scheduler, Slack};
 
 use crate::theorems::ranked::{Coming, Step, dropped, fixed_steps, inversions, largest, newest, obeys, smallest, steps, with_slack};
@@ -10,11 +10,11 @@ use crate::theorems::ranked::{Coming, Step, dropped, fixed_steps, inversions, la
 const MAPS: [Map; 3] = [Map::Uniform, Map::Exponential, Map::Rotating];
 
 fn build(queues: u32, step_picos: u64, map: Map) -> LstfLevels<u64> {
-    LstfLevels::new(Config { queues, step: Duration::from_picos(step_picos), map }).expect("legal")
+    Config { queues, step: Duration::from_picos(step_picos), map }.build(0).expect("legal")
 }
 
 fn lstf() -> lstf::Lstf<u64> {
-    lstf::Lstf::new(lstf::Config::default())
+    lstf::Config::default().build(0).expect("legal")
 }
 
 /// The same steps with slack never overdue: whole microseconds up to 20.

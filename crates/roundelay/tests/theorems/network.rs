@@ -242,8 +242,8 @@ impl Network {
     }
 
     /// LSTF that listens to its link's rate or ignores the rate.
-    pub(crate) fn lstf<T>(preempt: bool, listens: bool) -> Listener<Lstf<T>> {
-        Listener { scheduler: Lstf::new(lstf::Config { preempt }), listens }
+    pub(crate) fn lstf<T: Send>(preempt: bool, listens: bool) -> Listener<Lstf<T>> {
+        Listener { scheduler: lstf::Config { preempt }.build(0).expect("legal"), listens }
     }
 
     /// A packet's slack on arrival at a stop: the slack at the ingress, less the wait since.

@@ -33,7 +33,7 @@ fn rate() -> Rate {
 }
 
 fn lstf(preempt: bool) -> lstf::Lstf<Partial<u64>> {
-    lstf::Lstf::new(lstf::Config { preempt })
+    lstf::Config { preempt }.build(0).expect("legal")
 }
 
 /// Arrival, length and slack in nanoseconds and bytes.
@@ -226,7 +226,7 @@ proptest! {
 fn the_checks_find_preemption() {
     let arrivals = [(0, 1000, 5000), (300, 200, 0)];
     let interrupted = preemptive(lstf(true), Limit::UNBOUNDED, &arrivals);
-    assert_ne!(interrupted, plain(lstf::Lstf::new(lstf::Config { preempt: true }), Limit::UNBOUNDED, &arrivals));
+    assert_ne!(interrupted, plain(lstf::Config { preempt: true }.build(0).expect("legal"), Limit::UNBOUNDED, &arrivals));
 }
 
 #[test]

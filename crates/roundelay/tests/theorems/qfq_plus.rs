@@ -23,8 +23,8 @@ const fn of(aggregate: u32) -> qfq_plus::Config {
     qfq_plus::Config { aggregate, linux: false }
 }
 
-fn build<T>(aggregate: u32) -> QfqPlus<T> {
-    QfqPlus::new(of(aggregate)).expect("legal")
+fn build<T: Send>(aggregate: u32) -> QfqPlus<T> {
+    of(aggregate).build(0).expect("legal")
 }
 
 fn ratios(aggregate: u32, workload: &Workload) -> Ratios {
@@ -370,7 +370,7 @@ fn known_bug_09_few_light_flows_keep_their_delay() {
 #[test]
 fn known_bug_10_sizes_of_aggregates_at_the_edges() {
     for aggregate in [0, 65, 1 << 31, u32::MAX] {
-        assert!(QfqPlus::<()>::new(of(aggregate)).is_err(), "{aggregate}");
+        assert!(of(aggregate).build::<()>(0).is_err(), "{aggregate}");
     }
     for aggregate in [1, 64] {
         let mut scheduler = build(aggregate);

@@ -12,7 +12,7 @@ use crate::theorems::ranked::{
 };
 
 fn build(queues: u32, rank: RankBy) -> SpPifo<u64> {
-    SpPifo::new(Config { queues, rank }).expect("legal")
+    Config { queues, rank }.build(0).expect("legal")
 }
 
 fn pifo() -> priority::Priority<u64> {
@@ -176,7 +176,7 @@ fn what_waits_does_not_move_up() {
     let fifo = |coming| inversions(&mut fifo::Fifo::default(), coming, with_slack);
     let [bursts, steady] = [Coming::InBursts, Coming::Steadily].map(|coming| (of(coming, 32), fifo(coming)));
     assert!(bursts.0 * 2 < bursts.1 && steady.0 > steady.1, "{bursts:?} {steady:?}");
-    assert_eq!(inversions(&mut lstf::Lstf::new(lstf::Config::default()), Coming::Steadily, with_slack), 0);
+    assert_eq!(inversions(&mut lstf::Config::default().build(0).expect("legal"), Coming::Steadily, with_slack), 0);
 }
 
 /// All packets leave in the order of arrival, each behind all packets of larger rank, except the

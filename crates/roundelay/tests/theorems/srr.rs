@@ -16,7 +16,7 @@ const NOW: Instant = Instant::ZERO;
 const LEN: u32 = 1000;
 
 fn scheduler(quantum: u32) -> Srr<()> {
-    Srr::new(Config { quantum }).expect("a legal quantum")
+    Config { quantum }.build(0).expect("a legal quantum")
 }
 
 fn push<S: Scheduler<()>>(scheduler: &mut S, flow: u32, len: u32) {
@@ -112,7 +112,7 @@ fn turns_are_spread() {
             (0..weights.len()).map(|flow| gaps[flow] as f64 / bound(flow)).fold(0.0, f64::max)
         };
         let own = worst(backlogged_order(scheduler(LEN), &weights, 0, 3 * round as usize));
-        let drr = drr::Drr::new(drr::Config { quantum: LEN }).expect("legal");
+        let drr = drr::Config { quantum: LEN }.build(0).expect("legal");
         largest = largest.max(own);
         of_drr = of_drr.max(worst(backlogged_order(drr, &weights, 0, 3 * round as usize)));
         assert!(own <= 1.0, "{weights:?}: {own}");
@@ -293,7 +293,7 @@ fn known_bug_21_long_packets_and_a_quantum_of_a_byte_take_no_longer() {
 #[test]
 fn known_bug_22_quanta_at_the_edges_are_refused_or_work() {
     for quantum in [0, (1 << 20) + 1, 1 << 31, u32::MAX] {
-        let error = Srr::<()>::new(Config { quantum }).expect_err("out of range").to_string();
+        let error = Config { quantum }.build::<()>(0).expect_err("out of range").to_string();
         assert!(error.contains("srr: quantum") && error.contains("1b to 1mb"), "{error}");
     }
     for quantum in [1, 255, 256, 1 << 20] {
@@ -391,7 +391,7 @@ fn a_weight_that_changes_counts_at_once() {
 fn known_bug_13_flows_may_change_come_and_go_at_any_time() {
     for seed in 0..100 {
         let quantum = [1, 300, 1514, 1 << 20][seed as usize % 4];
-        let scheduler = Srr::new(Config { quantum }).expect("legal");
+        let scheduler = Config { quantum }.build(0).expect("legal");
         random_operations(scheduler, seed, 400, [0.02, 0.2, 0.4][seed as usize % 3]);
     }
 }
