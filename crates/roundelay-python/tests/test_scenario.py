@@ -14,7 +14,7 @@ from conftest import ROOT
 from roundelay import _native, _toml, scenario
 from roundelay.scenario import Scenario
 
-TEMPLATES = ["dumbbell", "parking_lot", "qfq_figure8", "internet2", "isp", "fat_tree", "leaf_spine", "nodes"]
+TEMPLATES = [*scenario._TEMPLATE.kinds, "nodes"]
 EXAMPLES = sorted((ROOT / "examples/scenarios").glob("*.toml"))
 
 

@@ -103,7 +103,7 @@ impl Discipline for Config {
     type ByHandle = ByCopy<Aifo<Handle>>;
 
     /// An empty queue admits every rank.
-    fn onset(&self, _: Rate) -> Onset {
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Backlog { above: 0 }
     }
 

@@ -86,7 +86,7 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Codel<T>;
     type ByHandle = Codel<Handle, Links<Age>>;
 
-    fn onset(&self, _: Rate) -> Onset {
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Wait(self.target)
     }
 

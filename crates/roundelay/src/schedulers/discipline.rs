@@ -117,10 +117,9 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`], on a link
-    /// of this rate.
-    fn onset(&self, link: Rate) -> Onset {
-        let _ = link;
+    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`], at a link of
+    /// this rate.
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Unknown
     }
 
@@ -192,15 +191,6 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// The constructor of a scheduler. Callers use [`Discipline::build`], which checks the configuration before.
-pub trait Configured<C>: Sized {
-    /// An empty scheduler. `seed` is the key of random draws and hashes.
-    ///
-    /// # Errors
-    /// The configuration is not legal.
-    fn configured(config: C, seed: u64) -> Result<Self, ConfigError>;
-}
-
 /// Condition of the queue without which a discipline drops no packet early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Onset {
@@ -224,6 +214,15 @@ pub enum Onset {
         /// Idle time that moves the average like the arrival of one packet at an empty queue.
         packet_time: Duration,
     },
+}
+
+/// The constructor of a scheduler. Callers use [`Discipline::build`], which checks the configuration before.
+pub trait Configured<C>: Sized {
+    /// An empty scheduler. `seed` is the key of random draws and hashes.
+    ///
+    /// # Errors
+    /// The configuration is not legal.
+    fn configured(config: C, seed: u64) -> Result<Self, ConfigError>;
 }
 
 /// A discipline in Linux's traffic control.

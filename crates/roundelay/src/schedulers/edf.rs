@@ -33,7 +33,6 @@
 //! past deadline is treated like any other: late packets are sent, not dropped.
 
 use crate::by_copy::ByCopy;
-
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;

@@ -32,7 +32,6 @@
 //! newest packet. The caller subtracts the wait at this queue from the packet's slack.
 
 use crate::by_copy::ByCopy;
-
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;

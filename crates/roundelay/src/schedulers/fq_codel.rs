@@ -112,7 +112,7 @@ impl Discipline for Config {
     type Scheduler<T: Send> = FqCodel<T>;
     type ByHandle = FqCodel<Handle, Links<Age>>;
 
-    fn onset(&self, _: Rate) -> Onset {
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Wait(self.target)
     }
 

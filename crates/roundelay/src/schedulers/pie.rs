@@ -119,7 +119,7 @@ impl Discipline for Config {
     /// By copy. A mark is set on arrival and reported on departure.
     type ByHandle = ByCopy<Pie<Handle>>;
 
-    fn onset(&self, _: Rate) -> Onset {
+    fn onset(&self, _link: Rate) -> Onset {
         Onset::Backlog { above: 2 * u64::from(FRAME) }
     }
 

@@ -33,7 +33,6 @@
 //! classes have no limits of their own, and a full buffer drops from the last class.
 
 use crate::by_copy::ByCopy;
-
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;

@@ -28,7 +28,6 @@
 //! of flows works as well.
 
 use crate::by_copy::ByCopy;
-
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;

@@ -49,7 +49,6 @@
 //! Differences from the paper: those of `wfq`.
 
 use crate::by_copy::ByCopy;
-
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};

@@ -58,7 +58,6 @@
 //! Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
 use crate::by_copy::ByCopy;
-
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
