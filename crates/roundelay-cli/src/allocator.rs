@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use roundelay_cli::MEMORY_ADVICE;
 use roundelay_report::try_abandon_files;
 
 /// The allocator.
@@ -60,7 +61,8 @@ fn end(bytes: usize) {
         thread::sleep(Duration::MAX);
     }
     // Without a buffer: writing allocates nothing.
-    _ = writeln!(io::stderr(), "roundelay: out of memory: the system refuses {bytes} more bytes");
+    let advice = MEMORY_ADVICE.get().unwrap_or(&"");
+    _ = writeln!(io::stderr(), "roundelay: out of memory: the system refuses {bytes} more bytes{advice}");
     try_abandon_files();
     process::exit(1);
 }

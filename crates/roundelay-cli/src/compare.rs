@@ -1,5 +1,6 @@
 //! `roundelay compare`: replays a capture through several disciplines.
 
+use std::fs;
 use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
 
@@ -18,14 +19,45 @@ use crate::failure::Failure;
 use crate::outputs::OfComparison;
 use crate::progress::Bar;
 use crate::threads::in_pool;
-use crate::{print, style, text_file};
+use crate::{MEMORY_ADVICE, print, style, text_file};
 
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
+    _ = MEMORY_ADVICE.set("; flows take most of it: --max-flows, or fewer disciplines");
+    if let Some(warning) = long_comparison(arguments).filter(|_| !arguments.quiet) {
+        eprintln!("roundelay: {warning}");
+    }
     let comparison = compute(arguments, &Host::default())?.comparison;
     print(&show(arguments, &comparison))?;
     comparison.broken_bounds().map_or(Ok(()), |message| Err(Failure::run(message)))
+}
+
+/// Packets through all disciplines that take a minute or more.
+const MANY_PACKETS: u64 = 100_000_000;
+/// Memory of flows that not every machine has.
+const MUCH_MEMORY: u64 = 2_000_000_000;
+/// Assumed bytes of a packet in a capture, with the record's header.
+const RECORD_BYTES: u64 = 100;
+/// Measured bytes of a flow in each discipline, and once beside them.
+const FLOW_BYTES: u64 = 750;
+
+/// A sentence before a comparison of minutes, or of much memory. None for standard input, which has no
+/// size.
+fn long_comparison(arguments: &Compare) -> Option<String> {
+    let size = fs::metadata(&arguments.capture).ok().filter(fs::Metadata::is_file)?.len();
+    let lanes = (chosen(&arguments.disciplines, !arguments.trees.is_empty()).len() + arguments.trees.len()) as u64;
+    let packets = size / RECORD_BYTES;
+    let flows = packets.min(arguments.max_flows.into());
+    let memory = flows.saturating_mul(FLOW_BYTES * (lanes + 1));
+    (packets.saturating_mul(lanes) > MANY_PACKETS || memory > MUCH_MEMORY).then(|| {
+        let (packets, gigabytes) = (packets as f64, memory as f64 / 1e9);
+        format!(
+            "about {packets:.2e} packets, if a packet takes {RECORD_BYTES} bytes of the file (compressed fewer), through {lanes} \
+             disciplines, half a million to five million a second on a core; {gigabytes:.1} GB of memory if there are {flows} flows \
+             (--max-flows); Ctrl-C ends the comparison"
+        )
+    })
 }
 
 /// The comparison, without printed text: files named in the arguments are written.

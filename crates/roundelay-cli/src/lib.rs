@@ -28,12 +28,16 @@ mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
 
 use clap::{CommandFactory, Parser};
 
 use arguments::{Arguments, Command};
 pub use failure::{Detail, Failure};
 use roundelay_report::clean;
+
+/// Advice after the message about a failed allocation, set by the running command.
+pub static MEMORY_ADVICE: OnceLock<&'static str> = OnceLock::new();
 
 /// Runs the command with its arguments, the program's name first, and returns the exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {

@@ -52,6 +52,37 @@ fn the_quiet_see_none() {
     assert!(!shown.contains("events/s") && shown.contains("packet-hops"), "{shown}");
 }
 
+/// A capture of 20 GB, a header, a record that cannot be and a hole in the file: the estimate comes before
+/// the error.
+#[test]
+fn a_long_comparison_is_announced() {
+    let path = std::env::temp_dir().join(format!("roundelay-progress-{}-long.pcap", std::process::id()));
+    let header: Vec<u8> =
+        [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101, 0, 0, u32::MAX, u32::MAX].iter().flat_map(|field| field.to_le_bytes()).collect();
+    let first_line = |bytes: u64, more: &[&str]| {
+        fs::write(&path, &header).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+        command.args(["compare", "--rate", "50mbit", "--no-cost"]).arg(&path).args(more);
+        let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(run.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        run.kill().unwrap();
+        run.wait().unwrap();
+        line
+    };
+    let announced = first_line(20_000_000_000, &["fifo", "drr"]);
+    let parts = ["roundelay: about 2.00e8 packets, if a packet takes 100 bytes", "through 2 disciplines", "(--max-flows); Ctrl-C"];
+    assert!(parts.iter().all(|part| announced.contains(part)), "{announced}");
+    let many_flows = first_line(1_000_000_000, &["--max-flows", "1000000", "fifo", "drr", "qfq"]);
+    assert!(many_flows.contains("3.0 GB of memory if there are 1000000 flows"), "{many_flows}");
+    for (bytes, more) in [(20_000_000_000, &["fifo", "--quiet"][..]), (1_000_000_000, &["fifo", "drr", "qfq"])] {
+        let line = first_line(bytes, more);
+        assert!(!line.contains("Ctrl-C"), "{line}");
+    }
+    fs::remove_file(&path).unwrap();
+}
+
 /// On-times of a nanosecond without a packet: 5e9 events. The estimate comes before the run, without
 /// a terminal too.
 #[test]
