@@ -1,6 +1,7 @@
 //! Network of a scenario: from a template, from a file, or from nodes and links.
 
 use roundelay::{Billionths, Duration, Framing, Limit, LinkLayer, Rate};
+use roundelay_trace::file::{Reader, did_you_mean};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -8,8 +9,6 @@ use toml::de::DeTable;
 
 use super::ScenarioError;
 use super::files::Files;
-use super::reader::Reader;
-use super::suggestion::did_you_mean;
 use super::trees::Trees;
 use crate::decision::DecisionCost;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
