@@ -19,7 +19,8 @@ use roundelay_trace::PacketSink;
 use crate::call::{Compared, Ran};
 use crate::failure::Failure;
 use crate::replay::Replays;
-pub(crate) use paths::{Named, check_distinct, check_no_dash};
+use paths::{Named, check_distinct};
+pub(crate) use paths::{check_no_dash, open_files, try_folder};
 
 macro_rules! outputs {
     ($($module:ident,)*) => {
@@ -335,11 +336,8 @@ impl<C: Writes> Outputs<C> {
     /// A file cannot be created.
     fn open<W>(&self, measures: &Measures, mut open: impl FnMut(C::Open, &Path) -> Result<W, Failure>) -> Result<Vec<W>, Failure> {
         for (output, of, path) in self.written().filter(|(output, ..)| output.target != Target::File) {
-            std::fs::create_dir_all(path).map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
             debug_assert!(!of.files.is_empty(), "--{}", output.option);
-            // Created and dropped again: these files are written after the run.
-            let files = of.files.iter().filter(|part| part.is_wanted(measures));
-            files.map(|part| path.join(part.name)).try_for_each(|path| PartialFile::create(&path).map(drop)).map_err(Failure::run)?;
+            try_folder(path, of.files.iter().filter(|part| part.is_wanted(measures)).map(|part| part.name))?;
         }
         self.written().filter_map(|(_, of, path)| Some(open(of.open?, path))).collect()
     }
@@ -394,7 +392,7 @@ impl OpenFile {
     }
 
     /// Writes the whole text and gives the file its name.
-    fn finish_with(mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn finish_with(mut self, text: &str) -> Result<(), Failure> {
         let written = io::Write::write_all(&mut self, text.as_bytes());
         self.finish(written)
     }
