@@ -231,7 +231,7 @@ impl<'a> Outputs<'a> {
         let [_, svg, html] = open_files(read, [("--parquet", parquet), ("--svg", svg), ("--html", html)])?;
         if let Some(folder) = pages {
             check_no_dash(("--pages", folder), "a folder")?;
-            try_folder(folder, ["README.md"])?;
+            try_folder(folder, ["README.md".to_owned()])?;
         }
         Ok(Self { svg, html, parquet: parquet.as_deref(), records: pages.as_deref().filter(|_| arguments.instead.is_none()) })
     }

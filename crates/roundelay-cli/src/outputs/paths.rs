@@ -60,7 +60,7 @@ pub(crate) fn open_files<'a, const N: usize>(
 ///
 /// # Errors
 /// The folder or a file cannot be created.
-pub(crate) fn try_folder<'a>(folder: &Path, files: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+pub(crate) fn try_folder(folder: &Path, files: impl IntoIterator<Item = String>) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
     files.into_iter().try_for_each(|name| PartialFile::create(&folder.join(name)).map(drop)).map_err(Failure::run)
 }
