@@ -6,7 +6,6 @@ mod measure;
 mod saved;
 mod table;
 
-use std::fs;
 use std::path::Path;
 
 use roundelay::QueueSpec;
@@ -15,7 +14,7 @@ use roundelay_bench::{Load, Memory, Subject, run_hold, run_pairs};
 
 use crate::arguments::Bench;
 use crate::failure::Failure;
-use crate::outputs::check_distinct;
+use crate::outputs::{OpenFile, open_files};
 use crate::{call, print};
 use measure::{Measure, Measured};
 use saved::Saved;
@@ -35,9 +34,8 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     if arguments.huge_pages {
         huge_pages::insist()?;
     }
-    let written = [("--save", &arguments.save), ("--svg", &arguments.svg)];
-    let written = written.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
-    check_distinct([], written)?;
+    let read = arguments.against.as_deref().map(|file| ("--against", file));
+    let outputs = open_files(read, [("--save", &arguments.save), ("--svg", &arguments.svg)])?;
     let against = arguments.against.as_deref().map(Saved::read).transpose()?;
     let measure = Measure::new(arguments);
     let (mut all, mut has_compared) = (Vec::new(), false);
@@ -58,7 +56,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
         let text = table::text(&measured);
         show(measured, text)?;
     }
-    finish(arguments, &all)?;
+    finish(arguments, outputs, &all)?;
     match &arguments.against {
         Some(file) if !has_compared => Err(Failure::usage(format!("--against {}: the file has none of the measured rows", file.display()))),
         _ => Ok(()),
@@ -66,14 +64,9 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
 }
 
 /// Writes the results to the requested files and to standard output.
-fn finish(arguments: &Bench, all: &[Measured]) -> Result<(), Failure> {
-    let write = |file: &Path, text: String| fs::write(file, text).map_err(|error| Failure::run(format!("{}: {error}", file.display())));
-    if let Some(file) = &arguments.save {
-        write(file, saved::json(all))?;
-    }
-    if let Some(file) = &arguments.svg {
-        write(file, chart::svg(all)?)?;
-    }
+fn finish(arguments: &Bench, [save, svg]: [Option<OpenFile>; 2], all: &[Measured]) -> Result<(), Failure> {
+    save.map_or(Ok(()), |file| file.finish_with(&saved::json(all)))?;
+    svg.map_or(Ok(()), |file| file.finish_with(&chart::svg(all)?))?;
     // Instruction counts have no noise.
     let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };
     print(&if arguments.json { saved::json(all) } else { table::hints(all, rounds) })

@@ -4,9 +4,7 @@
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay::{Limit, QueueSpec};
 use roundelay_bench::{Held, HoldSubject, cost_of_hold};
-use roundelay_report::{
-    Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, PartialFile, SourceRun, Verdict, write_text,
-};
+use roundelay_report::{Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceRun, Verdict};
 use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::{
     DisciplineText, Figure, GroupResult, LinkResult, Measure, Objective as Wanted, Results, RunError, Scenario, SlackText,
@@ -15,7 +13,7 @@ use roundelay_sim::scenario::{
 use crate::arguments::Objective;
 use crate::call::Host;
 use crate::failure::Failure;
-use crate::outputs::check_distinct;
+use crate::outputs::open_files;
 use crate::progress::Gauge;
 use crate::scenario::Read;
 use crate::threads::in_pool;
@@ -31,7 +29,8 @@ const COST_SECONDS: f64 = 1.2;
 const MOST_WAITING: f64 = 65_536.0;
 
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
-    check_outputs(arguments)?;
+    let scenario = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
+    let [html] = open_files(scenario, [("--html", &arguments.html)])?;
     let Read { name, mut scenario, mut notes, .. } = Read::scenario(&arguments.scenario, &Host::default())?;
     let is_in_file = arguments.objective.is_none() && arguments.source.is_none() && arguments.slack.is_none();
     let name = if is_in_file { located(&name, &scenario) } else { name };
@@ -43,7 +42,7 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     let figure = plan.figure(&name, &runs)?;
     let cost = arguments.measures_cost().then(|| plan.cost(&runs)).transpose()?.flatten();
     let result = ObjectiveResult { notes, cost, ..plan.result(&scenario, figure, &runs) };
-    let written = arguments.html.as_ref().map_or(Ok(()), |path| write_text(path, &result.html()).map_err(Failure::run));
+    let written = html.map_or(Ok(()), |file| file.finish_with(&result.html()));
     print(&if arguments.json { result.json() } else { result.table(style::of_stdout()) })?;
     written
 }
@@ -54,15 +53,6 @@ fn located(name: &str, scenario: &Scenario) -> String {
         Some(objective) if objective.line > 0 => format!("{name}:{}", objective.line),
         _ => name.to_owned(),
     }
-}
-
-/// # Errors
-/// The page would overwrite the scenario, or its path is not writable.
-fn check_outputs(arguments: &Objective) -> Result<(), Failure> {
-    let scenario = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
-    check_distinct(scenario, arguments.html.as_deref().map(|html| ("--html", html)))?;
-    // Created and dropped again: an unwritable path is an error before a long run.
-    arguments.html.iter().try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)
 }
 
 /// The objective with defaults filled in, and the candidates in table order.

@@ -20,7 +20,7 @@ use roundelay_report::{Chart, ItemPage, Measurement, item_html, provenance, writ
 
 use crate::arguments::Papers;
 use crate::failure::Failure;
-use crate::outputs::check_distinct;
+use crate::outputs::{OpenFile, check_no_dash, open_files, try_folder};
 use crate::threads::in_pool;
 use crate::{call, print, sweep, text_file};
 
@@ -77,13 +77,10 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     if plans.len() != 1 && [&arguments.parquet, &arguments.svg, &arguments.html].into_iter().any(Option::is_some) {
         return Err(Failure::usage("--parquet, --svg and --html are for one item: name it"));
     }
-    let files = [("--parquet", &arguments.parquet), ("--svg", &arguments.svg), ("--html", &arguments.html)];
-    let written = files.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
-    let read = arguments.paper.as_deref().filter(|_| arguments.names_a_file()).map(|path| ("the plan", Path::new(path)));
-    check_distinct(read, written)?;
     if let ([(paper, item, plan, _)], true) = (&plans[..], arguments.svg.is_some()) {
         check_chart(paper, item, plan)?;
     }
+    let mut outputs = Outputs::open(arguments)?;
     let runner = Runner {
         setting: if arguments.full { Setting::Full } else { Setting::Quick },
         versions: Versions { program: program()?, of_simulation: sweep::version_of },
@@ -121,7 +118,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         // nothing.
         let list = if judged.is_timed { &mut timed } else { &mut changed };
         list.extend(judged.changed().into_iter().map(|change| format!("{} {}: {change}", paper.slug, item.name)));
-        write(arguments, paper, &judged, &ran)?;
+        outputs.write(paper, &judged, &ran)?;
         judged.ran = ran;
         if arguments.json {
             all.push(text::json(&paper.slug, &judged));
@@ -215,29 +212,52 @@ fn program() -> Result<String, Failure> {
     Ok(hash([env!("CARGO_PKG_VERSION"), &words.to_string()]))
 }
 
-/// Writes the output files of one item.
-fn write(arguments: &Papers, paper: &Paper, judged: &Judged<'_>, ran: &Ran) -> Result<(), Failure> {
-    if let Some(path) = &arguments.svg {
-        let drawing = judged.charts().first().map(Chart::svg).unwrap_or_default();
-        write_text(path, &drawing).map_err(Failure::run)?;
+/// The output files of one item, open during its runs.
+struct Outputs<'a> {
+    svg: Option<OpenFile>,
+    html: Option<OpenFile>,
+    parquet: Option<&'a Path>,
+    /// Folder of the records.
+    records: Option<&'a Path>,
+}
+
+impl<'a> Outputs<'a> {
+    /// # Errors
+    /// A path is `-` or the plan's or twice the same, or a file cannot be created.
+    fn open(arguments: &'a Papers) -> Result<Self, Failure> {
+        let Papers { parquet, svg, html, pages, .. } = arguments;
+        let read = arguments.paper.as_deref().filter(|_| arguments.names_a_file()).map(|path| ("the plan", Path::new(path)));
+        // The Parquet file is created again after the runs.
+        let [_, svg, html] = open_files(read, [("--parquet", parquet), ("--svg", svg), ("--html", html)])?;
+        if let Some(folder) = pages {
+            check_no_dash(("--pages", folder), "a folder")?;
+            try_folder(folder, ["README.md".to_owned()])?;
+        }
+        Ok(Self { svg, html, parquet: parquet.as_deref(), records: pages.as_deref().filter(|_| arguments.instead.is_none()) })
     }
-    if let Some(path) = &arguments.html {
-        let (title, charts) = (format!("{}, {}", paper.about.short, judged.item.label), judged.charts());
-        let markdown = section(paper, judged, Place::Alone);
-        let page = ItemPage { title: &title, markdown: &markdown, charts: &charts, version: env!("CARGO_PKG_VERSION") };
-        write_text(path, &item_html(&page)).map_err(Failure::run)?;
+
+    fn write(&mut self, paper: &Paper, judged: &Judged<'_>, ran: &Ran) -> Result<(), Failure> {
+        if let Some(file) = self.svg.take() {
+            file.finish_with(&judged.charts().first().map(Chart::svg).unwrap_or_default())?;
+        }
+        if let Some(file) = self.html.take() {
+            let (title, charts) = (format!("{}, {}", paper.about.short, judged.item.label), judged.charts());
+            let markdown = section(paper, judged, Place::Alone);
+            let page = ItemPage { title: &title, markdown: &markdown, charts: &charts, version: env!("CARGO_PKG_VERSION") };
+            file.finish_with(&item_html(&page))?;
+        }
+        if let Some(path) = self.parquet {
+            let metadata = provenance(env!("CARGO_PKG_VERSION"), 1, &judged.record.plan);
+            write_measurements(path, &measurements(ran), &metadata).map_err(Failure::run)?;
+        }
+        if let Some(folder) = self.records {
+            let path = folder.join(record_path(&paper.slug, &judged.item.name));
+            let json = serde_json::to_string(&judged.record).map_err(Failure::run)?;
+            make_folder(&path)?;
+            write_text(&path, &(json + "\n")).map_err(Failure::run)?;
+        }
+        Ok(())
     }
-    if let Some(path) = &arguments.parquet {
-        let metadata = provenance(env!("CARGO_PKG_VERSION"), 1, &judged.record.plan);
-        write_measurements(path, &measurements(ran), &metadata).map_err(Failure::run)?;
-    }
-    if let (Some(folder), None) = (&arguments.pages, &arguments.instead) {
-        let path = folder.join(record_path(&paper.slug, &judged.item.name));
-        let json = serde_json::to_string(&judged.record).map_err(Failure::run)?;
-        make_folder(&path)?;
-        write_text(&path, &(json + "\n")).map_err(Failure::run)?;
-    }
-    Ok(())
 }
 
 /// One row per value and seed.

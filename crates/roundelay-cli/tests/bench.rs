@@ -128,6 +128,24 @@ fn a_drawing_needs_several_numbers_of_flows() {
     assert!(error(&["drr", "--flows", "8", "--svg", &folder.path("drawing.svg")], 2).contains("two numbers of flows"));
 }
 
+/// Regression: a path that could not be written was told after all measurements.
+#[test]
+fn outputs_are_tried_before_the_first_measurement() {
+    let folder = Folder::new();
+    for option in ["--save", "--svg"] {
+        let output = bench(&["drr", "--flows", "8", "--flows", "16", option, &folder.path("no-such-folder/file")]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("no-such-folder/file: cannot create: there is no folder") && output.stdout.is_empty(), "{message}");
+    }
+    let saved = folder.path("saved.json");
+    fs::write(&saved, "[]").unwrap();
+    assert!(error(&["drr", "--flows", "8", "--against", &saved, "--save", &saved], 2).contains("both --against and --save"));
+    assert_eq!(fs::read_to_string(&saved).unwrap(), "[]");
+    let names = fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["saved.json"], "nothing partial stays");
+}
+
 #[test]
 fn errors_name_what_is_legal() {
     for (words, parts) in [

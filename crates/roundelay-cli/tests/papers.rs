@@ -190,6 +190,23 @@ fn what_cannot_be_drawn_or_written_is_told_before_a_run() {
     }
 }
 
+/// Regression: an unwritable path was told after the runs, which were in the cache then.
+#[test]
+fn outputs_are_tried_before_the_first_run() {
+    let folder = Folder::new("tried");
+    for option in ["--parquet", "--svg", "--html"] {
+        let output = folder.run(&[option, &folder.path("no-such-folder/file")]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("no-such-folder/file: cannot create: there is no folder") && output.stdout.is_empty(), "{message}");
+    }
+    let output = folder.run(&["--pages", &folder.path("plan.toml")]);
+    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{}", text(&output.stderr));
+    let output = folder.run(&["--pages", "-"]);
+    assert!(text(&output.stderr).contains("--pages -: standard output is for the table; expected a folder"), "{}", text(&output.stderr));
+    assert!(!folder.0.join("cache").exists(), "nothing ran");
+}
+
 /// Reasons in a plan explain the verdict on the examined discipline; they are left out for a
 /// replacement.
 #[test]

@@ -230,7 +230,7 @@ fn a_failed_point_does_not_stop_the_others() {
     let folder = Folder::new("failed");
     let keys = "queue.core=red min 30kb max 20kb limit 100,fifo,qfq";
     let message = folder.error(&["s.toml", keys, "--replicas", "2"], 1);
-    assert!(message.starts_with("roundelay: 1 of 5 runs failed, the first with: red: min 30kb: expected less than max"), "{message}");
+    assert!(message.starts_with("roundelay: 1 of 5 runs failed, the first with: core: red: min 30kb: expected less than max"), "{message}");
     assert_eq!(folder.seeds("s.sweep"), [(1, 6), (2, 6)].into(), "the others ran");
     // The command that repeats a failed run.
     let command = message.lines().find_map(|line| line.trim().strip_prefix("roundelay sweep ")).expect("a command");
@@ -254,6 +254,7 @@ fn wrong_keys_are_refused_before_a_run() {
         (vec!["s.toml", "queue.core"], "expected KEY=VALUES"),
         (vec!["s.toml", "queue.core=fifo,fifo"], "two points are the same: queue.core=fifo"),
         (vec!["s.toml", "--shard", "4/3"], "legal range 1/1"),
+        (vec!["s.toml", "--out", "-"], "--out -: standard output is for the table; expected a folder"),
         (vec!["s.toml", "--figure", "calls.delay_p9"], "did you mean 'delay_p99'?"),
         (vec!["s.toml", "--figure", "cals.delay_p99"], "did you mean 'calls'?"),
     ] {

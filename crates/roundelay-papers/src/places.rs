@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use roundelay_trace::file::{Places, line};
+use roundelay_trace::file::{FileError, Reader};
 use serde::de::DeserializeOwned;
 use toml::Table;
-use toml::de::DeTable;
 
 /// An error about a value of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,39 +53,15 @@ impl PlanError {
     }
 }
 
-/// Line numbers of the keys of a text.
-pub(crate) struct Lines<'a> {
-    text: &'a str,
-    places: Places,
-}
-
-impl<'a> Lines<'a> {
-    /// Reads the keys of a text; empty if the text is not TOML.
-    pub(crate) fn of(text: &'a str) -> Self {
-        let places = DeTable::parse(text).map(|table| Places::of(table.get_ref())).unwrap_or_default();
-        Self { text, places }
-    }
-
-    /// The line of a key, or of its nearest parent; 0 if there is none.
-    pub(crate) fn line(&self, path: &str) -> usize {
-        self.places.nearest(path).map_or(0, |span| line(self.text, span.start))
-    }
-
-    /// The last key at or above a line.
-    pub(crate) fn path(&self, line: usize) -> &str {
-        let end = self.text.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
-        end.checked_sub(1).and_then(|at| self.places.path_at(at)).unwrap_or_default()
-    }
-
-    /// Converts an error to one with a line number.
-    pub(crate) fn error(&self, wrong: &Wrong) -> PlanError {
-        PlanError { line: self.line(&wrong.path), message: wrong.message.clone() }
+impl From<FileError> for PlanError {
+    fn from(FileError { line, message, .. }: FileError) -> Self {
+        Self { line, message }
     }
 }
 
-/// An error of the TOML parser, with its line in the text.
-pub(crate) fn located(text: &str, error: &toml::de::Error) -> PlanError {
-    PlanError { line: error.span().map_or(0, |span| line(text, span.start)), message: error.message().to_owned() }
+/// An error at a path of a plan, with the line in the plan's text.
+pub(crate) fn located(text: &str, wrong: Wrong) -> PlanError {
+    PlanError { line: Reader::parse("", text).map_or(0, |(reader, _)| reader.line(&wrong.path)), message: wrong.message }
 }
 
 /// Reads a table.
@@ -97,25 +72,13 @@ pub(crate) fn read<V: DeserializeOwned>(table: &Table) -> Result<V, Wrong> {
     // Converted to text first: a table built by code has no spans, and in the text each key has its
     // own line.
     let text = toml::to_string(table).map_err(|error| Wrong::new("", error))?;
-    toml::from_str(&text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        Wrong::new(Lines::of(&text).places.path_at(at).unwrap_or_default(), error.message())
-    })
+    let (reader, table) = Reader::parse("", &text).map_err(|error| Wrong::new("", error.message))?;
+    reader.placed(&[], table, V::deserialize).map_err(|(place, message)| Wrong::new(reader.path_at(place.start), message))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TEXT: &str = "a = 1\n[b]\nc = { d = 2 }\n[[e]]\nf = 3\n\n[[e]]\nf = 4\n";
-
-    #[test]
-    fn keys_have_lines_and_lines_have_keys() {
-        let places = Lines::of(TEXT);
-        let lines = ["a", "b.c", "b.c.d", "e.0.f", "e.1", "e.1.f", "e.1.g", "x.y"].map(|path| places.line(path));
-        assert_eq!(lines, [1, 3, 3, 5, 7, 8, 7, 0]);
-        assert_eq!([1, 5, 6, 8].map(|line| places.path(line)), ["a", "e.0.f", "e.0.f", "e.1.f"]);
-    }
 
     #[test]
     fn an_error_names_the_key() {

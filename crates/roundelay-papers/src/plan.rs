@@ -3,11 +3,12 @@
 
 mod variation;
 
+use roundelay_trace::file::Reader;
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::figures::Reference;
-use crate::places::{Lines, PlanError, Wrong, located, read};
+use crate::places::{PlanError, Wrong, located, read};
 use crate::predicate::Predicate;
 use crate::table::set;
 use crate::verdict::Kind;
@@ -184,7 +185,7 @@ impl Plan {
     /// As above.
     pub fn parse_beside<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
         let plan = Self::read(text, find)?;
-        plan.check().map_err(|wrong| Lines::of(text).error(&wrong))?;
+        plan.check().map_err(|wrong| located(text, wrong))?;
         Ok(plan)
     }
 
@@ -193,19 +194,18 @@ impl Plan {
     /// # Errors
     /// The text is not a plan; with its line.
     pub(crate) fn read<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
-        let mut table: Table = text.parse().map_err(|error| located(text, &error))?;
+        let (reader, mut table) = Reader::read::<Table>("", text)?;
         let Some(like) = table.get("like").and_then(Value::as_str).map(str::to_owned) else {
-            return toml::from_str(text).map_err(|error| located(text, &error));
+            return Ok(Reader::read("", text)?.1);
         };
-        let wrong = |message: String| Lines::of(text).error(&Wrong::new("like", message));
-        let other = find(&like).ok_or_else(|| wrong(format!("like: there is no item '{like}' beside it")))?;
-        let mut other: Table = other.parse().map_err(|error| wrong(located(other, &error).in_file(&like)))?;
+        let other = find(&like).ok_or_else(|| reader.at("like", format!("like: there is no item '{like}' beside it")))?;
+        let (_, mut other) = Reader::read::<Table>(&like, other).map_err(|error| reader.at("like", error))?;
         for key in ["run", "quick", "open"] {
             if let (None, Some(value)) = (table.get(key), other.remove(key)) {
                 table.insert(key.to_owned(), value);
             }
         }
-        read(&table).map_err(|wrong| Lines::of(text).error(&wrong))
+        read(&table).map_err(|wrong| located(text, wrong))
     }
 
     /// Checks that each variation can run and each claim can be judged.

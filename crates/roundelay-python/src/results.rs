@@ -4,9 +4,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 use roundelay_cli::call::{self, Host, Text};
-use roundelay_report::{
-    Replayed, TableStyle, flows_table, simulated_flows_table, simulated_links_table, simulated_rates_table, simulated_transfers_table,
-};
+use roundelay_report::{FLOWS, LINKS, RATES, Replayed, SIMULATED_FLOWS, TRANSFERS, TableStyle};
 
 use crate::control::Control;
 use crate::own::{Fault, Own};
@@ -68,7 +66,7 @@ impl Compared {
 
     /// The rows of flows.parquet.
     fn flows(&self) -> PyResult<Table> {
-        Table::new(&flows_table(&self.0.comparison), &self.0.metadata)
+        Table::new(&FLOWS.rows(&self.0.comparison), &self.0.metadata)
     }
 
     /// Version, seed and hash of the configuration.
@@ -123,22 +121,22 @@ impl Ran {
 
     /// The rows of flows.parquet.
     fn flows(&self) -> PyResult<Table> {
-        Table::new(&simulated_flows_table(&self.0.simulated), &self.0.metadata)
+        Table::new(&SIMULATED_FLOWS.rows(&self.0.simulated), &self.0.metadata)
     }
 
     /// The rows of links.parquet.
     fn links(&self) -> PyResult<Table> {
-        Table::new(&simulated_links_table(&self.0.simulated), &self.0.metadata)
+        Table::new(&LINKS.rows(&self.0.simulated), &self.0.metadata)
     }
 
     /// The rows of transfers.parquet; none unless the scenario measures transfers.
     fn transfers(&self) -> PyResult<Table> {
-        Table::new(&simulated_transfers_table(&self.0.simulated), &self.0.metadata)
+        Table::new(&TRANSFERS.rows(&self.0.simulated), &self.0.metadata)
     }
 
     /// The rows of rates.parquet; none unless the scenario measures rates.
     fn rates(&self) -> PyResult<Table> {
-        Table::new(&simulated_rates_table(&self.0.simulated), &self.0.metadata)
+        Table::new(&RATES.rows(&self.0.simulated), &self.0.metadata)
     }
 
     /// Version, seed and hash of the scenario.

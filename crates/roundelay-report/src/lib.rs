@@ -7,7 +7,7 @@
 //! | JSON | a script | [`json`] |
 //! | HTML page | a person, later, or to be shared | [`html`], [`simulation_html`], [`item_html`] |
 //! | drawing | a document | [`Chart::svg`] |
-//! | Parquet | pandas, polars, DuckDB | `PacketFile`, `write_flows` (feature `parquet`, on by default) |
+//! | Parquet | pandas, polars, DuckDB | `PacketFile`, `TableOf` (feature `parquet`, on by default) |
 //!
 //! Everything except packets is rendered from [`roundelay_trace::Comparison`] and, for simulations,
 //! from [`Simulated`]; this crate computes no results, only chooses units, order and emphasis.
@@ -44,10 +44,9 @@ pub use lives::{IndicesSummary, LivesSummary};
 pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceResult, SourceRun, Verdict};
 #[cfg(feature = "parquet")]
 pub use parquet::{
-    Cells, Column, Fate, Measurement, PacketFile, PacketRow, SWEEP_FIGURES, SimulatedHops, SimulatedPackets, SweepFile, SweepRow, Table,
-    flows_table, provenance, read_schedule, simulated_flows_table, simulated_links_table, simulated_rates_table, simulated_transfers_table,
-    sweep_rows, sweep_table, write_flows, write_measurements, write_replays, write_schedule, write_simulated_flows, write_simulated_links,
-    write_simulated_rates, write_simulated_transfers,
+    COMPARED, Cells, Column, FLOWS, Fate, LINKS, Measurement, PacketFile, PacketRow, RATES, SIMULATED, SIMULATED_FLOWS, SWEEP_FIGURES,
+    Setting, SimulatedHops, SimulatedPackets, SweepFile, SweepRow, TRANSFERS, Table, TableOf, provenance, read_schedule, sweep_rows,
+    sweep_table, write_measurements, write_replays, write_schedule,
 };
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};

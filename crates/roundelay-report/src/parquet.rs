@@ -19,17 +19,26 @@ mod sweep;
 mod transfers;
 
 pub use column::{Cells, Column};
-pub use flows::{flows_table, write_flows};
+pub use flows::FLOWS;
 pub use measurements::{Measurement, write_measurements};
 pub use packets::{Fate, PacketFile, PacketRow};
-pub use rates::{simulated_rates_table, write_simulated_rates};
-pub use rows::Table;
+pub use rates::RATES;
+pub use rows::{Setting, Table, TableOf};
 pub use schedule::{read_schedule, write_replays, write_schedule};
 pub use simulated_hops::SimulatedHops;
 pub use simulated_packets::SimulatedPackets;
-pub use simulation::{simulated_flows_table, simulated_links_table, write_simulated_flows, write_simulated_links};
+pub use simulation::{LINKS, SIMULATED_FLOWS};
 pub use sweep::{SWEEP_FIGURES, SweepFile, SweepRow, sweep_rows, sweep_table};
-pub use transfers::{simulated_transfers_table, write_simulated_transfers};
+pub use transfers::TRANSFERS;
+
+use roundelay_trace::Comparison;
+
+use crate::Simulated;
+
+/// The tables of a comparison.
+pub const COMPARED: [&TableOf<Comparison>; 1] = [&FLOWS];
+/// The tables of a simulation.
+pub const SIMULATED: [&TableOf<Simulated>; 4] = [&SIMULATED_FLOWS, &LINKS, &TRANSFERS, &RATES];
 
 /// Metadata of a file that identifies its origin: the version of Roundelay, the seed, and a hash of
 /// `config`, the configuration as text.

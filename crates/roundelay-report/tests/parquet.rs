@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use parquet::basic::Encoding;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
-use roundelay_report::{Fate, PacketFile, PacketRow, ReportError, provenance, write_flows};
+use roundelay_report::{FLOWS, Fate, PacketFile, PacketRow, ReportError, provenance};
 
 use crate::sample;
 
@@ -123,7 +123,7 @@ fn flows_come_back_as_they_were() {
     let path = folder.join("flows.parquet");
     let mut comparison = sample::comparison();
     comparison.disciplines[0].flows[2].outcome.delay = None;
-    write_flows(&path, &comparison, &provenance(comparison.version, comparison.seed, "")).unwrap();
+    FLOWS.write(&path, &comparison, &provenance(comparison.version, comparison.seed, "")).unwrap();
     let rows: Vec<Row> = read(&path).get_row_iter(None).unwrap().map(Result::unwrap).collect();
     let flows = comparison.flows.len();
     assert_eq!(rows.len(), flows * comparison.disciplines.len());

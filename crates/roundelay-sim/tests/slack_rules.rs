@@ -136,7 +136,7 @@ fn errors_name_the_line() {
     };
     assert_eq!(
         refused("priority 1 plus 1s"),
-        "mine.toml:9: 'priority 1 plus 1s': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"
+        "mine.toml:9: urgency: 'priority 1 plus 1s': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"
     );
     assert_eq!(refused("size 1s plus 100"), "mine.toml:9: urgency: '100' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
     assert_eq!(

@@ -229,7 +229,7 @@ fn what_is_no_tree_in_a_scenario_is_said_with_its_line() {
         "{other}"
     );
     let key = refused("tree home", &home.replace("default = true", "fallback = true"));
-    assert!(key.contains("node 'rest': no key is called 'fallback'"), "{key}");
+    assert!(key.contains("node 'rest': unknown field `fallback`"), "{key}");
     assert_eq!(
         refused("tree home", "[trees.home]\nname = \"x\""),
         "mine.toml:31: a tree has nodes: [[node]], each with a name and a discipline"

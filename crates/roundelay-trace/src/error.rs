@@ -69,18 +69,6 @@ pub struct DirectionError {
     pub expected: String,
 }
 
-/// An illegal weights file.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{name}:{line}: {message}")]
-pub struct WeightsError {
-    /// The file's name, as the user gave it.
-    pub name: String,
-    /// The faulty line, counted from 1.
-    pub line: usize,
-    /// The error and the legal values.
-    pub message: String,
-}
-
 /// An unknown definition of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("flows by `{found}`: expected 5tuple, src, dst or dscp")]

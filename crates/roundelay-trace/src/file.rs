@@ -1,12 +1,17 @@
-//! Tables of a TOML file with the location of each key and value, for error messages with line,
-//! owner and legal values.
+//! Files in TOML: serde reads them, and error messages have file, line, owner, key and legal values.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::ops::{Range, RangeInclusive};
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+use std::ops::Range;
 use std::str::FromStr;
 
-use roundelay::Bytes;
+use roundelay::suggestion::nearest;
+use roundelay::{Bytes, Duration, FlowConfig, Rate};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+use thiserror::Error as ThisError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -16,35 +21,41 @@ pub type Fault = (Range<usize>, String);
 /// A string with its location in the file.
 pub type Text = Spanned<String>;
 
+/// Maximum length of a file in bytes.
+const MOST_BYTES: usize = 1 << 24;
+
 /// Characters of a value shown in a message.
 const SHOWN: usize = 60;
 
-/// The line of the byte at `at`, counted from 1.
-pub fn line(text: &str, at: usize) -> usize {
-    1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+/// An error in a file, with its place.
+#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
+#[error("{file}:{}{message}", if *line == 0 { " ".to_owned() } else { format!("{line}: ") })]
+pub struct FileError {
+    /// The file's name, as the user gave it.
+    pub file: String,
+    /// Line, counted from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// The error, and the legal values.
+    pub message: String,
 }
 
 /// Positions of the keys and of the values of lists, by dotted path: `duration`, `source.0.rate`.
-#[derive(Debug, Clone, Default)]
-pub struct Places {
+#[derive(Debug, Default)]
+struct Places {
     spans: BTreeMap<String, Range<usize>>,
+    /// Owners of keys: tables of a list that have a name, as `node 'web'`.
+    owners: BTreeMap<String, String>,
 }
 
 impl Places {
-    /// The positions in a parsed file.
-    pub fn of(table: &DeTable<'_>) -> Self {
+    fn of(table: &DeTable<'_>) -> Self {
         let mut places = Self::default();
         places.note("", table);
         places
     }
 
-    /// The position of a key; none if the file has no such key.
-    pub fn exact(&self, path: &str) -> Option<&Range<usize>> {
-        self.spans.get(path)
-    }
-
     /// The position of a key, or of its nearest parent in the file.
-    pub fn nearest(&self, path: &str) -> Option<&Range<usize>> {
+    fn nearest(&self, path: &str) -> Option<&Range<usize>> {
         let mut path = path;
         loop {
             match (self.spans.get(path), path.rsplit_once('.')) {
@@ -55,10 +66,10 @@ impl Places {
         }
     }
 
-    /// The last key that begins at or before a position; of two at one position the longer path.
-    pub fn path_at(&self, at: usize) -> Option<&str> {
-        let before = self.spans.iter().filter(|(_, span)| span.start <= at);
-        before.max_by_key(|(path, span)| (span.start, path.len())).map(|(path, _)| path.as_str())
+    /// The named table at a path, or the one that has the key.
+    fn owner(&self, path: &str) -> Option<&str> {
+        let own = self.owners.get(path).map(String::as_str);
+        own.or_else(|| path.rsplit_once('.').and_then(|(above, _)| self.owner(above)))
     }
 
     fn note(&mut self, path: &str, table: &DeTable<'_>) {
@@ -73,8 +84,12 @@ impl Places {
         match value.get_ref() {
             DeValue::Table(table) => self.note(path, table),
             DeValue::Array(values) => {
+                let key = path.rsplit('.').next().unwrap_or_default();
                 for (number, value) in values.iter().enumerate() {
+                    let name = value.get_ref().get("name").and_then(|name| name.get_ref().as_str());
+                    let owner = name.map(|name| format!("{key} '{name}'"));
                     let path = format!("{path}.{number}");
+                    self.owners.extend(owner.map(|owner| (path.clone(), owner)));
                     self.spans.insert(path.clone(), value.span());
                     self.note_value(&path, value);
                 }
@@ -84,190 +99,362 @@ impl Places {
     }
 }
 
-/// A whole file, or a table of it.
-#[derive(Debug, Clone)]
-pub struct Table<'a> {
+/// A file and the positions of its values.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    name: &'a str,
     text: &'a str,
-    entries: DeTable<'a>,
-    /// Location of the table.
-    pub place: Range<usize>,
-    /// Prefix of error messages about this table: `node 'web'`.
-    whose: String,
+    places: Places,
 }
 
-impl<'a> Table<'a> {
-    /// Reads a file.
+impl<'a> Reader<'a> {
+    /// Reads a file; `name` appears in messages.
     ///
     /// # Errors
-    /// The text is not TOML.
-    pub fn of_file(text: &'a str) -> Result<Self, Fault> {
-        let entries = DeTable::parse(text).map_err(|error| not_toml(text, &error))?.into_inner();
-        Ok(Self { text, entries, place: 0..0, whose: String::new() })
+    /// The file is not TOML, a key is unknown or missing, or a value is out of range.
+    pub fn read<V: DeserializeOwned>(name: &'a str, text: &'a str) -> Result<(Self, V), FileError> {
+        let (reader, table) = Self::parse(name, text)?;
+        let value = reader.take(table)?;
+        Ok((reader, value))
     }
 
-    /// A table of a file parsed elsewhere: `text` is the text of the whole file.
-    pub const fn of_table(text: &'a str, entries: DeTable<'a>, place: Range<usize>) -> Self {
-        Self { text, entries, place, whose: String::new() }
-    }
-
-    /// The tables written as `[[key]]`, each with these keys and no other.
+    /// The reader and the file's table.
     ///
     /// # Errors
-    /// The key holds another type, or a table has another key.
-    pub fn tables(&self, key: &str, keys: &[&str]) -> Result<Vec<Self>, Fault> {
-        let expected = || format!("tables, each headed [[{key}]]");
-        let Some(value) = self.entries.get(key) else { return Ok(Vec::new()) };
-        let tables = value.get_ref().as_array().ok_or_else(|| self.unlike(key, value, expected()))?;
-        let table = |value: &Spanned<DeValue<'a>>| {
-            let entries = value.get_ref().as_table().ok_or_else(|| self.unlike(key, value, expected()))?.clone();
-            let table = Self { text: self.text, entries, place: value.span(), whose: String::new() };
-            table.named(key).check_keys(keys)
-        };
-        tables.iter().map(table).collect()
-    }
-
-    /// Returns the table if all its keys are in `keys`.
-    ///
-    /// # Errors
-    /// The table has another key.
-    pub fn check_keys(self, keys: &[&str]) -> Result<Self, Fault> {
-        let unknown = self.entries.keys().find(|key| !keys.contains(&key.get_ref().as_ref()));
-        match unknown {
-            None => Ok(self),
-            Some(key) => Err(self.fault(key.span(), format!("no key is called '{}'; expected {}", key.get_ref(), keys.join(", ")))),
+    /// The file is not TOML.
+    pub fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), FileError> {
+        let reader = Self { name, text, places: Places::default() };
+        if text.len() > MOST_BYTES {
+            return Err(reader.at_line(0, format!("{} bytes, legal range up to {MOST_BYTES}", text.len())));
         }
+        let table = DeTable::parse(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let first = text.get(..start).map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
+            let line = shown(text.get(first..).unwrap_or_default());
+            reader.fault((start..start, format!("not legal TOML: {} in `{line}`", error.message())))
+        })?;
+        Ok((Self { places: Places::of(table.get_ref()), ..reader }, table))
     }
 
-    /// Error messages about this table start with its name, if any: `node 'web'`.
-    fn named(mut self, kind: &str) -> Self {
-        if let Some(name) = self.entries.get("name").and_then(|name| name.get_ref().as_str()) {
-            self.whose = format!("{kind} '{name}'");
-        }
-        self
+    /// The file's name in messages.
+    pub const fn name(&self) -> &'a str {
+        self.name
     }
 
-    /// An error at a location in this table.
-    pub fn fault(&self, place: Range<usize>, message: impl Display) -> Fault {
-        (place, if self.whose.is_empty() { message.to_string() } else { format!("{}: {message}", self.whose) })
+    /// Whether a value is written in the file.
+    pub fn has(&self, path: &str) -> bool {
+        self.places.spans.contains_key(path)
     }
 
-    /// A quoted string, if the key is present.
+    /// The line of a key, or of its nearest parent; 0 if there is none.
+    pub fn line(&self, path: &str) -> usize {
+        self.places.nearest(path).map_or(0, |span| self.line_at(span.start))
+    }
+
+    /// The last key at or above a line.
+    pub fn path(&self, line: usize) -> &str {
+        let end = self.text.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
+        end.checked_sub(1).map(|at| self.path_at(at)).unwrap_or_default()
+    }
+
+    /// The last key that begins at or before a position; of two at one position the longer path.
+    pub fn path_at(&self, at: usize) -> &str {
+        let before = self.places.spans.iter().filter(|(_, span)| span.start <= at);
+        before.max_by_key(|(path, span)| (span.start, path.len())).map(|(path, _)| path.as_str()).unwrap_or_default()
+    }
+
+    /// A message about a value, with its line; for a missing value, with the line of the enclosing
+    /// table.
+    pub fn at(&self, path: &str, message: impl Display) -> FileError {
+        self.at_line(self.line(path), message)
+    }
+
+    /// A message about a location in the text.
+    pub fn fault(&self, (place, message): Fault) -> FileError {
+        self.at_line(self.line_at(place.start), message)
+    }
+
+    fn at_line(&self, line: usize, message: impl Display) -> FileError {
+        FileError { file: self.name.to_owned(), line, message: message.to_string() }
+    }
+
+    /// The line of the byte at `at`, counted from 1.
+    fn line_at(&self, at: usize) -> usize {
+        1 + self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+    }
+
+    /// # Errors
+    /// A key is unknown or missing, or a value is out of range.
+    pub fn take<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, FileError> {
+        self.take_rest(&[], table, V::deserialize)
+    }
+
+    /// Reads the rest of a table, from which `keys` were read already.
     ///
     /// # Errors
-    /// The value has another type.
-    pub fn text(&self, key: &str) -> Result<Option<Text>, Fault> {
-        self.entries.get(key).map(|value| self.as_text(key, value)).transpose()
-    }
-
-    /// A mandatory string; `what` describes the value.
-    ///
-    /// # Errors
-    /// The key is missing, or the value has another type.
-    pub fn required(&self, key: &str, what: &str) -> Result<Text, Fault> {
-        self.text(key)?.ok_or_else(|| self.fault(self.place.clone(), format!("no `{key}`: expected {what}")))
-    }
-
-    /// A list of strings; empty if the key is missing.
-    ///
-    /// # Errors
-    /// The value has another type.
-    pub fn texts(&self, key: &str) -> Result<Vec<Text>, Fault> {
-        let Some(value) = self.entries.get(key) else { return Ok(Vec::new()) };
-        let list =
-            value.get_ref().as_array().ok_or_else(|| self.unlike(key, value, "texts in quotes between brackets, [\"..\", \"..\"]"))?;
-        list.iter().map(|value| self.as_text(key, value)).collect()
-    }
-
-    fn as_text(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Text, Fault> {
-        let text = value.get_ref().as_str().ok_or_else(|| self.unlike(key, value, "a text in quotes"))?;
-        Ok(Spanned::new(value.span(), text.to_owned()))
-    }
-
-    /// A boolean, if the key is present.
-    ///
-    /// # Errors
-    /// The value has another type.
-    pub fn switch(&self, key: &str) -> Result<Option<Spanned<bool>>, Fault> {
-        let switch = |value: &Spanned<DeValue<'_>>| {
-            let is_on = value.get_ref().as_bool().ok_or_else(|| self.unlike(key, value, "true or false"))?;
-            Ok(Spanned::new(value.span(), is_on))
-        };
-        self.entries.get(key).map(switch).transpose()
-    }
-
-    /// An integer within its range, if the key is present.
-    ///
-    /// # Errors
-    /// The value has another type or is out of range.
-    pub fn number(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
-        self.quantity(key, range, "a whole number", integer)
-    }
-
-    /// A number of bytes within its range, as `1514` or `"1514b"`, if the key is present.
-    ///
-    /// # Errors
-    /// The value has another type or is out of range.
-    pub fn size(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
-        let read = |value: &DeValue<'_>| {
-            let written = value.as_str().map(|text| text.parse::<Bytes>().ok().and_then(|bytes| i64::try_from(bytes.0).ok()));
-            written.unwrap_or_else(|| integer(value))
-        };
-        self.quantity(key, range, "a number of bytes, as 1514 or \"1514b\"", read)
-    }
-
-    fn quantity(
+    /// As [`Reader::take`]. For an unknown key, all keys are listed.
+    pub fn take_rest<V>(
         &self,
-        key: &str,
-        range: RangeInclusive<u32>,
-        what: &str,
-        read: impl Fn(&DeValue<'_>) -> Option<i64>,
-    ) -> Result<Option<Spanned<u32>>, Fault> {
-        let Some(value) = self.entries.get(key) else { return Ok(None) };
-        let legal = format!("legal range {} to {}", range.start(), range.end());
-        let number = read(value.get_ref()).ok_or_else(|| self.unlike(key, value, format!("{what}, {legal}")))?;
-        let number = u32::try_from(number).ok().filter(|number| range.contains(number));
-        let number = number.ok_or_else(|| self.fault(value.span(), format!("{key} {}: {legal}", self.written(value))))?;
-        Ok(Some(Spanned::new(value.span(), number)))
+        keys: &[&str],
+        table: Spanned<DeTable<'a>>,
+        read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
+    ) -> Result<V, FileError> {
+        self.placed(keys, table, read).map_err(|fault| self.fault(fault))
     }
 
-    /// A number with a unit in quotes, as in `example`, or a bare number in the unit assumed by
-    /// `V`. `legal` ends each message.
+    /// As [`Reader::take_rest`], with the location in place of the line.
     ///
     /// # Errors
-    /// The value has another type, or `V` cannot parse the number.
-    pub fn with_unit<V: FromStr<Err: Display>>(&self, key: &str, example: &str, legal: &str) -> Result<Option<Spanned<V>>, Fault> {
-        let Some(value) = self.entries.get(key) else { return Ok(None) };
-        let bare = || integer(value.get_ref()).filter(|number| *number >= 0).map(|number| number.to_string());
-        let expected = || format!("a whole number, or a number and its unit in quotes, as in {example}{legal}");
-        let text = value.get_ref().as_str().map(str::to_owned).or_else(bare).ok_or_else(|| self.unlike(key, value, expected()))?;
-        let read = text.parse().map_err(|error| self.fault(value.span(), format!("{key}: {error}{legal}")))?;
-        Ok(Some(Spanned::new(value.span(), read)))
+    /// As [`Reader::take`].
+    pub fn placed<V>(
+        &self,
+        keys: &[&str],
+        table: Spanned<DeTable<'a>>,
+        read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
+    ) -> Result<V, Fault> {
+        let span = table.span();
+        let unknown: Vec<_> = table.get_ref().keys().map(|key| format!("unknown field `{}`", key.get_ref())).collect();
+        read(toml::Deserializer::from(table)).map_err(|error| {
+            let place = error.span().unwrap_or(span);
+            let mut message = self.told(&place, error.message());
+            // Only for a key of this table, not of a nested one.
+            if !keys.is_empty() && unknown.iter().any(|key| error.message().starts_with(key)) {
+                let others: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+                message += &format!("; beside {}", others.join(", "));
+            }
+            (place, message)
+        })
     }
 
-    /// The error for a value of the wrong type.
-    fn unlike(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: impl Display) -> Fault {
-        self.fault(value.span(), format!("{key} {}: expected {expected}", self.written(value)))
-    }
-
-    /// A value as written in the file.
-    fn written(&self, value: &Spanned<DeValue<'_>>) -> String {
-        shown(self.text.get(value.span()).unwrap_or_default())
+    /// Serde's message on a value, with the owner, the key and the value as written.
+    fn told(&self, place: &Range<usize>, message: &str) -> String {
+        let path = self.path_at(place.start);
+        let key = path.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or_default();
+        let written = shown(self.text.get(place.clone()).unwrap_or_default());
+        let is_of_value = self.places.spans.get(path).is_none_or(|span| span.start < place.start);
+        let names_key = message.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', ':']));
+        let of_other_kind = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+        let message = match of_other_kind.and_then(|message| message.rsplit_once(", expected ")) {
+            Some((_, expected)) => format!("{key} {written}: expected {}", in_words(key, expected)),
+            None if message.starts_with("legal range") => format!("{key} {written}: {message}"),
+            None if is_of_value && !message.contains(" field `") && !names_key => {
+                format!("{key}: {}", with_suggestion(message))
+            }
+            None => with_suggestion(message),
+        };
+        match self.places.owner(path) {
+            Some(owner) => format!("{owner}: {message}"),
+            None => message,
+        }
     }
 }
 
-fn integer(value: &DeValue<'_>) -> Option<i64> {
-    let integer = value.as_integer()?;
-    i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+/// Serde's name for a type, in the words of a file's author.
+fn in_words(key: &str, expected: &str) -> String {
+    match expected {
+        "a string" => "a text in quotes".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => format!("a list in brackets, or tables headed [[{key}]]"),
+        "a map" => "a table".to_owned(),
+        _ => expected.to_owned(),
+    }
 }
 
+/// The first line of a value, cut to a length for messages.
 fn shown(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim().chars().take(SHOWN).collect()
 }
 
-/// The syntax error of the TOML parser with its line.
-fn not_toml(text: &str, error: &toml::de::Error) -> Fault {
-    let place = error.span().unwrap_or(0..0);
-    let start = text.get(..place.start).map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
-    let line = shown(text.get(start..).unwrap_or_default());
-    (place, format!("not legal TOML: {} in `{line}`", error.message()))
+/// ` (did you mean 'duration'?)`; nothing if no known name is near.
+pub fn did_you_mean(written: &str, known: &[&str]) -> String {
+    nearest(written, known.iter().copied()).map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+}
+
+/// Serde's message on an unknown key or value, with the nearest name of the message's list.
+fn with_suggestion(message: &str) -> String {
+    let is_unknown = message.starts_with("unknown field `") || message.starts_with("unknown variant `");
+    let mut names = message.split('`').skip(1).step_by(2);
+    let Some(written) = names.next().filter(|_| is_unknown) else { return message.to_owned() };
+    let known: Vec<_> = names.collect();
+    let (quoted, suggestion) = (format!("`{written}`"), did_you_mean(written, &known));
+    message.replacen(&quoted, &format!("{quoted}{suggestion}"), 1)
+}
+
+/// Tables written as `[[key]]`. (Serde also accepts lists of values in place of tables.)
+///
+/// # Errors
+/// The value is not a list of tables.
+pub fn tables<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let tables = Vec::<Entry<T>>::deserialize(deserializer)?;
+    Ok(tables.into_iter().map(|Entry(table)| table).collect())
+}
+
+/// A table, never a list of its values.
+#[derive(Debug)]
+pub struct Entry<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entry<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfMap<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for OfMap<T> {
+            type Value = Entry<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entry<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Entry)
+            }
+        }
+
+        deserializer.deserialize_map(OfMap(PhantomData))
+    }
+}
+
+/// A whole number in a legal range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole<const LEAST: u32, const MOST: u32>(pub u32);
+
+impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Whole<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Within<const LEAST: u32, const MOST: u32>;
+
+        impl<const LEAST: u32, const MOST: u32> Visitor<'_> for Within<LEAST, MOST> {
+            type Value = Whole<LEAST, MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number, legal range {LEAST} to {MOST}")
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                let legal = u32::try_from(number).ok().filter(|number| (LEAST..=MOST).contains(number));
+                legal.map(Whole).ok_or_else(|| E::custom(format!("legal range {LEAST} to {MOST}")))
+            }
+        }
+
+        deserializer.deserialize_any(Within)
+    }
+}
+
+/// A number of bytes in a legal range, as `1514` or `"1514b"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size<const LEAST: u64, const MOST: u64>(pub u64);
+
+impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Size<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Within<const LEAST: u64, const MOST: u64>;
+
+        impl<const LEAST: u64, const MOST: u64> Visitor<'_> for Within<LEAST, MOST> {
+            type Value = Size<LEAST, MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a number of bytes, as 1514 or \"1514b\", legal range {} to {}", Bytes(LEAST), Bytes(MOST))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                let legal = u64::try_from(number).ok().filter(|bytes| (LEAST..=MOST).contains(bytes));
+                legal.map(Size).ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                let bytes = text.parse().ok().map(|Bytes(bytes)| bytes).filter(|bytes| (LEAST..=MOST).contains(bytes));
+                bytes.map(Size).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Within)
+    }
+}
+
+/// Bytes of the longest packet of a flow or link.
+pub type PacketLen = Size<{ FlowConfig::MIN_MAX_PACKET_LEN as u64 }, { FlowConfig::MAX_PACKET_LEN as u64 }>;
+
+impl PacketLen {
+    /// The number of bytes.
+    pub fn bytes(self) -> Option<u32> {
+        u32::try_from(self.0).ok()
+    }
+}
+
+/// A quantity with a unit.
+pub trait Quantity: FromStr<Err: Display> {
+    /// An example for messages.
+    const EXAMPLE: &'static str;
+}
+
+impl Quantity for Rate {
+    const EXAMPLE: &'static str = "\"20mbit\"";
+}
+
+impl Quantity for Duration {
+    const EXAMPLE: &'static str = "\"5ms\"";
+}
+
+/// A number with a unit in quotes, or a bare number in the unit assumed by `V`.
+#[derive(Debug, Clone, Copy)]
+pub struct WithUnit<V>(pub V);
+
+impl<'de, V: Quantity> Deserialize<'de> for WithUnit<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfUnit<V>(PhantomData<V>);
+
+        impl<V: Quantity> Visitor<'_> for OfUnit<V> {
+            type Value = WithUnit<V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number, or a number and its unit in quotes, as in {}", V::EXAMPLE)
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                if number < 0 {
+                    return Err(E::invalid_value(Unexpected::Signed(number), &self));
+                }
+                self.visit_str(&number.to_string())
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                text.parse().map(WithUnit).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(OfUnit(PhantomData))
+    }
+}
+
+/// A text in quotes that `V` can read.
+///
+/// # Errors
+/// The value is not a text, or `V` cannot read the text.
+pub fn quoted<'de, D: Deserializer<'de>, V: FromStr<Err: Display>>(deserializer: D) -> Result<Option<V>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a = 1\n[b]\nc = { d = 2 }\n[[e]]\nf = 3\n\n[[e]]\nf = 4\n";
+
+    #[test]
+    fn keys_have_lines_and_lines_have_keys() {
+        let (reader, _) = Reader::parse("", TEXT).unwrap();
+        let lines = ["a", "b.c", "b.c.d", "e.0.f", "e.1", "e.1.f", "e.1.g", "x.y"].map(|path| reader.line(path));
+        assert_eq!(lines, [1, 3, 3, 5, 7, 8, 7, 0]);
+        assert_eq!([1, 5, 6, 8].map(|line| reader.path(line)), ["a", "e.0.f", "e.0.f", "e.1.f"]);
+    }
+
+    #[test]
+    fn unknown_keys_have_suggestions_where_one_is_near() {
+        let cases = [
+            ("unknown field `rat`, expected `rate` or `delay`", "unknown field `rat` (did you mean 'rate'?), expected `rate` or `delay`"),
+            ("unknown field `speed`, expected `rate`", "unknown field `speed`, expected `rate`"),
+            ("unknown variant `tpc`, expected `burst` or `tcp`", "unknown variant `tpc` (did you mean 'tcp'?), expected `burst` or `tcp`"),
+            ("missing field `rate`", "missing field `rate`"),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(with_suggestion(message), expected);
+        }
+    }
 }

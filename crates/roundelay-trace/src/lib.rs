@@ -35,13 +35,13 @@ pub use compare::{Companion, CompareError, ENCRYPTED, LONG_PACKETS, Options, Pro
 pub use comparison::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Verdict,
 };
-pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError, WeightsError};
+pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError};
 pub use filter::Filter;
 pub use headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name, protocol_number};
 pub use kind::{Kind, KindOutcome};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use selection::{Direction, InterfaceName, LeftOut, Selection, SelectionSummary};
 pub use stop::Stop;
-pub use tree::{TreeFile, TreeFileError};
+pub use tree::TreeFile;
 pub use urgency::Urgency;
 pub use weights::{WeightRule, WeightRules};

@@ -30,12 +30,12 @@ use std::collections::BTreeSet;
 use roundelay::schedulers::Priority;
 use roundelay::tree::{Config, Node, Problem, TreeError};
 use roundelay::{FlowConfig, FlowId, QueueSpec};
-use thiserror::Error;
+use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::classifier::Flow;
-use crate::file::{Fault, Table, Text, line};
+use crate::file::{Fault, FileError, PacketLen, Reader, Text, Whole, tables};
 use crate::headers::Headers;
 use crate::urgency::meaning;
 use crate::weights::WeightRule;
@@ -49,31 +49,29 @@ pub struct TreeFile {
     default_leaf: String,
 }
 
-/// An illegal tree file.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{name}:{line}: {message}")]
-pub struct TreeFileError {
-    /// The file's name, as the user gave it.
-    pub name: String,
-    /// The faulty line, counted from 1.
-    pub line: usize,
-    /// The node, the error and the legal values.
-    pub message: String,
+/// A file as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenTree {
+    name: Option<String>,
+    #[serde(default, deserialize_with = "tables")]
+    node: Vec<FileNode>,
 }
 
 /// A node as written in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct FileNode {
     name: Text,
     parent: Option<Text>,
     discipline: Text,
-    weight: Option<Spanned<u32>>,
-    maxpkt: Option<Spanned<u32>>,
-    priority: Option<Spanned<u32>>,
+    weight: Option<Whole<1, { FlowConfig::LARGEST_WEIGHT }>>,
+    maxpkt: Option<Spanned<PacketLen>>,
+    priority: Option<Whole<0, { u32::MAX }>>,
+    #[serde(default)]
     flows: Vec<Text>,
     default: Option<Spanned<bool>>,
 }
-
-const KEYS: [&str; 8] = ["name", "parent", "discipline", "weight", "maxpkt", "priority", "flows", "default"];
 
 impl TreeFile {
     /// Reads a file; `name` appears in messages. If the file has no `name`, the tree is named after
@@ -81,35 +79,23 @@ impl TreeFile {
     ///
     /// # Errors
     /// The tree is illegal: the message names the line and the node.
-    pub fn from_toml(name: &str, text: &str) -> Result<Self, TreeFileError> {
-        let at = |(place, message): Fault| TreeFileError { name: name.to_owned(), line: line(text, place.start), message };
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, FileError> {
         let stem = name.rsplit(['/', '\\']).next().unwrap_or(name);
-        Self::of_file(stem.strip_suffix(".toml").unwrap_or(stem), text).map_err(at)
+        let (reader, table) = Reader::parse(name, text)?;
+        Self::from_table(&reader, stem.strip_suffix(".toml").unwrap_or(stem), table)
     }
 
-    /// Reads a table of a larger file; messages quote the file's name and text. If the table has no
-    /// `name`, the tree is named `stem`.
+    /// Reads a table of a larger file. If the table has no `name`, the tree is named `stem`.
     ///
     /// # Errors
     /// As [`from_toml`](Self::from_toml).
-    pub fn from_table<'a>(file: &str, text: &'a str, stem: &str, table: Spanned<DeTable<'a>>) -> Result<Self, TreeFileError> {
-        let at = |(place, message): Fault| TreeFileError { name: file.to_owned(), line: line(text, place.start), message };
+    pub fn from_table<'a>(reader: &Reader<'a>, stem: &str, table: Spanned<DeTable<'a>>) -> Result<Self, FileError> {
         let place = table.span();
-        Self::of_table(stem, Table::of_table(text, table.into_inner(), place.clone())).map_err(|(fault, message)| {
+        let WrittenTree { name, node } = reader.take(table)?;
+        Self::plant(name.unwrap_or_else(|| stem.to_owned()), &node).map_err(|(fault, message)| {
             // A fault of the whole table has no location inside the table.
-            at((if fault.is_empty() { place } else { fault }, message))
+            reader.fault((if fault.is_empty() { place } else { fault }, message))
         })
-    }
-
-    fn of_file(stem: &str, text: &str) -> Result<Self, Fault> {
-        Self::of_table(stem, Table::of_file(text)?)
-    }
-
-    fn of_table(stem: &str, table: Table<'_>) -> Result<Self, Fault> {
-        let file = table.check_keys(&["name", "node"])?;
-        let name = file.text("name")?.map_or_else(|| stem.to_owned(), Spanned::into_inner);
-        let nodes = file.tables("node", &KEYS)?.iter().map(FileNode::of_table).collect::<Result<Vec<_>, _>>()?;
-        Self::plant(name, &nodes)
     }
 
     fn plant(name: String, nodes: &[FileNode]) -> Result<Self, Fault> {
@@ -269,19 +255,6 @@ fn circle(start: &FileNode, nodes: &[FileNode]) -> String {
 }
 
 impl FileNode {
-    fn of_table(table: &Table<'_>) -> Result<Self, Fault> {
-        Ok(Self {
-            name: table.required("name", "a name for the node, as in name = \"calls\"")?,
-            parent: table.text("parent")?,
-            discipline: table.required("discipline", "the order of the node's packets or children, as in discipline = \"drr\"")?,
-            weight: table.number("weight", 1..=FlowConfig::LARGEST_WEIGHT)?,
-            maxpkt: table.size("maxpkt", FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN)?,
-            priority: table.number("priority", 0..=u32::MAX)?,
-            flows: table.texts("flows")?,
-            default: table.switch("default")?,
-        })
-    }
-
     fn name(&self) -> &str {
         self.name.get_ref()
     }
@@ -300,11 +273,11 @@ impl FileNode {
             (self.discipline.span(), message)
         })?;
         let plain = Node::new(self.name(), spec);
-        let written = |value: &Option<Spanned<u32>>, default| value.as_ref().map_or(default, |value| *value.get_ref());
+        let longest = self.maxpkt.as_ref().and_then(|size| size.get_ref().bytes());
         Ok(Node {
-            weight: written(&self.weight, plain.weight),
-            max_packet_len: written(&self.maxpkt, plain.max_packet_len),
-            priority: written(&self.priority, plain.priority),
+            weight: self.weight.map_or(plain.weight, |Whole(weight)| weight),
+            max_packet_len: longest.unwrap_or(plain.max_packet_len),
+            priority: self.priority.map_or(plain.priority, |Whole(priority)| priority),
             ..plain
         })
     }

@@ -28,20 +28,54 @@
 //! The last three keys are for disciplines that use classes, slack or deadlines. A rule sets at
 //! least one of the four values; flows of a rule without a weight have the default weight.
 
-use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use roundelay::{Duration, FlowConfig};
-use toml::Spanned;
+use serde::Deserialize;
 
 use crate::conditions::{Condition, Parser, parse_conditions};
-use crate::error::{RuleError, WeightsError};
-use crate::file::{Fault, Table, Text, line};
+use crate::error::RuleError;
+use crate::file::{Fault, FileError, Reader, Text, Whole, quoted, tables};
 use crate::headers::Headers;
 use crate::urgency::Urgency;
 
-/// The legal weights.
-const WEIGHTS: RangeInclusive<u32> = 1..=FlowConfig::LARGEST_WEIGHT;
+/// A legal weight.
+type Weight = Whole<1, { FlowConfig::LARGEST_WEIGHT }>;
+
+/// A file of rules.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RulesFile {
+    default: Option<Weight>,
+    #[serde(default, deserialize_with = "tables")]
+    weight: Vec<FileRule>,
+}
+
+/// A rule in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRule {
+    r#match: Text,
+    weight: Option<Weight>,
+    priority: Option<Whole<0, { u32::MAX }>>,
+    #[serde(default, deserialize_with = "quoted")]
+    slack: Option<Duration>,
+    #[serde(default, deserialize_with = "quoted")]
+    deadline: Option<Duration>,
+}
+
+impl FileRule {
+    fn rule(self) -> Result<WeightRule, Fault> {
+        let conditions = parse_conditions(self.r#match.get_ref()).map_err(|error| (self.r#match.span(), error.to_string()))?;
+        let Self { slack, deadline, .. } = self;
+        let (weight, priority) = (self.weight.map(|Whole(weight)| weight), self.priority.map(|Whole(priority)| priority));
+        if weight.or(priority).is_none() && slack.or(deadline).is_none() {
+            let message = "the rule sets nothing: expected weight, priority, slack or deadline beside `match`";
+            return Err((self.r#match.span(), message.to_owned()));
+        }
+        Ok(WeightRule { conditions, weight, urgency: Urgency { priority, slack: slack.unwrap_or(Duration::ZERO), deadline } })
+    }
+}
 
 /// Rules in the order of evaluation, and the default weight.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,27 +98,18 @@ impl WeightRules {
         let mut parser = Parser::new(text);
         let conditions = parser.conditions()?;
         parser.word("=", "`and` or `=`")?;
-        let expected = format!("a weight from {} to {}", WEIGHTS.start(), WEIGHTS.end());
-        let weight = parser.value(&expected, |text| text.parse().ok().filter(|weight| WEIGHTS.contains(weight)))?;
+        let legal = 1..=FlowConfig::LARGEST_WEIGHT;
+        let expected = format!("a weight from {} to {}", legal.start(), legal.end());
+        let weight = parser.value(&expected, |text| text.parse().ok().filter(|weight| legal.contains(weight)))?;
         parser.end("the end of the rule")?;
         Ok(WeightRule { conditions, weight: Some(weight), urgency: Urgency::default() })
     }
 
     /// Reads a file of rules in TOML; `name` appears in messages.
-    pub fn from_toml(name: &str, text: &str) -> Result<Self, WeightsError> {
-        Self::of_file(text).map_err(|(place, message)| WeightsError { name: name.to_owned(), line: line(text, place.start), message })
-    }
-
-    fn of_file(text: &str) -> Result<Self, Fault> {
-        let file = Table::of_file(text)?.check_keys(&["default", "weight"])?;
-        let mut rules = Self::default();
-        if let Some(default) = file.number("default", WEIGHTS)? {
-            rules.default = *default.get_ref();
-        }
-        for entry in file.tables("weight", &["match", "weight", "priority", "slack", "deadline"])? {
-            rules.push(WeightRule::of_table(&entry)?);
-        }
-        Ok(rules)
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, FileError> {
+        let (reader, file) = Reader::read::<RulesFile>(name, text)?;
+        let rules = file.weight.into_iter().map(FileRule::rule).collect::<Result<_, _>>();
+        Ok(Self { rules: rules.map_err(|fault| reader.fault(fault))?, default: file.default.map_or(1, |Whole(weight)| weight) })
     }
 
     /// Adds a rule after all others.
@@ -142,23 +167,6 @@ impl WeightRule {
     /// Reads conditions without a weight, such as `dst port 443`, for trees.
     pub(crate) fn matching(text: &str) -> Result<Self, RuleError> {
         Ok(Self { conditions: parse_conditions(text)?, weight: None, urgency: Urgency::default() })
-    }
-
-    fn of_table(table: &Table<'_>) -> Result<Self, Fault> {
-        let pattern = table.required("match", "what the rule matches, as in match = \"dst port 443\"")?;
-        let conditions = parse_conditions(pattern.get_ref()).map_err(|error| table.fault(pattern.span(), error))?;
-        let weight = table.number("weight", WEIGHTS)?.map(Spanned::into_inner);
-        let span = |key: &str| {
-            let read = |text: Text| text.get_ref().parse::<Duration>().map_err(|error| table.fault(text.span(), format!("{key}: {error}")));
-            table.text(key)?.map(read).transpose()
-        };
-        let priority = table.number("priority", 0..=u32::MAX)?.map(Spanned::into_inner);
-        let (slack, deadline) = (span("slack")?, span("deadline")?);
-        if weight.or(priority).is_none() && slack.or(deadline).is_none() {
-            let message = "the rule sets nothing: expected weight, priority, slack or deadline beside `match`";
-            return Err(table.fault(pattern.span(), message));
-        }
-        Ok(Self { conditions, weight, urgency: Urgency { priority, slack: slack.unwrap_or(Duration::ZERO), deadline } })
     }
 
     /// Whether a packet meets all conditions.

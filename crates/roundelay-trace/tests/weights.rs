@@ -222,7 +222,10 @@ fn a_rule_may_say_more_than_a_weight() {
         ("priority = -1", "w.toml:4: priority -1: legal range 0 to 4294967295"),
         ("slack = \"fast\"", "w.toml:4: slack: cannot read 'fast'"),
         ("deadline = \"5 parsecs\"", "w.toml:4: deadline: cannot read"),
-        ("deadlin = \"5ms\"", "w.toml:4: no key is called 'deadlin'; expected match, weight, priority, slack, deadline"),
+        (
+            "deadlin = \"5ms\"",
+            "w.toml:4: unknown field `deadlin` (did you mean 'deadline'?), expected one of `match`, `weight`, `priority`, `slack`, `deadline`",
+        ),
     ] {
         let text = format!("[[weight]]\nmatch = \"tcp\"\nweight = 3\n{line}\n");
         let message = WeightRules::from_toml("w.toml", &text).unwrap_err().to_string();
@@ -248,16 +251,21 @@ fn bad_toml_names_the_line() {
     for (text, line, word) in [
         ("[[weight]]\nmatch = \"tcp\"\nweight = 1.5\n", 3, "weight 1.5: expected a whole number, legal range 1 to 65535"),
         ("[[weight]]\nmatch = \"tcp\"\nweight = nan\n", 3, "weight nan: expected a whole number, legal range 1 to 65535"),
-        ("[[weight]]\nmatch = \"tcp\"\nweigth = 1\n", 3, "no key is called 'weigth'"),
-        ("# rules\n[[weights]]\nmatch = \"tcp\"\nweight = 1\n", 2, "no key is called 'weights'; expected default, weight"),
+        ("[[weight]]\nmatch = \"tcp\"\nweigth = 1\n", 3, "unknown field `weigth` (did you mean 'weight'?)"),
+        (
+            "# rules\n[[weights]]\nmatch = \"tcp\"\nweight = 1\n",
+            2,
+            "unknown field `weights` (did you mean 'weight'?), expected `default` or `weight`",
+        ),
         ("\n[[weight]]\nmatch = \"tcp\"\n", 3, "the rule sets nothing: expected weight, priority, slack or deadline"),
-        ("[[weight]]\nweight = 3\n", 1, "no `match`: expected what the rule matches"),
+        ("[[weight]]\nweight = 3\n", 1, "missing field `match`"),
         ("[[weight]]\nmatch = \"tcp\"\nmatch = \"udp\"\n", 3, "duplicate key"),
         ("default = 99999999999999999999\n", 1, "default 99999999999999999999: expected a whole number, legal range 1 to 65535"),
         ("default = [1]\n", 1, "default [1]: expected a whole number"),
         ("[[weight]]\nmatch = 80\n", 2, "match 80: expected a text in quotes"),
         ("[[weight]]\nmatch = \"tcp\"\nslack = 20\n", 3, "slack 20: expected a text in quotes"),
-        ("weight = 3\n", 1, "weight 3: expected tables, each headed [[weight]]"),
+        ("weight = 3\n", 1, "weight 3: expected a list in brackets, or tables headed [[weight]]"),
+        ("weight = [[\"tcp\", 3]]\n", 1, "weight [\"tcp\", 3]: expected a table"),
         ("a = [[[[", 1, "not legal TOML"),
     ] {
         let message = WeightRules::from_toml("w.toml", text).unwrap_err().to_string();

@@ -1,11 +1,13 @@
 //! Input file of `roundelay bounds`: flows with token buckets, and the links on their path.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bytes, ConfigError, Duration, FlowConfig, QueueSpec, Rate};
 use roundelay_report::clean;
-use roundelay_trace::file::{Fault, Table, Text, line};
+use roundelay_trace::file::{Entry, Fault, FileError, PacketLen, Reader, Size, Text, Whole, WithUnit, tables};
+use serde::Deserialize;
 use toml::Spanned;
 
 /// Flows and links after validation.
@@ -53,35 +55,61 @@ pub(crate) struct Defaults {
 /// Maximum size of a token bucket, a tebibyte; the minimum is one packet.
 const MOST_BURST: u64 = 1 << 40;
 
+/// A file as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenPlan {
+    #[serde(default, deserialize_with = "tables")]
+    flow: Vec<WrittenFlow>,
+    #[serde(default)]
+    hop: Vec<Spanned<Entry<WrittenHop>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFlow {
+    name: Text,
+    weight: Option<Whole<1, { FlowConfig::MAX_WEIGHT }>>,
+    maxpkt: Option<PacketLen>,
+    rate: Option<Spanned<WithUnit<Rate>>>,
+    burst: Option<Spanned<Size<{ FlowConfig::MIN_MAX_PACKET_LEN as u64 }, MOST_BURST>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenHop {
+    rate: Option<WithUnit<Rate>>,
+    delay: Option<WithUnit<Duration>>,
+    discipline: Option<Text>,
+    maxpkt: Option<PacketLen>,
+}
+
 impl Plan {
     /// Reads a file; `name` appears in error messages.
     ///
     /// # Errors
     /// A sentence with the file, the line, the fault and the legal range.
     pub(crate) fn from_toml(name: &str, text: &str, defaults: Defaults) -> Result<Self, String> {
-        let told = |(place, message): Fault| format!("{name}:{}: {}", line(text, place.start), clean(&message));
-        Self::of_file(text, defaults).map_err(told)
+        let read = Reader::read(name, text).and_then(|(reader, file)| Self::of_file(file, defaults).map_err(|fault| reader.fault(fault)));
+        read.map_err(|FileError { line, message, .. }| format!("{name}:{line}: {}", clean(&message)))
     }
 
-    fn of_file(text: &str, defaults: Defaults) -> Result<Self, Fault> {
-        let file = Table::of_file(text)?.check_keys(&["flow", "hop"])?;
-        let tables = file.tables("flow", &["name", "weight", "maxpkt", "rate", "burst"])?;
-        let (mut names, mut flows, mut rates) = (HashSet::new(), Vec::new(), Vec::new());
-        for table in &tables {
-            let (name, flow, rate) = flow(table)?;
+    fn of_file(file: WrittenPlan, defaults: Defaults) -> Result<Self, Fault> {
+        let (mut names, mut flows) = (HashSet::new(), Vec::new());
+        for written in &file.flow {
+            let flow = written.flow()?;
             if !names.insert(flow.name.clone()) {
-                return Err((name.span(), format!("two flows are called '{}'", flow.name)));
+                return Err((written.name.span(), format!("two flows are called '{}'", flow.name)));
             }
             flows.push(flow);
-            rates.push(rate);
         }
         let longest = flows.iter().map(|flow| flow.max_packet_len).max().ok_or_else(|| of_all("no [[flow]]"))?;
-        let hops = hops(&file, longest, defaults)?;
+        let hops = hops(&file.hop, longest, defaults)?;
         let weights = flows.iter().map(|flow| flow.weight);
         let (total_weight, least_weight) = (weights.clone().map(u64::from).sum(), weights.min().unwrap_or(1));
         let slowest = hops.iter().map(|hop| hop.rate).min().ok_or_else(|| of_all("no link"))?;
         let plan = Self { flows, hops, total_weight, least_weight, slowest };
-        plan.check_rates(&rates)?;
+        plan.check_rates(&file.flow)?;
         Ok(plan)
     }
 
@@ -93,18 +121,18 @@ impl Plan {
 
     /// Rejects rates above the capacity of the slowest link or of a flow's share: no queue stays
     /// finite then.
-    fn check_rates(&self, rates: &[Option<Spanned<Rate>>]) -> Result<(), Fault> {
+    fn check_rates(&self, written: &[WrittenFlow]) -> Result<(), Fault> {
         let sum: u128 = self.flows.iter().filter_map(|flow| flow.rate).map(|rate| u128::from(rate.bits_per_second())).sum();
         let slowest = self.slowest;
         if sum > u128::from(slowest.bits_per_second()) {
-            return Err(of_all(format!("the flows' rates add up to {}, more than a link of {slowest} carries", written(sum))));
+            return Err(of_all(format!("the flows' rates add up to {}, more than a link of {slowest} carries", rate_text(sum))));
         }
-        for (flow, rate) in self.flows.iter().zip(rates) {
+        for (flow, WrittenFlow { rate, .. }) in self.flows.iter().zip(written) {
             let share = self.share_of(flow);
-            if let Some(rate) = rate.as_ref().filter(|rate| rate.get_ref().bits_per_second() > share) {
+            if let Some(rate) = rate.as_ref().filter(|rate| rate.get_ref().0.bits_per_second() > share) {
                 let of = format!("its share of a link of {slowest}, {} of {} weights", flow.weight, self.total_weight);
-                let legal = if share == 0 { "more than".to_owned() } else { format!("legal range 1bit to {},", written(share.into())) };
-                return Err((rate.span(), format!("rate {} of flow '{}': {legal} {of}", rate.get_ref(), flow.name)));
+                let legal = if share == 0 { "more than".to_owned() } else { format!("legal range 1bit to {},", rate_text(share.into())) };
+                return Err((rate.span(), format!("rate {} of flow '{}': {legal} {of}", rate.get_ref().0, flow.name)));
             }
         }
         Ok(())
@@ -112,7 +140,7 @@ impl Plan {
 }
 
 /// Bits per second with a unit.
-fn written(bits: u128) -> String {
+fn rate_text(bits: u128) -> String {
     u64::try_from(bits).ok().and_then(Rate::from_bits_per_second).map_or_else(|| format!("{bits}bit"), |rate| rate.to_string())
 }
 
@@ -131,56 +159,43 @@ pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, String> 
     if spec.limit.is_some() { Err(refused()) } else { Ok(&spec.discipline) }
 }
 
-/// The flow of a table, and its rate as written.
-fn flow(table: &Table<'_>) -> Result<(Text, Flow, Option<Spanned<Rate>>), Fault> {
-    let name = table.required("name", "a name for the flow, as in name = \"calls\"")?;
-    let weight = table.number("weight", 1..=FlowConfig::MAX_WEIGHT)?.map_or(1, Spanned::into_inner);
-    let max_packet_len = max_packet_len(table)?.unwrap_or(1514);
-    let burst = bytes(table, "burst", max_packet_len.into(), MOST_BURST)?.unwrap_or(max_packet_len.into());
-    let written = table.with_unit("rate", RATE, "")?;
-    let rate = written.as_ref().map(|rate| *rate.get_ref());
-    let flow = Flow { name: name.get_ref().clone(), weight, max_packet_len, rate, burst };
-    Ok((name, flow, written))
+impl WrittenFlow {
+    fn flow(&self) -> Result<Flow, Fault> {
+        let name = self.name.get_ref().clone();
+        let max_packet_len = self.maxpkt.and_then(PacketLen::bytes).unwrap_or(1514);
+        let least = u64::from(max_packet_len);
+        if let Some(burst) = self.burst.as_ref().filter(|burst| burst.get_ref().0 < least) {
+            let [written, least, most] = [burst.get_ref().0, least, MOST_BURST].map(Bytes);
+            return Err((burst.span(), format!("flow '{name}': burst {written}: legal range {least} to {most}")));
+        }
+        let weight = self.weight.map_or(1, |Whole(weight)| weight);
+        let rate = self.rate.as_ref().map(|rate| rate.get_ref().0);
+        let burst = self.burst.as_ref().map_or(least, |burst| burst.get_ref().0);
+        Ok(Flow { name, weight, max_packet_len, rate, burst })
+    }
 }
 
-fn hops(file: &Table<'_>, longest: u32, defaults: Defaults) -> Result<Vec<Hop>, Fault> {
-    let tables = file.tables("hop", &["rate", "delay", "discipline", "maxpkt"])?;
-    let Some(first) = tables.first() else {
+fn hops(written: &[Spanned<Entry<WrittenHop>>], longest: u32, defaults: Defaults) -> Result<Vec<Hop>, Fault> {
+    let Some(first) = written.first() else {
         let rate = defaults.rate.ok_or_else(|| of_all("no [[hop]]: say the link's rate, as in --rate 20mbit"))?;
         let hop = Hop { rate, delay: Duration::ZERO, discipline: None, max_packet_len: longest };
         return Ok(vec![hop; defaults.hops.into()]);
     };
     if defaults.hops > 1 {
-        return Err(first.fault(first.place.clone(), "the links are listed here: leave out --hops"));
+        return Err((first.span(), "the links are listed here: leave out --hops".to_owned()));
     }
-    tables.iter().map(|table| hop(table, longest, defaults.rate)).collect()
+    written.iter().map(|hop| hop.get_ref().0.hop(hop.span(), longest, defaults.rate)).collect()
 }
 
-fn hop(table: &Table<'_>, longest: u32, rate: Option<Rate>) -> Result<Hop, Fault> {
-    let rate = table.with_unit("rate", RATE, "")?.map(Spanned::into_inner).or(rate);
-    let missing = || table.fault(table.place.clone(), "a link without a rate: write one here, or --rate 20mbit for all");
-    let rate = rate.ok_or_else(missing)?;
-    let discipline = table.text("discipline")?;
-    let discipline = discipline.map(|text| proven(text.get_ref()).map_err(|error| table.fault(text.span(), error))).transpose()?;
-    let max_packet_len = max_packet_len(table)?.unwrap_or(0).max(longest);
-    let delay = table.with_unit("delay", "\"5ms\"", "")?.map_or(Duration::ZERO, Spanned::into_inner);
-    Ok(Hop { rate, delay, discipline, max_packet_len })
-}
-
-/// Example of a rate, for error messages.
-const RATE: &str = "\"20mbit\"";
-
-fn max_packet_len(table: &Table<'_>) -> Result<Option<u32>, Fault> {
-    let (least, most) = (FlowConfig::MIN_MAX_PACKET_LEN, FlowConfig::MAX_PACKET_LEN);
-    Ok(bytes(table, "maxpkt", least.into(), most.into())?.and_then(|bytes| u32::try_from(bytes).ok()))
-}
-
-fn bytes(table: &Table<'_>, key: &str, least: u64, most: u64) -> Result<Option<u64>, Fault> {
-    let legal = format!("legal range {} to {}", Bytes(least), Bytes(most));
-    let Some(written) = table.with_unit::<Bytes>(key, "\"1514b\"", &format!(", {legal}"))? else { return Ok(None) };
-    let bytes = *written.get_ref();
-    let is_legal = (least..=most).contains(&bytes.0);
-    if is_legal { Ok(Some(bytes.0)) } else { Err(table.fault(written.span(), format!("{key} {bytes}: {legal}"))) }
+impl WrittenHop {
+    fn hop(&self, place: Range<usize>, longest: u32, rate: Option<Rate>) -> Result<Hop, Fault> {
+        let missing = || (place, "a link without a rate: write one here, or --rate 20mbit for all".to_owned());
+        let rate = self.rate.map(|WithUnit(rate)| rate).or(rate).ok_or_else(missing)?;
+        let discipline = self.discipline.as_ref().map(|text| proven(text.get_ref()).map_err(|error| (text.span(), error))).transpose()?;
+        let max_packet_len = self.maxpkt.and_then(PacketLen::bytes).unwrap_or(0).max(longest);
+        let delay = self.delay.map_or(Duration::ZERO, |WithUnit(delay)| delay);
+        Ok(Hop { rate, delay, discipline, max_packet_len })
+    }
 }
 
 /// A fault of the whole file, reported at its first line.

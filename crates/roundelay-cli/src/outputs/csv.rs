@@ -2,36 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use roundelay_report::{
-    Cells, Column, Table, flows_table, simulated_flows_table, simulated_links_table, simulated_rates_table, simulated_transfers_table,
-};
+use roundelay_report::{COMPARED, Cells, Column, SIMULATED, Table};
 
-use super::{OfComparison, OfSimulation, OpenFile, Output, Part, Target, Use};
+use super::{COMPARED_PARTS, OfComparison, OfSimulation, OpenFile, Output, SIMULATED_PARTS, Target, Use};
 use crate::call::{Compared, Ran};
 use crate::failure::Failure;
-
-const FLOWS: &str = "flows.csv";
-const LINKS: &str = "links.csv";
-const TRANSFERS: &str = "transfers.csv";
-const RATES: &str = "rates.csv";
 
 pub(super) static OUTPUT: Output = Output {
     option: "csv",
     target: Target::Folder,
     compare: Some(Use {
         help: "Write CSV files into this folder: flows.csv (a row per discipline and flow)",
-        files: &[Part::named(FLOWS)],
+        files: &COMPARED_PARTS,
         only: None,
         open: Some(|folder, _| Ok(Box::new(Texts(folder.to_owned())))),
     }),
     simulate: Some(Use {
         help: "Write CSV files into this folder: flows.csv (a row per flow and replica) and links.csv (a row per link and replica); keeps all flows in memory",
-        files: &[
-            Part::named(FLOWS),
-            Part::named(LINKS),
-            Part { name: TRANSFERS, needs: Some(("[meter] transfers", |measures| measures.transfers)) },
-            Part { name: RATES, needs: Some(("[meter] rates", |measures| measures.rates.is_some())) },
-        ],
+        files: &SIMULATED_PARTS,
         only: None,
         open: Some(|folder, _| Ok(Box::new(Texts(folder.to_owned())))),
     }),
@@ -43,22 +31,15 @@ struct Texts(PathBuf);
 
 impl OfComparison for Texts {
     fn finish(self: Box<Self>, compared: &Compared) -> Result<(), Failure> {
-        write(&self.0.join(FLOWS), &flows_table(&compared.comparison))
+        let mut tables = COMPARED.iter();
+        tables.try_for_each(|table| write(&OUTPUT.file(&self.0, table.name), &table.rows(&compared.comparison)))
     }
 }
 
 impl OfSimulation for Texts {
-    fn finish(self: Box<Self>, ran: &Ran) -> Result<(), Failure> {
-        let (folder, simulated) = (self.0, &ran.simulated);
-        write(&folder.join(FLOWS), &simulated_flows_table(simulated))?;
-        write(&folder.join(LINKS), &simulated_links_table(simulated))?;
-        if simulated.measures.transfers {
-            write(&folder.join(TRANSFERS), &simulated_transfers_table(simulated))?;
-        }
-        if simulated.measures.rates.is_some() {
-            write(&folder.join(RATES), &simulated_rates_table(simulated))?;
-        }
-        Ok(())
+    fn finish(self: Box<Self>, Ran { simulated, .. }: &Ran) -> Result<(), Failure> {
+        let mut tables = SIMULATED.iter().filter(|table| table.is_wanted(&simulated.measures));
+        tables.try_for_each(|table| write(&OUTPUT.file(&self.0, table.name), &table.rows(simulated)))
     }
 }
 

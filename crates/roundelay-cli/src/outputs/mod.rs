@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use roundelay_report::PartialFile;
+use roundelay_report::{COMPARED, PartialFile, SIMULATED, Setting, TableOf};
 use roundelay_sim::scenario::{Measures, Scenario};
 use roundelay_sim::{Network, Probe};
 use roundelay_trace::PacketSink;
@@ -19,7 +19,8 @@ use roundelay_trace::PacketSink;
 use crate::call::{Compared, Ran};
 use crate::failure::Failure;
 use crate::replay::Replays;
-pub(crate) use paths::{Named, check_distinct, check_no_dash};
+use paths::{Named, check_distinct};
+pub(crate) use paths::{check_no_dash, open_files, try_folder};
 
 macro_rules! outputs {
     ($($module:ident,)*) => {
@@ -51,6 +52,18 @@ pub(crate) struct Output {
     compare: Option<Use<OpenComparison>>,
     simulate: Option<Use<OpenSimulation>>,
     replay: Option<Use<OpenReplay>>,
+}
+
+impl Output {
+    /// A file in the folder. Its extension is the option of the folder.
+    fn file(&self, folder: &Path, name: &str) -> PathBuf {
+        folder.join(self.file_name(name))
+    }
+
+    fn file_name(&self, name: &str) -> String {
+        let extension = if let Target::FolderOf(other) = self.target { other } else { self.option };
+        format!("{name}.{extension}")
+    }
 }
 
 impl fmt::Debug for Output {
@@ -86,13 +99,11 @@ pub(crate) struct Use<O> {
 
 /// A file in a folder.
 pub(crate) struct Part {
+    /// The file's name without extension.
     name: &'static str,
     /// The setting that the file needs.
     needs: Option<Setting>,
 }
-
-/// A setting of a scenario, and whether it is made.
-type Setting = (&'static str, fn(&Measures) -> bool);
 
 impl Part {
     /// A file that is always written.
@@ -104,6 +115,20 @@ impl Part {
         self.needs.is_none_or(|(_, is_met)| is_met(measures))
     }
 }
+
+/// The files of tables.
+const fn parts<R, const N: usize>(tables: [&TableOf<R>; N]) -> [Part; N] {
+    let mut parts = [const { Part::named("") }; N];
+    let mut number = 0;
+    while number < N {
+        parts[number] = Part { name: tables[number].name, needs: tables[number].needs };
+        number += 1;
+    }
+    parts
+}
+
+static COMPARED_PARTS: [Part; COMPARED.len()] = parts(COMPARED);
+static SIMULATED_PARTS: [Part; SIMULATED.len()] = parts(SIMULATED);
 
 type Metadata = [(String, String)];
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
@@ -275,7 +300,7 @@ impl<C: Writes> Outputs<C> {
             if output.target == Target::File {
                 return vec![(option, path.to_owned())];
             }
-            of.files.iter().filter(|part| part.is_wanted(measures)).map(|part| (option.clone(), path.join(part.name))).collect()
+            of.files.iter().filter(|part| part.is_wanted(measures)).map(|part| (option.clone(), output.file(path, part.name))).collect()
         };
         self.written().flat_map(of_output).collect()
     }
@@ -316,7 +341,7 @@ impl<C: Writes> Outputs<C> {
                     Some((setting, is_met)) if !is_met(measures) => setting.to_owned(),
                     _ => continue,
                 };
-                let path = folder.join(part.name);
+                let path = output.file(folder, part.name);
                 if path.exists() {
                     let path = path.display();
                     return Err(Failure::usage(format!(
@@ -335,11 +360,8 @@ impl<C: Writes> Outputs<C> {
     /// A file cannot be created.
     fn open<W>(&self, measures: &Measures, mut open: impl FnMut(C::Open, &Path) -> Result<W, Failure>) -> Result<Vec<W>, Failure> {
         for (output, of, path) in self.written().filter(|(output, ..)| output.target != Target::File) {
-            std::fs::create_dir_all(path).map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
             debug_assert!(!of.files.is_empty(), "--{}", output.option);
-            // Created and dropped again: these files are written after the run.
-            let files = of.files.iter().filter(|part| part.is_wanted(measures));
-            files.map(|part| path.join(part.name)).try_for_each(|path| PartialFile::create(&path).map(drop)).map_err(Failure::run)?;
+            try_folder(path, of.files.iter().filter(|part| part.is_wanted(measures)).map(|part| output.file_name(part.name)))?;
         }
         self.written().filter_map(|(_, of, path)| Some(open(of.open?, path))).collect()
     }
@@ -394,7 +416,7 @@ impl OpenFile {
     }
 
     /// Writes the whole text and gives the file its name.
-    fn finish_with(mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn finish_with(mut self, text: &str) -> Result<(), Failure> {
         let written = io::Write::write_all(&mut self, text.as_bytes());
         self.finish(written)
     }
@@ -423,7 +445,8 @@ mod tests {
                 Target::Printed | Target::FolderOf(_) => "",
             };
             let of_part = |part: &Part| {
-                part.needs.map_or_else(|| format!("`{}`", part.name), |(needs, _)| format!("`{}` (with `{needs}`)", part.name))
+                let name = output.file_name(part.name);
+                part.needs.map_or_else(|| format!("`{name}`"), |(needs, _)| format!("`{name}` (with `{needs}`)"))
             };
             let files: Vec<_> = files.iter().map(of_part).collect();
             let (name, files) = (C::NAME, files.join(", "));

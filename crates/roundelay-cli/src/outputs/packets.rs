@@ -22,12 +22,12 @@ pub(super) static OUTPUT: Output = Output {
     replay: None,
 };
 
-const PACKETS: &str = "packets.parquet";
-const HOPS: &str = "hops.parquet";
+const PACKETS: &str = "packets";
+const HOPS: &str = "hops";
 
 fn open(folder: &Path, run: &Run<'_>) -> Result<Box<dyn OfSimulation>, Failure> {
-    let packets = SimulatedPackets::create(&folder.join(PACKETS), run.network, run.metadata).map_err(Failure::run)?;
-    let hops = SimulatedHops::create(&folder.join(HOPS), run.network, run.metadata).map_err(Failure::run)?;
+    let packets = SimulatedPackets::create(&OUTPUT.file(folder, PACKETS), run.network, run.metadata).map_err(Failure::run)?;
+    let hops = SimulatedHops::create(&OUTPUT.file(folder, HOPS), run.network, run.metadata).map_err(Failure::run)?;
     Ok(Box::new(Rows((packets, hops))))
 }
 

@@ -3,41 +3,29 @@
 use std::path::{Path, PathBuf};
 
 use roundelay::{DropReason, Instant};
-use roundelay_report::{
-    Fate, PacketFile, PacketRow, ReportError, write_flows, write_replays, write_schedule, write_simulated_flows, write_simulated_links,
-    write_simulated_rates, write_simulated_transfers,
-};
+use roundelay_report::{COMPARED, Fate, PacketFile, PacketRow, ReportError, SIMULATED, TableOf, write_replays, write_schedule};
 use roundelay_trace::{PacketFate, PacketRecord, PacketSink};
 
-use super::{Metadata, OfComparison, OfReplay, OfSimulation, Output, Part, SinkError, Target, Use};
+use super::{COMPARED_PARTS, Metadata, OfComparison, OfReplay, OfSimulation, Output, Part, SIMULATED_PARTS, SinkError, Target, Use};
 use crate::call::{Compared, Ran};
 use crate::failure::Failure;
 use crate::replay::Replays;
 
-const FLOWS: &str = "flows.parquet";
-const LINKS: &str = "links.parquet";
-const TRANSFERS: &str = "transfers.parquet";
-const RATES: &str = "rates.parquet";
-const SCHEDULE: &str = "schedule.parquet";
-const REPLAYS: &str = "replays.parquet";
+const SCHEDULE: &str = "schedule";
+const REPLAYS: &str = "replays";
 
 pub(super) static OUTPUT: Output = Output {
     option: "parquet",
     target: Target::Folder,
     compare: Some(Use {
         help: "Write Parquet files into this folder: flows.parquet and the packets of each discipline",
-        files: &[Part::named(FLOWS)],
+        files: &COMPARED_PARTS,
         only: None,
         open: Some(|folder, metadata| Ok(Box::new(Columns::new(folder, metadata)))),
     }),
     simulate: Some(Use {
         help: "Write Parquet files into this folder: flows.parquet (a row per flow and replica) and links.parquet (a row per link and replica); keeps all flows in memory",
-        files: &[
-            Part::named(FLOWS),
-            Part::named(LINKS),
-            Part { name: TRANSFERS, needs: Some(("[meter] transfers", |measures| measures.transfers)) },
-            Part { name: RATES, needs: Some(("[meter] rates", |measures| measures.rates.is_some())) },
-        ],
+        files: &SIMULATED_PARTS,
         only: None,
         open: Some(|folder, run| Ok(Box::new(Columns::new(folder, run.metadata)))),
     }),
@@ -70,26 +58,17 @@ impl OfComparison for Columns {
     }
 
     fn finish(self: Box<Self>, compared: &Compared) -> Result<(), Failure> {
-        write_flows(&self.folder.join(FLOWS), &compared.comparison, &self.metadata).map_err(Failure::run)
+        let mut tables = COMPARED.iter();
+        let write = |table: &&TableOf<_>| table.write(&OUTPUT.file(&self.folder, table.name), &compared.comparison, &self.metadata);
+        tables.try_for_each(write).map_err(Failure::run)
     }
 }
 
 impl OfSimulation for Columns {
-    fn finish(self: Box<Self>, ran: &Ran) -> Result<(), Failure> {
-        let Self { folder, metadata } = *self;
-        let simulated = &ran.simulated;
-        let write = || {
-            write_simulated_flows(&folder.join(FLOWS), simulated, &metadata)?;
-            write_simulated_links(&folder.join(LINKS), simulated, &metadata)?;
-            if simulated.measures.transfers {
-                write_simulated_transfers(&folder.join(TRANSFERS), simulated, &metadata)?;
-            }
-            if simulated.measures.rates.is_some() {
-                write_simulated_rates(&folder.join(RATES), simulated, &metadata)?;
-            }
-            Ok(())
-        };
-        write().map_err(|error: ReportError| Failure::run(error))
+    fn finish(self: Box<Self>, Ran { simulated, .. }: &Ran) -> Result<(), Failure> {
+        let mut tables = SIMULATED.iter().filter(|table| table.is_wanted(&simulated.measures));
+        let write = |table: &&TableOf<_>| table.write(&OUTPUT.file(&self.folder, table.name), simulated, &self.metadata);
+        tables.try_for_each(write).map_err(Failure::run)
     }
 }
 
@@ -97,10 +76,10 @@ impl OfReplay for Columns {
     fn finish(self: Box<Self>, replays: &Replays<'_>) -> Result<(), Failure> {
         let Some(run) = replays.runs.first() else { return Ok(()) };
         let Some(recorded) = &run.schedule else { return Ok(()) };
-        write_schedule(&self.folder.join(SCHEDULE), recorded, &self.metadata).map_err(Failure::run)?;
+        write_schedule(&OUTPUT.file(&self.folder, SCHEDULE), recorded, &self.metadata).map_err(Failure::run)?;
         let of_candidates = replays.candidates.iter().zip(&run.outcomes);
         let outcomes: Vec<_> = of_candidates.map(|(candidate, (outcome, _))| (candidate.name.as_str(), outcome)).collect();
-        write_replays(&self.folder.join(REPLAYS), recorded, &outcomes, &self.metadata).map_err(Failure::run)
+        write_replays(&OUTPUT.file(&self.folder, REPLAYS), recorded, &outcomes, &self.metadata).map_err(Failure::run)
     }
 }
 

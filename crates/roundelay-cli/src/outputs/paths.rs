@@ -1,8 +1,12 @@
 //! Checks of output files: none is an input, no two are the same, and none is standard output,
 //! where the table goes.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use roundelay_report::PartialFile;
+
+use super::OpenFile;
 use crate::failure::Failure;
 
 /// An option and the file it names.
@@ -33,6 +37,32 @@ pub(crate) fn check_distinct<'a>(
         taken.push((option, place));
     }
     Ok(())
+}
+
+/// Checks the output files of a command, and opens those asked for: an unwritable path is an error before
+/// the run. `read`: the files that the command reads.
+///
+/// # Errors
+/// As [`check_distinct`], or a file cannot be created.
+pub(crate) fn open_files<'a, const N: usize>(
+    read: impl IntoIterator<Item = Named<'a>>,
+    files: [(&'a str, &'a Option<PathBuf>); N],
+) -> Result<[Option<OpenFile>; N], Failure> {
+    check_distinct(read, files.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))))?;
+    let mut opened = [const { None }; N];
+    for (file, (_, path)) in opened.iter_mut().zip(files) {
+        *file = path.as_deref().map(OpenFile::create).transpose()?;
+    }
+    Ok(opened)
+}
+
+/// Creates a folder with the files to be written there, and drops the files again, before a run.
+///
+/// # Errors
+/// The folder or a file cannot be created.
+pub(crate) fn try_folder(folder: &Path, files: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
+    files.into_iter().try_for_each(|name| PartialFile::create(&folder.join(name)).map(drop)).map_err(Failure::run)
 }
 
 /// Canonical form of a path, for an existing file or a new one.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use roundelay::suggestion::nearest;
 use roundelay_report::clean;
+use roundelay_trace::file::{FileError, Reader, did_you_mean};
 use toml::{Table, Value};
 
 use super::values::{label, list};
@@ -53,9 +53,9 @@ impl Plan {
         let path = &arguments.file;
         let (name, content) = text(path, host)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let table = parse(&name, &content)?;
+        let (reader, table) = Reader::read::<Table>(&name, &content).map_err(failure)?;
         let (mut plan, mut dimensions) = if table.contains_key("scenario") {
-            Self::of_file(File { name: &name, text: &content }, table, &folder)?
+            Self::of_file(&reader, table, &folder)?
         } else {
             (Self { name, text: content, is_file: false, folder, table, points: Vec::new(), replicas: None, seed: None }, Vec::new())
         };
@@ -73,43 +73,43 @@ impl Plan {
     }
 
     /// A plan with the dimensions of a sweep file.
-    fn of_file(file: File<'_>, mut table: Table, folder: &Path) -> Result<(Self, Vec<Dimension>), Failure> {
+    fn of_file(file: &Reader<'_>, mut table: Table, folder: &Path) -> Result<(Self, Vec<Dimension>), Failure> {
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            let meant = nearest(key, KEYS.into_iter()).map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
-            return Err(file.at(key, format!("unknown key '{key}'{meant}: expected {}", KEYS.join(", "))));
+            let meant = did_you_mean(key, &KEYS);
+            return Err(error_at(file, key, format!("unknown key '{key}'{meant}: expected {}", KEYS.join(", "))));
         }
         let (name, text, folder) = match table.remove("scenario") {
             Some(Value::String(scenario)) => {
                 let path = folder.join(&scenario);
-                let text =
-                    text_file::read(&path, "a scenario in TOML").map_err(|error| file.at("scenario", format!("scenario: {error}")))?;
+                let text = text_file::read(&path, "a scenario in TOML")
+                    .map_err(|error| error_at(file, "scenario", format!("scenario: {error}")))?;
                 (path.display().to_string(), text, path.parent().unwrap_or(Path::new("")).to_owned())
             }
             Some(Value::Table(scenario)) => {
                 let text = toml::to_string(&scenario).map_err(Failure::run)?;
-                (file.name.to_owned(), text, folder.to_owned())
+                (file.name().to_owned(), text, folder.to_owned())
             }
-            _ => return Err(file.at("scenario", "scenario: expected a path, as in \"home.toml\", or a table".to_owned())),
+            _ => return Err(error_at(file, "scenario", "scenario: expected a path, as in \"home.toml\", or a table".to_owned())),
         };
         let whole = |key: &str, least: i64, most: i64| match table.get(key) {
             None => Ok(None),
             Some(Value::Integer(number)) if (least..=most).contains(number) => Ok(Some(*number)),
-            Some(other) => Err(file.at(key, format!("{key} {other}: expected a whole number, legal range {least} to {most}"))),
+            Some(other) => Err(error_at(file, key, format!("{key} {other}: expected a whole number, legal range {least} to {most}"))),
         };
         let replicas = whole("replicas", 1, 1_000_000)?.map(|number| number as u32);
         let seed = whole("seed", 0, i64::MAX)?.map(i64::cast_unsigned);
         let mut dimensions = Vec::new();
-        let of = |key: &str, message: String| file.at(key, format!("{key}: {message}"));
-        for (key, values) in keys_of(&file, &table, "grid")? {
+        let of = |key: &str, message: String| error_at(file, key, format!("{key}: {message}"));
+        for (key, values) in keys_of(file, &table, "grid")? {
             dimensions.push(one_key(&key, many(values).map_err(|message| of("grid", format!("{key}: {message}")))?));
         }
-        if let Some(zip) = zipped(&file, &table)? {
+        if let Some(zip) = zipped(file, &table)? {
             dimensions.push(zip);
         }
-        if let Some(points) = listed(&file, &table)? {
+        if let Some(points) = listed(file, &table)? {
             dimensions.push(points);
         }
-        let table = parse(&name, &text)?;
+        let (_, table) = Reader::read(&name, &text).map_err(failure)?;
         Ok((Self { name, text, is_file: true, folder, table, points: Vec::new(), replicas, seed }, dimensions))
     }
 
@@ -152,39 +152,23 @@ pub(super) fn labels(point: &Values) -> Vec<(String, String)> {
     point.iter().map(|(key, value)| (key.clone(), label(key, value))).collect()
 }
 
-/// A sweep file, for messages with line numbers.
-#[derive(Clone, Copy)]
-struct File<'a> {
-    name: &'a str,
-    text: &'a str,
+/// An error about a key of a sweep file, with its line.
+fn error_at(file: &Reader<'_>, key: &str, message: String) -> Failure {
+    failure(file.at(key, message))
 }
 
-impl File<'_> {
-    fn at(&self, key: &str, message: String) -> Failure {
-        let is_key = |line: &str| {
-            let line = line.trim_start().trim_start_matches(['[', '"']).trim_start();
-            line.strip_prefix(key).is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', ']', '.']))
-        };
-        let line = self.text.lines().position(is_key).map(|line| format!(":{}", line + 1)).unwrap_or_default();
-        Failure::usage(format!("{}{line}: {message}", self.name))
-    }
-}
-
-fn parse(name: &str, text: &str) -> Result<Table, Failure> {
-    toml::from_str(text).map_err(|error: toml::de::Error| {
-        let at = error.span().map_or(0, |span| span.start);
-        let line = 1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
-        Failure::usage(format!("{name}:{line}: {}", clean(error.message())))
-    })
+/// An error in a file as a failure, without control characters of the file.
+fn failure(error: FileError) -> Failure {
+    Failure::usage(FileError { message: clean(&error.message), ..error })
 }
 
 /// The dotted keys of a table with their values.
-fn keys_of(file: &File<'_>, table: &Table, name: &str) -> Result<Vec<(String, Value)>, Failure> {
+fn keys_of(file: &Reader<'_>, table: &Table, name: &str) -> Result<Vec<(String, Value)>, Failure> {
     let mut all = Vec::new();
     match table.get(name) {
         None => {}
         Some(Value::Table(table)) => flatten("", table, &mut all),
-        Some(_) => return Err(file.at(name, format!("{name}: expected a table, as in [{name}]"))),
+        Some(_) => return Err(error_at(file, name, format!("{name}: expected a table, as in [{name}]"))),
     }
     Ok(all)
 }
@@ -214,15 +198,17 @@ fn one_key(key: &str, values: Vec<Value>) -> Dimension {
 }
 
 /// `[zip]`: the first value of each key together, then the second, and so on.
-fn zipped(file: &File<'_>, table: &Table) -> Result<Option<Dimension>, Failure> {
+fn zipped(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure> {
     let mut dimension: Option<Dimension> = None;
     for (key, values) in keys_of(file, table, "zip")? {
-        let values = many(values).map_err(|message| file.at("zip", format!("zip: {key}: {message}")))?;
+        let values = many(values).map_err(|message| error_at(file, "zip", format!("zip: {key}: {message}")))?;
         let rows = dimension.get_or_insert_with(|| vec![Vec::new(); values.len()]);
         if rows.len() != values.len() {
-            return Err(
-                file.at("zip", format!("zip: {key} has {} values, the keys before have {}: expected as many", values.len(), rows.len()))
-            );
+            return Err(error_at(
+                file,
+                "zip",
+                format!("zip: {key} has {} values, the keys before have {}: expected as many", values.len(), rows.len()),
+            ));
         }
         rows.iter_mut().zip(values).for_each(|(row, value)| row.push((key.clone(), value)));
     }
@@ -230,8 +216,8 @@ fn zipped(file: &File<'_>, table: &Table) -> Result<Option<Dimension>, Failure> 
 }
 
 /// `[[points]]`: each table is a set of values.
-fn listed(file: &File<'_>, table: &Table) -> Result<Option<Dimension>, Failure> {
-    let expected = || file.at("points", "points: expected tables, as in [[points]]".to_owned());
+fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure> {
+    let expected = || error_at(file, "points", "points: expected tables, as in [[points]]".to_owned());
     let points = match table.get("points") {
         None => return Ok(None),
         Some(Value::Array(points)) if !points.is_empty() => points,
@@ -246,7 +232,7 @@ fn listed(file: &File<'_>, table: &Table) -> Result<Option<Dimension>, Failure> 
         let keys = |values: &Values| values.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
         if let Some(first) = dimension.first().filter(|first| keys(first) != keys(&values)) {
             let (first, other) = (keys(first).join(", "), keys(&values).join(", "));
-            return Err(file.at("points", format!("points: one has the keys {first}, another {other}: expected the same for all")));
+            return Err(error_at(file, "points", format!("points: one has the keys {first}, another {other}: expected the same for all")));
         }
         dimension.push(values);
     }
@@ -308,7 +294,7 @@ fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<()
                 Some(place) => set(&mut elements[place], rest, parent, new),
                 None => {
                     let known: Vec<&str> = names.iter().filter_map(|names| Some(names.first()?.as_str())).collect();
-                    let meant = nearest(key, known.iter().copied()).map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+                    let meant = did_you_mean(key, &known);
                     Err(format!("no {parent} is called '{key}'{meant}: {}", known.join(", ")))
                 }
             }
@@ -368,8 +354,8 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("a.toml"), SCENARIO).unwrap();
         let read = |text: &str| {
-            let file = File { name: "sweep.toml", text };
-            let (_, dimensions) = Plan::of_file(file, toml::from_str(text).unwrap(), &folder)?;
+            let (file, table) = Reader::read("sweep.toml", text).unwrap();
+            let (_, dimensions) = Plan::of_file(&file, table, &folder)?;
             product(&dimensions)
         };
         let points = read(

@@ -20,6 +20,7 @@ use super::values::{quoted, word};
 use crate::arguments::Sweep;
 use crate::call::{Gauge, Host};
 use crate::failure::Failure;
+use crate::outputs::check_no_dash;
 use crate::scenario::Read;
 use crate::threads::in_pool;
 
@@ -160,6 +161,7 @@ impl Session {
     }
 
     pub(super) fn open_with(arguments: &Sweep, host: &Host, behaviours: Behaviours) -> Result<Self, Failure> {
+        arguments.out.as_deref().map_or(Ok(()), |folder| check_no_dash(("--out", folder), "a folder"))?;
         let plan = Plan::read(arguments, host)?;
         let replicas = plan.replicas.unwrap_or(if arguments.until.is_some() { 5 } else { 1 });
         let folder = arguments.out.clone().unwrap_or_else(|| {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use roundelay_report::SWEEP_FIGURES;
 use roundelay_sim::scenario::{Interval, student_95};
+use roundelay_trace::file::did_you_mean;
 
 use super::Precision;
 use super::report::{Difference, FigureOfPoint, Figures};
@@ -81,13 +82,8 @@ impl Session {
         let Some(text) = &self.arguments.figure else { return Ok(None) };
         let sources = self.points.iter().map(Point::sources).find(|sources| !sources.is_empty()).unwrap_or_default();
         let (source, figure) = text.rsplit_once('.').map_or((None, text.as_str()), |(source, figure)| (Some(source), figure));
-        let meant = |written: &str, known: &[&str]| {
-            roundelay::suggestion::nearest(written, known.iter().copied())
-                .map(|meant| format!(" (did you mean '{meant}'?)"))
-                .unwrap_or_default()
-        };
         let number = SWEEP_FIGURES.iter().position(|known| *known == figure).ok_or_else(|| {
-            let meant = meant(figure, &SWEEP_FIGURES);
+            let meant = did_you_mean(figure, &SWEEP_FIGURES);
             Failure::usage(format!("--figure {text}: no figure is called '{figure}'{meant}: {}", SWEEP_FIGURES.join(", ")))
         })?;
         if sources.is_empty() {
@@ -97,7 +93,7 @@ impl Session {
         let source = source.map_or_else(|| sources[sources.len() - 1].clone(), str::to_owned);
         if !sources.contains(&source) {
             let known: Vec<&str> = sources.iter().map(String::as_str).collect();
-            let meant = meant(&source, &known);
+            let meant = did_you_mean(&source, &known);
             return Err(Failure::usage(format!("--figure {text}: no source is called '{source}'{meant}: {}", known.join(", "))));
         }
         Ok(Some((source, number)))

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use roundelay_sim::scenario::Scenario;
+use roundelay_trace::file::Reader;
 use toml::{Table, Value};
 
-use crate::places::{Lines, Wrong};
+use crate::places::Wrong;
 use crate::table::set;
 
 /// A changed key of a scenario.
@@ -41,8 +42,8 @@ pub(super) fn changed(mut table: Table, column: &str, changes: &[Change<'_>]) ->
             return Wrong::new("scenario", format!("columns.{column}: {}", error.message));
         }
         // Messages of scenarios have no key; the line gives it.
-        let places = Lines::of(&text);
-        let at = places.path(error.line);
+        let Ok((reader, _)) = Reader::parse(column, &text) else { return Wrong::new("scenario", error.message) };
+        let at = reader.path(error.line);
         // The path is written in front: the message need not name the key again.
         let key = at.rsplit('.').next().unwrap_or_default();
         let message = error.message.strip_prefix(key).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&error.message);

@@ -1,28 +1,15 @@
 //! Parquet file of flows: one row per discipline and flow, with all figures.
 
-use std::path::Path;
-
 use parquet::data_type::ByteArray;
 use roundelay_trace::{Comparison, Delay, DisciplineResult, FlowResult, FlowSummary};
 
 use super::column::{Column, Values};
-use super::rows::{Each, Table, write};
+use super::rows::{Each, TableOf};
 use crate::ReportError;
 
-/// Writes one row per discipline and flow, with the names and units of [`Comparison`] (seconds,
-/// bytes, bits per second), and `metadata`, for example from [`provenance`](crate::provenance).
-///
-/// # Errors
-///
-/// The operating system's error, with the file's name.
-pub fn write_flows(path: &Path, comparison: &Comparison, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    write(path, metadata, |each| batches(comparison, each))
-}
-
-/// The rows of [`write_flows`].
-pub fn flows_table(comparison: &Comparison) -> Table {
-    Table::of(|each| batches(comparison, each))
-}
+/// One row per discipline and flow, with the names and units of [`Comparison`] (seconds, bytes, bits
+/// per second).
+pub const FLOWS: TableOf<Comparison> = TableOf { name: "flows", needs: None, batches };
 
 fn batches(comparison: &Comparison, each: Each<'_>) -> Result<(), ReportError> {
     each(columns(&[]))?;

@@ -1,29 +1,16 @@
 //! Parquet file of rates: one row per replica, flow and interval with received bytes. Times are
 //! picoseconds of simulated time.
 
-use std::path::Path;
-
 use roundelay_sim::scenario::Rates;
 
 use super::column::{Column, GROUP_ROWS, Values};
-use super::rows::{Each, Table, write};
+use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
-/// Writes a row for each flow and interval with bytes, and `metadata`, for example from
-/// [`provenance`](crate::provenance).
-///
-/// # Errors
-///
-/// The operating system's error, with the file's name.
-pub fn write_simulated_rates(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    write(path, metadata, |each| batches(simulated, each))
-}
-
-/// The rows of [`write_simulated_rates`].
-pub fn simulated_rates_table(simulated: &Simulated) -> Table {
-    Table::of(|each| batches(simulated, each))
-}
+/// One row for each flow and interval with bytes.
+pub const RATES: TableOf<Simulated> =
+    TableOf { name: "rates", needs: Some(("[meter] rates", |measures| measures.rates.is_some())), batches };
 
 fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     each(Rows::default().columns())?;

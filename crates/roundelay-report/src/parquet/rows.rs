@@ -2,27 +2,61 @@
 
 use std::path::Path;
 
+use roundelay_sim::scenario::Measures;
+
 use super::column::{Column, ColumnFile};
 use crate::ReportError;
 
 /// Receives a table: first the columns without rows, then each batch of rows.
 pub(super) type Each<'a> = &'a mut dyn FnMut(Vec<Column>) -> Result<(), ReportError>;
 
-/// Writes a table to a Parquet file.
-pub(super) fn write(
-    path: &Path,
-    metadata: &[(String, String)],
-    table: impl FnOnce(Each<'_>) -> Result<(), ReportError>,
-) -> Result<(), ReportError> {
-    let mut file: Option<ColumnFile> = None;
-    table(&mut |columns| match &mut file {
-        Some(file) => file.write(&columns),
-        None => {
-            file = Some(ColumnFile::create(path, &columns, metadata)?);
+/// A setting of a scenario, and whether it is made.
+pub type Setting = (&'static str, fn(&Measures) -> bool);
+
+/// A table of the results `R`, for a Parquet file and in memory.
+#[derive(Debug)]
+pub struct TableOf<R> {
+    /// Name of the table, and of files without their extension.
+    pub name: &'static str,
+    /// The setting that the table needs.
+    pub needs: Option<Setting>,
+    pub(super) batches: fn(&R, Each<'_>) -> Result<(), ReportError>,
+}
+
+impl<R> TableOf<R> {
+    /// Whether the table is one of a run with these settings.
+    pub fn is_wanted(&self, measures: &Measures) -> bool {
+        self.needs.is_none_or(|(_, is_met)| is_met(measures))
+    }
+
+    /// Writes the table to a Parquet file, with `metadata`, for example from
+    /// [`provenance`](crate::provenance).
+    ///
+    /// # Errors
+    /// The operating system's error, with the file's name.
+    pub fn write(&self, path: &Path, results: &R, metadata: &[(String, String)]) -> Result<(), ReportError> {
+        let mut file: Option<ColumnFile> = None;
+        (self.batches)(results, &mut |columns| match &mut file {
+            Some(file) => file.write(&columns),
+            None => {
+                file = Some(ColumnFile::create(path, &columns, metadata)?);
+                Ok(())
+            }
+        })?;
+        file.map_or(Ok(()), ColumnFile::finish)
+    }
+
+    /// The table in memory.
+    pub fn rows(&self, results: &R) -> Table {
+        let mut all = Vec::new();
+        let kept = (self.batches)(results, &mut |columns| {
+            all.push(columns);
             Ok(())
-        }
-    })?;
-    file.map_or(Ok(()), ColumnFile::finish)
+        });
+        debug_assert!(kept.is_ok(), "memory takes every batch");
+        let mut all = all.into_iter();
+        Table { header: all.next().unwrap_or_default(), batches: all.collect() }
+    }
 }
 
 /// A table in memory, with the columns and the batches of the Parquet file of the same name.
@@ -32,17 +66,4 @@ pub struct Table {
     pub header: Vec<Column>,
     /// Batches of rows.
     pub batches: Vec<Vec<Column>>,
-}
-
-impl Table {
-    pub(super) fn of(table: impl FnOnce(Each<'_>) -> Result<(), ReportError>) -> Self {
-        let mut all = Vec::new();
-        let kept = table(&mut |columns| {
-            all.push(columns);
-            Ok(())
-        });
-        debug_assert!(kept.is_ok(), "memory takes every batch");
-        let mut all = all.into_iter();
-        Self { header: all.next().unwrap_or_default(), batches: all.collect() }
-    }
 }

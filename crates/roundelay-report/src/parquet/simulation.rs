@@ -1,32 +1,18 @@
 //! Parquet files of a simulation: one row per replica and flow, and one per replica and link.
 
-use std::path::Path;
-
 use parquet::data_type::ByteArray;
 use roundelay_sim::scenario::{Backlogged, FlowLife, FlowResult, LinkResult, Measures};
 
 use super::column::{Column, GROUP_ROWS, Values};
-use super::rows::{Each, Table, write};
+use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
-/// Writes a row for each flow in [`Results`] (`flows` and `more_flows`), with the same names and
-/// units (seconds, bytes, bits per second), and `metadata`, for example from
-/// [`provenance`](crate::provenance).
-///
-/// # Errors
-///
-/// The operating system's error, with the file's name.
+/// One row for each flow in [`Results`] (`flows` and `more_flows`), with the same names and units
+/// (seconds, bytes, bits per second).
 ///
 /// [`Results`]: roundelay_sim::scenario::Results
-pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    write(path, metadata, |each| flow_batches(simulated, each))
-}
-
-/// The rows of [`write_simulated_flows`].
-pub fn simulated_flows_table(simulated: &Simulated) -> Table {
-    Table::of(|each| flow_batches(simulated, each))
-}
+pub const SIMULATED_FLOWS: TableOf<Simulated> = TableOf { name: "flows", needs: None, batches: flow_batches };
 
 fn flow_batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let asked = Asked::of(simulated);
@@ -39,19 +25,8 @@ fn flow_batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError
     Ok(())
 }
 
-/// Writes a row for each link.
-///
-/// # Errors
-///
-/// The operating system's error, with the file's name.
-pub fn write_simulated_links(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    write(path, metadata, |each| link_batches(simulated, each))
-}
-
-/// The rows of [`write_simulated_links`].
-pub fn simulated_links_table(simulated: &Simulated) -> Table {
-    Table::of(|each| link_batches(simulated, each))
-}
+/// One row for each link.
+pub const LINKS: TableOf<Simulated> = TableOf { name: "links", needs: None, batches: link_batches };
 
 fn link_batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let asked = Asked::of(simulated);

@@ -1,32 +1,19 @@
 //! Parquet file of transfers: one row per replica and transfer of a simulation. Times are
 //! picoseconds of simulated time.
 
-use std::path::Path;
-
 use parquet::data_type::ByteArray;
 use roundelay::{Duration, Instant};
 use roundelay_sim::NodeId;
 use roundelay_sim::scenario::{Results, Transfer};
 
 use super::column::{Column, GROUP_ROWS, Values};
-use super::rows::{Each, Table, write};
+use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
-/// Writes a row for each transfer in [`Results`], and `metadata`, for example from
-/// [`provenance`](crate::provenance).
-///
-/// # Errors
-///
-/// The operating system's error, with the file's name.
-pub fn write_simulated_transfers(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    write(path, metadata, |each| batches(simulated, each))
-}
-
-/// The rows of [`write_simulated_transfers`].
-pub fn simulated_transfers_table(simulated: &Simulated) -> Table {
-    Table::of(|each| batches(simulated, each))
-}
+/// One row for each transfer in [`Results`].
+pub const TRANSFERS: TableOf<Simulated> =
+    TableOf { name: "transfers", needs: Some(("[meter] transfers", |measures| measures.transfers)), batches };
 
 fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let names = &simulated.node_names;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use roundelay::{Duration, FlowConfig, Instant};
+use roundelay_trace::file::{Reader, did_you_mean};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -12,9 +13,7 @@ use super::edge_codel::EdgeCodel;
 use super::file::into_table;
 use super::files::Files;
 use super::pairs::{Pairing, matching};
-use super::reader::Reader;
 use super::results::ALL;
-use super::suggestion::did_you_mean;
 use super::{Group, Protocol, ScenarioError, SourceSpec};
 use crate::network::NodeId;
 use crate::routing::{Inner, Reach};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use roundelay::{Duration, Limit};
+use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -14,7 +15,6 @@ use super::estimate::{Estimate, MOST_EVENTS};
 use super::files::{Files, ReadCapture, no_captures};
 use super::measures::Measures;
 use super::objective::Objective;
-use super::reader::Reader;
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
 use super::trees::{TreeTable, Trees};
 use super::{Scenario, ScenarioError};

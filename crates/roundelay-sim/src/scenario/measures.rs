@@ -1,11 +1,11 @@
 //! `[meter]` of a scenario: counted transfers and measurements on request.
 
 use roundelay::{Bytes, Duration, Instant};
+use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ScenarioError;
-use super::reader::Reader;
 use crate::sources::burst::LARGEST_FLOW;
 use crate::written::{InWords, Maybe, list, some_two};
 

@@ -8,11 +8,10 @@ use std::str::FromStr;
 
 use roundelay::schedulers::{AnyDiscipline, Priority, Times};
 use roundelay::{Billionths, Duration, QueueSpec};
+use roundelay_trace::file::{Reader, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reader::Reader;
-use super::suggestion::did_you_mean;
 use super::{Group, GroupResult, Scenario, ScenarioError};
 use crate::fields_read::FieldsRead;
 use crate::network::LinkConfig;
@@ -425,7 +424,7 @@ mod tests {
                 "measure = \"speed\"",
                 "mine.toml:13: measure: 'speed': expected an objective: completion, completion-by-bytes, tail, fairness, weighted-fairness or deadline",
             ),
-            ("measure = [1]", "mine.toml:13: invalid type: sequence, expected an objective: completion, "),
+            ("measure = [1]", "mine.toml:13: measure [1]: expected an objective: completion, "),
             ("slack = \"slack 1s\"", "mine.toml:12: missing field `measure`"),
             ("measure = \"tail\"\nslack = \"priority 1\"", "mine.toml:14: slack: 'priority 1': expected a slack: \"slack 1s\""),
             (

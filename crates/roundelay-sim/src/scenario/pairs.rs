@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use rand::Rng as _;
 use rand_pcg::Pcg64Mcg;
+use roundelay_trace::file::did_you_mean;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::suggestion::did_you_mean;
 use crate::network::{Network, NodeId};
 use crate::random::{Drawer, stream};
 

@@ -2,6 +2,7 @@
 
 use roundelay::suggestion::alternatives;
 use roundelay::{Billionths, Duration, Framing, Limit, LinkLayer, Rate};
+use roundelay_trace::file::{Reader, did_you_mean};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -9,8 +10,6 @@ use toml::de::DeTable;
 
 use super::ScenarioError;
 use super::files::Files;
-use super::reader::Reader;
-use super::suggestion::did_you_mean;
 use super::trees::Trees;
 use crate::decision::DecisionCost;
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use roundelay_trace::{TreeFile, TreeFileError};
+use roundelay_trace::TreeFile;
+use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -13,7 +14,6 @@ use toml::de::DeValue;
 use super::ScenarioError;
 use super::file::into_table;
 use super::files::Files;
-use super::reader::Reader;
 
 /// A `[trees.NAME]` for the schema: same keys as in files.
 #[derive(JsonSchema)]
@@ -80,7 +80,7 @@ impl Trees {
         for (name, value) in into_table(reader, "trees", table)?.into_inner() {
             let name = name.into_inner().into_owned();
             let table = into_table(reader, &format!("trees.{name}"), value)?;
-            let tree = TreeFile::from_table(reader.name(), reader.text(), &name, table).map_err(fault)?;
+            let tree = TreeFile::from_table(reader, &name, table)?;
             written.insert(name, Arc::new(tree));
         }
         Ok(Self { written, wanted: RefCell::default() })
@@ -98,7 +98,7 @@ impl Trees {
         let known: Vec<_> = self.written.keys().map(|name| format!("'{name}'")).collect();
         let or = if known.is_empty() { String::new() } else { format!("; [trees] has {}", known.join(", ")) };
         let text = files.text(name, "a tree in TOML, as docs/trees.md describes it").map_err(|error| reader.at(path, error + &or))?;
-        TreeFile::from_toml(name, &text).map(Arc::new).map_err(fault)
+        TreeFile::from_toml(name, &text).map(Arc::new)
     }
 
     /// Refuses trees without effect.
@@ -112,9 +112,4 @@ impl Trees {
             None => Ok(()),
         }
     }
-}
-
-fn fault(error: TreeFileError) -> ScenarioError {
-    let TreeFileError { name, line, message } = error;
-    ScenarioError { file: name, line, message }
 }

@@ -15,10 +15,10 @@ mod rocketfuel;
 mod unread;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::str::FromStr;
 
 use roundelay::{Duration, Rate};
+pub use roundelay_trace::file::FileError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -99,28 +99,6 @@ pub struct Oddities {
     /// Another note, valid if routing is not by cost: the file has costs.
     pub costs: Option<String>,
 }
-
-/// An error in a file, with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileError {
-    /// The file's name.
-    pub file: String,
-    /// Line, counted from 1; 0 for the file as a whole.
-    pub line: usize,
-    /// The error, and the legal values.
-    pub message: String,
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.file, self.message),
-            line => write!(f, "{}:{line}: {}", self.file, self.message),
-        }
-    }
-}
-
-impl std::error::Error for FileError {}
 
 /// A file in memory.
 #[derive(Debug, Clone, Copy)]
