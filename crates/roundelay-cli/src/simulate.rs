@@ -85,7 +85,7 @@ fn template(name: &str) -> Result<(), Failure> {
 fn read(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Scenario, String, Vec<String>), Failure> {
     let Read { name, mut scenario, mut text, mut notes } = Read::scenario(path, host)?;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
-    scenario.keeps_all_flows = arguments.outputs.has("parquet");
+    scenario.keeps_all_flows = ["parquet", "csv"].iter().any(|option| arguments.outputs.has(option));
     if let Some(queue) = &arguments.queue {
         let changed = scenario.set_queues(queue).map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;
         if changed == 0 {

@@ -223,3 +223,20 @@ fn all_that_is_written_stands_on_the_page() {
         assert!(terms_told.contains(&format!("| {term}")), "{term} is not on the page");
     }
 }
+
+/// Regression: without `--parquet`, the rows of `--csv` ended after 4096 ended flows.
+#[test]
+fn csv_files_have_all_flows() {
+    let folder = std::env::temp_dir().join(format!("roundelay-csv-all-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let scenario = "duration = \"1s\"\ntopology = { template = \"dumbbell\", pairs = 1 }\n\
+        source = [{ kind = \"workload\", from = \"*\", file = \"flows.txt\", transport = \"burst\" }]\n";
+    std::fs::write(folder.join("s.toml"), scenario).unwrap();
+    let flows: String = (0..4200).map(|flow| format!("{} 100 s0 r0\n", f64::from(flow) / 10_000.0)).collect();
+    std::fs::write(folder.join("flows.txt"), flows).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    let output = command.current_dir(&folder).args(["simulate", "s.toml", "--quiet", "--csv", "out"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(rows_of_csv(&folder.join("out/flows.csv")).len(), 1 + 4200);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
