@@ -21,7 +21,7 @@ use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, QueueSpec, Rate};
 use roundelay_papers::catalogue::{Item, Paper};
 use roundelay_report::{Page, Replayed, Simulated, TableStyle, html, json, simulation_html, table};
-use roundelay_sim::scenario::{self, Curves};
+use roundelay_sim::scenario::{self, Curves, Scenario};
 pub use roundelay_tcp::CustomControl;
 use roundelay_trace::arguments::{Choice, parse_rate};
 pub use roundelay_trace::{Comparison, Stop};
@@ -42,9 +42,21 @@ pub struct Host {
     pub gauge: Gauge,
     /// Text of the file `-`. None: standard input.
     pub text: Option<Text>,
-    /// Congestion controls of the program for [`simulate`], by names of sources; `all` stands for
+    /// Congestion controls of the program for [`simulate`] and [`replay`], by names of sources; `all` stands for
     /// all sources over TCP. Later ones replace earlier ones.
     pub controls: Vec<(String, CustomControl)>,
+}
+
+impl Host {
+    /// Sets the congestion controls of a scenario. The result is the text with a line for each: results
+    /// with other controls get another hash.
+    pub(crate) fn set_controls(&self, name: &str, scenario: &mut Scenario, mut text: String) -> Result<String, Failure> {
+        for (source, control) in &self.controls {
+            scenario.set_control(source, control).map_err(|error| Failure::control(name, &error))?;
+            text = format!("# Congestion control of {source}, whatever is said below: {}\n\n{text}", control.name());
+        }
+        Ok(text)
+    }
 }
 
 /// A text in place of a file.

@@ -51,6 +51,8 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
     let read = arguments.on.as_deref().map_or_else(|| Read::scenario(&arguments.scenario, host), |on| Read::network(on, host))?;
     let Read { mut scenario, text, notes, .. } = read;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
+    let name = arguments.scenario.display().to_string();
+    let text = host.set_controls(&name, &mut scenario, text)?;
     let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let outputs = arguments.outputs.begin(&metadata)?;

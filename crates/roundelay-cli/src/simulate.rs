@@ -95,10 +95,7 @@ fn read(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Scenario, Str
         let limit = queue.limit.map_or_else(String::new, |limit| format!(", buffer {limit}"));
         text = format!("# In the queues of routers, whatever is said below: {}{limit}\n\n{text}", queue.discipline);
     }
-    for (source, control) in &host.controls {
-        scenario.set_control(source, control).map_err(|error| Failure::control(&name, &error))?;
-        text = format!("# Congestion control of {source}, whatever is said below: {}\n\n{text}", control.name());
-    }
+    text = host.set_controls(&name, &mut scenario, text)?;
     notes.extend(scenario.notes());
     Ok((scenario, text, notes))
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use pyo3::prelude::*;
-use roundelay_cli::call::{self, Host, Text};
+use roundelay_cli::call::{self, CustomControl, Host, Text};
 use roundelay_report::{FLOWS, LINKS, RATES, Replayed, SIMULATED_FLOWS, TRANSFERS, TableStyle};
 
 use crate::control::Control;
@@ -23,6 +23,13 @@ type Place<'py> = (usize, PyRef<'py, Own>);
 
 fn put(own: &[Place<'_>], fault: &Fault) -> Vec<(usize, roundelay::schedulers::AnyDiscipline)> {
     own.iter().map(|(place, own)| (*place, own.discipline(fault))).collect()
+}
+
+/// A congestion control, and the name of its source.
+type Chosen<'py> = (String, PyRef<'py, Control>);
+
+fn custom(controls: Vec<Chosen<'_>>, fault: &Fault) -> Vec<(String, CustomControl)> {
+    controls.into_iter().map(|(source, control)| (source, control.custom(fault))).collect()
 }
 
 const fn style(width: Option<u16>) -> TableStyle {
@@ -91,12 +98,11 @@ pub(crate) fn simulate(
     words: Vec<OsString>,
     given: Given,
     own: Vec<Place<'_>>,
-    controls: Vec<(String, PyRef<'_, Control>)>,
+    controls: Vec<Chosen<'_>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Ran> {
     let fault = Fault::default();
-    let controls = controls.into_iter().map(|(source, control)| (source, control.custom(&fault))).collect();
-    let (own, host) = (put(&own, &fault), Host { controls, ..host(&fault, given) });
+    let (own, host) = (put(&own, &fault), Host { controls: custom(controls, &fault), ..host(&fault, given) });
     let report = Report::new(&host.gauge, progress);
     work::run(py, &fault, &report, || call::simulate(words, &host, &own)).map(Ran)
 }
@@ -150,15 +156,21 @@ impl Ran {
 #[pyclass(frozen, module = "roundelay._native")]
 pub(crate) struct Replays(Replayed);
 
-/// `roundelay replay` with these words.
+/// `roundelay replay` with these words. `controls`: as in `simulate`.
 ///
 /// # Errors
 /// The command's failure.
 #[pyfunction]
-#[pyo3(signature = (words, given, progress = None))]
-pub(crate) fn replay(py: Python<'_>, words: Vec<OsString>, given: Given, progress: Option<Py<PyAny>>) -> PyResult<Replays> {
+#[pyo3(signature = (words, given, controls, progress = None))]
+pub(crate) fn replay(
+    py: Python<'_>,
+    words: Vec<OsString>,
+    given: Given,
+    controls: Vec<Chosen<'_>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Replays> {
     let fault = Fault::default();
-    let host = host(&fault, given);
+    let host = Host { controls: custom(controls, &fault), ..host(&fault, given) };
     let report = Report::new(&host.gauge, progress);
     work::run(py, &fault, &report, || call::replay(words, &host)).map(Replays)
 }

@@ -36,6 +36,41 @@ impl Table {
     }
 }
 
+/// A value of a column that comes from Python.
+#[derive(FromPyObject)]
+pub(crate) enum Cell {
+    Whole(i64),
+    Number(f64),
+    Text(String),
+}
+
+/// An array of whole numbers, of numbers or of texts, by the values.
+fn array_of(cells: &[Option<Cell>]) -> ArrayRef {
+    let given = || cells.iter().flatten();
+    if given().any(|cell| matches!(cell, Cell::Text(_))) {
+        let text = |cell: &Cell| match cell {
+            Cell::Whole(value) => value.to_string(),
+            Cell::Number(value) => value.to_string(),
+            Cell::Text(value) => value.clone(),
+        };
+        return Arc::new(cells.iter().map(|cell| cell.as_ref().map(text)).collect::<StringArray>());
+    }
+    let whole = |cell: &Option<Cell>| match cell {
+        None => Some(None),
+        Some(Cell::Whole(value)) => Some(Some(*value)),
+        Some(_) => None,
+    };
+    if let Some(values) = cells.iter().map(whole).collect::<Option<Int64Array>>().filter(|_| given().next().is_some()) {
+        return Arc::new(values);
+    }
+    let number = |cell: &Cell| match cell {
+        Cell::Whole(value) => *value as f64,
+        Cell::Number(value) => *value,
+        Cell::Text(_) => f64::NAN,
+    };
+    Arc::new(cells.iter().map(|cell| cell.as_ref().map(number)).collect::<Float64Array>())
+}
+
 /// A point of a sweep: keys with values, and rows.
 type Point = (Vec<(String, String)>, Vec<report::SweepRow>);
 
@@ -102,6 +137,17 @@ fn array(column: &report::Column) -> ArrayRef {
 
 #[pymethods]
 impl Table {
+    /// A table of named columns, equally long.
+    #[new]
+    fn of_columns(columns: Vec<(String, Vec<Option<Cell>>)>) -> PyResult<Self> {
+        let arrays: Vec<ArrayRef> = columns.iter().map(|(_, cells)| array_of(cells)).collect();
+        let fields: Vec<_> =
+            columns.iter().zip(&arrays).map(|((name, _), array)| Field::new(name, array.data_type().clone(), true)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(failed)?;
+        Ok(Self { schema, batches: vec![batch] })
+    }
+
     /// The table as a stream of Arrow arrays. The requested schema is ignored: there is one form.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import roundelay as rd
+from roundelay import _native
 from conftest import ROOT, SMALL, output
 from roundelay.scenario import Dumbbell, Queues, Scenario, Tcp
 
@@ -127,3 +128,33 @@ def test_schedulers_have_parameters_with_ranges():
     told = output("help", "fq_codel")
     for parameter in found["fq_codel"].parameters:
         assert parameter.name in told and parameter.legal in told and parameter.about in told
+
+
+def test_replays_and_bounds_are_tables():
+    polars = pytest.importorskip("polars")
+    result = rd.replay(SMALL, ["lstf", "fifo"], replicas=2)
+    rows = polars.DataFrame(result)
+    assert rows.height == 2 * 2 * 2
+    assert rows["with"].unique(maintain_order=True).to_list() == ["lstf", "fifo"]
+    run = result.to_dict()["candidates"][1]["replicas"][0]
+    found = rows.filter((polars.col("with") == "fifo") & (polars.col("seed") == run["seed"]) & (polars.col("counting") == "drained"))
+    assert found["overdue"].to_list() == [run["drained"]["all"]["overdue"]]
+    assert found["worst"].to_list() == [run["drained"]["all"]["worst_ps"] / 1e12]
+    bounds = rd.bounds(ROOT / "examples/bounds/office.toml", ["qfq", "drr"], rate="100mbit")
+    table = polars.DataFrame(bounds)
+    assert table.filter(queue="qfq")["delay"].to_list() == list(bounds.delays["qfq"].values())
+
+
+def test_a_table_of_columns_keeps_types():
+    table = _native.Table([("text", ["a", None]), ("whole", [1, None]), ("number", [1, 2.5]), ("none", [None, None])])
+    assert [table.column(name) for name in table.names()] == [["a", None], [1, None], [1.0, 2.5], [None, None]]
+    with pytest.raises(RuntimeError):
+        _native.Table([("a", [1]), ("b", [1, 2])])
+
+
+def test_the_recorded_schedule_of_a_replay_takes_a_congestion_control():
+    scenario = SMALL.replace("udp", "tcp")
+    reno, cubic = (rd.replay(scenario, ["lstf"], congestion=each).to_dict() for each in ("reno", "cubic"))
+    assert reno["recorded"] != cubic["recorded"]
+    with pytest.raises(rd.UsageError, match="nobody"):
+        rd.replay(scenario, ["lstf"], congestion={"nobody": "reno"})

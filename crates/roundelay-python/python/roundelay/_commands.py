@@ -198,6 +198,7 @@ def replay(
     slack: str | None = None,
     resolution: str | float | None = None,
     threshold: str | float | None = None,
+    congestion: ControlLike | Mapping[str, ControlLike] | None = None,
     seed: int | None = None,
     replicas: int = 1,
     html: Path | None = None,
@@ -212,7 +213,8 @@ def replay(
     ``"lstf preempt"``, ``"edf"``, ``"omniscient"`` and others, by default lstf. ``on``: the network of
     a schedule in Parquet. ``slack``: initial slack, ``"wait"``, ``"path-end"`` or ``"none"``.
     ``resolution``: round slack down to multiples of this time. ``threshold``: packets late by more
-    are counted separately. Times are texts with a unit, or seconds. ``progress``: as in :func:`compare`.
+    are counted separately. Times are texts with a unit, or seconds. ``congestion``: of the recorded run,
+    as in :func:`simulate`. ``progress``: as in :func:`compare`.
 
     Raises :class:`UsageError` for a wrong argument or file, and :class:`RunError` if the run fails.
     """
@@ -233,8 +235,9 @@ def replay(
         }
     )
     files += paths(on, html, parquet)
+    mine = controls(congestion)
     with reporting(progress) as show:
-        return Replay(_located(files, lambda: _native.replay(words, given, show)))
+        return Replay(_located(files, lambda: _native.replay(words, given, mine, show)))
 
 
 def bounds(

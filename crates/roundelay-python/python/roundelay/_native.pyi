@@ -1,6 +1,6 @@
 """The compiled module: see the package for the typed interface."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Self, final
 
@@ -143,6 +143,7 @@ class Own:
 
 @final
 class Table:
+    def __new__(cls, columns: Sequence[tuple[str, Sequence[int | float | str | None]]]) -> Table: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def names(self) -> list[str]: ...
     def column(self, name: str) -> list[Any]: ...
@@ -200,7 +201,10 @@ def simulate(
     progress: Callable[[int, int], object] | None = None,
 ) -> Ran: ...
 def replay(
-    words: list[str], given: tuple[str, str] | None, progress: Callable[[int, int], object] | None = None
+    words: list[str],
+    given: tuple[str, str] | None,
+    controls: list[tuple[str, Control]],
+    progress: Callable[[int, int], object] | None = None,
 ) -> Replays: ...
 def sweep(
     words: list[str], given: tuple[str, str] | None, progress: Callable[[int, int], object] | None = None

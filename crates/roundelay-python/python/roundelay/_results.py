@@ -60,6 +60,12 @@ class Table:
         return _grid(names, zip(*columns, strict=True)) + more
 
 
+def _table(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> Table:
+    """A table of rows."""
+    names, rows = list(names), [list(row) for row in rows]
+    return Table(_native.Table([(name, [row[place] for row in rows]) for place, name in enumerate(names)]))
+
+
 def _grid(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """An HTML table."""
     cell = lambda value: "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)  # noqa: E731
@@ -108,24 +114,23 @@ class _Result:
         return self.to_text()
 
 
-class _Tabled(_Result):
-    """A result whose main table is that of the flows."""
+class _Tabled:
+    """A result with a main table."""
 
-    @cached_property
-    def flows(self) -> Table:
-        """One row for each flow: the columns of ``flows.parquet``."""
+    @property
+    def _main(self) -> Table:
         raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The table of flows as a stream of Arrow arrays (PyCapsule interface)."""
-        return self.flows.__arrow_c_stream__(requested_schema)
+        """The main table as a stream of Arrow arrays (PyCapsule interface)."""
+        return self._main.__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> Any:
-        """The flows as a pandas DataFrame. Needs pandas and pyarrow."""
-        return self.flows.to_pandas()
+        """The main table as a pandas DataFrame. Needs pandas and pyarrow."""
+        return self._main.to_pandas()
 
 
-class Comparison(_Tabled):
+class Comparison(_Result, _Tabled):
     """Result of :func:`roundelay.compare`. As Arrow: one row for each discipline and flow."""
 
     def __init__(self, native: _native.Compared) -> None:
@@ -136,6 +141,10 @@ class Comparison(_Tabled):
     def flows(self) -> Table:
         """One row for each discipline and flow: the columns of ``flows.parquet``."""
         return Table(self._native.flows())
+
+    @property
+    def _main(self) -> Table:
+        return self.flows
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -206,7 +215,7 @@ class Comparison(_Tabled):
         return _grid(names, rows) + f"<p>{escape(self.verdict)}</p>"
 
 
-class Simulation(_Tabled):
+class Simulation(_Result, _Tabled):
     """Result of :func:`roundelay.simulate`. As Arrow: one row for each replica and flow."""
 
     def __init__(self, native: _native.Ran) -> None:
@@ -219,6 +228,10 @@ class Simulation(_Tabled):
         first 4,096 of a replica, unless the call had ``parquet``.
         """
         return Table(self._native.flows())
+
+    @property
+    def _main(self) -> Table:
+        return self.flows
 
     @cached_property
     def links(self) -> Table:
@@ -282,12 +295,43 @@ class Simulation(_Tabled):
         return _grid(names, rows)
 
 
-class Replay(_Result):
-    """Result of :func:`roundelay.replay`."""
+#: Counts of a replay, as in its JSON.
+_COUNTS = ["packets", "missing", "overdue", "overdue_by_nanosecond", "overdue_by_threshold"]
+
+
+class Replay(_Result, _Tabled):
+    """Result of :func:`roundelay.replay`. As Arrow: the table ``replays``."""
 
     def __init__(self, native: _native.Replays) -> None:
         super().__init__(native)
         self._native = native
+
+    @cached_property
+    def replays(self) -> Table:
+        """Two rows for each discipline and seed, by ``counting``: ``drained`` are all packets sent within
+        the window, ``cut`` those that left the network within the window in both runs. Counts of packets;
+        ``worst``, the largest lateness, in seconds; ``not_longer``, the part of the packets that waited no
+        longer than recorded.
+        """
+        rows = [
+            [
+                each["with"],
+                run["seed"],
+                run["dropped"],
+                counting,
+                *(run[counting]["all"][name] for name in _COUNTS),
+                run[counting]["all"]["worst_ps"] / 1e12,
+                run[counting]["ratios"]["not_longer"],
+            ]
+            for each in self._dict["candidates"]
+            for run in each["replicas"]
+            for counting in ("drained", "cut")
+        ]
+        return _table(["with", "seed", "dropped", "counting", *_COUNTS, "worst", "not_longer"], rows)
+
+    @property
+    def _main(self) -> Table:
+        return self.replays
 
     @property
     def plot(self) -> ReplayPlots:
@@ -303,8 +347,8 @@ class Replay(_Result):
         return f"<pre>{escape(self.to_text())}</pre>"
 
 
-class Bounds:
-    """Result of :func:`roundelay.bounds`: worst-case delays in seconds."""
+class Bounds(_Tabled):
+    """Result of :func:`roundelay.bounds`: worst-case delays in seconds. As Arrow: the table ``flows``."""
 
     def __init__(self, text: str) -> None:
         self._json = text
@@ -329,6 +373,18 @@ class Bounds:
             each["spec"] or "delay": dict(zip(flows, (one["delay"] for one in each["flows"]), strict=True))
             for each in every
         }
+
+    @cached_property
+    def flows(self) -> Table:
+        """One row for each discipline and flow: ``queue``, ``flow``, and ``delay`` in seconds, None
+        without a proof.
+        """
+        rows = ((queue, flow, delay) for queue, flows in self.delays.items() for flow, delay in flows.items())
+        return _table(["queue", "flow", "delay"], rows)
+
+    @property
+    def _main(self) -> Table:
+        return self.flows
 
     def __repr__(self) -> str:
         return f"Bounds({', '.join(self.delays)})"
