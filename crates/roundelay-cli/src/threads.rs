@@ -27,5 +27,11 @@ pub(crate) fn in_pool<R: Send>(threads: Option<u16>, work: impl FnOnce() -> R + 
         Some(around) => around(Box::new(|| thread.run())),
         None => thread.run(),
     };
-    pool.build_scoped(run, |pool| pool.install(work)).map_err(Failure::run)
+    // The standard library aborts where a starting thread gets no memory: all start before the work
+    // takes any.
+    let after_start = |pool: &rayon::ThreadPool| {
+        pool.broadcast(|_| ());
+        pool.install(work)
+    };
+    pool.build_scoped(run, after_start).map_err(Failure::run)
 }
