@@ -13,7 +13,7 @@ use roundelay_sim::scenario::{
 use crate::arguments::Objective;
 use crate::call::Host;
 use crate::failure::Failure;
-use crate::outputs::open_files;
+use crate::outputs::{files_of, open_files};
 use crate::progress::Gauge;
 use crate::scenario::Read;
 use crate::threads::in_pool;
@@ -30,8 +30,9 @@ const MOST_WAITING: f64 = 65_536.0;
 
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     let scenario = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
-    let [html] = open_files(scenario, [("--html", &arguments.html)])?;
-    let Read { name, mut scenario, mut notes, .. } = Read::scenario(&arguments.scenario, &Host::default())?;
+    let read = Read::scenario(&arguments.scenario, &Host::default())?;
+    let [html] = open_files(scenario.into_iter().chain(files_of(&read.scenario)), [("--html", &arguments.html)])?;
+    let Read { name, mut scenario, mut notes, .. } = read;
     let is_in_file = arguments.objective.is_none() && arguments.source.is_none() && arguments.slack.is_none();
     let name = if is_in_file { located(&name, &scenario) } else { name };
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);

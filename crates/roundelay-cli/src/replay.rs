@@ -12,6 +12,7 @@ use roundelay_sim::scenario::{Measures, Scenario};
 use crate::arguments::Replay;
 use crate::call::Host;
 use crate::failure::Failure;
+use crate::outputs::files_of;
 use crate::scenario::Read;
 use crate::threads::in_pool;
 use crate::{print, style};
@@ -37,7 +38,7 @@ pub(crate) struct Computed {
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failure> {
-    check_outputs(arguments)?;
+    check_names(arguments)?;
     let (path, extension) = (arguments.scenario.display(), arguments.scenario.extension().unwrap_or_default());
     if arguments.on.is_some() && extension == "toml" {
         return Err(Failure::usage(format!(
@@ -51,6 +52,7 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
     let read = arguments.on.as_deref().map_or_else(|| Read::scenario(&arguments.scenario, host), |on| Read::network(on, host))?;
     let Read { mut scenario, text, notes, .. } = read;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
+    check_outputs(arguments, &scenario)?;
     let name = arguments.scenario.display().to_string();
     let text = host.set_controls(&name, &mut scenario, text)?;
     let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
@@ -65,15 +67,20 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
 }
 
 /// # Errors
-/// Two files are the same, a discipline is named twice, or an output is of one schedule and there are
-/// several.
-fn check_outputs(arguments: &Replay) -> Result<(), Failure> {
+/// A discipline is named twice.
+fn check_names(arguments: &Replay) -> Result<(), Failure> {
     let names: Vec<_> = arguments.with.iter().map(|candidate| &candidate.name).collect();
     if let Some(twice) = names.iter().enumerate().find_map(|(place, name)| names[..place].contains(name).then_some(name)) {
         return Err(Failure::usage(format!("--with '{twice}': named twice; expected each discipline once")));
     }
-    let scenario = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
-    let read = scenario.into_iter().chain(arguments.on.as_deref().map(|on| ("--on", on)));
+    Ok(())
+}
+
+/// # Errors
+/// Two files are the same, or an output is of one schedule and there are several.
+fn check_outputs(arguments: &Replay, scenario: &Scenario) -> Result<(), Failure> {
+    let itself = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
+    let read = itself.into_iter().chain(arguments.on.as_deref().map(|on| ("--on", on))).chain(files_of(scenario));
     arguments.outputs.check(read, &Measures::default(), arguments.runs.replicas)
 }
 

@@ -11,7 +11,7 @@ use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario};
 use crate::arguments::Simulate;
 use crate::call::{Host, Ran};
 use crate::failure::Failure;
-use crate::outputs::Run;
+use crate::outputs::{Run, files_of};
 use crate::scenario::Read;
 use crate::threads::in_pool;
 use crate::{print, style};
@@ -71,8 +71,7 @@ fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, Str
 /// An output is the scenario or one of its files, or cannot be written in this call.
 fn check_outputs(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
     let itself = Some(("the scenario", path)).filter(|(_, path)| path.as_os_str() != "-");
-    let files = scenario.files.iter().map(|path| ("a file of the scenario", path.as_path()));
-    arguments.outputs.check(itself.into_iter().chain(files), &scenario.measures, arguments.runs.replicas)
+    arguments.outputs.check(itself.into_iter().chain(files_of(scenario)), &scenario.measures, arguments.runs.replicas)
 }
 
 fn template(name: &str) -> Result<(), Failure> {

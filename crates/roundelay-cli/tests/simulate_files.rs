@@ -747,8 +747,29 @@ fn results_have_files_of_their_own() {
         assert_eq!(output.status.code(), Some(2), "{options:?}");
         assert!(stderr(&output).contains(message), "{options:?} says {}", stderr(&output));
     }
+    for command in [&["replay"][..], &["objective", "--objective", "tail", "--slack", "size 1s", "--no-cost"]] {
+        let output = run(&[command, &[&scenario, "--html", &list]].concat(), "");
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("packets.txt: both a file of the scenario and --html"), "{}", stderr(&output));
+    }
     assert!(!Path::new(&path).exists() && fs::read_to_string(&scenario).unwrap() == text);
     assert!(names(&results).is_empty() && fs::read_to_string(&list).unwrap() == "0 1000\n");
+}
+
+/// Regression: a drop of the arrival and of a packet of its flow empties the queue during a decision,
+/// which goes on; the log was refused.
+#[test]
+fn decisions_outlast_drops_that_empty_the_queue() {
+    let folder = Folder::new("decision");
+    let (scenario, log) = (folder.path("choke.toml"), folder.path("choke.log"));
+    let text = "seed = 1\nduration = \"2s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 3\nrate = \"3mbit\"\n\
+        [queue]\ncore = \"choke min 1 max 3\"\n[[port]]\nfrom = \"left\"\nto = \"right\"\ndecision = \"1ms\"\n\
+        [[source]]\nname = \"b\"\nkind = \"burst\"\nfrom = \"s*\"\nto = \"r*\"\nsize = \"90kb\"\npacket_len = 1500\ncount = 5\n\
+        start_step = \"100ms\"\n";
+    fs::write(&scenario, text).unwrap();
+    stdout(&run(&["simulate", &scenario, "--log", &log], ""));
+    let output = run(&["verify", &log], "");
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
 }
 
 #[test]

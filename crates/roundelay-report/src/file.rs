@@ -129,11 +129,14 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}.{}.partial", host(), process::id()))
 }
 
-/// This machine until its next start: the first digits of the boot's random number, or a constant
-/// where the system has none.
+/// This machine until its next start, and the namespace of process numbers, which containers have of
+/// their own: first digits of the boot's random number, and the number of the namespace. A constant
+/// where the system has neither.
 fn host() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let digits: String = boot.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let boot = boot.chars().filter(char::is_ascii_hexdigit).take(12);
+    let digits: String = boot.chain(namespace.to_string_lossy().chars().filter(char::is_ascii_digit)).collect();
     if digits.is_empty() { "local".to_owned() } else { digits }
 }
 
@@ -153,9 +156,11 @@ fn remove_leftovers(path: &Path) {
     }
 }
 
-/// Whether a process does not exist. False where the system does not tell.
+/// Whether a process does not exist. False where the system does not tell, or hides the processes of
+/// others, as the first one.
 fn has_ended(id: u32) -> bool {
-    Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{id}")).exists()
+    let exists = |process: &str| Path::new("/proc").join(process).exists();
+    exists("self") && exists("1") && !exists(&id.to_string())
 }
 
 /// Ignores a failure: the error that led here is the one to report.

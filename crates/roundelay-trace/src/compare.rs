@@ -316,7 +316,7 @@ fn conclude(
     };
     judge_kinds(&mut comparison);
     let (best, mut sentences) = verdict(&comparison, &standings);
-    sentences.extend(calls_among_bulk(&offered, options.rate));
+    sentences.extend(calls_among_bulk(&offered, options));
     let commands = match &commands[best] {
         Ok(lines) => tc::with_size_table(lines.clone(), options.link),
         Err(reason) => {
@@ -360,7 +360,8 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
 }
 
 /// Note on flows that count as bulk, as each asks for more than its fair share, and may be calls.
-fn calls_among_bulk(offered: &Offered, link: Rate) -> Option<String> {
+fn calls_among_bulk(offered: &Offered, options: &Options) -> Option<String> {
+    let link = options.rate;
     let may_be_call =
         |(flow, offer): &(&Flow, &OfferedFlow)| Kind::may_be_call(flow, offer.demand(link), offer.bytes / offer.packets.max(1));
     let count = offered.classifier().flows().iter().zip(offered.flows()).filter(may_be_call).count();
@@ -369,7 +370,9 @@ fn calls_among_bulk(offered: &Offered, link: Rate) -> Option<String> {
         1 => "1 UDP flow of short packets asks for more than its fair share and counts".to_owned(),
         count => format!("{count} UDP flows of short packets ask for more than their fair share and count"),
     };
-    Some(format!("{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point EF, and compare priority."))
+    let is_compared = options.specs.iter().any(|spec| matches!(spec.discipline, AnyDiscipline::Priority(_)));
+    let then = if is_compared { ", which priority reads" } else { ", and compare priority" };
+    Some(format!("{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point EF{then}."))
 }
 
 /// The heaviest flows, and the light flows with the most packets, among the flows with curves.
@@ -460,12 +463,11 @@ fn link_note(offered: &Offered, options: &Options) -> Option<String> {
 /// Load from which a rate is more likely a mistake than an overload.
 const ABSURD_LOAD: f64 = 100.0;
 
-/// Note on a rate with which nearly everything is lost.
+/// Note on a rate that is most likely a mistake. Bursts shorter than a second have no load.
 fn overload_note(offered: &Offered, rate: Rate) -> Option<String> {
-    let load = offered.bytes() as f64 * 8.0 / (offered.end().as_secs_f64() * rate.bits_per_second() as f64);
-    // A capture with a duration of zero has no load.
-    (load.is_finite() && load > ABSURD_LOAD)
-        .then(|| format!("The load is {load:.0} times the link's rate, and nearly every packet is lost: is --rate {rate} meant?"))
+    let seconds = offered.end().as_secs_f64();
+    let load = offered.bytes() as f64 * 8.0 / (seconds * rate.bits_per_second() as f64);
+    (seconds >= 1.0 && load > ABSURD_LOAD).then(|| format!("The load is {load:.0} times the link's rate: is --rate {rate} meant?"))
 }
 
 /// Notes on packets left out, and on packets of several links that share the replayed one.

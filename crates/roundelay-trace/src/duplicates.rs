@@ -56,6 +56,8 @@ pub(crate) enum Sighting {
     Elsewhere,
     /// Looks like a copy by a mirror port, captured at the same place.
     Again,
+    /// Equal to a packet that looked like a copy: both are packets of their own.
+    Third,
 }
 
 /// Interface and direction.
@@ -125,6 +127,7 @@ impl Duplicates {
                         sightings.places = vec![(place, true)];
                         sighting = Sighting::Again;
                     }
+                    Some((_, true)) if apart <= AT_ONE_PLACE && !is_mirrored => sighting = Sighting::Third,
                     _ => {}
                 }
                 *seen = sightings;

@@ -228,7 +228,10 @@ impl<'a> Reader<'a> {
 
     /// Serde's message on a value, with the owner, the key and the value as written.
     fn told(&self, place: &Range<usize>, message: &str) -> String {
-        let path = self.path_at(place.start);
+        // The place of a table begins with the brackets of its header, before the key.
+        let is_header = self.text[..place.start].ends_with('\n') || place.start == 0;
+        let brackets = self.text.get(place.start..).map_or(0, |text| text.len() - text.trim_start_matches('[').len());
+        let path = self.path_at(place.start + if is_header { brackets } else { 0 });
         let key = path.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or_default();
         let written = shown(self.text.get(place.clone()).unwrap_or_default());
         let is_of_value = self.places.spans.get(path).is_none_or(|span| span.start < place.start);

@@ -22,6 +22,8 @@ const PROMPT: [u8; 7] = [46, 44, 40, 32, 34, 36, 38];
 
 /// Part of the link's rate up to which a flow is modest.
 const MODEST: f64 = 0.1;
+/// Rate of a call with uncompressed speech and headers, at most, in bits per second.
+const FASTEST_CALL: f64 = 128_000.0;
 
 /// Mean length of a call's packets, at most: twenty milliseconds of uncompressed speech (RFC 3551) with
 /// headers are 218 bytes on Ethernet.
@@ -32,18 +34,19 @@ const LONGEST_OF_A_CALL: u64 = 300;
 pub(crate) enum Demand {
     /// Less than a fair share.
     Light,
-    /// More than a fair share among many flows, but a small part of the link.
+    /// More than a fair share among many flows, but a small part of the link, or no more than a call.
     Modest,
     /// More than a fair share, and a large part of the link.
     Heavy,
 }
 
 impl Demand {
-    /// The demand of a flow with this mean rate; both rates in the same unit.
-    pub(crate) fn of(is_light: bool, rate: f64, link: f64) -> Self {
+    /// The demand of a flow with this mean rate and length; rates in bits per second.
+    pub(crate) fn of(is_light: bool, rate: f64, mean_length: u64, link: f64) -> Self {
+        let is_like_a_call = rate <= FASTEST_CALL && mean_length <= LONGEST_OF_A_CALL;
         match is_light {
             true => Self::Light,
-            false if rate <= MODEST * link => Self::Modest,
+            false if rate <= MODEST * link || is_like_a_call => Self::Modest,
             false => Self::Heavy,
         }
     }
@@ -56,7 +59,7 @@ pub enum Kind {
     /// Light flow from or to port 53, 853 or 5353.
     Dns,
     /// Light UDP flow other than QUIC, or a flow with a code point of telephony or interactive video
-    /// that is light or sends at most a tenth of the link's rate.
+    /// that is light; also if not light, over UDP, at most at a tenth of the link's rate or like a call.
     Call,
     /// Any other light flow: web pages, acknowledgements, pings.
     Web,
@@ -81,7 +84,11 @@ impl Kind {
     /// The kind of a flow with these headers in its first packet.
     pub(crate) fn of(flow: &Flow, demand: Demand) -> Self {
         match (flow, demand) {
-            (Flow::Headers { by: FlowBy::FiveTuple | FlowBy::Dscp, first }, Demand::Modest) if PROMPT.contains(&first.dscp) => Self::Call,
+            (Flow::Headers { by: FlowBy::FiveTuple | FlowBy::Dscp, first }, Demand::Modest)
+                if PROMPT.contains(&first.dscp) && first.protocol == UDP =>
+            {
+                Self::Call
+            }
             (_, Demand::Modest | Demand::Heavy) => Self::Bulk,
             (Flow::Headers { by, first }, Demand::Light) => Self::of_light(*by, first),
             (Flow::NotIp | Flow::Unparsable | Flow::Others, Demand::Light) => Self::Web,

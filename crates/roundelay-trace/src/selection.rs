@@ -152,6 +152,10 @@ impl Selector {
                     self.again += 1;
                     None
                 }
+                Sighting::Third => {
+                    self.again -= 1;
+                    None
+                }
             }
         };
         let admitted = cause.is_none();

@@ -485,9 +485,7 @@ fn weights_without_effect_are_noted() {
 #[test]
 fn an_absurd_load_is_noted() {
     let notes = |rate| run(&overload(), &options(rate, specs(&["fifo"]))).capture.notes;
-    let asked = |notes: Vec<String>| {
-        notes.iter().any(|note| note.ends_with("times the link's rate, and nearly every packet is lost: is --rate 1kbit meant?"))
-    };
+    let asked = |notes: Vec<String>| notes.iter().any(|note| note.ends_with("times the link's rate: is --rate 1kbit meant?"));
     assert!(asked(notes("1kbit")));
     assert!(!notes("8mbit").iter().any(|note| note.contains("--rate")));
 }

@@ -293,6 +293,15 @@ fn mirrored() -> Selection {
     Selection { mirrored: true, ..Selection::default() }
 }
 
+/// Many equal packets are no copies: a third one follows the second.
+#[test]
+fn a_flood_of_equal_packets_is_no_mirror() {
+    let frame = ethernet(0x0800, &upload(1));
+    let flood: Vec<_> = (0..1000).map(|number| (10 * number, frame.clone())).collect();
+    let summary = run(capture(ETHERNET, &flood), Selection::default()).unwrap();
+    assert!(!summary.notes.iter().any(|note| note.contains("mirror")), "{:?}", summary.notes);
+}
+
 #[test]
 fn copies_by_a_mirror_port_are_noted_and_left_out_on_demand() {
     for link in [ETHERNET, SLL2] {

@@ -282,6 +282,23 @@ fn a_call_in_a_flood_of_small_flows_is_not_forgotten() {
     judged(call_in_a_flood(0), "5mbit", &["fifo", "drr", "priority"]).is(&["drr"], &[asked, "mark calls with the code point EF"]);
 }
 
+/// A call needs more than a tenth of a slow link.
+#[test]
+fn a_marked_call_on_a_slow_link_is_a_call() {
+    let downloads = (0..30).map(|number| steady(download(number), 100_000, 1500, 10));
+    let marked = talk(0, 10).into_iter().map(|(at, flow, len)| (at, Flow { dscp: 46, ..flow }, len)).collect();
+    judged(downloads.chain([marked]).collect(), "700kbit", &["fifo", "drr", "priority"])
+        .is(&["priority"], &["for calls and games (1 flow)", "hurts calls and games (1 flow)"]);
+}
+
+/// A transfer over TCP is none, whatever its mark.
+#[test]
+fn a_marked_transfer_is_no_call() {
+    let downloads = (0..100).map(|number| steady(download(number), 400_000, 1500, 10));
+    let marked = steady(Flow { dscp: 34, ..download(200) }, 1_500_000, 1500, 10);
+    judged(downloads.chain([marked]).collect(), "20mbit", &["fifo", "drr", "priority"]).says_not(&["calls and games"]);
+}
+
 #[test]
 fn a_first_class_that_takes_all_is_not_best() {
     let marked = steady(Flow { dscp: 48, ..flood(0) }, 20_000_000, 1500, 10);

@@ -265,6 +265,8 @@ fn bad_toml_names_the_line() {
         ("[[weight]]\nmatch = 80\n", 2, "match 80: expected a text in quotes"),
         ("[[weight]]\nmatch = \"tcp\"\nslack = 20\n", 3, "slack 20: expected a text in quotes"),
         ("weight = 3\n", 1, "weight 3: expected a list in brackets, or tables headed [[weight]]"),
+        ("[weight]\nmatch = \"udp\"\n", 1, "weight [weight]: expected a list in brackets, or tables headed [[weight]]"),
+        ("default = 5\n[weight]\n", 2, "weight [weight]: expected a list in brackets, or tables headed [[weight]]"),
         ("weight = [[\"tcp\", 3]]\n", 1, "weight [\"tcp\", 3]: expected a table"),
         ("a = [[[[", 1, "not legal TOML"),
     ] {

@@ -56,7 +56,8 @@ pub(crate) struct LinkState {
     average: Average,
     /// Start of the last backlog.
     backlogged_at: u64,
-    has_sent: bool,
+    /// Whether a decision may have begun before the present backlog.
+    has_decided: bool,
     /// Packets that left for the wire, and those of them lost on it.
     wire: [u64; 2],
 }
@@ -106,7 +107,7 @@ impl LinkState {
             discipline: queue.map(|queue| queue.discipline),
             average: Average::default(),
             backlogged_at: 0,
-            has_sent: false,
+            has_decided: false,
             wire: [0; 2],
         })
     }
@@ -165,6 +166,8 @@ impl LinkState {
         }
         self.take(place);
         if self.waiting.is_empty() {
+            // Drops that empty the queue do not end a decision: the next packet finds it under way.
+            self.has_decided |= is_dropped;
             self.must_end = now.into();
             self.average.idle_since = Some(now);
         }
@@ -351,7 +354,7 @@ impl LinkState {
         let bytes = self.len_of(len);
         let (bits, exact) = (u128::from(bytes) * 8, self.time_of(bytes));
         self.holds(now, false)?;
-        self.has_decided(now)?;
+        self.decides(now)?;
         if self.record.preempts {
             self.does_not_rest(now, checks)?;
             return self.has_transmitted(place, exact, now, end);
@@ -378,8 +381,8 @@ impl LinkState {
 
     /// Checks that the header does not exaggerate the decision cost: before its first packet no
     /// discipline has decided anything.
-    fn has_decided(&mut self, now: u64) -> Check {
-        let is_first = !std::mem::replace(&mut self.has_sent, true) && !self.record.preempts;
+    fn decides(&mut self, now: u64) -> Check {
+        let is_first = !std::mem::replace(&mut self.has_decided, true) && !self.record.preempts;
         let starts_at = self.backlogged_at.saturating_add(self.record.decision);
         ensure(!is_first || now >= starts_at, || format!("the link's first decision lasts until {starts_at}"))
     }

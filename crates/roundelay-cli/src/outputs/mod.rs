@@ -20,7 +20,7 @@ use crate::call::{Compared, Ran};
 use crate::failure::Failure;
 use crate::replay::Replays;
 use paths::{Named, check_distinct};
-pub(crate) use paths::{check_no_dash, open_files, try_folder};
+pub(crate) use paths::{check_no_dash, files_of, open_files, try_folder};
 
 macro_rules! outputs {
     ($($module:ident,)*) => {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use roundelay_report::PartialFile;
+use roundelay_sim::scenario::Scenario;
 
 use super::OpenFile;
 use crate::failure::Failure;
@@ -54,6 +55,11 @@ pub(crate) fn open_files<'a, const N: usize>(
         *file = path.as_deref().map(OpenFile::create).transpose()?;
     }
     Ok(opened)
+}
+
+/// Files that a scenario reads, for the checks of outputs.
+pub(crate) fn files_of(scenario: &Scenario) -> impl Iterator<Item = Named<'_>> {
+    scenario.files.iter().map(|path| ("a file of the scenario", path.as_path()))
 }
 
 /// Creates a folder with the files to be written there, and drops the files again, before a run.

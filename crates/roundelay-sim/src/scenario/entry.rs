@@ -105,7 +105,7 @@ const ALL_HAVE: [&str; 15] = [
 ];
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a name or a list of names")]
 enum OneOrMany {
     One(String),
     Many(Vec<String>),
