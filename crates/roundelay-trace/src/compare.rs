@@ -362,8 +362,7 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
 /// Note on flows that count as bulk, as each asks for more than its fair share, and may be calls.
 fn calls_among_bulk(offered: &Offered, options: &Options) -> Option<String> {
     let link = options.rate;
-    let may_be_call =
-        |(flow, offer): &(&Flow, &OfferedFlow)| Kind::may_be_call(flow, offer.demand(link), offer.bytes / offer.packets.max(1));
+    let may_be_call = |(flow, offer): &(&Flow, &OfferedFlow)| Kind::may_be_call(flow, offer.demand(link), offer.mean_length());
     let count = offered.classifier().flows().iter().zip(offered.flows()).filter(may_be_call).count();
     let flows = match count {
         0 => return None,

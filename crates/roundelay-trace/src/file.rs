@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
     /// Serde's message on a value, with the owner, the key and the value as written.
     fn told(&self, place: &Range<usize>, message: &str) -> String {
         // The place of a table begins with the brackets of its header, before the key.
-        let is_header = self.text[..place.start].ends_with('\n') || place.start == 0;
+        let is_header = self.text.get(..place.start).is_some_and(|before| before.is_empty() || before.ends_with('\n'));
         let brackets = self.text.get(place.start..).map_or(0, |text| text.len() - text.trim_start_matches('[').len());
         let path = self.path_at(place.start + if is_header { brackets } else { 0 });
         let key = path.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or_default();

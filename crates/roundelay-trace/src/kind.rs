@@ -95,8 +95,8 @@ impl Kind {
         }
     }
 
-    /// Whether a flow that counts as bulk would be a call if it were light, and its packets are as
-    /// short as those of a call: a call in a crowd of flows.
+    /// Whether a bulk flow may be a call in a crowd of flows: short packets, and a call in all but the
+    /// demand.
     pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64) -> bool {
         let would_be = Self::of(flow, demand) == Self::Bulk && Self::of(flow, Demand::Light) == Self::Call;
         would_be && demand == Demand::Modest && mean_length <= LONGEST_OF_A_CALL

@@ -91,8 +91,12 @@ impl OfferedFlow {
     /// What the flow asks of a link, by its mean rate from first to last packet, a second at least.
     pub(crate) fn demand(&self, link: Rate) -> Demand {
         let seconds = (self.last.as_secs_f64() - self.first.as_secs_f64()).max(1.0);
-        let mean_length = self.bytes / self.packets.max(1);
-        Demand::of(self.is_light(), self.bytes as f64 * 8.0 / seconds, mean_length, link.bits_per_second() as f64)
+        Demand::of(self.is_light(), self.bytes as f64 * 8.0 / seconds, self.mean_length(), link.bits_per_second() as f64)
+    }
+
+    /// Mean length of a packet, bytes.
+    pub(crate) fn mean_length(&self) -> u64 {
+        self.bytes / self.packets.max(1)
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct LinkState {
     backlogged_at: u64,
     /// Whether a decision may have begun before the present backlog.
     has_decided: bool,
-    /// Packets that left for the wire, and those of them lost on it.
+    /// Packets sent onto the wire, and packets lost there.
     wire: [u64; 2],
 }
 
