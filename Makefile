@@ -86,8 +86,10 @@ docs: wheel setup-docs setup-chromium ## the documentation site in target/site: 
 	$(PYTHON)/pytest --quiet docs/site/tests/test_site.py
 	@echo "The site: target/site/index.html"
 
+# Examples are left out: lint checks that they compile, and building these took a twentieth of the time.
 test-debug: setup-npm ## all tests with the schedulers' invariants checked after each call
-	cargo test --locked --workspace
+	cargo test --locked --workspace --tests
+	cargo test --locked --workspace --doc
 
 # Programs of the virtual environment for the Python package.
 PYTHON := $(TOOLS)/python/bin
@@ -168,7 +170,7 @@ page-test: page setup-chromium ## the pages: the QFQ page's size and departures 
 	node $(COMPARE_CRATE)/tests/browser.mjs target/page/compare.html target/release/roundelay --screenshots target/screenshots
 
 browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chromium: no errors, charts drawn
-	cargo test --locked --workspace --no-run
+	cargo test --locked --workspace --tests --no-run
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
 	{ cat $(SCENARIO); printf '\n[meter]\nrates = "100ms"\n'; } | target/debug/roundelay simulate - --replicas 2 --html target/browser-simulated.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
