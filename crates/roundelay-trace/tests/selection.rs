@@ -547,6 +547,16 @@ fn at_a_router_one_command_leaves_one_direction_of_one_link() {
     assert_eq!([options(ETHERNET, false), options(ETHERNET, true)], ["--direction 'to 192.168.1.0/24'"; 2]);
 }
 
+/// Regression: no word on the direction left out where nothing contends.
+#[test]
+fn the_load_of_the_other_direction_is_told_where_nothing_contends() {
+    let sentences = |direction: &str| compared(behind(SLL2, false, 7), of_direction(direction)).unwrap().verdict.sentences.join(" ");
+    let text = sentences("to 192.168.1.0/24");
+    assert!(text.starts_with("Nothing contends for this link: fifo will do. The other direction, "), "{text}");
+    assert!(text.contains(" on average, is left out: --direction 'from 192.168.1.0/24' compares it."), "{text}");
+    assert!(sentences("in").contains("--direction out compares it."));
+}
+
 /// An option that is given stays.
 #[test]
 fn what_is_selected_already_stays_selected() {
