@@ -6,6 +6,7 @@ mod runs;
 mod sweep;
 
 use std::convert::Infallible;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -32,6 +33,18 @@ const EXIT_STATUS: &str = "Exit status: 0 fine; 1 the run failed, or found what 
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Arguments {
+    /// Parses the words of a call, the program's name first, and keeps them for commands that messages suggest.
+    pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let words: Vec<_> = words.into_iter().collect();
+        let mut arguments = Self::try_parse_from(&words)?;
+        if let Command::Compare(compare) = &mut arguments.command {
+            compare.words = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        }
+        Ok(arguments)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -223,6 +236,10 @@ pub(crate) struct Compare {
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// The words of the call, for the command that a verdict suggests.
+    #[arg(skip)]
+    pub(crate) words: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -16,7 +16,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use clap::Parser;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, QueueSpec, Rate};
 use roundelay_papers::catalogue::{Item, Paper};
@@ -131,7 +130,7 @@ impl Ran {
 
 fn parse(command: &str, words: impl IntoIterator<Item = OsString>) -> Result<Command, Failure> {
     let words = ["roundelay".into(), command.into()].into_iter().chain(words);
-    Arguments::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| Failure::arguments(&error))
+    Arguments::of(words).map(|arguments| arguments.command).map_err(|error| Failure::arguments(&error))
 }
 
 fn put<'a>(own: &Own, specs: impl Iterator<Item = Option<&'a mut QueueSpec>>) {

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{self, BufReader, IsTerminal};
+use std::iter;
 use std::path::Path;
 
 use roundelay::LinkLayer;
 use roundelay_report::{SCREEN, TableStyle, json, provenance, table, table_within};
 use roundelay_sim::scenario::Measures;
-use roundelay_trace::arguments::chosen;
+use roundelay_trace::arguments::{chosen, shell_word};
 use roundelay_trace::{
     Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketRecord, PacketSink, Progress, Selection, Stop, TreeFile,
     WeightRules, compare,
@@ -71,7 +72,8 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     host.gauge.start(capture.size().unwrap_or(0));
     let metadata = metadata(&options);
-    let mut witness = Witness { outputs: arguments.outputs.begin(&metadata)?, bar, host };
+    let words: Vec<_> = iter::once("roundelay".to_owned()).chain(arguments.words.iter().map(|word| shell_word(word))).collect();
+    let mut witness = Witness { outputs: arguments.outputs.begin(&metadata)?, bar, host, command: words.join(" ") };
     let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut witness))?;
     let Witness { outputs, .. } = witness;
     let comparison = outcome.map_err(|error| match error {
@@ -154,9 +156,14 @@ struct Witness<'a> {
     outputs: Vec<Box<dyn OfComparison>>,
     bar: Option<Bar>,
     host: &'a Host,
+    command: String,
 }
 
 impl Companion for Witness<'_> {
+    fn command(&self) -> Option<String> {
+        Some(self.command.clone())
+    }
+
     fn stop(&self) -> Stop {
         self.host.stop.clone()
     }

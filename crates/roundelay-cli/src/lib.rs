@@ -30,7 +30,7 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use arguments::{Arguments, Command};
 pub use failure::{Detail, Failure};
@@ -41,7 +41,7 @@ pub static MEMORY_ADVICE: OnceLock<&'static str> = OnceLock::new();
 
 /// Runs the command with its arguments, the program's name first, and returns the exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match Arguments::of(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
             // A closed pipe is not an error.

@@ -73,6 +73,26 @@ fn router() -> Capture {
     Capture::new("router.pcap", &bytes)
 }
 
+/// The command before the verdict has the words of the call, works in a shell, and mends the load.
+#[test]
+fn the_verdict_of_a_mixture_begins_with_a_command_to_copy() {
+    let router = router();
+    let text = router.text(&["fifo", "fq_codel limit 100", "--weight", "src port 443 = 2"]);
+    let warning = text.split("\n\n").find(|part| part.starts_with("The figures below are of a wrong load: both directions")).unwrap();
+    let command = warning.lines().find(|line| line.starts_with("  roundelay compare ")).unwrap().trim();
+    assert!(command.contains(" fifo 'fq_codel limit 100' --weight 'src port 443 = 2' --"), "{command}");
+    assert!(command.ends_with(" --interface 2 --direction in"), "{command}");
+    assert!(warning.contains("# for the wrong load"), "{warning}");
+    let program = env!("CARGO_BIN_EXE_roundelay");
+    let typed = command.replacen("roundelay", &format!("'{program}'"), 1);
+    let output = Command::new("sh").args(["-c", &typed]).output().unwrap();
+    let mended = String::from_utf8(output.stdout).unwrap();
+    assert!(mended.contains("6 packets, 1 flow") && !mended.contains("wrong load"), "{mended}");
+    let verdict = &router.json(&[])["verdict"];
+    assert!(verdict["reserve"]["command"].as_str().unwrap().ends_with("--json --interface 2 --direction in"), "{verdict}");
+    assert!(router.json(&["--interface", "2", "--direction", "in"])["verdict"].get("reserve").is_none());
+}
+
 #[test]
 fn compare_replays_the_selected_packets_and_counts_the_others() {
     let router = router();
@@ -97,7 +117,7 @@ fn compare_leaves_duplicates_out_and_advises_one_direction() {
     let kept = router.json(&["--keep-duplicates"]);
     assert_eq!((&kept["capture"]["packets"], &kept["capture"]["selection"]["read"]), (&json!(20), &json!(20)));
     let text = router.text(&["fifo"]);
-    for part in ["Left out: 10 duplicates", "--keep-duplicates keeps them", "--interface 2", "--direction 'from 192.168.1.0/24'"] {
+    for part in ["Left out: 10 duplicates", "--keep-duplicates keeps them", "--interface 2 --direction in"] {
         assert!(text.contains(part), "{part:?} is missing in: {text}");
     }
 }

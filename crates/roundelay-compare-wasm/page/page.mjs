@@ -1,7 +1,7 @@
 // The compare page: a capture and choices in, the command's table, verdict and report out.
 
 import { instantiate, reader } from "./core.mjs";
-import { command } from "./command.mjs";
+import { command, words } from "./command.mjs";
 
 const element = (id) => document.getElementById(id);
 const data = JSON.parse(element("data").textContent);
@@ -102,7 +102,7 @@ const request = async () => {
   const weights = await texts("weights");
   const trees = await texts("trees");
   const options = ["rate", "buffer", "link", "overhead", "mpu", "framing", "filter", "interface", "direction", "flow_by", "max_flows", "seed"];
-  return {
+  const asked = {
     name: capture.name,
     ...Object.fromEntries(options.map((name) => [name, given(name)]).filter(([, value]) => value !== "")),
     disciplines: { own: lines("own"), all: ["all"], linux: trees.length > 0 ? data.chosen : [] }[which],
@@ -114,6 +114,7 @@ const request = async () => {
     wide: element("wide").checked,
     ...(element("wide").checked ? {} : { columns: columns() }),
   };
+  return { ...asked, words: words(asked) };
 };
 
 const say = (text) => { element("status").textContent = text; };

@@ -19,8 +19,8 @@ use std::io::Read;
 pub use request::{File, Request};
 use roundelay::schedulers::AnyDiscipline;
 use roundelay_report::{SCREEN, TableStyle, table, table_within};
-use roundelay_trace::arguments::DEPLOYED;
-use roundelay_trace::{Capture, Comparison};
+use roundelay_trace::arguments::{DEPLOYED, shell_word};
+use roundelay_trace::{Capture, Companion, Comparison};
 use serde_json::json;
 
 /// Compares disciplines on a capture.
@@ -30,7 +30,17 @@ use serde_json::json;
 pub fn compare(request: &Request, capture: impl Read + Send + 'static) -> Result<Comparison, String> {
     let options = request.options()?;
     let capture = Capture::from_reader(request.name.as_str(), capture).map_err(|error| error.to_string())?;
-    roundelay_trace::compare(capture, &options, &mut ()).map_err(|error| error.to_string())
+    roundelay_trace::compare(capture, &options, &mut Page(request)).map_err(|error| error.to_string())
+}
+
+/// The page in place of the command line.
+struct Page<'a>(&'a Request);
+
+impl Companion for Page<'_> {
+    fn command(&self) -> Option<String> {
+        let words = self.0.words.iter().map(|word| shell_word(word));
+        (!self.0.words.is_empty()).then(|| std::iter::once("roundelay".to_owned()).chain(words).collect::<Vec<_>>().join(" "))
+    }
 }
 
 /// The printed table.

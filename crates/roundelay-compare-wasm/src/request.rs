@@ -58,6 +58,8 @@ pub struct Request {
     pub seed: String,
     /// `--wide`.
     pub wide: bool,
+    /// The words of the command that does the same, without the program's name.
+    pub words: Vec<String>,
     /// Columns of the table, as the command reads them from `COLUMNS`; none for 100.
     pub columns: Option<u16>,
 }

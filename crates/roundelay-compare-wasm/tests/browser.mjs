@@ -56,7 +56,8 @@ const native = (line, ...more) => {
   const env = { ...process.env, NO_COLOR: "1" };
   delete env.COLUMNS;
   const { stdout, stderr } = spawnSync("sh", ["-c", `${line.replace("roundelay ", '"$0" ')} "$@"`, program, "--quiet", ...more], { cwd: work, env, encoding: "utf8", maxBuffer: 2 ** 30 });
-  return { stdout, stderr };
+  // A suggested command has the words of this call.
+  return { stdout: stdout.replaceAll(["", "--quiet", ...more].join(" "), ""), stderr };
 };
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });

@@ -90,13 +90,15 @@ const native = (request) => {
   delete env.COLUMNS;
   if (request.columns) env.COLUMNS = String(request.columns);
   const call = (...more) => spawnSync(program, [...words(request), "--quiet", ...more], { cwd: work, env, encoding: "utf8", maxBuffer: 2 ** 30 });
+  // A suggested command has the words of these calls.
+  const plain = (text) => text.replaceAll(/ --quiet --(html report.html|json)/g, "");
   const { stdout, stderr, status } = call("--html", "report.html");
   if (stdout === "") {
     assert.equal(status, 2, stderr);
     // The command's message without the name of the program and the hint on --help.
     return { error: stderr.replace(/^(roundelay|error): /, "").split("\n\nUsage:")[0].split("\n\nFor more information")[0].trimEnd() };
   }
-  return { text: stdout, report: readFileSync(join(work, "report.html"), "utf8"), figures: call("--json").stdout };
+  return { text: plain(stdout), report: plain(readFileSync(join(work, "report.html"), "utf8")), figures: plain(call("--json").stdout) };
 };
 
 /** Fixed bytes of trees are those of the machine, of 32 bits in WebAssembly; everything else is compared. */
@@ -107,7 +109,7 @@ const withoutTrees = (figures) => {
 };
 
 const page = (request) => {
-  const answer = run.compare(request, reader(captures.get(request.name)));
+  const answer = run.compare({ ...request, words: words(request) }, reader(captures.get(request.name)));
   return answer.error === undefined ? { text: answer.text, report: run.report(), figures: run.figures() } : { error: answer.error };
 };
 

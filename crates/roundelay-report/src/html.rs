@@ -31,6 +31,7 @@ const UPLOT_LICENCE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.LICENS
 pub fn html(comparison: &Comparison) -> String {
     let name = &comparison.capture.name;
     let main = fill(TEMPLATE, |slot| match slot {
+        "warning" => warning(comparison),
         "answer" => escape(comparison.verdict.sentences.first().map_or("No verdict.", String::as_str)),
         "reasons" => escape(&comparison.verdict.sentences.get(1..).unwrap_or_default().join(" ")),
         "commands" => commands(comparison),
@@ -107,6 +108,16 @@ fn escape(text: &str) -> String {
 /// a string the escape is equivalent.
 fn embed(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e")
+}
+
+/// The warning before the verdict, and the command that mends the load.
+fn warning(comparison: &Comparison) -> String {
+    let Some(reserve) = &comparison.verdict.reserve else { return String::new() };
+    let command = reserve
+        .command
+        .as_ref()
+        .map_or_else(String::new, |command| format!("\n  <div class=\"commands\"><pre id=\"mended\">{}</pre></div>", escape(command)));
+    format!("  <p class=\"warning\" role=\"alert\">{}</p>{command}", escape(&reserve.sentence))
 }
 
 fn commands(comparison: &Comparison) -> String {

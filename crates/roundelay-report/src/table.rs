@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome};
+use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome, Reserve};
 
 use crate::grid::{Cell, Column, Grid, Paint};
 use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width, wrap};
@@ -207,12 +207,21 @@ fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
 fn verdict(comparison: &Comparison, style: TableStyle) -> Vec<String> {
     let verdict = &comparison.verdict;
     let sentences: Vec<String> = verdict.sentences.iter().map(|sentence| clean(sentence)).collect();
-    let mut lines = wrap(&sentences.join(" "), style.limit());
-    if let Some(first) = lines.first_mut() {
+    let mut answer = wrap(&sentences.join(" "), style.limit());
+    if let Some(first) = answer.first_mut() {
         *first = Paint::Bold.on(first, style.color);
     }
+    let mut lines = verdict.reserve.as_ref().map_or_else(Vec::new, |reserve| warning(reserve, style));
+    lines.append(&mut answer);
     lines.extend(verdict.commands.iter().map(|command| format!("  {}", Paint::Good.on(&clean(command), style.color))));
     lines
+}
+
+/// The warning before a verdict, and the command that mends the load, on a line of its own to copy.
+fn warning(reserve: &Reserve, style: TableStyle) -> Vec<String> {
+    let sentence = wrap(&clean(&reserve.sentence), style.limit());
+    let command = reserve.command.iter().map(|command| format!("  {}", Paint::Good.on(&clean(command), style.color)));
+    sentence.iter().map(|line| Paint::Bad.on(line, style.color)).chain(command).collect()
 }
 
 fn names(comparison: &Comparison) -> Column {

@@ -1,7 +1,7 @@
 //! The three renderings of one invented comparison, and of hostile and empty ones.
 
 use roundelay_report::{SCREEN, TableStyle, html, json, table, table_within};
-use roundelay_trace::Comparison;
+use roundelay_trace::{Comparison, Reserve};
 use serde_json::Value;
 
 use crate::hostile::{self, HOSTILE};
@@ -138,6 +138,26 @@ fn a_screen_has_forty_lines() {
     assert!(screen.contains("Left out for want of lines: flows. --wide shows all.") && screen.contains("Jain mean"), "{screen}");
     let short = table_within(&comparison, style, 24);
     assert!(short.contains("lines: fairness and cost, flows. --wide") && lines(&short) <= 24 + commands, "{short}");
+}
+
+/// The warning comes before the verdict, with the command on a line of its own.
+#[test]
+fn a_wrong_load_is_told_before_the_verdict() {
+    let mut comparison = sample::comparison();
+    let command = "roundelay compare a-long-name-of-a-capture.pcap --rate 20mbit --interface 2 --direction in".to_owned();
+    comparison.verdict.reserve =
+        Some(Reserve { sentence: "The figures below are of a wrong load.".to_owned(), command: Some(command.clone()) });
+    let text = table(&comparison, TableStyle { color: false, width: Some(60) });
+    let answer = &comparison.verdict.sentences[0];
+    assert!(text.contains(&format!("The figures below are of a wrong load.\n  {command}\n{answer}")), "{text}");
+    let page = html(&comparison);
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
+    assert!(
+        at("<p class=\"warning\"") < at("<h1 id=\"answer\">")
+            && at(&format!("<pre id=\"mended\">{command}</pre>")) < at("<h1 id=\"answer\">")
+    );
+    comparison.verdict.reserve = None;
+    assert!(!html(&comparison).contains("<p class=\"warning\""));
 }
 
 #[test]

@@ -8,6 +8,12 @@ use std::str::FromStr;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Limit, QueueSpec, Rate, UnitError, parse_limit};
 
+/// A word as a shell reads it.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_./:=@%+,-".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
 /// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
 pub const DEPLOYED: [&str; 11] =
     ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke linux", "sfb"];

@@ -9,7 +9,7 @@ use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
 use thiserror::Error;
 
-use crate::both_directions;
+use crate::arguments::shell_word;
 use crate::capture::{Capture, CaptureNotes, LinkType};
 use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
@@ -25,7 +25,7 @@ use crate::stop::Stop;
 use crate::tc::{self, CodePoints, Distinctions};
 use crate::tree::TreeFile;
 use crate::urgency::{Carried, Known, reads_sizes};
-use crate::verdict::{judge_kinds, verdict};
+use crate::verdict::{Choice, judge_kinds, verdict};
 use crate::weights::WeightRules;
 
 /// Packets read before each run of the disciplines.
@@ -151,6 +151,12 @@ pub trait Companion {
         Stop::default()
     }
 
+    /// The command line of this comparison, for a shell, to which the verdict may add options. None: the
+    /// capture and the rate.
+    fn command(&self) -> Option<String> {
+        None
+    }
+
     /// A sink for the packets of this discipline or tree, if wanted. Called once for each, before
     /// the first packet; `zero_unix_nanos` is time zero of the replay in nanoseconds since the Unix
     /// epoch.
@@ -211,7 +217,15 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     if offered.classifier().unparsable().unknown_link == offered.packets() {
         return Err(CompareError::UnknownLink { name: offered.capture().name().to_owned(), link: offered.link() });
     }
-    conclude(offered, lanes, &sample, &known, options, &stop)
+    let command = companion
+        .command()
+        .unwrap_or_else(|| format!("roundelay compare {} --rate {}", shell_word(offered.capture().name()), options.rate));
+    let mut comparison = conclude(&offered, lanes, &sample, &known, options, &stop)?;
+    comparison.verdict.reserve = offered.selector().reserve(&command);
+    if comparison.verdict.reserve.is_some() && !comparison.verdict.commands.is_empty() {
+        comparison.verdict.commands.insert(0, WRONG_LOAD.to_owned());
+    }
+    Ok(comparison)
 }
 
 /// # Errors
@@ -265,14 +279,14 @@ fn keep_sample(sample: &mut Vec<Event>, block: &[Event]) {
 }
 
 fn conclude(
-    offered: Offered,
+    offered: &Offered,
     lanes: Vec<Lane>,
     sample: &[Event],
     known: &Known,
     options: &Options,
     stop: &Stop,
 ) -> Result<Comparison, CompareError> {
-    let flows = summarise_flows(&offered, options.rate);
+    let flows = summarise_flows(offered, options.rate);
     let charted = choose_charted(&flows);
     let light: Vec<_> = flows.iter().map(|flow| flow.light).collect();
     // Costs come first: a stop during their measurement leaves no file of packets.
@@ -293,7 +307,7 @@ fn conclude(
         flows: flows.len(),
         weighted,
         prioritised,
-        code_points: code_points(&offered, &options.weights),
+        code_points: code_points(offered, &options.weights),
         rules: options.weights.rules(),
     };
     let of_spec = |spec| tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
@@ -306,7 +320,7 @@ fn conclude(
     let standings: Vec<_> = options.specs.iter().zip(&commands).map(of_spec).chain(trees.map(of_tree)).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
-        capture: summarise_capture(&offered, options),
+        capture: summarise_capture(offered, options),
         link_rate: options.rate.bits_per_second(),
         seed: options.seed,
         flows,
@@ -315,8 +329,9 @@ fn conclude(
         verdict: Verdict::default(),
     };
     judge_kinds(&mut comparison);
-    let (best, mut sentences) = verdict(&comparison, &standings);
-    sentences.extend(calls_among_bulk(&offered, options));
+    let Choice { best, mut sentences, is_contended } = verdict(&comparison, &standings);
+    sentences.extend(offered.selector().opposite_note(comparison.capture.seconds).filter(|_| !is_contended));
+    sentences.extend(calls_among_bulk(offered, options));
     let commands = match &commands[best] {
         Ok(lines) => tc::with_size_table(lines.clone(), options.link),
         Err(reason) => {
@@ -324,7 +339,7 @@ fn conclude(
             Vec::new()
         }
     };
-    comparison.verdict = Verdict { best, sentences, commands };
+    comparison.verdict = Verdict { reserve: None, best, sentences, commands };
     Ok(comparison)
 }
 
@@ -408,6 +423,9 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
     }
 }
 
+/// Remark before commands that follow from several links in one.
+const WRONG_LOAD: &str = "# for the wrong load: first compare as the sentence above says";
+
 /// Limitation of every replay.
 const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to drops and delays.";
 
@@ -472,7 +490,7 @@ fn overload_note(offered: &Offered, rate: Rate) -> Option<String> {
 /// Notes on packets left out, and on packets of several links that share the replayed one.
 fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
     let selector = offered.selector();
-    [selector.note(), selector.mirror_note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
+    selector.note().into_iter().chain(selector.mixture_notes())
 }
 
 /// Note on packets longer than those of Ethernet, after their number.

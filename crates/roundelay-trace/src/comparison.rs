@@ -281,8 +281,21 @@ pub struct Cost {
 pub struct Verdict {
     /// Index into [`Comparison::disciplines`].
     pub best: usize,
+    /// A warning before all others; none if one direction of one link is replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<Reserve>,
     /// Two or three sentences: the best discipline and the reasons.
     pub sentences: Vec<String>,
     /// Linux commands that set up the discipline, one per line; empty if none are known.
     pub commands: Vec<String>,
+}
+
+/// Warning that several links share the replayed one.
+#[derive(Debug, Clone, Serialize)]
+pub struct Reserve {
+    /// What is wrong with the load.
+    pub sentence: String,
+    /// The command that selects one direction of one link, for a shell; none if no option does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }

@@ -28,7 +28,7 @@ pub(crate) enum Side {
 }
 
 /// All addresses with the same first `prefix` bits as `address`; the other bits of `address` are 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Network {
     address: IpAddr,
     prefix: u8,
@@ -74,6 +74,11 @@ impl Network {
         };
         let network = Self { address: truncate(address, prefix), prefix };
         if network.address == address { Ok(network) } else { Err(format!("{network} (no bits set after the prefix)")) }
+    }
+
+    /// An address alone for a network of one.
+    pub(crate) fn short(self) -> String {
+        if self.prefix == longest_prefix(self.address) { self.address.to_string() } else { self.to_string() }
     }
 
     pub(crate) const fn is_ipv4(self) -> bool {

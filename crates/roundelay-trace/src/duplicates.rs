@@ -21,7 +21,8 @@
 //!    an identification are acknowledgements sent again: they look like copies only to a user who
 //!    knows of the mirror port.
 //!
-//! Copies changed by address translation, tunnels or offloading are not found.
+//! Copies changed by tunnels or offloading are not found; those changed by address translation are
+//! counted in `translated.rs`.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -32,10 +33,10 @@ use crate::capture::{Frame, Heading};
 use crate::headers::{TCP, UDP, network_layer};
 
 /// Most packets remembered at a time, about 40 MB.
-const REMEMBERED: usize = 1 << 17;
+pub(crate) const REMEMBERED: usize = 1 << 17;
 /// Longest time from a packet to a copy, in nanoseconds.
-const WITH_IDENTIFICATION: u64 = 1_000_000_000;
-const WITHOUT_IDENTIFICATION: u64 = 100_000_000;
+pub(crate) const WITH_IDENTIFICATION: u64 = 1_000_000_000;
+pub(crate) const WITHOUT_IDENTIFICATION: u64 = 100_000_000;
 const AT_ONE_PLACE: u64 = 1_000_000;
 
 /// Packets of the last second, and where they were captured.
@@ -61,7 +62,7 @@ pub(crate) enum Sighting {
 }
 
 /// Interface and direction.
-type Place = (Option<u32>, Option<Heading>);
+pub(crate) type Place = (Option<u32>, Option<Heading>);
 
 #[derive(Debug)]
 struct Sightings {
@@ -84,16 +85,16 @@ struct Identity {
 }
 
 /// An IP packet in parts.
-struct Parts<'a> {
+pub(crate) struct Parts<'a> {
     addresses: (IpAddr, IpAddr),
-    protocol: u8,
+    pub(crate) protocol: u8,
     /// Of the IP header, without the protocol.
-    fields: u64,
-    identification: u16,
+    pub(crate) fields: u64,
+    pub(crate) identification: u16,
     /// Bytes of payload on the wire.
     payload_len: usize,
     /// Captured payload, without padding of the link.
-    payload: &'a [u8],
+    pub(crate) payload: &'a [u8],
 }
 
 impl Duplicates {
@@ -153,12 +154,7 @@ impl Duplicates {
     }
 
     fn identify(&self, frame: &Frame<'_>) -> Option<Identity> {
-        let packet = network_layer(frame.link, frame.bytes).ok()?;
-        let parts = match packet.first()? >> 4 {
-            4 => Parts::of_ipv4(packet)?,
-            6 => Parts::of_ipv6(packet)?,
-            _ => return None,
-        };
+        let parts = Parts::of(frame)?;
         let has_identification = parts.identification != 0;
         (has_identification || parts.are_telling()).then(|| Identity {
             addresses: parts.addresses,
@@ -171,6 +167,16 @@ impl Duplicates {
 }
 
 impl<'a> Parts<'a> {
+    /// The IP packet of a frame.
+    pub(crate) fn of(frame: &Frame<'a>) -> Option<Self> {
+        let packet = network_layer(frame.link, frame.bytes).ok()?;
+        match packet.first()? >> 4 {
+            4 => Self::of_ipv4(packet),
+            6 => Self::of_ipv6(packet),
+            _ => None,
+        }
+    }
+
     /// RFC 791, section 3.1.
     fn of_ipv4(packet: &'a [u8]) -> Option<Self> {
         let header_len = usize::from(packet[0] & 15) * 4;

@@ -2,7 +2,6 @@
 
 pub mod arguments;
 mod audit;
-mod both_directions;
 mod capture;
 mod classifier;
 mod compare;
@@ -18,12 +17,14 @@ mod kind;
 mod lane;
 mod memory;
 mod meters;
+mod mixture;
 mod offered;
 mod preference;
 mod selection;
 mod standing;
 mod stop;
 mod tc;
+mod translated;
 mod tree;
 mod urgency;
 mod verdict;
@@ -33,7 +34,7 @@ pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
 pub use classifier::{Classifier, Flow, FlowBy};
 pub use compare::{Companion, CompareError, ENCRYPTED, LONG_PACKETS, Options, Progress, TRUNCATED_COMPRESSION, compare};
 pub use comparison::{
-    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Verdict,
+    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Reserve, Verdict,
 };
 pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError};
 pub use filter::Filter;

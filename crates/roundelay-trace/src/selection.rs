@@ -5,18 +5,23 @@
 //! filter, duplicate. Duplicates are therefore copies among the selected packets.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
+use roundelay_metrics::units::{counted, rate};
 use serde::Serialize;
 
+use crate::arguments::shell_word;
 use crate::capture::{Frame, Heading, Tap};
+use crate::comparison::Reserve;
 use crate::conditions::Network;
 use crate::duplicates::{Duplicates, Sighting};
 use crate::error::DirectionError;
 use crate::filter::Filter;
 use crate::headers::{Headers, Unparsable};
+use crate::mixture::{Candidate, Half, Mixture, Side};
+use crate::translated::Translations;
 
 /// The packets to replay; by default all but duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,13 +50,6 @@ pub struct InterfaceName {
 pub struct Direction {
     text: String,
     side: Side,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Side {
-    From(Network),
-    To(Network),
-    Heading(Heading),
 }
 
 /// Packets left out of a comparison, by first cause.
@@ -96,6 +94,10 @@ pub(crate) struct Selector {
     interfaces: Interfaces,
     read: u64,
     left_out: LeftOut,
+    mixture: Mixture,
+    translations: Translations,
+    /// The other direction, left out by an option.
+    opposite: Opposite,
     /// Replayed packets that look like copies by a mirror port.
     again: u64,
     /// Packets of unknown link types.
@@ -116,15 +118,27 @@ struct Selected {
     copies: u64,
 }
 
+/// Packets that `--direction` leaves out.
+#[derive(Debug, Default)]
+struct Opposite {
+    bytes: u64,
+    /// Networks of the end that the option asks for, with packets.
+    networks: HashMap<Network, u64>,
+}
+
 /// Most interfaces listed; a forged capture has a new one in each packet.
 const MOST_INTERFACES: usize = 65_536;
-/// Most interfaces named in a message.
+/// Most networks counted for a message.
+const MOST_NETWORKS: usize = 1024;
+/// Most interfaces or networks named in a message.
 const NAMED: usize = 8;
 
 impl Selector {
     pub(crate) fn new(selection: Selection) -> Self {
-        let (duplicates, interfaces, left_out) = (Duplicates::default(), Interfaces::default(), LeftOut::default());
-        Self { selection, duplicates, interfaces, read: 0, left_out, again: 0, unknown_link: 0, with_heading: 0 }
+        let (duplicates, translations, mixture) = (Duplicates::default(), Translations::default(), Mixture::default());
+        let (interfaces, left_out, opposite) = (Interfaces::default(), LeftOut::default(), Opposite::default());
+        let (read, again, unknown_link, with_heading) = (0, 0, 0, 0);
+        Self { selection, duplicates, translations, mixture, interfaces, opposite, read, left_out, again, unknown_link, with_heading }
     }
 
     /// Whether a packet is replayed; counts the packet.
@@ -134,9 +148,14 @@ impl Selector {
         self.with_heading += u64::from(frame.tap.heading.is_some());
         let Self { selection: Selection { interface, direction, filter, keep_duplicates, mirrored }, left_out, .. } = self;
         let (headers, copies_before) = (headers.ok(), left_out.duplicates);
-        let cause = if interface.as_ref().is_some_and(|interface| !interface.is(&frame.tap)) {
+        let is_elsewhere = interface.as_ref().is_some_and(|interface| !interface.is(&frame.tap));
+        let is_opposite = !is_elsewhere && direction.as_ref().is_some_and(|direction| !direction.matches(&frame.tap, headers));
+        if is_opposite {
+            self.opposite.count(frame, direction.as_ref(), headers);
+        }
+        let cause = if is_elsewhere {
             Some(&mut left_out.interface)
-        } else if direction.as_ref().is_some_and(|direction| !direction.matches(&frame.tap, headers)) {
+        } else if is_opposite {
             Some(&mut left_out.direction)
         } else if filter.as_ref().is_some_and(|filter| !filter.matches(headers)) {
             Some(&mut left_out.filter)
@@ -162,6 +181,12 @@ impl Selector {
         cause.into_iter().for_each(|count| *count += 1);
         let copies = left_out.duplicates - copies_before;
         self.interfaces.count(&frame.tap, Selected { replayed: admitted.into(), copies });
+        if admitted || copies > 0 {
+            let half = self.mixture.count(Half::new(&frame.tap, headers), frame.original_len, admitted);
+            if let Some(half) = half.filter(|_| admitted) {
+                self.translations.sight(frame, half, &mut self.mixture);
+            }
+        }
         admitted
     }
 
@@ -173,10 +198,6 @@ impl Selector {
     /// Whether all packets read are of unknown link types.
     pub(crate) const fn knows_no_link(&self) -> bool {
         self.unknown_link == self.read
-    }
-
-    pub(crate) const fn interfaces(&self) -> &Interfaces {
-        &self.interfaces
     }
 
     /// The selection and its effect; none for a capture replayed as it is, without any option.
@@ -214,8 +235,70 @@ impl Selector {
         Some(format!("{replayed} of {} packets are replayed. Left out: {}.", summary.read, causes.join(", ")))
     }
 
+    /// Notes on several links in the replayed one.
+    pub(crate) fn mixture_notes(&self) -> impl Iterator<Item = String> {
+        let (extent, replayed) = (self.mixture.extent(), self.read - self.left_out.total());
+        let translated = self.mixture.are_many(extent.translated).then(|| {
+            format!(
+                "{} of {replayed} packets look like copies behind a router that translates addresses (NAT: equal but for an address and its \
+                 port, captured at another interface or on the way out).",
+                extent.translated
+            )
+        });
+        let directions = (extent.connections > 0).then(|| {
+            let are = if extent.connections == 1 { "connection is" } else { "connections are" };
+            format!("{} {are} captured in both directions, and both share the replayed link.", extent.connections)
+        });
+        [self.mirror_note(), self.interfaces.note(), translated, directions].into_iter().flatten()
+    }
+
+    /// A warning, if several links share the replayed one. `command` is the command as given.
+    pub(crate) fn reserve(&self, command: &str) -> Option<Reserve> {
+        let extent = self.mixture.extent();
+        let has_copies = self.mirror_note().is_some() || self.mixture.are_many(extent.translated);
+        let problems = [
+            (extent.connections > 0).then_some("both directions of connections"),
+            (extent.interfaces > 1).then_some("several interfaces"),
+            has_copies.then_some("copies of packets"),
+        ];
+        let problems: Vec<_> = problems.into_iter().flatten().collect();
+        let (last, others) = problems.split_last()?;
+        let problems = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+        let remedy = self.mixture.remedy(self.selection.interface.is_some(), self.selection.direction.is_some());
+        let remedy = remedy.filter(|_| self.mixture.is_mixed(&extent));
+        let mut words = remedy.map_or_else(Vec::new, |(candidate, _)| self.words(candidate));
+        words.extend(self.mirror_note().map(|_| "--mirrored".to_owned()));
+        let wrong = format!("The figures below are of a wrong load: {problems} share the replayed link, as the notes say.");
+        if words.is_empty() {
+            let sentence = format!("{wrong} No other selection of interface and direction mends this; --filter may.");
+            return Some(Reserve { sentence, command: None });
+        }
+        let mends = match remedy {
+            Some((_, false)) => "This command comes nearest to one direction of one link",
+            _ => "This command has one direction of one link",
+        };
+        let other = remedy.and_then(|(candidate, _)| candidate.side).filter(|_| extent.connections > 0);
+        let other = other.map_or_else(String::new, |side| format!(" (the other direction: {})", side_words(side.opposite()).join(" ")));
+        let sentence = format!("{wrong} {mends}{other}:");
+        Some(Reserve { sentence, command: Some(format!("{command} {}", words.join(" "))) })
+    }
+
+    /// The options of a selection.
+    fn words(&self, Candidate { interface, side }: Candidate) -> Vec<String> {
+        let interface = interface.map(|number| vec!["--interface".to_owned(), self.interfaces.label(number)]);
+        [interface, side.map(|side| side_words(side).to_vec())].into_iter().flatten().flatten().collect()
+    }
+
+    /// A sentence on the load of the direction that is left out, in a capture of this length.
+    pub(crate) fn opposite_note(&self, seconds: f64) -> Option<String> {
+        let direction = self.selection.direction.as_ref().filter(|_| self.opposite.bytes > 0 && seconds > 0.0)?;
+        let rate = rate(self.opposite.bytes as f64 * 8.0 / seconds);
+        let other = side_words(direction.side.opposite()).join(" ");
+        Some(format!("The other direction, {rate} on average, is left out: {other} compares it."))
+    }
+
     /// A note, if many packets look like copies by a mirror port.
-    pub(crate) fn mirror_note(&self) -> Option<String> {
+    fn mirror_note(&self) -> Option<String> {
         let (again, replayed) = (self.again, self.read - self.left_out.total());
         let extent = match again.saturating_mul(200).checked_div(replayed)? {
             0..2 => return None,
@@ -258,9 +341,42 @@ impl Selector {
             self.interfaces.to_string()
         } else if option.starts_with("--direction") && is_heading && self.with_heading == 0 {
             "the capture does not say which packets came in and which went out; expected 'from ADDRESS' or 'to ADDRESS'".to_owned()
+        } else if option.starts_with("--direction") && !self.opposite.networks.is_empty() {
+            self.opposite.to_string()
         } else {
             "expected an option that matches some packets".to_owned()
         }
+    }
+}
+
+/// The option of a direction.
+fn side_words(side: Side) -> [String; 2] {
+    ["--direction".to_owned(), shell_word(&side.to_string())]
+}
+
+impl Opposite {
+    fn count(&mut self, frame: &Frame<'_>, direction: Option<&Direction>, headers: Option<&Headers>) {
+        self.bytes += u64::from(frame.len_on_link());
+        let Some((direction, headers)) = direction.zip(headers) else { return };
+        let address = match direction.side {
+            Side::From(_) => headers.source,
+            Side::To(_) => headers.destination,
+            Side::Heading(_) => return,
+        };
+        let network = Network::around(address, if address.is_ipv4() { 24 } else { 64 });
+        if self.networks.len() < MOST_NETWORKS || self.networks.contains_key(&network) {
+            *self.networks.entry(network).or_default() += 1;
+        }
+    }
+}
+
+/// The networks of the capture, for an error.
+impl fmt::Display for Opposite {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all: Vec<_> = self.networks.iter().map(|(network, packets)| (Reverse(*packets), network.to_string())).collect();
+        all.sort();
+        let all = all.into_iter().map(|(Reverse(packets), network)| format!("{network} ({})", counted(packets, "packet")));
+        write!(formatter, "expected a network of the capture: {}", list(all.collect()))
     }
 }
 
@@ -350,11 +466,16 @@ impl Interfaces {
             return None;
         }
         let mut all: Vec<_> = all.into_iter().filter(|(_, selected)| selected.total() > 0).collect();
-        // An interface alone has no copies elsewhere.
         all.sort_by_key(|(_, selected)| Reverse(selected.total()));
         let listed = list(all.iter().map(|(name, selected)| format!("{name} ({selected})")).collect());
-        let busiest = &all[0].0;
-        Some(format!("Packets of several interfaces share the replayed link: {listed}. One interface alone: --interface {busiest}."))
+        Some(format!("Packets of several interfaces share the replayed link: {listed}."))
+    }
+
+    /// The interface with this number, as `--interface` takes it.
+    fn label(&self, number: u32) -> String {
+        let is_alone = |name: &str| self.0.values().filter(|names| names.contains_key(name)).count() == 1;
+        let name = self.0.get(&number).filter(|names| names.len() == 1).and_then(|names| names.keys().next());
+        label(number, name.filter(|name| is_alone(name)).map_or("", String::as_str))
     }
 }
 

@@ -46,14 +46,14 @@ const NEGLIGIBLE_BULK_SECONDS: f64 = 0.1;
 /// Harm of a discipline, in seconds.
 pub(crate) struct Harm {
     /// The harm to some kind of flows is not negligible.
-    is_felt: bool,
+    pub(crate) is_felt: bool,
     /// The largest ratio of harm to a kind and the least harm to this kind under a discipline that
     /// may be recommended. Harm below a negligible amount counts as this amount.
     pub(crate) regret: f64,
     /// The same with the least harm under any discipline.
     pub(crate) regret_among_all: f64,
     /// The kind with the ratio `regret`.
-    hurt: Option<Kind>,
+    pub(crate) hurt: Option<Kind>,
     /// The lacking part of the least share, where all flows are bulk; otherwise 0.
     pub(crate) lacking: f64,
     /// Harm to all packets together.
@@ -157,8 +157,18 @@ pub(crate) fn judge_kinds(comparison: &mut Comparison) {
     comparison.disciplines.iter_mut().zip(kinds).for_each(|(result, kinds)| result.kinds = kinds);
 }
 
-/// The index of the best discipline, and sentences with the reasons.
-pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize, Vec<String>) {
+/// The choice of a discipline.
+pub(crate) struct Choice {
+    /// An index into the disciplines.
+    pub(crate) best: usize,
+    /// The answer and the reasons.
+    pub(crate) sentences: Vec<String>,
+    /// Packets wait for the link under some discipline.
+    pub(crate) is_contended: bool,
+}
+
+/// Chooses the best discipline.
+pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> Choice {
     let results = &comparison.disciplines;
     let negligible = NEGLIGIBLE_SECONDS + longest_transmission(comparison);
     let fit = fit(standings);
@@ -180,17 +190,14 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
     };
     let worst = worst(&harms, best, &fit).filter(|_| by_harm);
     let blame = worst.and_then(|worst| blame(comparison, (worst, best), harms[worst].hurt?, standings[worst].one_queue));
-    let preference = Preference { results, harms: &harms, standings, fit: &fit, best, has_light, by_harm };
-    (
-        best,
-        [first]
-            .into_iter()
-            .chain(blame)
-            .chain(standout(comparison, negligible).filter(|_| contended && !differ))
-            .chain(preference.reasons())
-            .chain(caveats(&results[best], results))
-            .collect(),
-    )
+    let preference = Preference { comparison, harms: &harms, standings, fit: &fit, best, has_light, by_harm, negligible };
+    let sentences = [first]
+        .into_iter()
+        .chain(blame)
+        .chain(standout(comparison, negligible).filter(|_| contended && !differ))
+        .chain(preference.reasons())
+        .chain(caveats(&results[best], results));
+    Choice { best, sentences: sentences.collect(), is_contended: contended }
 }
 
 /// The flow whose p99 differs most between disciplines, if by more than `STRIKING`. Only flows that

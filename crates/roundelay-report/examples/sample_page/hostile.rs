@@ -1,6 +1,6 @@
 //! The same comparison with names that attack the page and the terminal.
 
-use roundelay_trace::Comparison;
+use roundelay_trace::{Comparison, Reserve};
 
 /// Markup, a terminal escape sequence, a slot of the template, quotes.
 pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \u{1b}[2J{{script}} \"'&";
@@ -14,6 +14,7 @@ pub(crate) fn hostile(mut comparison: Comparison) -> Comparison {
     comparison.flows[11].label = HOSTILE.to_owned();
     comparison.disciplines[1].spec = HOSTILE.to_owned();
     comparison.verdict.sentences.insert(0, HOSTILE.to_owned());
+    comparison.verdict.reserve = Some(Reserve { sentence: HOSTILE.to_owned(), command: Some(HOSTILE.to_owned()) });
     comparison.verdict.commands.push(HOSTILE.to_owned());
     comparison
 }

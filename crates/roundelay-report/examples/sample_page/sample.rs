@@ -128,7 +128,7 @@ fn verdict() -> Verdict {
         "tc class add dev eth0 parent 1: classid 1:1 htb rate 10mbit",
         "tc qdisc add dev eth0 parent 1:1 fq_codel target 5ms",
     ];
-    Verdict { best: 3, sentences: sentences.map(str::to_owned).to_vec(), commands: commands.map(str::to_owned).to_vec() }
+    Verdict { reserve: None, best: 3, sentences: sentences.map(str::to_owned).to_vec(), commands: commands.map(str::to_owned).to_vec() }
 }
 
 /// Arrivals of all sources, in order.

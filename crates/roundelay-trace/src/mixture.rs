@@ -1,0 +1,355 @@
+//! Mixtures: several directions, interfaces or copies in one replayed link, and the selection that
+//! leaves one direction of one link.
+//!
+//! Each direction of a connection is counted at each place (interface and direction) where packets
+//! were captured. At the end candidates for a selection are tried on these counts: an interface, a
+//! direction, or both. The best candidate leaves no mixture and keeps the most bytes.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
+
+use crate::capture::{Heading, Tap};
+use crate::conditions::Network;
+use crate::duplicates::Place;
+use crate::headers::Headers;
+
+/// Source and destination, with ports.
+pub(crate) type Ends = [(IpAddr, u16); 2];
+
+/// One direction of a connection, where its packets were captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Half {
+    pub(crate) place: Place,
+    pub(crate) protocol: u8,
+    pub(crate) ends: Ends,
+}
+
+/// Bytes of a half.
+#[derive(Debug, Clone, Copy, Default)]
+struct Load {
+    replayed: u64,
+    /// Left out as copies of packets captured elsewhere.
+    copies: u64,
+}
+
+/// Most halves counted; those of later flows are not.
+const MOST_HALVES: usize = 131_072;
+/// Most interfaces tried.
+const TRIED: usize = 8;
+/// Most halves whose networks may be tried.
+const HEAVIEST: usize = 64;
+/// A hundredth of the packets: fewer copies may be chance.
+const MANY: u64 = 100;
+
+/// The halves of a capture's connections, and their copies under other addresses.
+#[derive(Debug, Default)]
+pub(crate) struct Mixture {
+    numbers: HashMap<Half, u32>,
+    halves: Vec<(Half, Load)>,
+    /// Pairs of halves, before and after address translation, with the packets seen in both.
+    translated: HashMap<(u32, u32), u64>,
+    packets: u64,
+}
+
+/// What a selection leaves of a mixture.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extent {
+    bytes: u64,
+    /// Connections with both directions.
+    pub(crate) connections: usize,
+    pub(crate) interfaces: usize,
+    /// Packets with a copy under other addresses.
+    pub(crate) translated: u64,
+    /// Bytes to leave out for one direction of one link.
+    excess: u64,
+}
+
+/// A selection to try.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) interface: Option<u32>,
+    pub(crate) side: Option<Side>,
+}
+
+/// A direction of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Heading(Heading),
+    From(Network),
+    To(Network),
+}
+
+/// A half of a connection that may have several names.
+struct Piece<'a> {
+    half: &'a Half,
+    load: Load,
+    connection: usize,
+    is_forward: bool,
+}
+
+impl Half {
+    /// Packets without IP have no ends.
+    pub(crate) fn new(tap: &Tap<'_>, headers: Option<&Headers>) -> Self {
+        let nowhere = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        let ends = |headers: &Headers| [(headers.source, headers.source_port), (headers.destination, headers.destination_port)];
+        let protocol = headers.map_or(0, |headers| headers.protocol);
+        Self { place: (tap.interface, tap.heading), protocol, ends: headers.map_or([nowhere; 2], ends) }
+    }
+
+    fn has_private_end(&self) -> bool {
+        is_private(self.ends[0].0) != is_private(self.ends[1].0)
+    }
+
+    /// Whether `after` is this half behind a router that translates one address.
+    pub(crate) fn may_become(&self, after: &Self) -> bool {
+        let [source, destination] = [0, 1].map(|end| self.ends[end] == after.ends[end]);
+        let other = usize::from(source);
+        let is_ahead = !matches!((self.place.1, after.place.1), (Some(Heading::Out), _) | (_, Some(Heading::In)));
+        source != destination && self.ends[other].0 != after.ends[other].0 && self.place != after.place && is_ahead
+    }
+}
+
+impl Mixture {
+    /// Counts a packet, or a copy that is not replayed. None if there are too many halves.
+    pub(crate) fn count(&mut self, half: Half, bytes: u32, is_replayed: bool) -> Option<u32> {
+        let number = match self.numbers.get(&half) {
+            Some(number) => *number,
+            None if self.halves.len() < MOST_HALVES => {
+                let number = self.halves.len() as u32;
+                self.numbers.insert(half, number);
+                self.halves.push((half, Load::default()));
+                number
+            }
+            None => return None,
+        };
+        let load = &mut self.halves[number as usize].1;
+        *if is_replayed { &mut load.replayed } else { &mut load.copies } += u64::from(bytes);
+        self.packets += u64::from(is_replayed);
+        Some(number)
+    }
+
+    pub(crate) fn half(&self, number: u32) -> &Half {
+        &self.halves[number as usize].0
+    }
+
+    /// A packet of the first half was captured again as one of the second.
+    pub(crate) fn translate(&mut self, pair: (u32, u32)) {
+        *self.translated.entry(pair).or_default() += 1;
+    }
+
+    /// Both packets were no copies.
+    pub(crate) fn translate_not(&mut self, pair: (u32, u32)) {
+        if let Some(packets) = self.translated.get_mut(&pair) {
+            *packets -= 1;
+        }
+    }
+
+    /// The mixture of all replayed packets.
+    pub(crate) fn extent(&self) -> Extent {
+        self.extent_of(&self.pieces(), Candidate::default())
+    }
+
+    /// Whether an extent is worth a note.
+    pub(crate) fn is_mixed(&self, extent: &Extent) -> bool {
+        extent.connections > 0 || extent.interfaces > 1 || self.are_many(extent.translated)
+    }
+
+    /// Whether so many packets are hardly equal by chance.
+    pub(crate) fn are_many(&self, translated: u64) -> bool {
+        translated > 0 && translated * MANY * 2 >= self.packets
+    }
+
+    /// The selection that leaves one direction of one link, and whether it leaves nothing else. An
+    /// interface and a direction that are selected already stay.
+    pub(crate) fn remedy(&self, has_interface: bool, has_direction: bool) -> Option<(Candidate, bool)> {
+        let pieces = self.pieces();
+        let interfaces = if has_interface { vec![None] } else { self.interfaces() };
+        let tried = interfaces.into_iter().flat_map(|interface| {
+            let sides = if has_direction { vec![None] } else { self.sides(interface) };
+            sides.into_iter().map(move |side| Candidate { interface, side })
+        });
+        let mut tried: Vec<_> = tried.map(|candidate| (candidate, self.extent_of(&pieces, candidate))).collect();
+        tried.sort_by_key(|(candidate, _)| candidate.rank());
+        // Of equals the first.
+        let most =
+            |of: &dyn Fn(&Extent) -> u64| tried.iter().rev().filter(|(_, extent)| extent.bytes > 0).max_by_key(|(_, extent)| of(extent));
+        let (nearest, near) = most(&|extent| extent.bytes.saturating_sub(3 * extent.excess))?;
+        let (pure, clean) = most(&|extent| if self.is_mixed(extent) { 0 } else { extent.bytes })?;
+        let is_pure = !self.is_mixed(clean) && clean.bytes * 2 >= near.bytes.saturating_sub(3 * near.excess);
+        let chosen = if is_pure { pure } else { nearest };
+        (*chosen != Candidate::default()).then_some((*chosen, is_pure))
+    }
+
+    /// The busiest interfaces first, then none: an interface has a direction of its own.
+    fn interfaces(&self) -> Vec<Option<u32>> {
+        let mut bytes = HashMap::<u32, u64>::new();
+        for (half, load) in &self.halves {
+            half.place.0.into_iter().for_each(|interface| *bytes.entry(interface).or_default() += load.replayed + load.copies);
+        }
+        let mut all: Vec<_> = bytes.into_iter().collect();
+        all.sort_by_key(|(interface, bytes)| (Reverse(*bytes), *interface));
+        all.truncate(TRIED);
+        // One interface alone tells nothing apart.
+        let interfaces = all.into_iter().map(|(interface, _)| Some(interface));
+        if interfaces.len() < 2 { vec![None] } else { interfaces.chain([None]).collect() }
+    }
+
+    /// The capture's own directions, then the networks at the ends of a heavy half of a connection with both
+    /// directions, one of a private network first, then none.
+    fn sides(&self, interface: Option<u32>) -> Vec<Option<Side>> {
+        let of_interface = || self.halves.iter().filter(move |(half, _)| interface.is_none_or(|only| half.place.0 == Some(only)));
+        let headings = [Heading::In, Heading::Out]
+            .map(Side::Heading)
+            .into_iter()
+            .filter(|side| of_interface().any(|(half, _)| side.holds(half)) && of_interface().any(|(half, _)| !side.holds(half)));
+        let reversed = |half: &Half| {
+            let ends = [half.ends[1], half.ends[0]];
+            of_interface().any(|(other, _)| other.protocol == half.protocol && other.ends == ends)
+        };
+        let mut heaviest: Vec<_> = of_interface().collect();
+        heaviest.sort_by_key(|(half, load)| Reverse((load.replayed + load.copies, half.ends)));
+        heaviest.truncate(HEAVIEST);
+        let heaviest = |is_chosen: fn(&Half) -> bool| heaviest.iter().find(|(half, _)| is_chosen(half) && reversed(half));
+        let chosen = [heaviest(Half::has_private_end), heaviest(|_| true)].into_iter().flatten();
+        let networks = chosen.flat_map(|(half, _)| networks(half.ends.map(|(address, _)| address)));
+        headings.chain(networks).map(Some).chain([None]).collect()
+    }
+
+    /// The halves, with both names of a translated connection as one.
+    fn pieces(&self) -> Vec<Piece<'_>> {
+        let mut names = HashMap::new();
+        for ((before, after), _) in self.translated.iter().filter(|(_, packets)| **packets > 0) {
+            let [before, after] = [before, after].map(|number| reading(self.half(*number)));
+            let (name, other) = if key(before) <= key(after) { (before, after) } else { (after, before) };
+            names.insert(other, name);
+            names.insert(reverse(other), reverse(name));
+        }
+        let mut connections = HashMap::new();
+        let piece = |(half, load)| {
+            let own = reading(half);
+            let name = *names.get(&own).unwrap_or(&own);
+            let next = connections.len();
+            let connection = *connections.entry(key(name)).or_insert(next);
+            Piece { half, load, connection, is_forward: name.1[0] <= name.1[1] }
+        };
+        self.halves.iter().map(|(half, load)| (half, *load)).map(piece).collect()
+    }
+
+    fn extent_of(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Extent {
+        // A copy is replayed if its original is not selected.
+        let keeps_copies = candidate.interface.is_some() || matches!(candidate.side, Some(Side::Heading(_)));
+        let bytes = |piece: &Piece<'_>| {
+            let load = piece.load.replayed + if keeps_copies { piece.load.copies } else { 0 };
+            if candidate.holds(piece.half) { load } else { 0 }
+        };
+        let bytes: Vec<u64> = pieces.iter().map(bytes).collect();
+        let (mut ways, mut interfaces) = (vec![[0; 2]; pieces.len()], HashMap::<u32, u64>::new());
+        for (piece, bytes) in pieces.iter().zip(&bytes).filter(|(_, bytes)| **bytes > 0) {
+            // A sender's packets to itself have one direction.
+            if piece.half.ends[0] != piece.half.ends[1] {
+                ways[piece.connection][usize::from(piece.is_forward)] += bytes;
+            }
+            piece.half.place.0.into_iter().for_each(|interface| *interfaces.entry(interface).or_default() += bytes);
+        }
+        let lighter = ways.iter().map(|[one, other]| *one.min(other));
+        let copies = self.translated.iter().filter(|((one, other), _)| bytes[*one as usize] > 0 && bytes[*other as usize] > 0);
+        let of_copies: u64 = copies.clone().map(|((one, other), _)| bytes[*one as usize].min(bytes[*other as usize])).sum();
+        let elsewhere = interfaces.values().sum::<u64>() - interfaces.values().copied().max().unwrap_or(0);
+        Extent {
+            bytes: bytes.iter().sum(),
+            connections: lighter.clone().filter(|bytes| *bytes > 0).count(),
+            interfaces: interfaces.len(),
+            translated: copies.map(|(_, packets)| packets).sum(),
+            excess: lighter.sum::<u64>() + of_copies + elsewhere,
+        }
+    }
+}
+
+impl Candidate {
+    /// Of equals the first one is chosen: packets that come in have not waited in this router's queue yet.
+    const fn rank(self) -> u8 {
+        match (self.interface, self.side) {
+            (Some(_), Some(Side::Heading(Heading::In))) => 0,
+            (Some(_), Some(Side::Heading(Heading::Out))) => 1,
+            (Some(_), None) => 2,
+            (None, Some(Side::Heading(_))) => 3,
+            (None, _) => 4,
+            (Some(_), Some(_)) => 5,
+        }
+    }
+
+    fn holds(self, half: &Half) -> bool {
+        self.interface.is_none_or(|interface| half.place.0 == Some(interface)) && self.side.is_none_or(|side| side.holds(half))
+    }
+}
+
+impl Side {
+    pub(crate) fn opposite(self) -> Self {
+        match self {
+            Self::Heading(Heading::In) => Self::Heading(Heading::Out),
+            Self::Heading(Heading::Out) => Self::Heading(Heading::In),
+            Self::From(network) => Self::To(network),
+            Self::To(network) => Self::From(network),
+        }
+    }
+
+    fn holds(self, half: &Half) -> bool {
+        match self {
+            Self::Heading(heading) => half.place.1 == Some(heading),
+            Self::From(network) => network.contains(half.ends[0].0),
+            Self::To(network) => network.contains(half.ends[1].0),
+        }
+    }
+}
+
+/// As `--direction` takes the text.
+impl fmt::Display for Side {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Heading(Heading::In) => formatter.write_str("in"),
+            Self::Heading(Heading::Out) => formatter.write_str("out"),
+            Self::From(network) => write!(formatter, "from {}", network.short()),
+            Self::To(network) => write!(formatter, "to {}", network.short()),
+        }
+    }
+}
+
+fn reading(half: &Half) -> (u8, Ends) {
+    (half.protocol, half.ends)
+}
+
+fn reverse((protocol, [source, destination]): (u8, Ends)) -> (u8, Ends) {
+    (protocol, [destination, source])
+}
+
+/// Equal for both directions of a connection.
+fn key((protocol, ends): (u8, Ends)) -> (u8, Ends) {
+    (protocol, [ends[0].min(ends[1]), ends[0].max(ends[1])])
+}
+
+/// Directions that hold the packets of a half. First come the networks of the private end if only one is
+/// private, otherwise those of the receiver.
+fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
+    let (from, to) = ((Side::From as fn(_) -> _, source), (Side::To as fn(_) -> _, destination));
+    let ends = if is_private(source) && !is_private(destination) { [from, to] } else { [to, from] };
+    let networks = |(side, address): (fn(Network) -> Side, IpAddr)| {
+        let prefixes: &[u8] = match (is_private(address), address.is_ipv4()) {
+            (true, true) => &[24, 16, 8, 32],
+            (true, false) => &[64, 48, 128],
+            (false, true) => &[32],
+            (false, false) => &[128],
+        };
+        prefixes.iter().map(move |prefix| side(Network::around(address, *prefix)))
+    };
+    ends.into_iter().flat_map(networks).collect()
+}
+
+/// RFC 1918 and RFC 4193.
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_private(),
+        IpAddr::V6(address) => address.is_unique_local(),
+    }
+}

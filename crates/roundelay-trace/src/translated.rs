@@ -1,0 +1,124 @@
+//! Address translation: a packet captured before and after a router that changes an address (NAT,
+//! RFC 3022).
+//!
+//! `tcpdump -i any` on such a router records each forwarded packet twice, under other addresses. The
+//! copies agree in protocol, length, identification and fragment of the IP header, and in the captured
+//! payload without ports, identifiers of ICMP echoes and checksums. Rules, all in favour of separate
+//! packets:
+//!
+//! 1. The copy was captured at another interface or in the other direction, and not in before out.
+//! 2. One end, address and port, is the same; the address of the other end differs.
+//! 3. With an IPv4 identification other than 0, a copy follows within a second; otherwise within 100 ms,
+//!    and 12 bytes of payload or more tell packets apart.
+//! 4. Packets that are equal to a later one at the same place tell nothing: a flood of equal packets.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+
+use crate::capture::Frame;
+use crate::duplicates::{Parts, REMEMBERED, WITH_IDENTIFICATION, WITHOUT_IDENTIFICATION};
+use crate::headers::{TCP, UDP};
+use crate::mixture::Mixture;
+
+/// ICMP and ICMPv6.
+const ICMP: [u8; 2] = [1, 58];
+/// Least payload that tells packets without an identification apart, bytes.
+const TELLING: usize = 12;
+
+/// Packets of the last second by what translation leaves alone.
+#[derive(Debug, Default)]
+pub(crate) struct Translations {
+    seen: HashMap<u64, Seen>,
+    /// Oldest first.
+    ages: VecDeque<(i64, u64)>,
+    digest: RandomState,
+    has_places: bool,
+}
+
+#[derive(Debug)]
+struct Seen {
+    first: i64,
+    /// The half of the first packet.
+    half: u32,
+    copy: Option<u32>,
+    /// Equal packets are many.
+    is_flood: bool,
+}
+
+impl Translations {
+    /// Looks for the same packet under another address; `half` is that of the packet.
+    pub(crate) fn sight(&mut self, frame: &Frame<'_>, half: u32, mixture: &mut Mixture) {
+        if !self.has_places {
+            self.has_places = mixture.half(half).place != mixture.half(0).place;
+            if !self.has_places {
+                return;
+            }
+        }
+        let Some((identity, longest)) = self.identify(frame) else { return };
+        self.forget(frame.time_nanos);
+        let now = Seen { first: frame.time_nanos, half, copy: None, is_flood: false };
+        match self.seen.entry(identity) {
+            Entry::Occupied(mut seen) if seen.get().first.abs_diff(frame.time_nanos) > longest => {
+                seen.insert(now);
+            }
+            Entry::Occupied(mut seen) => return seen.get_mut().again(half, mixture),
+            Entry::Vacant(unseen) => {
+                unseen.insert(now);
+            }
+        }
+        self.ages.push_back((frame.time_nanos, identity));
+    }
+
+    fn forget(&mut self, now: i64) {
+        while let Some((first, identity)) = self.ages.front().copied()
+            && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > WITH_IDENTIFICATION as i64)
+        {
+            self.ages.pop_front();
+            if self.seen.get(&identity).is_some_and(|seen| seen.first == first) {
+                self.seen.remove(&identity);
+            }
+        }
+    }
+
+    /// What translation leaves alone, and the longest time to a copy.
+    fn identify(&self, frame: &Frame<'_>) -> Option<(u64, u64)> {
+        let parts = Parts::of(frame)?;
+        let payload = kept(parts.protocol, parts.payload);
+        let has_identification = parts.identification != 0;
+        let length: usize = payload.iter().map(|part| part.len()).sum();
+        let longest = if has_identification { WITH_IDENTIFICATION } else { WITHOUT_IDENTIFICATION };
+        (has_identification || length >= TELLING).then(|| (self.digest.hash_one((parts.protocol, parts.fields, payload)), longest))
+    }
+}
+
+impl Seen {
+    /// An equal packet.
+    fn again(&mut self, half: u32, mixture: &mut Mixture) {
+        if self.is_flood {
+            return;
+        }
+        let is_copy = self.copy.is_none() && mixture.half(self.half).may_become(mixture.half(half));
+        match self.copy {
+            _ if is_copy => {
+                self.copy = Some(half);
+                mixture.translate((self.half, half));
+            }
+            copy => {
+                copy.into_iter().for_each(|copy| mixture.translate_not((self.half, copy)));
+                self.is_flood = true;
+            }
+        }
+    }
+}
+
+/// The payload without what translation changes: ports or the identifier of an echo, and checksums.
+fn kept(protocol: u8, payload: &[u8]) -> [&[u8]; 2] {
+    let part = |from: usize, to: usize| payload.get(from.min(payload.len())..to.min(payload.len())).unwrap_or_default();
+    match protocol {
+        TCP => [part(4, 16), part(18, usize::MAX)],
+        UDP => [part(4, 6), part(8, usize::MAX)],
+        protocol if ICMP.contains(&protocol) => [part(0, 2), part(6, usize::MAX)],
+        _ => [payload, &[]],
+    }
+}
