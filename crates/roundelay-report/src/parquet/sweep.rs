@@ -9,13 +9,15 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
-use roundelay_sim::scenario::{ClassResult, GroupResult, Results};
+use roundelay_sim::scenario::{ClassResult, GroupLives, GroupResult, Results};
 
 use super::column::{Column, Values, file_bytes, schema};
 use super::rows::Table;
+use crate::lives::{Worst, worst};
 
-/// Figures of a source, then those of each class of links. Seconds, bits per second, parts of 1.
-pub const SWEEP_FIGURES: [&str; 37] = [
+/// Figures of a source, those of its flows that `[meter]` asks for, and those of each class of links.
+/// Seconds, bits per second, bytes, parts of 1.
+pub const SWEEP_FIGURES: [&str; 48] = [
     "flows",
     "throughput",
     "loss",
@@ -35,6 +37,17 @@ pub const SWEEP_FIGURES: [&str; 37] = [
     "timeouts",
     "round_trip_mean",
     "round_trip_by_bytes",
+    "lives_throughput",
+    "lives_jain",
+    "lives_jain_of_ratios",
+    "lives_reordering",
+    "lives_round_trip",
+    "lives_bennett_zhang",
+    "lives_startup_latency",
+    "lives_starved",
+    "lives_correlation",
+    "b_wfi",
+    "t_wfi",
     "core_utilisation",
     "core_busiest",
     "core_loss",
@@ -76,8 +89,11 @@ pub struct SweepRow {
 /// The sources of a run with the values of [`SWEEP_FIGURES`].
 pub fn sweep_rows(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
     let classes: Vec<Option<f64>> = ["core", "edge", "host"].iter().flat_map(|name| of_class(results, name)).collect();
-    let row = |group: &GroupResult| (Arc::from(group.name.as_str()), of_group(group).into_iter().chain(classes.iter().copied()).collect());
-    results.groups.iter().map(row).collect()
+    let row = |(number, group): (usize, &GroupResult)| {
+        let figures = of_group(group).into_iter().chain(of_meter(results, number)).chain(classes.iter().copied());
+        (Arc::from(group.name.as_str()), figures.collect())
+    };
+    results.groups.iter().enumerate().map(row).collect()
 }
 
 fn of_group(group: &GroupResult) -> [Option<f64>; 19] {
@@ -102,6 +118,26 @@ fn of_group(group: &GroupResult) -> [Option<f64>; 19] {
         count(group.timeouts),
         group.round_trip.mean,
         group.round_trip_by_bytes,
+    ]
+}
+
+/// Figures on request of `[meter]`: `flows`, and the worst flow of `wfi`.
+fn of_meter(results: &Results, number: usize) -> [Option<f64>; 11] {
+    let lives = results.groups[number].lives.as_ref();
+    let life = |of: fn(&GroupLives) -> Option<f64>| lives.and_then(of);
+    let Worst { b_wfi, t_wfi } = worst(results, number);
+    [
+        life(|lives| lives.throughput),
+        life(|lives| lives.jain),
+        life(|lives| lives.jain_of_ratios),
+        life(|lives| lives.reordering),
+        life(|lives| lives.round_trip),
+        life(|lives| lives.bennett_zhang),
+        life(|lives| lives.startup_latency),
+        life(|lives| Some(lives.starved as f64)),
+        life(|lives| lives.correlation),
+        b_wfi,
+        t_wfi,
     ]
 }
 
