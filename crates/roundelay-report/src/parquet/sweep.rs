@@ -2,17 +2,17 @@
 //! [`Summary`](crate::Summary).
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
-use parquet::schema::types::Type;
 use roundelay_sim::scenario::{ClassResult, GroupLives, GroupResult, Results};
 
-use super::column::{Column, Values, file_bytes, schema};
+use super::column::{Column, Values};
 use super::rows::Table;
+use super::small;
 use crate::lives::{Worst, worst};
 
 /// Figures of a source, those of its flows that `[meter]` asks for, and those of each class of links.
@@ -162,13 +162,9 @@ impl SweepFile {
     ///
     /// # Errors
     ///
-    /// The encoder's error.
+    /// A column has a type that small files lack.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        // Parsing the schema costs as much as encoding a file.
-        static SCHEMA: OnceLock<Arc<Type>> = OnceLock::new();
-        let known = SCHEMA.get().cloned().map_or_else(|| schema(&columns(&[])), Ok);
-        let bytes = known.and_then(|known| file_bytes(SCHEMA.get_or_init(|| known).clone(), &columns(&self.rows), &self.metadata));
-        bytes.map_err(|error| error.to_string())
+        small::file_bytes(&columns(&self.rows), self.rows.len(), &self.metadata)
     }
 
     /// Reads a file.
