@@ -28,6 +28,7 @@ pub use roundelay_trace::{Comparison, Stop};
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 pub use crate::progress::Gauge;
+pub use crate::sweep::{OwnParts, Parts};
 use crate::sweep::{Session, Summary};
 pub use crate::threads::{AroundThread, set_around_threads};
 use crate::{bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping};
@@ -44,6 +45,8 @@ pub struct Host {
     /// Congestion controls of the program for [`simulate`] and [`replay`], by names of sources; `all` stands for
     /// all sources over TCP. Later ones replace earlier ones.
     pub controls: Vec<(String, CustomControl)>,
+    /// Disciplines and congestion controls of the program for [`sweep`] and [`open_sweep`].
+    pub parts: Option<OwnParts>,
 }
 
 impl Host {
@@ -179,6 +182,9 @@ pub fn sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<S
 /// As the command, with the same message.
 pub fn open_sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<Session, Failure> {
     let Command::Sweep(arguments) = parse("sweep", words)? else { return Err(Failure::usage("sweep: expected a scenario")) };
+    if arguments.until.is_some() {
+        return Err(Failure::usage("until: adds runs on the threads of this process only; expected no executor, or a number of seeds"));
+    }
     Session::open(&arguments, host)
 }
 

@@ -6,6 +6,7 @@
 mod behaviour;
 mod dataset;
 mod identity;
+mod parts;
 mod plan;
 mod report;
 mod runner;
@@ -22,6 +23,7 @@ use crate::arguments::Sweep;
 use crate::call::Host;
 use crate::failure::Failure;
 use crate::print;
+pub use parts::{OwnParts, Parts};
 pub use report::Summary;
 pub use session::{Session, Task, run_task};
 
@@ -42,6 +44,9 @@ pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
 /// are in the summary.
 pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result<Summary, Failure> {
     let mut session = Session::open(arguments, host)?;
+    if with_rows {
+        session.keep_reasons();
+    }
     let ended = match arguments.until {
         Some(precision) => until::run(&mut session, precision),
         None => runner::run(&mut session),

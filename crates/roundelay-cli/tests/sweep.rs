@@ -318,3 +318,33 @@ fn differences_are_paired_by_seed() {
     assert!(half(&points[1]["difference"]) < 0.5 * half(&points[1]["interval"]), "{points:?}");
     assert!(points[0]["difference"].is_null());
 }
+
+/// `[meter]` figures of a source in the dataset are those of `simulate`, and null where not asked for.
+#[test]
+fn figures_of_the_meter_are_columns() {
+    let folder = Folder::new("meter");
+    fs::write(folder.0.join("asked.toml"), SCENARIO.replace("[topology]", "[meter]\nflows = true\nwfi = true\n[topology]")).unwrap();
+    let simulated =
+        Command::new(env!("CARGO_BIN_EXE_roundelay")).args(["simulate", "asked.toml", "--json"]).current_dir(&folder.0).output();
+    let json: serde_json::Value = serde_json::from_slice(&simulated.unwrap().stdout).unwrap();
+    folder.done(&["s.toml", "meter.wfi=true,false", "meter.flows=true", "--out", "d"]);
+    let names =
+        ["throughput", "jain", "jain_of_ratios", "reordering", "round_trip", "bennett_zhang", "startup_latency", "starved", "correlation"];
+    let mut compared = 0;
+    for (path, _) in folder.dataset("d").iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == "parquet")) {
+        let rows = roundelay_report::SweepFile::read(&folder.0.join("d").join(path)).unwrap().rows;
+        let is_asked = path.starts_with("meter.wfi=true");
+        for (row, group) in rows.iter().zip(json["summary"]["groups"].as_array().unwrap()) {
+            assert_eq!(*row.source, *group["name"].as_str().unwrap());
+            let column = |name: &str| row.figures[roundelay_report::SWEEP_FIGURES.iter().position(|known| *known == name).unwrap()];
+            for name in names {
+                assert_eq!(column(&format!("lives_{name}")), group["lives"][name]["mean"].as_f64(), "{name}");
+            }
+            for name in ["b_wfi", "t_wfi"] {
+                assert_eq!(column(name), group["indices"][name]["mean"].as_f64().filter(|_| is_asked), "{name}");
+                compared += usize::from(column(name).is_some());
+            }
+        }
+    }
+    assert_eq!(compared, 6);
+}

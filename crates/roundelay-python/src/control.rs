@@ -176,7 +176,7 @@ impl PythonControl {
         feedback: &roundelay_tcp::Feedback,
         read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
     ) -> Option<R> {
-        let method = method(self.methods.as_ref().filter(|_| !self.fault.stop().is_requested())?)?;
+        let method = method(self.methods.as_ref().filter(|_| !self.fault.is_over())?)?;
         self.calls += 1;
         Python::attach(|py| {
             let result = Py::new(py, Feedback(*feedback)).and_then(|feedback| read(&method.bind(py).call1((feedback,))?));

@@ -44,7 +44,7 @@ mod _native {
     #[pymodule_export]
     use crate::results::{Compared, Ran, Replays, bounds, compare, replay, simulate};
     #[pymodule_export]
-    use crate::sweeps::{Session, Swept, sweep, sweep_task};
+    use crate::sweeps::{Classes, Session, Swept, sweep, sweep_task};
     #[pymodule_export]
     use crate::tables::Table;
 

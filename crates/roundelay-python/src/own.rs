@@ -16,14 +16,37 @@ use roundelay_conformance::Checked;
 use crate::packet::{Packet, instant};
 use crate::{errors, work};
 
-/// The first exception of any scheduler written in Python in a call. Requests a stop of the call.
+/// The first exception of any scheduler written in Python in a call, or in one run of a sweep. Requests a
+/// stop of the call or the run.
 #[derive(Clone, Default)]
 pub(crate) struct Fault {
     first: Arc<Mutex<Option<PyErr>>>,
     stop: Stop,
+    /// Stop of the sweep that the run is part of.
+    outer: Option<Stop>,
 }
 
 impl Fault {
+    /// For one run of a sweep with this stop.
+    pub(crate) fn of_run(sweep: &Stop) -> Self {
+        Self { outer: Some(sweep.clone()), ..Self::default() }
+    }
+
+    /// Whether classes written in Python should not be called any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stop.is_requested() || self.outer.as_ref().is_some_and(Stop::is_requested)
+    }
+
+    /// The exception as text, with its notes.
+    pub(crate) fn message(&self) -> Option<String> {
+        let error = self.take()?;
+        Some(Python::attach(|py| {
+            let notes = error.value(py).getattr("__notes__").and_then(|notes| notes.extract::<Vec<String>>());
+            let note = notes.map(|notes| notes.join("; ")).unwrap_or_default();
+            if note.is_empty() { error.to_string() } else { format!("{error} ({note})") }
+        }))
+    }
+
     pub(crate) const fn stop(&self) -> &Stop {
         &self.stop
     }
@@ -145,7 +168,7 @@ impl PythonScheduler {
 
     /// The methods, unless the scheduler is dead.
     fn methods(&self) -> Option<&Methods> {
-        self.methods.as_ref().filter(|_| !self.fault.stop.is_requested())
+        self.methods.as_ref().filter(|_| !self.fault.is_over())
     }
 
     fn is_dead(&self) -> bool {

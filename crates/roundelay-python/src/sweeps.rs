@@ -1,18 +1,60 @@
 //! Sweeps: on threads of this process, or as tasks that any executor runs.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use roundelay_cli::Failure;
+use roundelay_cli::call::{self, Host, OwnParts, Stop};
 use roundelay_cli::sweep::{self as command, Summary};
-use roundelay_cli::{Failure, call};
 
-use crate::own::Fault;
+use crate::control::Control;
+use crate::own::{Fault, Own};
 use crate::results::{Given, host};
 use crate::tables::Table;
 use crate::work::Report;
 use crate::{errors, work};
+
+/// Classes written in Python for the runs of a sweep: schedulers by name, congestion controls by source,
+/// and the versions of both.
+#[pyclass(frozen, module = "roundelay._native")]
+pub(crate) struct Classes {
+    queues: Arc<[Py<Own>]>,
+    controls: Arc<[(String, Py<Control>)]>,
+    versions: BTreeMap<String, String>,
+}
+
+#[pymethods]
+impl Classes {
+    /// `versions` by `discipline.NAME` and `control.NAME`.
+    #[new]
+    fn new(queues: Vec<Py<Own>>, controls: Vec<(String, Py<Control>)>, versions: BTreeMap<String, String>) -> Self {
+        Self { queues: queues.into(), controls: controls.into(), versions }
+    }
+}
+
+impl Classes {
+    /// Parts for the runs of a sweep with this stop; each run has its own exception.
+    fn parts(&self, stop: &Stop) -> OwnParts {
+        let (queues, controls, stop) = (Arc::clone(&self.queues), Arc::clone(&self.controls), stop.clone());
+        let make = move || {
+            let fault = Fault::of_run(&stop);
+            call::Parts {
+                disciplines: queues.iter().map(|own| own.get().discipline(&fault)).collect(),
+                controls: controls.iter().map(|(source, control)| (source.clone(), control.get().custom(&fault))).collect(),
+                failure: Box::new(move || fault.message()),
+            }
+        };
+        OwnParts { make: Arc::new(make), versions: self.versions.clone() }
+    }
+}
+
+/// The host of a sweep.
+fn sweeping(fault: &Fault, given: Given, classes: Option<&Classes>) -> Host {
+    Host { parts: classes.map(|classes| classes.parts(fault.stop())), ..host(fault, given) }
+}
 
 /// Result of a sweep.
 #[pyclass(frozen, module = "roundelay._native")]
@@ -23,10 +65,16 @@ pub(crate) struct Swept(Summary);
 /// # Errors
 /// The command's failure; failed runs are in the result.
 #[pyfunction]
-#[pyo3(signature = (words, given, progress = None))]
-pub(crate) fn sweep(py: Python<'_>, words: Vec<OsString>, given: Given, progress: Option<Py<PyAny>>) -> PyResult<Swept> {
+#[pyo3(signature = (words, given, classes = None, progress = None))]
+pub(crate) fn sweep(
+    py: Python<'_>,
+    words: Vec<OsString>,
+    given: Given,
+    classes: Option<&Classes>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Swept> {
     let fault = Fault::default();
-    let host = host(&fault, given);
+    let host = sweeping(&fault, given, classes);
     let report = Report::new(&host.gauge, progress);
     work::run(py, &fault, &report, || call::sweep(words, &host)).map(Swept)
 }
@@ -41,6 +89,11 @@ impl Swept {
     /// The printed summary.
     fn text(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.text())
+    }
+
+    /// Why each run was done, or not: new, changed (what), cached. A line each.
+    fn why(&self) -> &str {
+        &self.0.why
     }
 
     /// The rows of the runs, with the values of the swept keys.
@@ -68,9 +121,10 @@ impl Session {
 impl Session {
     /// Opens a sweep with the words of the command.
     #[new]
-    fn new(py: Python<'_>, words: Vec<OsString>, given: Given) -> PyResult<Self> {
+    #[pyo3(signature = (words, given, classes = None))]
+    fn new(py: Python<'_>, words: Vec<OsString>, given: Given, classes: Option<&Classes>) -> PyResult<Self> {
         let fault = Fault::default();
-        let host = host(&fault, given);
+        let host = sweeping(&fault, given, classes);
         work::run(py, &fault, &Report::default(), || call::open_sweep(words, &host)).map(|session| Self(Mutex::new(Some(session))))
     }
 
@@ -98,13 +152,14 @@ impl Session {
     }
 }
 
-/// Runs a task of a session, in any process with the same version of Roundelay.
+/// Runs a task of a session, in any process with the same version of Roundelay and of the classes.
 ///
 /// # Errors
 /// The run failed.
 #[pyfunction]
-pub(crate) fn sweep_task(py: Python<'_>, task: &str) -> PyResult<Vec<u8>> {
+#[pyo3(signature = (task, classes = None))]
+pub(crate) fn sweep_task(py: Python<'_>, task: &str, classes: Option<&Classes>) -> PyResult<Vec<u8>> {
     let fault = Fault::default();
-    let stop = fault.stop().clone();
-    work::run(py, &fault, &Report::default(), || command::run_task(task, &stop))
+    let parts = classes.map(|classes| classes.parts(fault.stop()));
+    work::run(py, &fault, &Report::default(), || command::run_task(task, parts.as_ref(), fault.stop()))
 }

@@ -114,6 +114,134 @@ def test_executors_give_the_same_bytes(tmp_path, expected, kind):
     assert files(tmp_path / "d") == expected and result.done == 160
 
 
+TCP = """
+duration = "1s"
+[topology]
+template = "dumbbell"
+pairs = 1
+rate = "2mbit"
+delay = "5ms"
+[[source]]
+name = "downloads"
+kind = "tcp"
+from = "s0"
+to = "r0"
+"""
+
+
+class Own:
+    """First in, first out."""
+
+    version = "1"
+
+    def __init__(self):
+        self.waiting = []
+
+    def enqueue(self, packet, now):
+        self.waiting.append(packet)
+
+    def dequeue(self, now):
+        return self.waiting.pop(0) if self.waiting else None
+
+
+class Control:
+    """A window of twenty segments."""
+
+    version = 1
+
+    def on_ack(self, feedback):
+        return 20 * feedback.segment_length
+
+    on_loss = on_ack
+
+
+class Raises(Own):
+    def dequeue(self, now):
+        if now > 0.5:
+            raise ValueError("half a second is enough")
+        return super().dequeue(now)
+
+
+def test_a_scheduler_in_python_is_a_value_of_a_key(tmp_path):
+    over = {"queue.core": ["fifo limit 1000", Own]}
+    result = rd.sweep(SCENARIO, over, seeds=2, out=tmp_path / "d")
+    assert (result.done, result.failed) == (4, [])
+    columns = result.runs.to_dict()
+    rows = {name: [value for value, queue in zip(columns["delay_p99"], columns["queue.core"]) if queue == name] for name in set(columns["queue.core"])}
+    # The class is a FIFO queue, with the same buffer.
+    assert rows["Own"] == rows["fifo limit 1000"]
+    assert rd.sweep(SCENARIO, over, seeds=2, out=tmp_path / "d").cached == 4
+    newer = type("Own", (Own,), {"version": "2"})
+    again = rd.sweep(SCENARIO, {"queue.core": ["fifo limit 1000", newer]}, seeds=2, out=tmp_path / "d")
+    assert (again.cached, again.done) == (2, 2)
+    assert again.why.splitlines()[2:] == [f"queue.core=Own seed={seed}: changed: behaviour of discipline.Own" for seed in (1, 2)]
+
+
+def test_a_congestion_control_has_a_part_in_the_identity(tmp_path):
+    over = {"topology.rate": ["1mbit", "2mbit"]}
+    run = lambda **more: rd.sweep(TCP, over, out=tmp_path / "d", **more)  # noqa: E731
+    assert run().done == 2
+    mine = run(congestion={"downloads": Control})
+    assert (mine.cached, mine.done, mine.failed) == (0, 2, [])
+    assert all(line.endswith(": changed: behaviour of congestion.downloads") for line in mine.why.splitlines())
+    assert run(congestion=Control).cached == 2
+    assert run(congestion={"downloads": type("Control", (Control,), {"version": 2})}).done == 2
+    gone = run()
+    assert gone.done == 2 and all(line.endswith("congestion.downloads, not used any more") for line in gone.why.splitlines())
+    assert run(congestion="reno").done == 2 and run(congestion="reno").cached == 2
+    simulated = rd.simulate(TCP.replace("2mbit", "1mbit"), congestion=Control).to_dict()["summary"]["groups"][0]
+    assert mine.runs["throughput"][0] == simulated["throughput"]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("over", "congestion", "message"),
+    [
+        ({"queue.core": [type("Mine", (Own,), {"version": None})]}, None, "Mine: no version"),
+        ({}, {"downloads": type("Mine", (Control,), {"version": ""})}, "Mine: no version"),
+        ({"queue.core": [type("fifo", (Own,), {})]}, None, "name of a built-in one"),
+        ({"queue.core": [type("a b", (Own,), {})]}, None, "no name for a class"),
+        ({"queue.core": [Own, type("Own", (Own,), {})]}, None, "two classes have this name"),
+        ({"topology.rate": ["1mbit"]}, {"uploads": Control}, "legal names downloads"),
+    ],
+)
+def test_wrong_classes_are_refused_before_a_run(over, congestion, message):
+    with pytest.raises(rd.UsageError, match=message):
+        rd.sweep(TCP, over or {"topology.rate": ["1mbit"]}, congestion=congestion)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_an_exception_of_a_class_is_a_failure_of_its_run(threads):
+    executor = ThreadPoolExecutor(2) if threads else None
+    result = rd.sweep(SCENARIO, {"queue.core": ["fifo", Raises]}, seeds=2, executor=executor)
+    assert (result.done, len(result.failed)) == (2, 2)
+    assert all("half a second is enough" in failed["message"] and "of Raises: dequeue(now=0.5" in failed["message"] for failed in result.failed)
+
+
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_classes_travel_to_executors(tmp_path, kind):
+    over = {"queue.core": ["fifo", Own]}
+    rd.sweep(TCP, over, seeds=4, congestion=Control, out=tmp_path / "here")
+    with kind(2) as executor:
+        rd.sweep(TCP, over, seeds=4, congestion=Control, executor=executor, out=tmp_path / "there")
+    assert files(tmp_path / "here") == files(tmp_path / "there") != {}
+
+
+def test_classes_that_cannot_travel_are_refused():
+    local = type("Local", (Own,), {})
+    with ProcessPoolExecutor(1) as executor, pytest.raises(rd.UsageError, match="ProcessPoolExecutor sends classes to workers by pickle"):
+        rd.sweep(TCP, {"queue.core": [local]}, executor=executor)
+    with ThreadPoolExecutor(1) as executor:
+        assert rd.sweep(TCP, {"queue.core": [local]}, executor=executor).done == 1
+        with pytest.raises(rd.UsageError, match="until: adds runs on the threads of this process only"):
+            rd.sweep(TCP, {"queue.core": ["fifo"]}, executor=executor, until="ci=2%", figure="delay_p99")
+
+
+def test_figures_of_the_meter_are_columns():
+    result = rd.sweep(SCENARIO, {"meter.wfi": [True, False], "meter.flows": [True]})
+    measured = [value is not None for value in result.runs["b_wfi"]]
+    assert measured == [True] * 3 + [False] * 3 and all(value is not None for value in result.runs["lives_throughput"])
+
+
 def after_first_results(folder: Path, act) -> threading.Thread:
     """Acts once the journal has results."""
 

@@ -15,6 +15,7 @@ mod schedule;
 mod simulated_hops;
 mod simulated_packets;
 mod simulation;
+mod small;
 mod sweep;
 mod transfers;
 

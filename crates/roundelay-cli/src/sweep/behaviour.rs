@@ -30,6 +30,12 @@ impl Behaviours {
         Self(serde_json::from_str(TABLE).expect("a test compares the table with the code"))
     }
 
+    /// The table with the versions of a program's own parts.
+    pub(super) fn with(mut self, versions: &BTreeMap<String, String>) -> Self {
+        self.0.extend(versions.iter().map(|(name, version)| (name.clone(), version.clone())));
+        self
+    }
+
     /// The table after a change of one behaviour.
     #[cfg(test)]
     pub(super) fn changed(mut self, name: &str) -> Self {
@@ -46,7 +52,15 @@ impl Behaviours {
             Some(hash) => Ok((name, hash.clone())),
             None => Err(format!("{name}: a behaviour without a version; sweeps run the disciplines of 'roundelay list'")),
         };
-        used(scenario).into_iter().map(find).collect()
+        let mut all: BTreeMap<_, _> = used(scenario).into_iter().map(find).collect::<Result<_, _>>()?;
+        for group in &scenario.groups {
+            let Some(control) = &group.control else { continue };
+            // A built-in control of the program has the fingerprint of its setting.
+            let version = ["control", "tcp.control"].iter().find_map(|kind| self.0.get(&format!("{kind}.{}", control.name())));
+            let version = version.ok_or_else(|| format!("congestion control {}: a behaviour without a version", control.name()))?;
+            all.insert(format!("congestion.{}", group.name), format!("{} {version}", control.name()));
+        }
+        Ok(all)
     }
 
     /// Fingerprint of the figures of the papers' plans.

@@ -10,7 +10,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use roundelay_report::{SWEEP_FIGURES, SweepFile, SweepRow};
@@ -23,7 +23,7 @@ const JOURNAL: &str = ".journal";
 /// Name of the file that a process locks while changing the dataset.
 const LOCK: &str = ".lock";
 /// Time between two syncs of the journal. A killed process loses nothing; a power failure these runs.
-const SYNC_EVERY: Duration = Duration::from_secs(1);
+const SYNC_EVERY: Duration = Duration::from_secs(5);
 /// Longest key or value in the name of a folder, in bytes, before a hash in place of the rest. File
 /// systems allow 255 for both.
 const LONGEST_NAME: usize = 80;
@@ -98,6 +98,8 @@ struct Journal {
 #[derive(Debug)]
 pub(super) struct Dataset {
     folder: PathBuf,
+    /// The file that stands for the dataset; locked while the dataset changes.
+    lock: Mutex<File>,
     journal: Mutex<Journal>,
     /// Journals of ended processes, locked.
     adopted: Vec<(PathBuf, File)>,
@@ -116,11 +118,20 @@ impl State {
     }
 }
 
-/// Locks a dataset against other processes until the file is closed.
-fn lock(folder: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().create(true).append(true).open(folder.join(LOCK))?;
+/// A dataset locked against other processes and threads.
+struct Locked<'a>(MutexGuard<'a, File>);
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // The lock also ends with the process.
+        drop(self.0.unlock());
+    }
+}
+
+fn lock(file: &Mutex<File>) -> io::Result<Locked<'_>> {
+    let file = file.lock().unwrap_or_else(PoisonError::into_inner);
     file.lock()?;
-    Ok(file)
+    Ok(Locked(file))
 }
 
 impl Dataset {
@@ -134,7 +145,9 @@ impl Dataset {
         let journals = folder.join(JOURNAL);
         fs::create_dir_all(folder).map_err(failed)?;
         // Under the lock: a process that ends removes an empty folder of journals.
-        let _lock = lock(folder).map_err(failed)?;
+        let lock_file = OpenOptions::new().create(true).append(true).open(folder.join(LOCK)).map_err(failed)?;
+        let lock_file = Mutex::new(lock_file);
+        let locked = lock(&lock_file).map_err(failed)?;
         fs::create_dir_all(&journals).map_err(failed)?;
         let (mut adopted, mut found) = (Vec::new(), Vec::new());
         for path in entries(&journals).map_err(failed)? {
@@ -159,7 +172,8 @@ impl Dataset {
         let file = OpenOptions::new().create(true).append(true).open(own.join("runs.jsonl")).map_err(failed)?;
         file.lock().map_err(failed)?;
         let journal = Mutex::new(Journal { folder: own, file, synced: Instant::now(), files: 0 });
-        Ok(Self { folder: folder.to_owned(), journal, adopted, found })
+        drop(locked);
+        Ok(Self { folder: folder.to_owned(), lock: lock_file, journal, adopted, found })
     }
 
     /// Appends a run to the journal.
@@ -169,14 +183,16 @@ impl Dataset {
     pub(super) fn note(&self, done: &Done) -> Result<(), String> {
         let line = done.line() + "\n";
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = journal.file.write_all(line.as_bytes()).and_then(|()| {
-            if journal.synced.elapsed() < SYNC_EVERY {
-                return Ok(());
-            }
-            journal.synced = Instant::now();
-            journal.file.sync_data()
-        });
-        written.map_err(|error| format!("{}: {error}", journal.folder.display()))
+        let failed = |error: io::Error| format!("{}: {error}", self.folder.join(JOURNAL).display());
+        journal.file.write_all(line.as_bytes()).map_err(failed)?;
+        if journal.synced.elapsed() < SYNC_EVERY {
+            return Ok(());
+        }
+        journal.synced = Instant::now();
+        // Other threads go on meanwhile.
+        let file = journal.file.try_clone().map_err(failed)?;
+        drop(journal);
+        file.sync_data().map_err(failed)
     }
 
     /// Adds runs to the file of a point, and removes files of the folder with runs of another
@@ -211,7 +227,7 @@ impl Dataset {
             let file = SweepFile { metadata: metadata.to_vec(), rows: all.into_values().flatten().collect() };
             let bytes = file.bytes().map_err(|error| format!("{}: {error}", path.display()))?;
             fs::write(&partial, bytes).map_err(failed)?;
-            let _lock = lock(&self.folder).map_err(failed)?;
+            let _locked = lock(&self.lock).map_err(failed)?;
             // Otherwise another process has added runs of the same point meanwhile.
             if State::of(&path) == before {
                 fs::rename(&partial, &path).map_err(failed)?;
@@ -243,7 +259,7 @@ impl Dataset {
     /// The operating system's error.
     pub(super) fn finish(self, is_written: impl Fn(&Done) -> bool) -> Result<usize, String> {
         let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
-        let _lock = lock(&self.folder).map_err(failed)?;
+        let _locked = lock(&self.lock).map_err(failed)?;
         sync(&self.folder).map_err(failed)?;
         let left = self.found.iter().filter(|done| !is_written(done)).count();
         let own = self.journal.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -132,6 +132,8 @@ impl Origin {
             // A changed key may bring another network and other disciplines with it.
             let known = |(name, _): &(&String, &String)| by_key == 0 || old.contains_key(*name) && *name != "network";
             all.extend(new.iter().filter(is_other).filter(known).map(|(name, _)| format!("{what}{name}")));
+            let gone = old.keys().filter(|name| by_key == 0 && !new.contains_key(*name));
+            all.extend(gone.map(|name| format!("{what}{name}, not used any more")));
         }
         all
     }

@@ -62,6 +62,9 @@ pub struct Summary {
     /// Runs of other plans in journals.
     pub(super) waiting: usize,
     pub(super) figures: Option<Figures>,
+    /// For each run of the plan, before the work: new, changed (and what), or cached. Empty in the
+    /// command, which has `--why`.
+    pub why: String,
     /// Rows of the plan's runs, with the values of the swept keys.
     pub rows: Vec<RowsOfPoint>,
 }

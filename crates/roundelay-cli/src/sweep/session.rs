@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::behaviour::Behaviours;
 use super::dataset::{Dataset, Done, files, folder_of, others};
 use super::identity::{FileHashes, Origin, run_identity};
+use super::parts::{OwnParts, Parts};
 use super::plan::{Plan, Values, labels};
 use super::report::{Failed, RowsOfPoint, Summary};
 use super::values::{quoted, word};
@@ -118,6 +119,10 @@ pub struct Session {
     pub(super) folder: PathBuf,
     dataset: Dataset,
     behaviours: Behaviours,
+    /// The program's disciplines and congestion controls.
+    parts: Option<OwnParts>,
+    /// For each run of the plan: new, changed (and what), or cached, before the work.
+    reasons: OnceLock<String>,
     pub(super) stop: Stop,
     pub(super) gauge: Gauge,
     pub(super) first_seed: u64,
@@ -157,7 +162,8 @@ pub struct Task {
 impl Session {
     /// Reads the plan, checks all points, and finds the known runs.
     pub(crate) fn open(arguments: &Sweep, host: &Host) -> Result<Self, Failure> {
-        Self::open_with(arguments, host, Behaviours::of_program())
+        let behaviours = host.parts.iter().fold(Behaviours::of_program(), |all, parts| all.with(&parts.versions));
+        Self::open_with(arguments, host, behaviours)
     }
 
     pub(super) fn open_with(arguments: &Sweep, host: &Host, behaviours: Behaviours) -> Result<Self, Failure> {
@@ -178,7 +184,7 @@ impl Session {
             quiet: arguments.quiet,
             shard: arguments.shard,
         };
-        let (points, refused) = points(&plan, &folder, &behaviours, &options, &host.stop)?;
+        let (points, refused) = points(&plan, &folder, &behaviours, &options, host)?;
         let first_seed =
             plan.seed.unwrap_or_else(|| plan.table.get("seed").and_then(toml::Value::as_integer).map_or(1, i64::cast_unsigned));
         if first_seed.checked_add(u64::from(options.max_replicas)).is_none() {
@@ -203,6 +209,8 @@ impl Session {
             folder,
             dataset,
             behaviours,
+            parts: host.parts.clone(),
+            reasons: OnceLock::new(),
             stop: host.stop.clone(),
             gauge: host.gauge.clone(),
             first_seed,
@@ -259,14 +267,7 @@ impl Session {
             return Ok(());
         }
         let point = &self.points[job.point];
-        let scenario = {
-            let mut fresh = point.fresh();
-            match &fresh.scenario {
-                Some(scenario) => Ok(scenario.clone()),
-                None => self.scenario(point).map(|scenario| fresh.scenario.insert(scenario.into()).clone()),
-            }
-        };
-        match scenario.and_then(|scenario| simulate(&scenario, job.seed)) {
+        match self.rows_of(point, job.seed) {
             Ok(rows) => {
                 let (point, seed) = (point.identity.clone(), job.seed);
                 self.record(job.point, Done { point, seed, replica: seed - self.first_seed, rows })
@@ -276,8 +277,18 @@ impl Session {
         }
     }
 
-    fn scenario(&self, point: &Point) -> Result<Scenario, String> {
-        Read::of_text(&self.plan.name, &text_of(&self.plan, &point.values)?.1, &self.plan.folder, &self.stop)
+    fn rows_of(&self, point: &Point, seed: u64) -> Result<super::dataset::Rows, String> {
+        let text = || text_of(&self.plan, &point.values).map(|(_, text)| text);
+        let Plan { name, folder, .. } = &self.plan;
+        if let Some(parts) = &self.parts {
+            return simulate_with(&(parts.make)(), seed, |parts| parts.read(name, &text()?, folder, &self.stop));
+        }
+        let known = point.fresh().scenario.clone();
+        let scenario = match known {
+            Some(scenario) => scenario,
+            None => point.fresh().scenario.insert(Read::of_text(name, &text()?, folder, &self.stop)?.into()).clone(),
+        };
+        simulate(&scenario, seed)
     }
 
     /// Records a finished run, and writes the file of the point after its last run.
@@ -333,10 +344,15 @@ impl Session {
     ///
     /// # Errors
     /// The dataset cannot be read.
-    pub fn why(self) -> Result<String, Failure> {
-        let all = self.reasons();
+    pub fn why(mut self) -> Result<String, Failure> {
+        self.keep_reasons();
         self.dataset.leave().map_err(Failure::run)?;
-        Ok(all)
+        Ok(self.reasons.take().unwrap_or_default())
+    }
+
+    /// Keeps the state of the runs before the work, for the summary.
+    pub(super) fn keep_reasons(&self) {
+        self.reasons.get_or_init(|| self.reasons());
     }
 
     fn reasons(&self) -> String {
@@ -363,6 +379,7 @@ impl Session {
         // An empty path has no absolute form.
         let folder = std::path::absolute(Path::new(".").join(&self.plan.folder)).map_err(Failure::run)?;
         let behaviours = self.behaviours.hash();
+        self.keep_reasons();
         let jobs = self.pending()?;
         let text = |job: Job| -> Result<String, String> {
             let point = &self.points[job.point];
@@ -422,7 +439,7 @@ impl Session {
     ///
     /// # Errors
     /// The dataset cannot be written.
-    pub fn finish(self, with_rows: bool) -> Result<Summary, Failure> {
+    pub fn finish(mut self, with_rows: bool) -> Result<Summary, Failure> {
         for point in &self.points {
             // Runs that were announced and never came.
             if std::mem::take(&mut point.fresh().pending) > 0 {
@@ -438,9 +455,22 @@ impl Session {
         failed.sort_by(|one, other| (&one.point, one.seed).cmp(&(&other.point, other.seed)));
         let done = *self.done.lock().unwrap_or_else(PoisonError::into_inner);
         let points = self.points.len();
+        let why = self.reasons.take().unwrap_or_default();
         let identities: BTreeSet<String> = self.points.into_iter().map(|point| point.identity).collect();
         let waiting = self.dataset.finish(|done| identities.contains(&done.point)).map_err(Failure::run)?;
-        Ok(Summary { name: self.plan.name, folder: self.folder, points, cached: self.cached, done, failed, others, waiting, figures, rows })
+        Ok(Summary {
+            name: self.plan.name,
+            folder: self.folder,
+            points,
+            cached: self.cached,
+            done,
+            failed,
+            others,
+            waiting,
+            figures,
+            why,
+            rows,
+        })
     }
 }
 
@@ -460,17 +490,30 @@ fn simulate(scenario: &Scenario, seed: u64) -> Result<super::dataset::Rows, Stri
     }
 }
 
-/// Runs a task of [`Session::tasks`] in any process. Returns the result for [`Session::commit`].
+/// One run with parts of a program.
+fn simulate_with(parts: &Parts, seed: u64, read: impl FnOnce(&Parts) -> Result<Scenario, String>) -> Result<super::dataset::Rows, String> {
+    let rows = read(parts).and_then(|scenario| simulate(&scenario, seed));
+    (parts.failure)().map_or(rows, Err)
+}
+
+/// Runs a task of [`Session::tasks`] in any process, with the parts of the session's program if there
+/// are any. Returns the result for [`Session::commit`].
 ///
 /// # Errors
 /// The run failed, or this program has other behaviours than that of the session.
-pub fn run_task(task: &str, stop: &Stop) -> Result<Vec<u8>, Failure> {
+pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec<u8>, Failure> {
     let task: Task = serde_json::from_str(task).map_err(|error| Failure::usage(format!("no task of a sweep: {error}")))?;
     static OWN: OnceLock<String> = OnceLock::new();
-    if task.behaviours != *OWN.get_or_init(|| Behaviours::of_program().hash()) {
-        return Err(Failure::run("another version of Roundelay planned the sweep: expected the same here and there"));
+    let program = || OWN.get_or_init(|| Behaviours::of_program().hash()).clone();
+    if task.behaviours != parts.map_or_else(program, |parts| Behaviours::of_program().with(&parts.versions).hash()) {
+        let expected = "expected the same version of Roundelay, and of classes of one's own, here and there";
+        return Err(Failure::run(format!("another version planned the sweep: {expected}")));
     }
-    let rows = Read::of_text(&task.name, &task.scenario, &task.folder, stop).and_then(|scenario| simulate(&scenario, task.seed));
+    let Task { name, scenario, folder, seed, .. } = &task;
+    let rows = match parts {
+        Some(parts) => simulate_with(&(parts.make)(), *seed, |parts| parts.read(name, scenario, folder, stop)),
+        None => Read::of_text(name, scenario, folder, stop).and_then(|scenario| simulate(&scenario, *seed)),
+    };
     if stop.is_requested() {
         return Err(Failure::stopped());
     }
@@ -486,12 +529,12 @@ type Refused = Vec<(Values, String)>;
 ///
 /// # Errors
 /// No point is a valid scenario, or one is not and the first failure ends the sweep.
-fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, options: &Options, stop: &Stop) -> Result<(Vec<Point>, Refused), Failure> {
+fn points(plan: &Plan, folder: &Path, behaviours: &Behaviours, options: &Options, host: &Host) -> Result<(Vec<Point>, Refused), Failure> {
     let Options { threads, fail_fast, .. } = *options;
     let with_rows = options.figure.is_some();
     let hashes = FileHashes::default();
     let one = |values: &Values| {
-        let mut point = point(plan, values, folder, behaviours, &hashes, stop)?;
+        let mut point = point(plan, values, folder, behaviours, &hashes, host)?;
         if !with_rows {
             point.stored.values_mut().for_each(|rows| *rows = Vec::new());
         }
@@ -528,9 +571,12 @@ fn told(plan: &Plan, values: &Values, message: &str) -> String {
     }
 }
 
-fn point(plan: &Plan, values: &Values, folder: &Path, behaviours: &Behaviours, hashes: &FileHashes, stop: &Stop) -> Result<Point, String> {
+fn point(plan: &Plan, values: &Values, folder: &Path, behaviours: &Behaviours, hashes: &FileHashes, host: &Host) -> Result<Point, String> {
     let (table, text) = text_of(plan, values)?;
-    let scenario = Read::of_text(&plan.name, &text, &plan.folder, stop)?;
+    let scenario = match &host.parts {
+        Some(parts) => (parts.make)().read(&plan.name, &text, &plan.folder, &host.stop)?,
+        None => Read::of_text(&plan.name, &text, &plan.folder, &host.stop)?,
+    };
     let origin = Origin::new(&table, &scenario, behaviours, hashes)?;
     let identity = origin.identity();
     let labels = labels(values);
@@ -547,7 +593,10 @@ fn point(plan: &Plan, values: &Values, folder: &Path, behaviours: &Behaviours, h
             changes = Origin::of_metadata(&file.metadata).map(|before| origin.changes(&before));
         }
     }
-    let is_kept = plan.points.len() <= KEPT[0] && scenario.topology.network.links().len() <= KEPT[1] && scenario.files.is_empty();
+    let is_kept = host.parts.is_none()
+        && plan.points.len() <= KEPT[0]
+        && scenario.topology.network.links().len() <= KEPT[1]
+        && scenario.files.is_empty();
     let fresh = Mutex::new(Fresh { scenario: is_kept.then(|| scenario.into()), ..Fresh::default() });
     Ok(Point { values: values.clone(), labels, folder: own, origin, identity, changes, stored, fresh })
 }
@@ -618,7 +667,7 @@ mod tests {
         let session = folder.session(&words, Behaviours::of_program());
         let tasks = session.tasks().unwrap();
         assert_eq!(tasks.len(), 6);
-        let results: Vec<_> = tasks.iter().map(|task| run_task(task, &Stop::default()).unwrap()).collect();
+        let results: Vec<_> = tasks.iter().map(|task| run_task(task, None, &Stop::default()).unwrap()).collect();
         for result in results.iter().chain(&results).rev().take(10) {
             session.commit(result).unwrap();
         }
@@ -628,7 +677,7 @@ mod tests {
         assert_eq!(run(folder.session(&words, Behaviours::of_program())), [6, 0, 0]);
         // A task of another version is refused.
         let other = folder.session(&["queue.core=fq"], Behaviours::of_program().changed("engine")).tasks().unwrap();
-        assert!(run_task(&other[0], &Stop::default()).unwrap_err().to_string().contains("another version"));
+        assert!(run_task(&other[0], None, &Stop::default()).unwrap_err().to_string().contains("another version"));
     }
 
     /// A failed run leaves the other runs of its point in the dataset; a resumed sweep does only the
@@ -640,7 +689,7 @@ mod tests {
         let session = folder.session(&words, Behaviours::of_program());
         let tasks = session.tasks().unwrap();
         for task in &tasks[1..] {
-            session.commit(&run_task(task, &Stop::default()).unwrap()).unwrap();
+            session.commit(&run_task(task, None, &Stop::default()).unwrap()).unwrap();
         }
         session.failed(&tasks[0], "the worker died").unwrap();
         let summary = session.finish(false).unwrap();

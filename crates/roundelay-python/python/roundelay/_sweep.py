@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _native, _toml
+from ._classes import Classes, word
 from ._commands import _located
+from ._controls import ControlLike
 from ._progress import Progress, Show, reporting
 from ._results import Table, _grid
 from ._words import Path, options, paths
@@ -36,6 +39,9 @@ class Sweep:
         self._json = native.json()
         self._dict: dict[str, Any] = json.loads(self._json)
         self._text = native.text()
+        #: A line for each run of the plan, as ``roundelay sweep --why``: what the run was before this call,
+        #: ``new``, ``changed`` (with keys, files and behaviours) or ``cached``.
+        self.why: str = native.why()
         #: One row for each run and source: the swept keys, then the columns of the dataset.
         self.runs: Table = Table(native.runs())
         #: Folder or URL of the dataset; None if there was no ``out``.
@@ -110,6 +116,7 @@ def sweep(
     scenario: Path | Mapping[str, Any] | _toml.Tables,
     over: Mapping[str, Sequence[Any] | str],
     *,
+    congestion: ControlLike | Mapping[str, ControlLike] | None = None,
     seeds: int | None = None,
     seed: int | None = None,
     executor: Any = None,
@@ -126,14 +133,19 @@ def sweep(
     name. ``seeds``: number of runs of each combination, with the same consecutive seeds for all.
     ``seed``: the first of these.
 
+    A value of ``queue.core``, ``queue.edge``, ``queue.host`` or a port's ``queue`` may be a scheduler written
+    in Python (:class:`Queue`). ``congestion``: congestion controls as in :func:`simulate`. Each class needs an
+    attribute ``version``, a text or a whole number: part of a run's identity, to be changed with the behaviour.
+    An exception in a class is a failure of the run.
+
     ``out``: folder of the dataset, or a URL of fsspec (``"s3://bucket/sweep"``, needs fsspec and the
     store's package). Runs that are in the dataset already are not repeated. Without ``out`` the dataset
     is deleted after the call.
 
     ``executor``: None for threads of this process; an executor of ``concurrent.futures``; a
     ``dask.distributed.Client``, or the address of its scheduler (``"tcp://..."``); ``"ray"``. Workers
-    need the same version of Roundelay, and the files named in the scenario under the same paths.
-    A worker that dies loses no run: its tasks run again.
+    need the same version of Roundelay, the files named in the scenario under the same paths, and the modules
+    of classes written in Python. A worker that dies loses no run: its tasks run again.
 
     ``progress``: True or False for a bar or none, by default a bar in notebooks if tqdm is installed; or a
     function that gets the number of runs done and of all runs to do.
@@ -144,47 +156,80 @@ def sweep(
     Raises :class:`UsageError` for a wrong argument or scenario, :class:`RunError` if the dataset cannot
     be written.
     """
-    text, names = _plan(scenario, over)
+    text, names, classes = _plan(scenario, over, congestion)
+    if classes is not None:
+        _check_pickle(executor, classes)
     store = _store(out)
     with store as folder, reporting(progress) as show:
         words = ["-", "--quiet", *options({"seed": seed, "replicas": seeds, "out": folder, "threads": threads, **more})]
         given = ("the sweep", text)
+        own = None if classes is None else classes.native()
         if executor is None:
-            native = _located(names, lambda: _native.sweep(words, given, show))
+            native = _located(names, lambda: _native.sweep(words, given, own, show))
         else:
-            session = _located(names, lambda: _native.Session(words, given))
-            native = _run(session, executor, store, show)
+            session = _located(names, lambda: _native.Session(words, given, own))
+            native = _run(session, functools.partial(_batch, classes), executor, store, show)
         store.complete()
     return Sweep(native, store.name)
 
 
-def _plan(scenario: Any, over: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The sweep file, and names of files for errors."""
+def _plan(scenario: Any, over: Mapping[str, Any], congestion: Any) -> tuple[str, list[str], Classes | None]:
+    """The sweep file, names of files for errors, and classes written in Python."""
     import tomllib  # noqa: PLC0415
 
     text = _toml.text_of(scenario)
     base: Any = os.path.abspath(os.fspath(scenario)) if text is None else tomllib.loads(text)
-    values = {key: each if isinstance(each, str) else list(each) for key, each in over.items()}
-    return _toml.dumps({"scenario": base, "grid": values}), paths(scenario) if text is None else []
+    listed = {key: each if isinstance(each, str) else list(each) for key, each in over.items()}
+    queues = [value for each in listed.values() if not isinstance(each, str) for value in each if callable(value)]
+    classes = Classes(queues, congestion) if queues or congestion else None
+    values = {
+        key: each if isinstance(each, str) else [word(value) if callable(value) else value for value in each]
+        for key, each in listed.items()
+    }
+    return _toml.dumps({"scenario": base, "grid": values}), paths(scenario) if text is None else [], classes
 
 
-def _batch(tasks: Sequence[str]) -> list[tuple[str, bytes | str]]:
+def _check_pickle(executor: Any, classes: Classes) -> None:
+    """Raises an error if an executor in other processes cannot get the classes."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    if executor is None or isinstance(executor, ThreadPoolExecutor):
+        return
+    if executor == "ray":
+        from ray import cloudpickle  # noqa: PLC0415
+
+        classes.check_pickle("Ray", cloudpickle.dumps)
+    elif isinstance(executor, str) or type(executor).__module__.split(".")[0] == "distributed":
+        from distributed.protocol.pickle import dumps  # noqa: PLC0415
+
+        classes.check_pickle("Dask", dumps)
+    else:
+        import pickle  # noqa: PLC0415
+
+        classes.check_pickle(type(executor).__name__, pickle.dumps)
+
+
+def _batch(classes: Classes | None, tasks: Sequence[str]) -> list[tuple[str, bytes | str]]:
     """Runs tasks in a worker: the result of each, or the message of its failure."""
     results: list[tuple[str, bytes | str]] = []
+    own = None if classes is None else classes.native()
     for task in tasks:
         try:
-            results.append((task, bytes(_native.sweep_task(task))))
+            results.append((task, bytes(_native.sweep_task(task, own))))
         except Exception as error:  # noqa: BLE001
             results.append((task, str(error) or type(error).__name__))
     return results
 
 
-def _run(session: _native.Session, executor: Any, store: _Store, show: Show | None) -> _native.Swept:
+_Run = Callable[[Sequence[str]], list[tuple[str, bytes | str]]]
+
+
+def _run(session: _native.Session, run: _Run, executor: Any, store: _Store, show: Show | None) -> _native.Swept:
     """Runs all tasks on an executor, and commits each result once."""
     tasks = session.tasks()
     batches = [tasks[place : place + _BATCH] for place in range(0, len(tasks), _BATCH)]
     done = 0
-    for number, (batch, results) in enumerate(_results(executor, batches)):
+    for number, (batch, results) in enumerate(_results(executor, run, batches)):
         if isinstance(results, Exception):
             message = f"the worker failed: {results}"
             results = [(task, message) for task in batch]
@@ -204,20 +249,20 @@ def _run(session: _native.Session, executor: Any, store: _Store, show: Show | No
 _Results = Iterator[tuple[Sequence[str], Any]]
 
 
-def _results(executor: Any, batches: list[list[str]]) -> _Results:
+def _results(executor: Any, run: _Run, batches: list[list[str]]) -> _Results:
     """Results of batches, in the order of completion; an exception for a batch that failed."""
     if executor == "ray":
-        return _on_ray(batches)
+        return _on_ray(run, batches)
     if isinstance(executor, str):
-        return _on_dask_at(executor, batches)
+        return _on_dask_at(executor, run, batches)
     if type(executor).__module__.split(".")[0] == "distributed":
-        return _on_dask(executor, batches)
+        return _on_dask(executor, run, batches)
     if hasattr(executor, "submit"):
-        return _on_futures(executor, batches)
+        return _on_futures(executor, run, batches)
     raise TypeError(f"executor: expected an Executor, a dask Client, an address or 'ray', not {type(executor).__name__}")
 
 
-def _on_futures(executor: Executor, batches: list[list[str]]) -> _Results:
+def _on_futures(executor: Executor, run: _Run, batches: list[list[str]]) -> _Results:
     from concurrent.futures import FIRST_COMPLETED, wait  # noqa: PLC0415
 
     workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
@@ -225,7 +270,7 @@ def _on_futures(executor: Executor, batches: list[list[str]]) -> _Results:
     under_way: dict[Any, list[str]] = {}
     while True:
         for batch in waiting:
-            under_way[executor.submit(_batch, batch)] = batch
+            under_way[executor.submit(run, batch)] = batch
             if len(under_way) >= workers * _AHEAD:
                 break
         if not under_way:
@@ -238,18 +283,18 @@ def _on_futures(executor: Executor, batches: list[list[str]]) -> _Results:
             yield batch, error or future.result()
 
 
-def _on_dask_at(address: str, batches: list[list[str]]) -> _Results:
+def _on_dask_at(address: str, run: _Run, batches: list[list[str]]) -> _Results:
     from distributed import Client  # noqa: PLC0415
 
     with Client(address) as client:
-        yield from _on_dask(client, batches)
+        yield from _on_dask(client, run, batches)
 
 
-def _on_dask(client: Any, batches: list[list[str]]) -> _Results:
+def _on_dask(client: Any, run: _Run, batches: list[list[str]]) -> _Results:
     from distributed import as_completed  # noqa: PLC0415
 
     # Dask runs the tasks of a lost worker again. Results are pure, but keys must differ.
-    futures = client.map(_batch, batches, pure=False, retries=_ATTEMPTS)
+    futures = client.map(run, batches, pure=False, retries=_ATTEMPTS)
     owners = dict(zip((future.key for future in futures), batches, strict=True))
     done = as_completed(futures)
     del futures
@@ -260,19 +305,20 @@ def _on_dask(client: Any, batches: list[list[str]]) -> _Results:
         yield batch, result
 
 
-def _on_ray(batches: list[list[str]]) -> _Results:
+def _on_ray(run: _Run, batches: list[list[str]]) -> _Results:
     import ray  # noqa: PLC0415
     from ray.exceptions import RayError  # noqa: PLC0415
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
-    run = ray.remote(max_retries=_ATTEMPTS, num_cpus=1)(_batch)
+    # A partial object is no function for Ray.
+    remote = ray.remote(max_retries=_ATTEMPTS, num_cpus=1)(lambda batch: run(batch))
     most = max(1, int(ray.cluster_resources().get("CPU", 1))) * _AHEAD
     waiting = iter(batches)
     under_way: dict[Any, list[str]] = {}
     while True:
         for batch in waiting:
-            under_way[run.remote(batch)] = batch
+            under_way[remote.remote(batch)] = batch
             if len(under_way) >= most:
                 break
         if not under_way:

@@ -8,10 +8,10 @@ use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::schema::types::ColumnPath;
 
 use crate::ReportError;
 use crate::file::PartialFile;
@@ -183,24 +183,10 @@ impl std::fmt::Debug for ColumnFile {
     }
 }
 
-/// A Parquet file in memory with the schema of its columns and one row group of few rows: plain values, without dictionaries,
-/// statistics, indices and compression, which would cost more than the values.
-pub(super) fn file_bytes(schema: Arc<Type>, columns: &[Column], metadata: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
-    let plain = properties(columns, metadata).into_builder().set_dictionary_enabled(false).set_compression(Compression::UNCOMPRESSED);
-    let plain = plain.set_statistics_enabled(EnabledStatistics::None).set_offset_index_disabled(true);
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(plain.build()))?;
-    append(&mut writer, columns)?;
-    writer.into_inner()
-}
-
 fn started<W: Write + Send>(to: W, columns: &[Column], metadata: &[(String, String)]) -> Result<SerializedFileWriter<W>, ParquetError> {
-    SerializedFileWriter::new(to, schema(columns)?, Arc::new(properties(columns, metadata)))
-}
-
-/// The schema of `columns`; values are ignored.
-pub(super) fn schema(columns: &[Column]) -> Result<Arc<Type>, ParquetError> {
     let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
-    parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" "))).map(Arc::new)
+    let schema = parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" ")))?;
+    SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties(columns, metadata)))
 }
 
 fn append<W: Write + Send>(writer: &mut SerializedFileWriter<W>, columns: &[Column]) -> Result<(), ParquetError> {

@@ -2,20 +2,22 @@
 //! [`Summary`](crate::Summary).
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
-use parquet::schema::types::Type;
-use roundelay_sim::scenario::{ClassResult, GroupResult, Results};
+use roundelay_sim::scenario::{ClassResult, GroupLives, GroupResult, Results};
 
-use super::column::{Column, Values, file_bytes, schema};
+use super::column::{Column, Values};
 use super::rows::Table;
+use super::small;
+use crate::lives::{Worst, worst};
 
-/// Figures of a source, then those of each class of links. Seconds, bits per second, parts of 1.
-pub const SWEEP_FIGURES: [&str; 37] = [
+/// Figures of a source, those of its flows that `[meter]` asks for, and those of each class of links.
+/// Seconds, bits per second, bytes, parts of 1.
+pub const SWEEP_FIGURES: [&str; 48] = [
     "flows",
     "throughput",
     "loss",
@@ -35,6 +37,17 @@ pub const SWEEP_FIGURES: [&str; 37] = [
     "timeouts",
     "round_trip_mean",
     "round_trip_by_bytes",
+    "lives_throughput",
+    "lives_jain",
+    "lives_jain_of_ratios",
+    "lives_reordering",
+    "lives_round_trip",
+    "lives_bennett_zhang",
+    "lives_startup_latency",
+    "lives_starved",
+    "lives_correlation",
+    "b_wfi",
+    "t_wfi",
     "core_utilisation",
     "core_busiest",
     "core_loss",
@@ -76,8 +89,11 @@ pub struct SweepRow {
 /// The sources of a run with the values of [`SWEEP_FIGURES`].
 pub fn sweep_rows(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
     let classes: Vec<Option<f64>> = ["core", "edge", "host"].iter().flat_map(|name| of_class(results, name)).collect();
-    let row = |group: &GroupResult| (Arc::from(group.name.as_str()), of_group(group).into_iter().chain(classes.iter().copied()).collect());
-    results.groups.iter().map(row).collect()
+    let row = |(number, group): (usize, &GroupResult)| {
+        let figures = of_group(group).into_iter().chain(of_meter(results, number)).chain(classes.iter().copied());
+        (Arc::from(group.name.as_str()), figures.collect())
+    };
+    results.groups.iter().enumerate().map(row).collect()
 }
 
 fn of_group(group: &GroupResult) -> [Option<f64>; 19] {
@@ -105,6 +121,26 @@ fn of_group(group: &GroupResult) -> [Option<f64>; 19] {
     ]
 }
 
+/// Figures on request of `[meter]`: `flows`, and the worst flow of `wfi`.
+fn of_meter(results: &Results, number: usize) -> [Option<f64>; 11] {
+    let lives = results.groups[number].lives.as_ref();
+    let life = |of: fn(&GroupLives) -> Option<f64>| lives.and_then(of);
+    let Worst { b_wfi, t_wfi } = worst(results, number);
+    [
+        life(|lives| lives.throughput),
+        life(|lives| lives.jain),
+        life(|lives| lives.jain_of_ratios),
+        life(|lives| lives.reordering),
+        life(|lives| lives.round_trip),
+        life(|lives| lives.bennett_zhang),
+        life(|lives| lives.startup_latency),
+        life(|lives| Some(lives.starved as f64)),
+        life(|lives| lives.correlation),
+        b_wfi,
+        t_wfi,
+    ]
+}
+
 fn of_class(results: &Results, name: &str) -> [Option<f64>; 6] {
     let class = results.classes.iter().find(|class| class.class == name);
     let of =
@@ -126,13 +162,9 @@ impl SweepFile {
     ///
     /// # Errors
     ///
-    /// The encoder's error.
+    /// A column has a type that small files lack.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        // Parsing the schema costs as much as encoding a file.
-        static SCHEMA: OnceLock<Arc<Type>> = OnceLock::new();
-        let known = SCHEMA.get().cloned().map_or_else(|| schema(&columns(&[])), Ok);
-        let bytes = known.and_then(|known| file_bytes(SCHEMA.get_or_init(|| known).clone(), &columns(&self.rows), &self.metadata));
-        bytes.map_err(|error| error.to_string())
+        small::file_bytes(&columns(&self.rows), self.rows.len(), &self.metadata)
     }
 
     /// Reads a file.

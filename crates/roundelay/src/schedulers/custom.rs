@@ -137,6 +137,10 @@ impl Discipline for Config {
         self.name
     }
 
+    fn default_limit(&self) -> Limit {
+        self.default_limit
+    }
+
     fn info(&self) -> DisciplineInfo {
         let Self { name, about, weighted, max_weight, reorders, interior, priority, times, default_limit, .. } = *self;
         DisciplineInfo {

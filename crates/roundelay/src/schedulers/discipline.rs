@@ -95,6 +95,12 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Self::NAME
     }
 
+    /// Buffer limit if the user gives none: [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT), unless a program sets
+    /// another one for schedulers of its own.
+    fn default_limit(&self) -> Limit {
+        Self::DEFAULT_LIMIT
+    }
+
     /// Registry data with the values of the parameters.
     fn info(&self) -> DisciplineInfo {
         DisciplineInfo {
@@ -112,7 +118,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             yardstick: Self::YARDSTICK,
             priority: self.priority(),
             times: self.times(),
-            default_limit: Self::DEFAULT_LIMIT,
+            default_limit: self.default_limit(),
             parameters: parameters_of(self),
         }
     }

@@ -135,6 +135,11 @@ macro_rules! any {
                 match self { $(Self::$variant(config) => config.name(),)* }
             }
 
+            /// Buffer limit if the user gives none.
+            pub fn default_limit(&self) -> Limit {
+                match self { $(Self::$variant(config) => config.default_limit(),)* }
+            }
+
             /// Registry data of the discipline.
             pub fn info(&self) -> DisciplineInfo {
                 match self { $(Self::$variant(config) => config.info(),)* }
@@ -329,13 +334,6 @@ registry! {
 /// A scheduler of any discipline over handles, with the packets in an arena: see
 /// [`AnyDiscipline::build_arena`].
 pub type AnyArena<T> = Arena<T, custom::Order>;
-
-impl AnyDiscipline {
-    /// Buffer limit if the user gives none.
-    pub fn default_limit(&self) -> Limit {
-        self.info().default_limit
-    }
-}
 
 #[cfg(test)]
 mod tests {
