@@ -8,7 +8,7 @@ use std::path::Path;
 use roundelay::LinkLayer;
 use roundelay_report::{SCREEN, TableStyle, json, provenance, table, table_within};
 use roundelay_sim::scenario::Measures;
-use roundelay_trace::arguments::{chosen, shell_word};
+use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
 use roundelay_trace::{
     Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketRecord, PacketSink, Progress, Selection, Stop, TreeFile,
     WeightRules, compare,
@@ -68,7 +68,7 @@ fn long_comparison(arguments: &Compare) -> Option<String> {
 pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Failure> {
     let options = options(arguments)?;
     check_outputs(arguments)?;
-    let capture = open(&arguments.capture).map_err(Failure::usage)?;
+    let capture = open(&arguments.capture)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     host.gauge.start(capture.size().unwrap_or(0));
     let metadata = metadata(&options);
@@ -131,8 +131,15 @@ fn read_tree(path: &Path) -> Result<TreeFile, Failure> {
     TreeFile::from_toml(&name, &text).map_err(Failure::usage)
 }
 
-fn open(path: &Path) -> Result<Capture, CaptureError> {
-    if path.as_os_str() == "-" { Capture::from_reader("standard input", BufReader::new(io::stdin())) } else { Capture::open(path) }
+fn open(path: &Path) -> Result<Capture, Failure> {
+    let stdin = || Capture::from_reader("standard input", BufReader::new(io::stdin()));
+    let opened = if path.as_os_str() == "-" { stdin() } else { Capture::open(path) };
+    opened.map_err(|error| match error {
+        CaptureError::Open { .. } if path.to_str().is_some_and(|text| parse_spec(text).is_ok()) => {
+            Failure::usage(format!("{error}; the first argument is the capture, the disciplines follow: roundelay compare FILE {}", path.display()))
+        }
+        error => Failure::usage(error),
+    })
 }
 
 fn show(arguments: &Compare, comparison: &Comparison) -> String {

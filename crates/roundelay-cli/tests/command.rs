@@ -120,7 +120,8 @@ fn a_usage_error_names_what_is_legal() {
             &["'target', which is a parameter: write it after its discipline", "one pair of quotes"],
         ),
         (&["--rate", "1mbit", "--seed", "abc"], &["'abc'", "a whole number, legal range 0 to 18446744073709551615"]),
-        (&["--rate", "1mbit", "cake"], &["no discipline is called 'cake'; expected one of fifo, lifo", "fq_codel", "roundelay list"]),
+        (&["--rate", "1mbit", "cake"], &["cake is not here", "fq_codel", "--rate", "--link"]),
+        (&["--rate", "1mbit", "--link", "vdsl"], &["VDSL is 'pppoe-ptm'"]),
         (&["--rate", "1mbit", "drr weight 3"], &["weights are settings of flows: --weight 'RULE = N'"]),
         (&["--rate", "1mbit", "fq_codel targte 5ms"], &["did you mean 'target'?", "it has flows, quantum"]),
         (&["--rate", "1mbit", "--flow-by", "colour"], &["colour", "5tuple, src, dst or dscp"]),
@@ -183,6 +184,7 @@ fn a_capture_that_cannot_be_read_is_named() {
     let whole = capture();
     let cases = [
         ("/no/such/capture.pcap".to_owned(), vec!["cannot open"]),
+        ("fq_codel".to_owned(), vec!["cannot open", "the first argument is the capture", "roundelay compare FILE fq_codel"]),
         (folder.0.to_str().unwrap().to_owned(), vec!["cannot open", "directory"]),
         (folder.file("t.pcap.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]), vec!["offset 0", "gzip", "expected"]),
         (folder.file("empty.pcap", []), vec!["offset 0", "expected"]),

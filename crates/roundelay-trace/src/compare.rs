@@ -310,8 +310,9 @@ fn conclude(
         code_points: code_points(offered, &options.weights),
         rules: options.weights.rules(),
     };
-    let of_spec = |spec| tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
-    let of_tree = |tree| tc::commands_of_tree(tree, options.limit_of_trees(), options.rate, &distinctions);
+    let rate = tc::rate_in_commands(options.rate, options.link);
+    let of_spec = |spec| tc::commands(spec, options.limit_of(spec), rate, &distinctions);
+    let of_tree = |tree| tc::commands_of_tree(tree, options.limit_of_trees(), rate, &distinctions);
     let commands: Vec<_> = options.specs.iter().map(of_spec).chain(options.trees.iter().map(of_tree)).collect();
     let carried = offered.carried();
     let of_spec = |(spec, lines): (_, &Result<_, _>)| Standing::of_spec(spec, carried, lines.is_ok());

@@ -13,7 +13,7 @@ use roundelay_metrics::units::counted;
 use crate::classifier::FlowBy;
 use crate::weights::WeightRule;
 use early_detection::EarlyDetection;
-pub(crate) use size_table::with_size_table;
+pub(crate) use size_table::{rate_in_commands, with_size_table};
 pub(crate) use tree::commands_of_tree;
 
 /// Why a discipline or a tree has no commands, as the end of a sentence.
@@ -111,7 +111,7 @@ impl Default for CodePoints {
     }
 }
 
-/// One command per line, with `$DEV` for the interface.
+/// One command per line; `$DEV` is the interface, eth0 unless the environment names another.
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here and not in the device behind, so
 /// that the discipline has packets to order.
@@ -125,7 +125,7 @@ pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions:
 
 fn shaper(rate: Rate) -> [String; 4] {
     [
-        "# DEV is the outgoing interface of this traffic; the present root qdisc is replaced".to_owned(),
+        "DEV=${DEV:-eth0} # the outgoing interface, on a router the LAN's for downloads; its root qdisc is replaced".to_owned(),
         "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
         "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
         format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}{}", at_least_a_byte(rate), htb_quantum(rate)),

@@ -357,8 +357,9 @@ fn blame(comparison: &Comparison, (loser, winner): (usize, usize), hurt: Kind, o
     let lost = if theirs.loss > ours.loss { format!(", and {} of their packets are lost", percent(theirs.loss)) } else { String::new() };
     let worst = (theirs.flows > 1).then(|| {
         let outcome = |result: &DisciplineResult| {
-            let Outcome { delay, loss, .. } = &result.flows[theirs.worst].outcome;
-            let wait = delay.map_or_else(|| "nothing gets through".to_owned(), |delay| seconds(delay.p99));
+            let Outcome { delay, loss, drops, .. } = &result.flows[theirs.worst].outcome;
+            let nothing = if drops.total() == 1 { "its only packet is lost" } else { "nothing gets through" };
+            let wait = delay.map_or_else(|| nothing.to_owned(), |delay| seconds(delay.p99));
             if *loss > 0.0 && delay.is_some() { format!("{wait} and {} lost", percent(*loss)) } else { wait }
         };
         format!(" The worst is {}: {}, against {}.", label(&theirs), outcome(loser), outcome(winner))
@@ -370,7 +371,7 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
     let (drops, lost) = (winner.total.drops, percent(winner.total.loss));
     let reason = match drops {
         drops if drops.early * 2 > drops.total() => "to signal congestion",
-        drops if drops.refused * 2 > drops.total() => "as refused",
+        drops if drops.refused * 2 > drops.total() => "because these exceed its own limits",
         _ => "because its buffer is full",
     };
     let loss =

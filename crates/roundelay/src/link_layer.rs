@@ -173,7 +173,12 @@ impl FromStr for LinkLayer {
 const MOST_WORDS: usize = 32;
 
 fn unknown<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> LinkLayerError {
-    let meant = suggestion::nearest(word, known.clone()).map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
+    let meant = match word {
+        "vdsl" | "vdsl2" => " (VDSL is 'pppoe-ptm' with PPPoE, 'bridged-ptm' without)".to_owned(),
+        "adsl" | "adsl2" | "dsl" => " (ADSL is 'pppoe-llcsnap' or 'pppoa-vcmux', as the provider says; VDSL is 'pppoe-ptm')".to_owned(),
+        "cable" => " (cable is 'docsis')".to_owned(),
+        _ => suggestion::nearest(word, known.clone()).map_or_else(String::new, |name| format!(" (did you mean '{name}'?)")),
+    };
     LinkLayerError(format!("unknown link '{word}'{meant}: expected {}", known.collect::<Vec<_>>().join(", ")))
 }
 
@@ -331,6 +336,7 @@ mod tests {
         assert_eq!(error("docsis ethernet"), "'docsis ethernet': docsis and ethernet exclude each other");
         assert!(error("docsi").starts_with("unknown link 'docsi' (did you mean 'docsis'?): expected raw, conservative, ethernet, "));
         assert!(error(" ").starts_with("unknown link '': expected "));
+        assert!(error("vdsl").starts_with("unknown link 'vdsl' (VDSL is 'pppoe-ptm' "));
         assert_eq!(error(&"ether-vlan ".repeat(33)), "33 words: legal range 1 to 32");
     }
 

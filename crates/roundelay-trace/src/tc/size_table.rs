@@ -3,7 +3,7 @@
 //! `stab` counts from the packet with the interface's link header, 14 bytes on Ethernet; it has no
 //! PTM, whose share of 1/64 goes into the rate instead.
 
-use roundelay::{Framing, LinkLayer};
+use roundelay::{Framing, LinkLayer, Rate};
 
 /// Bytes of an Ethernet header, which Linux counts on an Ethernet interface.
 const ETHERNET_HEADER: i32 = 14;
@@ -27,9 +27,16 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
         ));
     }
     if link.framing == Framing::Ptm {
-        lines.push("# stab has no ptm: lower the rate by 1/65".to_owned());
+        lines.insert(0, "# stab has no ptm: the rates below are 64/65 of the link's".to_owned());
     }
     lines
+}
+
+/// The rate to write in commands: without the share of PTM, which the size table lacks.
+pub(crate) fn rate_in_commands(rate: Rate, link: LinkLayer) -> Rate {
+    let bits = u128::from(rate.bits_per_second()) * 64 / 65;
+    let lower = u64::try_from(bits).ok().and_then(Rate::from_bits_per_second);
+    lower.filter(|_| link.framing == Framing::Ptm).unwrap_or(rate)
 }
 
 fn words(link: LinkLayer) -> String {
@@ -63,7 +70,14 @@ mod tests {
             "tc qdisc add dev $DEV root handle 1: stab overhead 18 mpu 64 linklayer ethernet mtu 2047 tsize 2048 htb default 1"
         );
         assert_eq!(root("ether-vlan"), "tc qdisc add dev $DEV root handle 1: stab overhead -10 linklayer ethernet htb default 1");
-        assert!(commands("pppoe-ptm").last().unwrap().contains("no ptm"));
+        assert!(commands("pppoe-ptm")[0].contains("no ptm"));
         assert_eq!(with_size_table(Vec::new(), "docsis".parse().unwrap()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn ptm_takes_its_share_of_the_rate() {
+        let rate = |link: &str| rate_in_commands("65mbit".parse().unwrap(), link.parse().unwrap()).to_string();
+        assert_eq!(rate("pppoe-ptm"), "64mbit");
+        assert_eq!(rate("docsis"), "65mbit");
     }
 }
