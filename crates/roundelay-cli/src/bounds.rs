@@ -230,10 +230,6 @@ impl Report {
         Ok(Self { version: env!("CARGO_PKG_VERSION"), hops: hops(plan), flows: flows(plan), disciplines })
     }
 
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
-    }
-
     fn to_text(&self, sources: bool) -> String {
         let mut head: Vec<String> = ["flow", "weight", "share", "rate", "burst"].map(str::to_owned).to_vec();
         head.extend(self.disciplines.iter().map(|discipline| discipline.title().to_owned()));

@@ -253,8 +253,12 @@ impl ItemResult<'_> {
     /// The page of `--html`.
     pub(crate) fn html(&self) -> String {
         let (title, charts) = (format!("{}, {}", self.paper.about.short, self.judged.item.label), self.judged.charts());
-        let markdown = section(self.paper, self.judged, Place::Alone);
-        item_html(&ItemPage { title: &title, markdown: &markdown, charts: &charts, version: env!("CARGO_PKG_VERSION") })
+        item_html(&ItemPage { title: &title, markdown: &self.markdown(), charts: &charts, version: env!("CARGO_PKG_VERSION") })
+    }
+
+    /// The section of the paper's page.
+    pub(crate) fn markdown(&self) -> String {
+        section(self.paper, self.judged, Place::Alone)
     }
 
     /// Footer of the Parquet file.

@@ -38,6 +38,7 @@ macro_rules! outputs {
 outputs! {
     json,
     html,
+    markdown,
     svg,
     csv,
     parquet,
