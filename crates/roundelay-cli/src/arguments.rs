@@ -17,7 +17,7 @@ use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, P
 use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, parse_spec, whole};
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
-use crate::outputs::{Comparing, GROUP, Outputs, Simulating};
+use crate::outputs::{Bounding, Comparing, GROUP, Measuring, Outputs, Publishing, Simulating, Verifying};
 pub(crate) use objective::Objective;
 pub(crate) use replay::Replay;
 pub(crate) use runs::Runs;
@@ -298,30 +298,21 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with_all = ["instructions", "check"])]
     pub(crate) huge_pages: bool,
 
-    /// Write the measurements to a file, for --against and --check
-    #[arg(long, value_name = "FILE")]
-    pub(crate) save: Option<PathBuf>,
-
     /// Compare with a file written by --save: adds the old net cost and the ratio of new to old
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
 
     /// Count the instructions of a --save file again; fail if any cost has changed by more than the
     /// tolerance
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "order", "handles", "memory", "lengths", "burst", "save", "svg", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "order", "handles", "memory", "lengths", "burst", GROUP])]
     pub(crate) check: Option<PathBuf>,
 
     /// With --check: allowed change of a cost, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 2, requires = "check", conflicts_with = "disciplines", value_parser = whole(0_u32..=1000))]
     pub(crate) tolerance: u32,
 
-    /// Write a chart of cost against number of flows, as SVG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
-
-    /// Print JSON instead of the tables
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Measuring>,
 
     /// Send this number of packets and print nothing: the run under valgrind
     #[arg(long, hide = true)]
@@ -361,22 +352,8 @@ pub(crate) struct Papers {
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_text_of_spec, conflicts_with = "pages")]
     pub(crate) instead: Option<String>,
 
-    /// Write the raw rows of one item to Parquet: variation, figure, x, seed, value
-    #[arg(long, value_name = "FILE")]
-    pub(crate) parquet: Option<PathBuf>,
-
-    /// Write one item as a self-contained HTML page with charts
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-
-    /// Write the first chart of one item, as SVG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
-
-    /// Write records, pages and charts into this folder; without a paper: pages and charts from the
-    /// existing records
-    #[arg(long, value_name = "DIR")]
-    pub(crate) pages: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Publishing>,
 
     /// Folder of cached runs [default: roundelay/papers in the user's cache]
     #[arg(long, value_name = "DIR")]
@@ -385,10 +362,6 @@ pub(crate) struct Papers {
     /// Do not read or write the cache
     #[arg(long)]
     pub(crate) fresh: bool,
-
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
 
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
@@ -407,15 +380,7 @@ impl Papers {
 
     /// True if an option asks for results.
     pub(crate) const fn runs_something(&self) -> bool {
-        self.full
-            || self.check
-            || self.json
-            || self.instead.is_some()
-            || self.pages.is_some()
-            || self.seeds.is_some()
-            || self.html.is_some()
-            || self.svg.is_some()
-            || self.parquet.is_some()
+        self.full || self.check || self.instead.is_some() || self.seeds.is_some() || self.outputs.is_any()
     }
 }
 
@@ -437,12 +402,11 @@ pub(crate) struct Bounds {
     pub(crate) hops: u16,
 
     /// Also print the parts of each delay bound, and where each is proven
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) sources: bool,
 
-    /// Print JSON instead of the table
-    #[arg(long, conflicts_with = "sources")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Bounding>,
 }
 
 #[derive(Debug, Args)]
@@ -483,9 +447,8 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 10, value_parser = whole(1_u16..=1000))]
     pub(crate) faults: u16,
 
-    /// Print JSON instead of the table
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Verifying>,
 }
 
 /// Help of `simulate --template`.

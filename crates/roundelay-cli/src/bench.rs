@@ -11,13 +11,16 @@ use std::path::Path;
 use roundelay::QueueSpec;
 use roundelay::schedulers::{AnyDiscipline, Discipline, fifo};
 use roundelay_bench::{Load, Memory, Subject, run_hold, run_pairs};
+use roundelay_sim::scenario::Measures;
 
 use crate::arguments::Bench;
 use crate::failure::Failure;
-use crate::outputs::{OpenFile, open_files};
 use crate::{call, print};
-use measure::{Measure, Measured};
+pub(crate) use chart::svg;
+use measure::Measure;
+pub(crate) use measure::Measured;
 use saved::Saved;
+pub(crate) use saved::json;
 
 pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     if call::program_file().is_some() && (arguments.instructions || arguments.check.is_some() || arguments.huge_pages) {
@@ -35,14 +38,18 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
         huge_pages::insist()?;
     }
     let read = arguments.against.as_deref().map(|file| ("--against", file));
-    let outputs = open_files(read, [("--save", &arguments.save), ("--svg", &arguments.svg)])?;
+    arguments.outputs.check(read, &Measures::default(), 1)?;
+    if arguments.outputs.has("svg") {
+        chart::check(&arguments.flows)?;
+    }
+    let files = arguments.outputs.begin(&Measures::default(), &())?;
     let against = arguments.against.as_deref().map(Saved::read).transpose()?;
     let measure = Measure::new(arguments);
     let (mut all, mut has_compared) = (Vec::new(), false);
     // Text tables are printed as soon as each is ready; JSON is printed once at the end.
     let mut show = |measured: Vec<Measured>, text: String| {
         all.extend(measured);
-        if arguments.json { Ok(()) } else { print(&text) }
+        if arguments.outputs.has("json") { Ok(()) } else { print(&text) }
     };
     if arguments.huge_pages {
         show(Vec::new(), "In huge pages.\n\n".to_owned())?;
@@ -56,20 +63,14 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
         let text = table::text(&measured);
         show(measured, text)?;
     }
-    finish(arguments, outputs, &all)?;
+    files.into_iter().try_for_each(|file| file.finish(&all))?;
+    // Instruction counts have no noise.
+    let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };
+    print(&arguments.outputs.printed(&all)?.unwrap_or_else(|| table::hints(&all, rounds)))?;
     match &arguments.against {
         Some(file) if !has_compared => Err(Failure::usage(format!("--against {}: the file has none of the measured rows", file.display()))),
         _ => Ok(()),
     }
-}
-
-/// Writes the results to the requested files and to standard output.
-fn finish(arguments: &Bench, [save, svg]: [Option<OpenFile>; 2], all: &[Measured]) -> Result<(), Failure> {
-    save.map_or(Ok(()), |file| file.finish_with(&saved::json(all)))?;
-    svg.map_or(Ok(()), |file| file.finish_with(&chart::svg(all)?))?;
-    // Instruction counts have no noise.
-    let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };
-    print(&if arguments.json { saved::json(all) } else { table::hints(all, rounds) })
 }
 
 /// Groups loads with different memory and all else equal: they are measured in turns and printed

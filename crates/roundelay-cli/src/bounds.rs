@@ -27,8 +27,9 @@ pub(crate) fn run(arguments: &Bounds) -> Result<(), Failure> {
 /// The file with the flows is wrong, or no discipline has a bound.
 pub(crate) fn text(arguments: &Bounds, host: &Host) -> Result<String, Failure> {
     let plan = read(&arguments.flows, host, Defaults { rate: arguments.rate, hops: arguments.hops })?;
-    let report = Report::new(&plan, &arguments.disciplines, arguments.json || arguments.sources).map_err(Failure::usage)?;
-    Ok(if arguments.json { report.to_json() } else { report.to_text(arguments.sources) })
+    let with_sources = arguments.sources || arguments.outputs.has("json");
+    let report = Report::new(&plan, &arguments.disciplines, with_sources).map_err(Failure::usage)?;
+    Ok(arguments.outputs.printed(&report)?.unwrap_or_else(|| report.to_text(arguments.sources)))
 }
 
 fn read(path: &Path, host: &Host, defaults: Defaults) -> Result<Plan, Failure> {
@@ -42,7 +43,7 @@ fn read(path: &Path, host: &Host, defaults: Defaults) -> Result<Plan, Failure> {
 
 /// Bounds by flow and discipline. Times in seconds, rates in bits per second, sizes in bytes.
 #[derive(Debug, Serialize)]
-struct Report {
+pub(crate) struct Report {
     version: &'static str,
     hops: Vec<HopReport>,
     flows: Vec<FlowReport>,
@@ -227,10 +228,6 @@ impl Report {
             disciplines.retain(|discipline| !discipline.is_silent());
         }
         Ok(Self { version: env!("CARGO_PKG_VERSION"), hops: hops(plan), flows: flows(plan), disciplines })
-    }
-
-    fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
     }
 
     fn to_text(&self, sources: bool) -> String {

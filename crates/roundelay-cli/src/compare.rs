@@ -6,18 +6,18 @@ use std::iter;
 use std::path::Path;
 
 use roundelay::LinkLayer;
-use roundelay_report::{SCREEN, TableStyle, json, provenance, table, table_within};
+use roundelay_report::{SCREEN, TableStyle, provenance, table_within};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
 use roundelay_trace::{
-    Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketRecord, PacketSink, Progress, Selection, Stop, TreeFile,
-    WeightRules, compare,
+    Capture, CaptureError, Companion, CompareError, Options, PacketRecord, PacketSink, Progress, Selection, Stop, TreeFile, WeightRules,
+    compare,
 };
 
 use crate::arguments::Compare;
 use crate::call::{Compared, Host};
 use crate::failure::Failure;
-use crate::outputs::OfComparison;
+use crate::outputs::{Comparing, Opened};
 use crate::progress::Bar;
 use crate::threads::in_pool;
 use crate::{MEMORY_ADVICE, print, style, text_file};
@@ -29,9 +29,9 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     if let Some(warning) = long_comparison(arguments).filter(|_| !arguments.quiet) {
         eprintln!("roundelay: {warning}");
     }
-    let comparison = compute(arguments, &Host::default())?.comparison;
-    print(&show(arguments, &comparison))?;
-    comparison.broken_bounds().map_or(Ok(()), |message| Err(Failure::run(message)))
+    let compared = compute(arguments, &Host::default())?;
+    print(&arguments.outputs.printed(&compared)?.unwrap_or_else(|| show(arguments, &compared)))?;
+    compared.comparison.broken_bounds().map_or(Ok(()), |message| Err(Failure::run(message)))
 }
 
 /// Packets through all disciplines that take a minute or more.
@@ -73,7 +73,8 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     host.gauge.start(capture.size().unwrap_or(0));
     let metadata = metadata(&options);
     let words: Vec<_> = iter::once("roundelay".to_owned()).chain(arguments.words.iter().map(|word| shell_word(word))).collect();
-    let mut witness = Witness { outputs: arguments.outputs.begin(&metadata)?, bar, host, command: words.join(" ") };
+    let outputs = arguments.outputs.begin(&Measures::default(), &metadata)?;
+    let mut witness = Witness { outputs, bar, host, command: words.join(" ") };
     let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut witness))?;
     let Witness { outputs, .. } = witness;
     let comparison = outcome.map_err(|error| match error {
@@ -135,22 +136,20 @@ fn open(path: &Path) -> Result<Capture, Failure> {
     let stdin = || Capture::from_reader("standard input", BufReader::new(io::stdin()));
     let opened = if path.as_os_str() == "-" { stdin() } else { Capture::open(path) };
     opened.map_err(|error| match error {
-        CaptureError::Open { .. } if path.to_str().is_some_and(|text| parse_spec(text).is_ok()) => {
-            Failure::usage(format!("{error}; the first argument is the capture, the disciplines follow: roundelay compare FILE {}", path.display()))
-        }
+        CaptureError::Open { .. } if path.to_str().is_some_and(|text| parse_spec(text).is_ok()) => Failure::usage(format!(
+            "{error}; the first argument is the capture, the disciplines follow: roundelay compare FILE {}",
+            path.display()
+        )),
         error => Failure::usage(error),
     })
 }
 
-fn show(arguments: &Compare, comparison: &Comparison) -> String {
-    if arguments.outputs.has("json") {
-        return json(comparison);
-    }
+fn show(arguments: &Compare, compared: &Compared) -> String {
     let style = style::of_stdout();
     if arguments.wide {
-        return table(comparison, TableStyle { width: Some(u16::MAX), ..style });
+        return compared.table(TableStyle { width: Some(u16::MAX), ..style });
     }
-    table_within(comparison, style, SCREEN)
+    table_within(&compared.comparison, style, SCREEN)
 }
 
 /// Footer of each Parquet file.
@@ -160,7 +159,7 @@ fn metadata(options: &Options) -> Vec<(String, String)> {
 
 /// Observer of the replay: shows progress and opens the outputs' packet files.
 struct Witness<'a> {
-    outputs: Vec<Box<dyn OfComparison>>,
+    outputs: Vec<Box<dyn Opened<Comparing>>>,
     bar: Option<Bar>,
     host: &'a Host,
     command: String,

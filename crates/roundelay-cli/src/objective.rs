@@ -13,7 +13,7 @@ use roundelay_sim::scenario::{
 use crate::arguments::Objective;
 use crate::call::Host;
 use crate::failure::Failure;
-use crate::outputs::{files_of, open_files};
+use crate::outputs::files_of;
 use crate::progress::Gauge;
 use crate::scenario::Read;
 use crate::threads::in_pool;
@@ -29,10 +29,10 @@ const COST_SECONDS: f64 = 1.2;
 const MOST_WAITING: f64 = 65_536.0;
 
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
-    let scenario = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
-    let read = Read::scenario(&arguments.scenario, &Host::default())?;
-    let [html] = open_files(scenario.into_iter().chain(files_of(&read.scenario)), [("--html", &arguments.html)])?;
-    let Read { name, mut scenario, mut notes, .. } = read;
+    let Read { name, mut scenario, mut notes, .. } = Read::scenario(&arguments.scenario, &Host::default())?;
+    let Objective { outputs, .. } = arguments;
+    outputs.check(files_of(&arguments.scenario, &scenario), &scenario.measures, 1)?;
+    let files = outputs.begin(&scenario.measures, &())?;
     let is_in_file = arguments.objective.is_none() && arguments.source.is_none() && arguments.slack.is_none();
     let name = if is_in_file { located(&name, &scenario) } else { name };
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
@@ -43,8 +43,8 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     let figure = plan.figure(&name, &runs)?;
     let cost = arguments.measures_cost().then(|| plan.cost(&runs)).transpose()?.flatten();
     let result = ObjectiveResult { notes, cost, ..plan.result(&scenario, figure, &runs) };
-    let written = html.map_or(Ok(()), |file| file.finish_with(&result.html()));
-    print(&if arguments.json { result.json() } else { result.table(style::of_stdout()) })?;
+    let written = files.into_iter().try_for_each(|file| file.finish(&result));
+    print(&outputs.printed(&result)?.unwrap_or_else(|| result.table(style::of_stdout())))?;
     written
 }
 

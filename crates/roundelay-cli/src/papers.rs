@@ -10,17 +10,18 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use roundelay_papers::cache::{Cache, hash};
 use roundelay_papers::catalogue::{Item, Paper, Work, papers};
+use roundelay_papers::figures::Samples;
 use roundelay_papers::page::{Judged, Place, section};
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::record::Record;
 use roundelay_papers::runner::{Ran, Runner, Versions};
 use roundelay_papers::site::{Site, record_path};
 use roundelay_papers::text;
-use roundelay_report::{Chart, ItemPage, Measurement, item_html, provenance, write_measurements, write_text};
+use roundelay_report::{ItemPage, Measurement, item_html, provenance, write_text};
+use roundelay_sim::scenario::Measures;
 
 use crate::arguments::Papers;
 use crate::failure::Failure;
-use crate::outputs::{OpenFile, check_no_dash, open_files, try_folder};
 use crate::threads::in_pool;
 use crate::{call, print, sweep, text_file};
 
@@ -30,8 +31,11 @@ const ALL: &str = "all";
 pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
     let papers = papers().map_err(Failure::run)?;
     let Some(name) = &arguments.paper else {
-        return match &arguments.pages {
-            Some(folder) => write_pages(&papers, folder),
+        return match arguments.outputs.path("pages") {
+            Some(folder) => {
+                arguments.outputs.check([], &Measures::default(), 1)?;
+                write_pages(&papers, folder)
+            }
             None if arguments.runs_something() => Err(Failure::usage("name a paper, or all")),
             None => print(&text::list(&papers, None)),
         };
@@ -67,20 +71,12 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
 fn of_file(path: &Path) -> Result<Paper, Failure> {
     let text = text_file::read(path, "a plan in TOML like those in papers/")?;
     let name = path.file_stem().map_or_else(|| "plan".to_owned(), |stem| stem.to_string_lossy().into_owned());
-    let like: Option<String> = toml::from_str::<toml::Table>(&text).ok().and_then(|plan| Some(plan.get("like")?.as_str()?.to_owned()));
-    let neighbour = like.map(|like| path.with_file_name(format!("{like}.toml"))).and_then(|path| fs::read_to_string(path).ok());
+    let neighbour = like(path, &text).and_then(|path| fs::read_to_string(path).ok());
     Paper::of_plan(&name, &text, |_| neighbour.as_deref()).map_err(|error| Failure::usage(error.in_file(path.display())))
 }
 
 fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {
     let plans: Vec<_> = items.iter().filter_map(|(paper, item)| item.plan().map(|(plan, text)| (*paper, *item, plan, text))).collect();
-    if plans.len() != 1 && [&arguments.parquet, &arguments.svg, &arguments.html].into_iter().any(Option::is_some) {
-        return Err(Failure::usage("--parquet, --svg and --html are for one item: name it"));
-    }
-    if let ([(paper, item, plan, _)], true) = (&plans[..], arguments.svg.is_some()) {
-        check_chart(paper, item, plan)?;
-    }
-    let mut outputs = Outputs::open(arguments)?;
     let runner = Runner {
         setting: if arguments.full { Setting::Full } else { Setting::Quick },
         versions: Versions { program: program()?, of_simulation: sweep::version_of },
@@ -88,6 +84,12 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         seeds: arguments.seeds.map(u64::from),
     };
     let bar = bar(arguments, &runner, &plans)?;
+    let files = read_files(arguments, &runner, &plans)?;
+    arguments.outputs.check(files.iter().map(|(name, path)| (*name, path.as_path())), &Measures::default(), plans.len())?;
+    if let ([(paper, item, plan, _)], true) = (&plans[..], arguments.outputs.has("svg")) {
+        check_chart(paper, item, plan)?;
+    }
+    let mut outputs = arguments.outputs.begin(&Measures::default(), &())?;
     let (mut changed, mut timed, mut failed, mut all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut caches, mut undecided) = (BTreeMap::new(), 0);
     for (paper, item, plan, text) in &plans {
@@ -118,26 +120,53 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         // nothing.
         let list = if judged.is_timed { &mut timed } else { &mut changed };
         list.extend(judged.changed().into_iter().map(|change| format!("{} {}: {change}", paper.slug, item.name)));
-        outputs.write(paper, &judged, &ran)?;
+        let result = ItemResult { paper, judged: &judged, ran: &ran };
+        outputs.drain(..).try_for_each(|output| output.finish(&result))?;
+        if let Some(folder) = arguments.outputs.path("pages").filter(|_| arguments.instead.is_none()) {
+            result.write_record(folder)?;
+        }
         judged.ran = ran;
-        if arguments.json {
+        if arguments.outputs.has("json") {
             all.push(text::json(&paper.slug, &judged));
         } else {
             bar.suspend(|| print(&text::report(&paper.slug, &judged)))?;
         }
     }
     bar.finish_and_clear();
-    if arguments.json {
+    if arguments.outputs.has("json") {
         let json = serde_json::to_string_pretty(&all).map_err(Failure::run)?;
         print(&(json + "\n"))?;
     }
-    if let Some(folder) = &arguments.pages {
+    if let Some(folder) = arguments.outputs.path("pages") {
         write_pages(papers, folder)?;
     }
     if arguments.check && !timed.is_empty() {
         eprintln!("{} verdicts on times are others on this machine\n  {}", timed.len(), timed.join("\n  "));
     }
     finish(arguments, &changed, &failed, [plans.len(), undecided])
+}
+
+/// The files that the plans read: the plan's own file, the plan that it is like, files of scenarios.
+fn read_files(
+    arguments: &Papers,
+    runner: &Runner,
+    plans: &[(&Paper, &Item, &Plan, &str)],
+) -> Result<Vec<(&'static str, PathBuf)>, Failure> {
+    let own = arguments.paper.as_deref().filter(|_| arguments.names_a_file()).map(PathBuf::from);
+    let mut files = Vec::from_iter(own.clone().map(|path| ("the plan", path)));
+    for (_, _, plan, text) in plans {
+        let like = own.as_deref().and_then(|path| like(path, text));
+        files.extend(like.map(|path| ("the plan that it is like", path)));
+        let of_scenarios = runner.files(plan).map_err(Failure::usage)?;
+        files.extend(of_scenarios.into_iter().map(|path| ("a file of the plan's scenario", path)));
+    }
+    Ok(files)
+}
+
+/// The file of the plan named by `like`, beside the file of a plan.
+fn like(path: &Path, text: &str) -> Option<PathBuf> {
+    let plan = toml::from_str::<toml::Table>(text).ok()?;
+    Some(path.with_file_name(format!("{}.toml", plan.get("like")?.as_str()?)))
 }
 
 /// # Errors
@@ -163,7 +192,7 @@ fn finish(arguments: &Papers, changed: &[String], failed: &[String], [items, und
     if !problems.is_empty() {
         return Err(Failure::run(problems.join("\n")));
     }
-    if arguments.check && !arguments.json {
+    if arguments.check && !arguments.outputs.has("json") {
         let open = if undecided == 0 { String::new() } else { format!(", but for {undecided} that the quick setting does not decide") };
         let items = if items == 1 { "1 item".to_owned() } else { format!("{items} items") };
         return print(&format!("All verdicts of {items} are as their plans expect{open}.\n"));
@@ -212,81 +241,67 @@ fn program() -> Result<String, Failure> {
     Ok(hash([env!("CARGO_PKG_VERSION"), &words.to_string()]))
 }
 
-/// The output files of one item, open during its runs.
-struct Outputs<'a> {
-    svg: Option<OpenFile>,
-    html: Option<OpenFile>,
-    parquet: Option<&'a Path>,
-    /// Folder of the records.
-    records: Option<&'a Path>,
+/// Results of an item, for its outputs.
+pub(crate) struct ItemResult<'a> {
+    paper: &'a Paper,
+    pub(crate) judged: &'a Judged<'a>,
+    /// All figures of the run.
+    ran: &'a Ran,
 }
 
-impl<'a> Outputs<'a> {
-    /// # Errors
-    /// A path is `-` or the plan's or twice the same, or a file cannot be created.
-    fn open(arguments: &'a Papers) -> Result<Self, Failure> {
-        let Papers { parquet, svg, html, pages, .. } = arguments;
-        let read = arguments.paper.as_deref().filter(|_| arguments.names_a_file()).map(|path| ("the plan", Path::new(path)));
-        // The Parquet file is created again after the runs.
-        let [_, svg, html] = open_files(read, [("--parquet", parquet), ("--svg", svg), ("--html", html)])?;
-        if let Some(folder) = pages {
-            check_no_dash(("--pages", folder), "a folder")?;
-            try_folder(folder, ["README.md".to_owned()])?;
-        }
-        Ok(Self { svg, html, parquet: parquet.as_deref(), records: pages.as_deref().filter(|_| arguments.instead.is_none()) })
+impl ItemResult<'_> {
+    /// The page of `--html`.
+    pub(crate) fn html(&self) -> String {
+        let (title, charts) = (format!("{}, {}", self.paper.about.short, self.judged.item.label), self.judged.charts());
+        item_html(&ItemPage { title: &title, markdown: &self.markdown(), charts: &charts, version: env!("CARGO_PKG_VERSION") })
     }
 
-    fn write(&mut self, paper: &Paper, judged: &Judged<'_>, ran: &Ran) -> Result<(), Failure> {
-        if let Some(file) = self.svg.take() {
-            file.finish_with(&judged.charts().first().map(Chart::svg).unwrap_or_default())?;
-        }
-        if let Some(file) = self.html.take() {
-            let (title, charts) = (format!("{}, {}", paper.about.short, judged.item.label), judged.charts());
-            let markdown = section(paper, judged, Place::Alone);
-            let page = ItemPage { title: &title, markdown: &markdown, charts: &charts, version: env!("CARGO_PKG_VERSION") };
-            file.finish_with(&item_html(&page))?;
-        }
-        if let Some(path) = self.parquet {
-            let metadata = provenance(env!("CARGO_PKG_VERSION"), 1, &judged.record.plan);
-            write_measurements(path, &measurements(ran), &metadata).map_err(Failure::run)?;
-        }
-        if let Some(folder) = self.records {
-            let path = folder.join(record_path(&paper.slug, &judged.item.name));
-            let json = serde_json::to_string(&judged.record).map_err(Failure::run)?;
-            make_folder(&path)?;
-            write_text(&path, &(json + "\n")).map_err(Failure::run)?;
-        }
-        Ok(())
+    /// The section of the paper's page.
+    pub(crate) fn markdown(&self) -> String {
+        section(self.paper, self.judged, Place::Alone)
     }
-}
 
-/// One row per value and seed.
-fn measurements(ran: &Ran) -> Vec<Measurement<'_>> {
-    let mut rows = Vec::new();
-    for (variation, figures) in &ran.variations {
-        for figure in figures.names() {
-            let mut add = |x, samples: &roundelay_papers::figures::Samples| {
-                let row = |(seed, value): (&u64, &f64)| Measurement { variation: &variation.name, figure, x, seed: *seed, value: *value };
-                rows.extend(samples.0.iter().map(row));
-            };
-            figures.at(figure, None).into_iter().for_each(|samples| add(None, samples));
-            figures.curve(figure).into_iter().flatten().for_each(|(x, samples)| add(Some(x), samples));
-        }
+    /// Footer of the Parquet file.
+    pub(crate) fn metadata(&self) -> Vec<(String, String)> {
+        provenance(env!("CARGO_PKG_VERSION"), 1, &self.judged.record.plan)
     }
-    rows
+
+    /// One row per value and seed.
+    pub(crate) fn measurements(&self) -> Vec<Measurement<'_>> {
+        let mut rows = Vec::new();
+        for (variation, figures) in &self.ran.variations {
+            for figure in figures.names() {
+                let mut add = |x, samples: &Samples| {
+                    let row =
+                        |(seed, value): (&u64, &f64)| Measurement { variation: &variation.name, figure, x, seed: *seed, value: *value };
+                    rows.extend(samples.0.iter().map(row));
+                };
+                figures.at(figure, None).into_iter().for_each(|samples| add(None, samples));
+                figures.curve(figure).into_iter().flatten().for_each(|(x, samples)| add(Some(x), samples));
+            }
+        }
+        rows
+    }
+
+    fn write_record(&self, folder: &Path) -> Result<(), Failure> {
+        let path = folder.join(record_path(&self.paper.slug, &self.judged.item.name));
+        let json = serde_json::to_string(&self.judged.record).map_err(Failure::run)?;
+        write_in_folder(&path, &(json + "\n"))
+    }
 }
 
 fn write_pages(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
     let site = Site::read(papers, folder).map_err(Failure::run)?;
     for (path, text) in site.files() {
-        let path = folder.join(path);
-        make_folder(&path)?;
-        write_text(&path, &text).map_err(Failure::run)?;
+        write_in_folder(&folder.join(path), &text)?;
     }
     Ok(())
 }
 
-fn make_folder(path: &Path) -> Result<(), Failure> {
-    let Some(folder) = path.parent() else { return Ok(()) };
-    fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))
+/// Writes a file, and creates its folder.
+fn write_in_folder(path: &Path, text: &str) -> Result<(), Failure> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
+    }
+    write_text(path, text).map_err(Failure::run)
 }

@@ -18,8 +18,8 @@ use crate::threads::in_pool;
 use crate::{print, style};
 
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
-    let Computed { replayed, scenario, runs, written } = compute(arguments, &Host::default())?;
-    print(&if arguments.outputs.has("json") { replayed.json() } else { replayed.table(style::of_stdout()) })?;
+    let Computed { replayed, scenario, runs, printed, written } = compute(arguments, &Host::default())?;
+    print(&printed.unwrap_or_else(|| replayed.table(style::of_stdout())))?;
     written?;
     if arguments.plain { plain(&scenario, &runs) } else { Ok(()) }
 }
@@ -29,6 +29,8 @@ pub(crate) struct Computed {
     pub(crate) replayed: Replayed,
     scenario: Scenario,
     runs: Vec<Run>,
+    /// The text in place of the table, if any.
+    printed: Option<String>,
     /// Of the files written after the runs.
     pub(crate) written: Result<(), Failure>,
 }
@@ -52,18 +54,21 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
     let read = arguments.on.as_deref().map_or_else(|| Read::scenario(&arguments.scenario, host), |on| Read::network(on, host))?;
     let Read { mut scenario, text, notes, .. } = read;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
-    check_outputs(arguments, &scenario)?;
+    let network = arguments.on.as_deref().map(|on| ("--on", on));
+    let read = files_of(&arguments.scenario, &scenario).chain(network);
+    arguments.outputs.check(read, &Measures::default(), arguments.runs.replicas.into())?;
     let name = arguments.scenario.display().to_string();
     let text = host.set_controls(&name, &mut scenario, text)?;
     let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
-    let outputs = arguments.outputs.begin(&metadata)?;
+    let outputs = arguments.outputs.begin(&Measures::default(), &())?;
     let runs = replays(arguments, &scenario, &candidates, listed.as_ref(), host)?;
     let notes = notes.into_iter().chain(header_notes(arguments, &candidates, &runs)).collect();
     let replayed = Replayed { notes, ..replayed(arguments, &scenario, &candidates, &runs) };
-    let replays = Replays { replayed: &replayed, runs: &runs, candidates: &candidates };
+    let replays = Replays { replayed: &replayed, runs: &runs, candidates: &candidates, metadata: &metadata };
     let written = outputs.into_iter().try_for_each(|output| output.finish(&replays));
-    Ok(Computed { replayed, scenario, runs, written })
+    let printed = arguments.outputs.printed(&replays)?;
+    Ok(Computed { replayed, scenario, runs, printed, written })
 }
 
 /// # Errors
@@ -74,14 +79,6 @@ fn check_names(arguments: &Replay) -> Result<(), Failure> {
         return Err(Failure::usage(format!("--with '{twice}': named twice; expected each discipline once")));
     }
     Ok(())
-}
-
-/// # Errors
-/// Two files are the same, or an output is of one schedule and there are several.
-fn check_outputs(arguments: &Replay, scenario: &Scenario) -> Result<(), Failure> {
-    let itself = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
-    let read = itself.into_iter().chain(arguments.on.as_deref().map(|on| ("--on", on))).chain(files_of(scenario));
-    arguments.outputs.check(read, &Measures::default(), arguments.runs.replicas)
 }
 
 /// The named candidates, with the slack of the command line.
@@ -113,6 +110,7 @@ pub(crate) struct Replays<'a> {
     pub(crate) replayed: &'a Replayed,
     pub(crate) runs: &'a [Run],
     pub(crate) candidates: &'a [Candidate],
+    pub(crate) metadata: &'a [(String, String)],
 }
 
 /// A schedule, the outcome under each candidate, and the seconds for recording and for each replay.

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     }
     let (ran, written) = computed(path, arguments, &host, read)?;
     // Print the results even if writing the files failed.
-    print(&show(arguments, &ran.simulated))?;
+    print(&arguments.outputs.printed(&ran)?.unwrap_or_else(|| ran.simulated.table(style::of_stdout())))?;
     written
 }
 
@@ -54,24 +54,17 @@ type Computed = (Ran, Result<(), Failure>);
 
 fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, String, Vec<String>)) -> Result<Computed, Failure> {
     let (scenario, text, notes) = read;
-    check_outputs(path, arguments, &scenario)?;
+    arguments.outputs.check(files_of(path, &scenario), &scenario.measures, arguments.runs.replicas.into())?;
     // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let run = Run { scenario: &scenario, network: &scenario.network(scenario.seed), metadata: &metadata };
-    let watch = Watch::new(arguments.outputs.begin(&run)?);
+    let watch = Watch::new(arguments.outputs.begin(&scenario.measures, &run)?, arguments.outputs.has("html"));
     let results = replicas(&scenario, arguments, &watch, host)?;
     let (outputs, curves) = watch.finish();
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     let ran = Ran { simulated, curves, text, metadata };
     let written = outputs.into_iter().try_for_each(|output| output.finish(&ran));
     Ok((ran, written))
-}
-
-/// # Errors
-/// An output is the scenario or one of its files, or cannot be written in this call.
-fn check_outputs(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
-    let itself = Some(("the scenario", path)).filter(|(_, path)| path.as_os_str() != "-");
-    arguments.outputs.check(itself.into_iter().chain(files_of(scenario)), &scenario.measures, arguments.runs.replicas)
 }
 
 fn template(name: &str) -> Result<(), Failure> {
@@ -149,11 +142,4 @@ fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> Stri
         scenario.sources(),
         memory / 1e6,
     )
-}
-
-fn show(arguments: &Simulate, simulated: &Simulated) -> String {
-    if arguments.outputs.has("json") {
-        return simulated.json();
-    }
-    simulated.table(style::of_stdout())
 }

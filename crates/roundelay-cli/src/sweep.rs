@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
         return print(&Session::open(arguments, &host)?.why()?);
     }
     let summary = compute(arguments, &host, false)?;
-    print(&if arguments.json { summary.json() } else { summary.text() })?;
+    print(&arguments.outputs.printed(&summary)?.unwrap_or_else(|| summary.text()))?;
     summary.failure().map_or(Ok(()), Err)
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let name = if arguments.log.as_os_str() == "-" { "standard input".to_owned() } else { clean(&arguments.log.display().to_string()) };
     let log = open(&arguments.log).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let inspection = inspect(log, arguments.faults.into()).map_err(|error| unreadable(&name, error))?;
-    print(&if arguments.json { json(&inspection) } else { verified(&name, &inspection) })?;
+    print(&arguments.outputs.printed(&inspection)?.unwrap_or_else(|| verified(&name, &inspection)))?;
     match inspection.faults.len() {
         0 => Ok(()),
         1 => Err(Failure::run(format!("{name}: no network does that: one fault"))),
@@ -39,7 +39,8 @@ fn unreadable(name: &str, error: VerifyError) -> Failure {
     }
 }
 
-fn json(inspection: &Inspection) -> String {
+/// The output of `--json`.
+pub(crate) fn json(inspection: &Inspection) -> String {
     let Inspection { header, time, totals, checks, faults, is_cut } = inspection;
     let (nodes, links) = (header.nodes, header.links.len());
     let seconds = *time as f64 / 1e12;

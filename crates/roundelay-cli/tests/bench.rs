@@ -126,6 +126,8 @@ fn a_file_that_cannot_be_compared_is_refused() {
 fn a_drawing_needs_several_numbers_of_flows() {
     let folder = Folder::new();
     assert!(error(&["drr", "--flows", "8", "--svg", &folder.path("drawing.svg")], 2).contains("two numbers of flows"));
+    let output = bench(&["drr", "--flows", "8", "--svg", &folder.path("drawing.svg")]);
+    assert!(output.stdout.is_empty(), "told before the run");
 }
 
 /// Regression: a path that could not be written was told after all measurements.

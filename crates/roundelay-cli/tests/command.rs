@@ -96,7 +96,7 @@ fn assert_says(message: &str, parts: &[&str]) {
 
 #[test]
 fn a_usage_error_names_what_is_legal() {
-    let cases: [(&[&str], &[&str]); 28] = [
+    let cases: [(&[&str], &[&str]); 29] = [
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
         (&["--rate", "fast"], &["fast", "expected a number and bit, kbit, mbit, gbit or tbit"]),
         (&["--rate", "0"], &["at least 1bit"]),

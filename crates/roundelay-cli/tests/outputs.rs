@@ -240,3 +240,25 @@ fn csv_files_have_all_flows() {
     assert_eq!(rows_of_csv(&folder.join("out/flows.csv")).len(), 1 + 4200);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// The tables as Markdown have the columns and rows of the terminal, and the verdict in bold.
+#[test]
+fn markdown_files_have_the_tables() {
+    let folder = std::env::temp_dir().join(format!("roundelay-markdown-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("scenario.toml"), SCENARIO).unwrap();
+    let capture = root().join("examples/captures/home-downlink.pcap");
+    let compare = ["compare", capture.to_str().unwrap(), "fifo", "fq_codel", "--rate", "5mbit", "--no-cost"];
+    let runs: [(&[&str], &[&str]); 2] = [
+        (&["simulate", "scenario.toml"], &["## scenario", "| sources | flows | throughput |", "| queues | buffer | links | from |"]),
+        (&compare, &["home-downlink.pcap\n\n25,401 packets", "p99 (delay)", "\n**", "```sh\n", "| fifo"]),
+    ];
+    for (words, expected) in runs {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+        let output = command.current_dir(&folder).args(words).args(["--markdown", "result.md"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = fs::read_to_string(folder.join("result.md")).unwrap();
+        expected.iter().for_each(|part| assert!(text.contains(part), "no {part} in\n{text}"));
+    }
+    fs::remove_dir_all(folder).unwrap();
+}

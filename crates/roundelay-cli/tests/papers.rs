@@ -133,7 +133,7 @@ fn what_is_wrong_is_said_with_what_is_legal() {
         (&["qfqq"][..], 2, "no paper is called 'qfqq': "),
         (&["qfq", "table-9"], 2, "qfq has no item 'table-9': "),
         (&["no-such-plan.toml"], 2, "there is no such file; expected a plan"),
-        (&["all", "--parquet", "x.parquet"], 2, "--parquet, --svg and --html are for one item"),
+        (&["all", "--parquet", "x.parquet"], 2, "--parquet tells of one item, not of "),
         (&["qfq", "table-2", "--instead", "fiffo"], 2, "fiffo"),
     ] {
         let output = papers(arguments);
@@ -205,6 +205,33 @@ fn outputs_are_tried_before_the_first_run() {
     let output = folder.run(&["--pages", "-"]);
     assert!(text(&output.stderr).contains("--pages -: standard output is for the table; expected a folder"), "{}", text(&output.stderr));
     assert!(!folder.0.join("cache").exists(), "nothing ran");
+}
+
+/// Regression: `--html` wrote over a plan's topology file, and over a page of `--pages`.
+#[test]
+fn no_output_is_an_input_of_the_plan_or_a_page() {
+    let folder = Folder::new("inputs");
+    let (map, plan) = (folder.path("map.gml"), folder.path("plan.toml"));
+    let refused = |option: &str, path: &str, expected: &str| {
+        let output = folder.run(&[option, path, "--pages", &folder.path("pages")]);
+        let message = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && message.contains(expected), "{message}");
+    };
+    refused("--html", &folder.path("pages/index.md"), "--html would write into the folder of --pages");
+    refused("--svg", &folder.path("pages/new/chart.svg"), "--svg would write into the folder of --pages");
+    let cities = include_str!("../../../examples/scenarios/cities.gml");
+    fs::write(&map, cities).unwrap();
+    let topology = format!("topology = {{ file = '{map}' }}");
+    let own = PLAN
+        .replace("topology = { template = \"dumbbell\", pairs = 10 }", &topology)
+        .replace("\"s*\", to = \"r*\"", "\"host*\", to = \"host*\", pairs = \"all\"");
+    fs::write(&plan, own).unwrap();
+    refused("--html", &map, "map.gml: both a file of the plan's scenario and --html; expected a file each");
+    assert_eq!(fs::read_to_string(&map).unwrap(), cities);
+    let (other, run) = (folder.path("other.toml"), PLAN.find("[run]").unwrap());
+    fs::write(&other, PLAN).unwrap();
+    fs::write(&plan, format!("{}like = 'other'\n{}", &PLAN[..run], &PLAN[PLAN.find("[[published]]").unwrap()..])).unwrap();
+    refused("--parquet", &other, "other.toml: both the plan that it is like and --parquet");
 }
 
 /// Reasons in a plan explain the verdict on the examined discipline; they are left out for a

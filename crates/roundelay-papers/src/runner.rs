@@ -1,6 +1,9 @@
 //! Runner: all parts of a plan with all seeds, in parallel unless time is measured, except for
 //! cached runs.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use roundelay_bench::cpu_seconds;
 use roundelay_sim::scenario::Scenario;
@@ -112,6 +115,19 @@ impl Runner {
             Ok(parts * self.seeds.unwrap_or(variation.seeds) as usize)
         });
         counts.sum()
+    }
+
+    /// Files that the scenarios of a plan read.
+    ///
+    /// # Errors
+    /// The fault of the plan.
+    pub fn files(&self, plan: &Plan) -> Result<BTreeSet<PathBuf>, Failed> {
+        let mut files = BTreeSet::new();
+        for variation in &plan.variations(self.setting)? {
+            let experiment = self.experiment(variation)?;
+            files.extend(experiment.parts().iter().flat_map(|part| experiment.files(part)));
+        }
+        Ok(files)
     }
 
     fn experiment(&self, variation: &Variation) -> Result<Box<dyn Experiment>, Failed> {

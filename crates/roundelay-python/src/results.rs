@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 use roundelay_cli::call::{self, CustomControl, Host, Text};
-use roundelay_report::{FLOWS, LINKS, RATES, Replayed, SIMULATED_FLOWS, TRANSFERS, TableStyle};
+use roundelay_report::{FLOWS, LINKS, RATES, Replayed, SIMULATED_FLOWS, TRANSFERS, TableStyle, json};
 
 use crate::control::Control;
 use crate::own::{Fault, Own};
@@ -111,7 +111,7 @@ pub(crate) fn simulate(
 impl Ran {
     /// The output of `--json`.
     fn json(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.simulated.json())
+        py.detach(|| json(&self.0.simulated))
     }
 
     /// The page of `--html`.
@@ -179,7 +179,7 @@ pub(crate) fn replay(
 impl Replays {
     /// The output of `--json`.
     fn json(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.json())
+        py.detach(|| json(&self.0))
     }
 
     /// The page of `--html`.

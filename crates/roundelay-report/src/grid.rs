@@ -1,5 +1,6 @@
-//! Terminal table with aligned columns.
+//! Table with aligned columns for a terminal, or in Markdown.
 
+use crate::document::escaped;
 use crate::text::{cut, cut_apart, width, wrap};
 
 /// Look of a cell in a terminal with colour; the text alone has the same information.
@@ -118,6 +119,16 @@ impl Grid {
             lines.extend(wrap(&note, limit).iter().map(|line| Paint::Faint.on(line, color)));
         }
         lines
+    }
+
+    /// A table in Markdown with all columns.
+    pub(crate) fn markdown(&self) -> String {
+        let line = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+        let head = line(&mut self.columns.iter().map(|column| escaped(column.title().trim())));
+        let rule = "|---|".to_owned() + &"---:|".repeat(self.columns.len().saturating_sub(1)) + "\n";
+        let rows = self.columns.first().map_or(0, |column| column.cells.len());
+        let row = |row: usize| line(&mut self.columns.iter().map(|column| escaped(column.cells[row].text.trim())));
+        head + &rule + &(0..rows).map(row).collect::<String>()
     }
 
     /// Fits the grid to the limit and returns the names of hidden columns.

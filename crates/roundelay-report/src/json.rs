@@ -1,13 +1,9 @@
-//! JSON output of a comparison, for scripts.
+//! JSON: all results, for scripts.
 
-use roundelay_trace::Comparison;
+use serde::Serialize;
 
-/// The comparison as JSON, indented, with a newline at the end: the fields of [`Comparison`] with
-/// their names and order.
-///
-/// Non-finite numbers are `null`.
-pub fn json(comparison: &Comparison) -> String {
-    let mut text = serde_json::to_string_pretty(comparison).expect("plain data with string keys always serialises");
-    text.push('\n');
-    text
+/// Results as indented JSON with a newline at the end. Times in seconds, rates in bits per second,
+/// sizes in bytes, unless a name ends in a unit; unknown values are null.
+pub fn json(results: &impl Serialize) -> String {
+    serde_json::to_string_pretty(results).expect("plain data with string keys always serialises") + "\n"
 }

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | terminal table | a person, now | [`table`] |
 //! | JSON | a script | [`json`] |
+//! | Markdown | a report, or the issue of a forge | [`markdown`], [`Simulated::markdown`] |
 //! | HTML page | a person, later, or to be shared | [`html`], [`simulation_html`], [`item_html`] |
 //! | drawing | a document | [`Chart::svg`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `TableOf` (feature `parquet`, on by default) |
@@ -19,6 +20,7 @@
 //! final name.
 
 mod chart;
+mod document;
 mod error;
 mod file;
 mod grid;
@@ -50,6 +52,6 @@ pub use parquet::{
 };
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
-pub use table::{SCREEN, TableStyle, table, table_within};
+pub use table::{SCREEN, TableStyle, markdown, table, table_within};
 pub use text::{clean, width};
 pub use verified::verified;

@@ -4,9 +4,9 @@
 use roundelay_sim::scenario::{FlowResult, GroupLives, Interval, RankResult, Results};
 use serde::Serialize;
 
+use crate::document::{Block, Section};
 use crate::grid::{Cell, Column, Grid};
 use crate::simulation::{GroupSummary, figure, interval};
-use crate::table::TableStyle;
 use crate::text::clean;
 use crate::units::{bytes, percent, rate, seconds};
 
@@ -89,7 +89,7 @@ impl IndicesSummary {
 }
 
 /// Table of flows over their lifetimes, if measured.
-pub(crate) fn lives(groups: &[GroupSummary], style: TableStyle) -> Vec<String> {
+pub(crate) fn lives(groups: &[GroupSummary]) -> Section {
     let groups: Vec<_> = groups.iter().filter_map(|group| Some((group.name(), group.lives()?))).collect();
     if groups.is_empty() {
         return Vec::new();
@@ -107,11 +107,11 @@ pub(crate) fn lives(groups: &[GroupSummary], style: TableStyle) -> Vec<String> {
         column("startup", &|lives| figure(lives.startup_latency, seconds)).spare(3),
         column("starved", &|lives| figure(lives.starved, |value| format!("{value:.1}"))),
     ];
-    Grid::new(columns).lines(style.limit(), style.color)
+    vec![Block::Table(Grid::new(columns))]
 }
 
 /// Table of worst-case fair indices, if measured.
-pub(crate) fn indices(groups: &[GroupSummary], style: TableStyle) -> Vec<String> {
+pub(crate) fn indices(groups: &[GroupSummary]) -> Section {
     let groups: Vec<_> = groups.iter().filter_map(|group| Some((group.name(), group.indices()?))).collect();
     if groups.is_empty() {
         return Vec::new();
@@ -121,5 +121,5 @@ pub(crate) fn indices(groups: &[GroupSummary], style: TableStyle) -> Vec<String>
         Column::new("B-WFI", groups.iter().map(|(_, indices)| figure(indices.b_wfi, bytes).into())),
         Column::new("T-WFI", groups.iter().map(|(_, indices)| figure(indices.t_wfi, seconds).into())),
     ];
-    Grid::new(columns).lines(style.limit(), style.color)
+    vec![Block::Table(Grid::new(columns))]
 }

@@ -12,11 +12,12 @@ use verdict::is_better;
 pub use verdict::{Answer, Verdict};
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
-use crate::grid::{Cell, Column, Grid, Paint};
+use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
+use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
 use crate::simulation::figure;
 use crate::table::TableStyle;
-use crate::text::{clean, cut, wrap};
+use crate::text::clean;
 use crate::units::{count, percent, seconds, signed_percent as signed, significant};
 
 /// Fraction of flows cut off by the end of the run above which a note appears: mean completion
@@ -190,45 +191,37 @@ pub struct DisciplineCost {
 }
 
 impl ObjectiveResult {
-    /// The result as JSON, indented, with a newline at the end. Times in seconds.
-    pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
-    }
-
     /// The result as a terminal table, followed by the verdicts.
     pub fn table(&self, style: TableStyle) -> String {
-        let sentences = self.sentences().iter().flat_map(|text| wrap(text, style.limit())).collect();
-        let sections = [self.headline(style), self.rows(style), self.who_pays(style), sentences];
-        let sections = sections.into_iter().filter(|lines| !lines.is_empty());
-        sections.map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
+        document::terminal(&self.sections(), style)
     }
 
-    fn headline(&self, style: TableStyle) -> Vec<String> {
-        let seeds: Vec<_> = self.disciplines.first().map_or(&[][..], |first| &first.replicas).iter().map(|run| run.seed).collect();
-        let seeds = match seeds[..] {
-            [first, .., last] => format!("seeds {first} to {last}, means with 95% confidence intervals"),
-            [seed] => format!("seed {seed}"),
-            [] => "no replica".to_owned(),
-        };
-        let warmup = if self.warmup > 0.0 { format!(", the first {} not counted", seconds(self.warmup)) } else { String::new() };
+    /// The tables and verdicts of [`table`](Self::table) as Markdown, with all columns.
+    pub fn markdown(&self) -> String {
+        document::markdown(&self.sections())
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let sentences = self.sentences().into_iter().map(Block::Text).collect();
+        vec![self.headline(), self.rows(), self.who_pays(), sentences]
+    }
+
+    fn headline(&self) -> Section {
+        let replicas = self.disciplines.first().map_or(&[][..], |first| &first.replicas);
         let of = self.source.as_ref().map(|source| format!(", of {}", clean(source))).unwrap_or_default();
         let facts = format!(
-            "Objective: {}. Figure: {}{of}. {}{warmup}; {seeds}. Slack of lstf: {}. Buffers of routers: {}.",
+            "Objective: {}. Figure: {}{of}. {}; {}. Slack of lstf: {}. Buffers of routers: {}.",
             self.measure,
             name(self.figure),
-            seconds(self.duration),
+            duration_in_words(self.duration, self.warmup),
+            seeds_in_words(replicas.iter().map(|run| run.seed)),
             if self.slack == "own" { "of each source its own".to_owned() } else { clean(&self.slack) },
             self.buffers_in_words(),
         );
-        let mut lines = vec![Paint::Bold.on(&cut(&clean(&self.name), style.limit()), style.color)];
-        lines.extend(wrap(&facts, style.limit()));
-        for note in &self.notes {
-            lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
-        }
-        lines
+        document::headline(&self.name, facts, &self.notes)
     }
 
-    fn rows(&self, style: TableStyle) -> Vec<String> {
+    fn rows(&self) -> Section {
         let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, self.disciplines.iter().map(cell));
         let head = match self.figure {
             Figure::Completion => "completion",
@@ -253,7 +246,7 @@ impl ObjectiveResult {
             columns.push(column("ns", &|cost| significant(cost.nanos)).under("a packet").spare(1));
             columns.push(column("over fifo", &|cost| format!("{}x", significant(cost.over_fifo))).under("a packet"));
         }
-        Grid::new(columns).lines(style.limit(), style.color)
+        vec![Block::Table(Grid::new(columns))]
     }
 
     /// `1000p`; `100p, 1000p`; a long list as its first and last entry.
@@ -265,14 +258,14 @@ impl ObjectiveResult {
     }
 
     /// Delay and loss of each source under each discipline, if there are several sources.
-    fn who_pays(&self, style: TableStyle) -> Vec<String> {
-        let Some(first) = self.disciplines.first().filter(|first| first.sources.len() > 1) else { return Vec::new() };
+    fn who_pays(&self) -> Section {
+        let Some(first) = self.disciplines.first().filter(|first| first.sources.len() > 1) else { return Section::new() };
         let mut columns = vec![Column::new("source", first.sources.iter().map(|source| clean(&source.name).into()))];
         columns.extend(self.disciplines.iter().map(|row| {
             let cells = row.sources.iter().map(|source| source.in_words().into());
             Column::new(clean(&row.queue), cells).under("p99 delay, and loss if any")
         }));
-        Grid::new(columns).lines(style.limit(), style.color)
+        vec![Block::Table(Grid::new(columns))]
     }
 
     /// Sources with much worse service under lstf than under fifo.
@@ -340,12 +333,9 @@ impl ObjectiveResult {
     /// The result as one self-contained HTML page: the table, the verdicts and a chart of the
     /// figure.
     pub fn html(&self) -> String {
-        // A page scrolls, so no column is hidden.
-        let style = TableStyle { width: Some(u16::MAX), color: false };
-        let text = self.headline(style).get(1..).unwrap_or_default().join("\n");
-        let tables = [self.rows(style), self.who_pays(style)].into_iter().filter(|lines| !lines.is_empty());
-        let tables: Vec<_> = tables.map(|lines| format!("```text\n{}\n```", lines.join("\n"))).collect();
-        let markdown = format!("{text}\n\n{}\n\n{}\n", tables.join("\n\n"), self.sentences().join("\n\n"));
+        let mut sections = self.sections();
+        sections[0].remove(0);
+        let markdown = document::markdown(&sections);
         let title = format!("{}: {}", clean(&self.name), self.measure);
         item_html(&ItemPage { title: &title, markdown: &markdown, charts: &[self.chart()], version: self.version })
     }

@@ -7,11 +7,12 @@ use roundelay_sim::scenario::{Interval, student_95};
 use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Curve, Point, Scaling};
-use crate::grid::{Cell, Column, Grid, Paint};
+use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
+use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
 use crate::simulation::figure;
 use crate::table::TableStyle;
-use crate::text::{clean, cut, wrap};
+use crate::text::clean;
 use crate::units::{count, fine_percent as share, percent, seconds};
 
 /// Schedules of one scenario, one per seed, and their replays.
@@ -190,29 +191,22 @@ impl CandidateResult {
 }
 
 impl Replayed {
-    /// The result as JSON, indented, with a newline at the end. Times in seconds, except for names
-    /// with `_ps`.
-    pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
-    }
-
     /// The result as terminal tables: candidates, packets by congestion points, ratios of delays.
     pub fn table(&self, style: TableStyle) -> String {
-        let conclusions = self.conclusions().iter().flat_map(|text| wrap(text, style.limit())).collect();
-        let sections = [self.headline(style), self.overdue(style), conclusions, self.by_congestion_points(style), self.ratios(style)];
-        let sections: Vec<_> = sections.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect();
-        sections.join("\n")
+        document::terminal(&self.sections(), style)
     }
 
-    fn headline(&self, style: TableStyle) -> Vec<String> {
+    /// The tables of [`table`](Self::table) as Markdown, with all columns.
+    pub fn markdown(&self) -> String {
+        document::markdown(&self.sections())
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        vec![self.headline(), self.overdue(), self.conclusions(), self.by_congestion_points(), self.ratios()]
+    }
+
+    fn headline(&self) -> Section {
         let sum = |of: fn(&Recorded) -> u64| self.recorded.iter().map(of).sum::<u64>();
-        let seeds: Vec<_> = self.recorded.iter().map(|recorded| recorded.seed).collect();
-        let seeds = match seeds[..] {
-            [first, .., last] => format!("seeds {first} to {last}, means with 95% confidence intervals"),
-            [seed] => format!("seed {seed}"),
-            [] => "no replica".to_owned(),
-        };
-        let warmup = if self.warmup > 0.0 { format!(", the first {} not counted", seconds(self.warmup)) } else { String::new() };
         let dropped = match sum(|recorded| recorded.dropped) {
             0 => String::new(),
             dropped => format!(" {} packets were dropped: these are not in the schedule, and not sent in the replay.", count(dropped)),
@@ -228,22 +222,22 @@ impl Replayed {
             String::new()
         };
         let facts = format!(
-            "{}{warmup}; {seeds}; {} packets of {} flows, {} packet-hops; {} of waiting a packet.{dropped} Slack: {slack}{rounded}.",
-            seconds(self.window),
+            "{}; {}; {} packets of {} flows, {} packet-hops; {} of waiting a packet.{dropped} Slack: {slack}{rounded}.",
+            duration_in_words(self.window, self.warmup),
+            seeds_in_words(self.recorded.iter().map(|recorded| recorded.seed)),
             count(sum(|recorded| recorded.packets)),
             count(sum(|recorded| recorded.flows)),
             count(sum(|recorded| recorded.packet_hops)),
             seconds(self.recorded.iter().map(|recorded| recorded.mean_wait).sum::<f64>() / self.recorded.len().max(1) as f64),
         );
-        let mut lines = vec![Paint::Bold.on(&cut(&clean(&self.name), style.limit()), style.color)];
-        lines.extend(wrap(&facts, style.limit()));
         let (least, most) = self.thresholds();
         let threshold = if least == most { seconds(least) } else { format!("{} to {}", seconds(least), seconds(most)) };
-        for note in &self.notes {
-            lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
-        }
-        lines.extend(wrap(&format!("T = {threshold}. Drained: all packets sent, delivered at any time. Cut: packets delivered within the window in the recorded run; overdue are those delivered late, but within the window, in the replay."), style.limit()));
-        lines
+        let mut blocks = document::headline(&self.name, facts, &self.notes);
+        blocks.push(Block::Text(format!(
+            "T = {threshold}. Drained: all packets sent, delivered at any time. Cut: packets delivered within the window in the recorded run; \
+             overdue are those delivered late, but within the window, in the replay."
+        )));
+        blocks
     }
 
     fn thresholds(&self) -> (f64, f64) {
@@ -251,7 +245,7 @@ impl Replayed {
         all.fold((f64::INFINITY, 0.0), |(least, most), threshold| (threshold.min(least), threshold.max(most)))
     }
 
-    fn overdue(&self, style: TableStyle) -> Vec<String> {
+    fn overdue(&self) -> Section {
         let part = |interval: Option<Interval>| -> Cell { figure(interval, share).into() };
         let column = |head: &str, cell: &dyn Fn(&CandidateResult) -> Cell| Column::new(head, self.candidates.iter().map(cell));
         let columns = vec![
@@ -266,22 +260,21 @@ impl Replayed {
             column("> T", &|result| part(result.cut.overdue_by_threshold)).under("cut"),
             column("missing", &|result| part(result.cut.missing)).under("cut").spare(4),
         ];
-        let mut lines = Grid::new(columns).lines(style.limit(), style.color);
-        for result in self.candidates.iter().filter(|result| result.dropped > 0) {
-            lines.push(format!("{}: its queues dropped {} packets, which count as missing", clean(&result.with), count(result.dropped)));
-        }
-        lines
+        let dropped = self.candidates.iter().filter(|result| result.dropped > 0).map(|result| {
+            Block::Text(format!("{}: its queues dropped {} packets, which count as missing", clean(&result.with), count(result.dropped)))
+        });
+        std::iter::once(Block::Table(Grid::new(columns))).chain(dropped).collect()
     }
 
     /// The conclusion for each candidate, a sentence each.
-    fn conclusions(&self) -> Vec<String> {
-        self.candidates.iter().map(CandidateResult::conclusion).collect()
+    fn conclusions(&self) -> Section {
+        self.candidates.iter().map(|result| Block::Text(result.conclusion())).collect()
     }
 
     /// Packets that waited at 0, 1, 2 ... routers, with the overdue fraction of each.
-    fn by_congestion_points(&self, style: TableStyle) -> Vec<String> {
+    fn by_congestion_points(&self) -> Section {
         let all: Vec<_> = self.candidates.iter().map(CandidateResult::by_congestion_points).collect();
-        let Some(first) = all.first() else { return Vec::new() };
+        let Some(first) = all.first() else { return Section::new() };
         let mut columns = vec![
             Column::new("congestion points", (0..first.len()).map(|points| points.to_string().into())),
             Column::new("packets", first.iter().map(|counted| count(counted.packets).into())),
@@ -292,11 +285,11 @@ impl Replayed {
             columns.push(Column::new("overdue", cells(|counted| counted.overdue)).under(clean(&result.with)));
             columns.push(Column::new("> T", cells(|counted| counted.overdue_by_threshold)).under(clean(&result.with)));
         }
-        Grid::new(columns).lines(style.limit(), style.color)
+        vec![Block::Table(Grid::new(columns))]
     }
 
     /// Quantiles of the ratio of replayed to recorded queueing delay.
-    fn ratios(&self, style: TableStyle) -> Vec<String> {
+    fn ratios(&self) -> Section {
         const SHOWN: [f64; 7] = [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99];
         let quantile = |ratios: Option<&DelayRatios>, part: f64| {
             let found = ratios.and_then(|ratios| ratios.quantiles.iter().find(|[of, _]| *of == part));
@@ -307,7 +300,7 @@ impl Replayed {
             let cells = self.candidates.iter().map(|result| quantile(result.ratios(), part).into());
             columns.push(Column::new(percent(part), cells).under("quantile of replayed over recorded queueing delay"));
         }
-        Grid::new(columns).lines(style.limit(), style.color)
+        vec![Block::Table(Grid::new(columns))]
     }
 }
 
@@ -315,14 +308,9 @@ impl Replayed {
     /// The result as one self-contained HTML page: charts of delays and of overdue packets, and the
     /// tables of [`table`](Self::table).
     pub fn html(&self) -> String {
-        // A page scrolls, so no column is hidden.
-        let style = TableStyle { width: Some(u16::MAX), color: false };
-        let sections = [self.overdue(style), self.by_congestion_points(style), self.ratios(style)];
-        let mut markdown = self.headline(style).get(1..).unwrap_or_default().join("\n") + "\n\n";
-        markdown += &(self.conclusions().join("\n\n") + "\n\n");
-        for lines in sections.iter().filter(|lines| !lines.is_empty()) {
-            markdown += &format!("```text\n{}\n```\n\n", lines.join("\n"));
-        }
+        let mut sections = self.sections();
+        sections[0].remove(0);
+        let markdown = document::markdown(&sections);
         let title = format!("{}, replayed", clean(&self.name));
         item_html(&ItemPage { title: &title, markdown: &markdown, charts: &self.charts(), version: self.version })
     }

@@ -4,10 +4,11 @@ use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, LinkResult, Me
 use roundelay_sim::{LinkClass, NodeId};
 use serde::Serialize;
 
+use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
 use crate::grid::{Cell, Column, Grid, Paint};
 use crate::lives::{self, IndicesSummary, LivesSummary};
 use crate::table::TableStyle;
-use crate::text::{clean, cut, wrap};
+use crate::text::{clean, cut};
 use crate::units::{count, percent, rate, seconds, short_count};
 
 /// A scenario and its replicas, one or more.
@@ -124,44 +125,36 @@ impl Simulated {
         }
     }
 
-    /// The result as JSON, indented, with a newline at the end. Times in seconds, rates in bits per
-    /// second; unknown values are null.
-    pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
-    }
-
     /// The result as terminal tables: groups of sources, classes of links, disciplines and buffers
     /// of queues.
     pub fn table(&self, style: TableStyle) -> String {
+        document::terminal(&self.sections(), style)
+    }
+
+    /// The tables of [`table`](Self::table) as Markdown, with all columns.
+    pub fn markdown(&self) -> String {
+        document::markdown(&self.sections())
+    }
+
+    fn sections(&self) -> Vec<Section> {
         let groups = &self.summary.groups;
-        let asked = [lives::lives(groups, style), lives::indices(groups, style)];
-        let before = [self.headline(style), self.groups(style), self.transfers(style)];
-        let sections = before.into_iter().chain(asked).chain([self.classes(style), self.queues(style)]);
-        let sections: Vec<_> = sections.filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect();
-        sections.join("\n")
+        vec![self.headline(), self.groups(), self.transfers(), lives::lives(groups), lives::indices(groups), self.classes(), self.queues()]
     }
 
-    fn headline(&self, style: TableStyle) -> Vec<String> {
-        let seeds: Vec<_> = self.replicas.iter().map(|replica| replica.seed).collect();
-        let warmup = if self.warmup > 0.0 { format!(", the first {} not counted", seconds(self.warmup)) } else { String::new() };
-        let seeds = match seeds[..] {
-            [first, .., last] => format!("seeds {first} to {last}, means with 95% confidence intervals"),
-            [seed] => format!("seed {seed}"),
-            [] => "no replica".to_owned(),
-        };
+    fn headline(&self) -> Section {
         let hops: u64 = self.replicas.iter().map(|replica| replica.packet_hops).sum();
-        let (nodes, hops) = (count(self.nodes as u64), count(hops));
-        let facts =
-            format!("{}{warmup}; {nodes} nodes, {} hosts; {seeds}; {hops} packet-hops.", seconds(self.duration), count(self.hosts as u64));
-        let mut lines = vec![Paint::Bold.on(&cut(&clean(&self.name), style.limit()), style.color)];
-        lines.extend(wrap(&facts, style.limit()));
-        for note in &self.notes {
-            lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
-        }
-        lines
+        let facts = format!(
+            "{}; {} nodes, {} hosts; {}; {} packet-hops.",
+            duration_in_words(self.duration, self.warmup),
+            count(self.nodes as u64),
+            count(self.hosts as u64),
+            seeds_in_words(self.replicas.iter().map(|replica| replica.seed)),
+            count(hops),
+        );
+        document::headline(&self.name, facts, &self.notes)
     }
 
-    fn groups(&self, style: TableStyle) -> Vec<String> {
+    fn groups(&self) -> Section {
         let groups = &self.summary.groups;
         let column = |head: &str, cell: &dyn Fn(&GroupSummary) -> Cell| Column::new(head, groups.iter().map(cell));
         let reasons = (0..groups.len()).map(|group| self.reasons(|results| results.groups[group].packets.into()).into());
@@ -182,11 +175,11 @@ impl Simulated {
         if groups.iter().any(|group| group.edge_marked.is_some_and(|marked| marked.mean > 0.0)) {
             columns.insert(5, column("edge marks", &|group| figure(group.edge_marked, whole).into()).spare(4));
         }
-        Grid::new(columns).lines(style.limit(), style.color)
+        vec![Block::Table(Grid::new(columns))]
     }
 
     /// Transfers and retransmissions, if any.
-    fn transfers(&self, style: TableStyle) -> Vec<String> {
+    fn transfers(&self) -> Section {
         let is_any = |number: Option<Interval>| number.is_some_and(|number| number.mean > 0.0);
         let some = |summary: &&GroupSummary| is_any(summary.transfers) || is_any(summary.incomplete) || summary.retransmissions.is_some();
         let groups: Vec<_> = self.summary.groups.iter().filter(some).collect();
@@ -207,10 +200,10 @@ impl Simulated {
             column("mean", &|group| figure(group.round_trip_mean, seconds).into()).under("round trip").spare(6),
             column("by bytes", &|group| figure(group.round_trip_by_bytes, seconds).into()).under("round trip").spare(6),
         ];
-        Grid::new(columns).lines(style.limit(), style.color)
+        vec![Block::Table(Grid::new(columns))]
     }
 
-    fn classes(&self, style: TableStyle) -> Vec<String> {
+    fn classes(&self) -> Section {
         let classes = &self.summary.classes;
         let column = |head: &str, cell: &dyn Fn(&ClassSummary) -> Cell| Column::new(head, classes.iter().map(cell));
         let first = |of: &dyn Fn(&ClassResult) -> String| -> Vec<Cell> {
@@ -228,12 +221,12 @@ impl Simulated {
             column("p99", &|class| figure(class.wait_p99, seconds).into()).under("wait"),
             column("max", &|class| figure(class.wait_max, seconds).into()).under("wait").spare(3),
         ];
-        Grid::new(columns).lines(style.limit(), style.color)
+        vec![Block::Table(Grid::new(columns))]
     }
 
     /// Disciplines and buffers of the queues, one line per distinct combination with the link
     /// class.
-    fn queues(&self, style: TableStyle) -> Vec<String> {
+    fn queues(&self) -> Section {
         let Some(first) = self.replicas.first() else { return Vec::new() };
         let mut alike: Vec<Vec<&LinkResult>> = Vec::new();
         for link in &first.links {
@@ -253,11 +246,11 @@ impl Simulated {
             column("links", &|links| count(links.len() as u64)),
             column("from", &|links| ends(links)).spare(2),
         ];
-        let mut lines = Grid::new(columns).lines(style.limit(), style.color);
+        let mut blocks = vec![Block::Table(Grid::new(columns))];
         if left_out > 0 {
-            lines.push(format!("and {left_out} more kinds of queues: --json, --html"));
+            blocks.push(Block::Text(format!("and {left_out} more kinds of queues: --json, --html")));
         }
-        lines
+        blocks
     }
 
     /// Packets that did not arrive, by reason, over all replicas: `1,234 full, 12 lost`.

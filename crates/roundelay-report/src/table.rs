@@ -1,11 +1,13 @@
 //! Terminal table of a comparison.
 
+use std::iter;
 use std::ops::Range;
 
 use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome, Reserve};
 
+use crate::document::{self, Block, Section};
 use crate::grid::{Cell, Column, Grid, Paint};
-use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width, wrap};
+use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width};
 use crate::units::{bytes, count, counted, percent, rate, seconds, short_count, significant};
 
 /// Look of the table.
@@ -40,12 +42,14 @@ pub fn table(comparison: &Comparison, style: TableStyle) -> String {
 /// The table in at most `lines` lines, as far as possible: sections on flows, and on fairness and
 /// cost, are left out, and a line says so.
 pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) -> String {
-    let (headline, service, verdict) = (headline(comparison, style), service(comparison, style), verdict(comparison, style));
-    let optional = [("fairness and cost", fairness(comparison, style)), ("flows", flows(comparison, style))];
+    let [headline, service, verdict] =
+        [headline(comparison), service(comparison), verdict(comparison)].map(|blocks| document::lines(&blocks, style));
+    let optional = [("fairness and cost", fairness(comparison)), ("flows", flows(comparison, style.limit()))];
     let height = |lines: &[String]| lines.len() + usize::from(!lines.is_empty());
     let mut used = [&headline, &service, &verdict].map(|lines| height(lines)).iter().sum::<usize>();
     let (mut sections, mut left_out) = (vec![headline, service], Vec::new());
-    for (name, section) in optional {
+    for (name, blocks) in optional {
+        let section = document::lines(&blocks, style);
         used += height(&section);
         if used + usize::from(!left_out.is_empty()) <= lines {
             sections.push(section);
@@ -59,27 +63,26 @@ pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) ->
         sections.last_mut().expect("a headline").push(Paint::Faint.on(&line, style.color));
     }
     sections.push(verdict);
-    sections.retain(|lines| !lines.is_empty());
-    sections.iter().map(|lines| lines.iter().map(|line| format!("{line}\n")).collect::<String>()).collect::<Vec<_>>().join("\n")
+    document::joined(sections)
 }
 
-fn headline(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+/// The tables of [`table`] as Markdown, with all columns.
+pub fn markdown(comparison: &Comparison) -> String {
+    let flows = flows(comparison, usize::MAX);
+    document::markdown(&[headline(comparison), service(comparison), fairness(comparison), flows, verdict(comparison)])
+}
+
+fn headline(comparison: &Comparison) -> Section {
     let capture = &comparison.capture;
-    let name = cut(&clean(&capture.name), style.limit());
     let offered = capture.bytes as f64 * 8.0 / capture.seconds;
     let share = percent(offered / comparison.link_rate as f64);
     let (packets, flows) = (counted(capture.packets, "packet"), counted(comparison.flows.len() as u64, "flow"));
     let facts = format!("{packets}, {flows} by {}, {}.", clean(&capture.flow_by), seconds(capture.seconds));
     let load = format!("Offered {}, {share} of a link of {}.", rate(offered), rate(comparison.link_rate as f64));
-    let mut lines = vec![Paint::Bold.on(&name, style.color)];
-    lines.extend(wrap(&format!("{facts} {load}"), style.limit()));
-    for note in &capture.notes {
-        lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
-    }
-    lines
+    document::headline(&capture.name, format!("{facts} {load}"), &capture.notes)
 }
 
-fn service(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+fn service(comparison: &Comparison) -> Section {
     let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, comparison.disciplines.iter().map(cell));
     let delay = |head, of: fn(&Delay) -> f64| column(head, &|result| delay(&result.total, of).into()).under("delay");
     let reorders = comparison.disciplines.iter().any(|result| result.total.reordered > 0);
@@ -96,8 +99,7 @@ fn service(comparison: &Comparison, style: TableStyle) -> Vec<String> {
         column("p99", &|result| Cell { text: result.light_p99.map_or_else(none, seconds), paint: Paint::Bold }).under("light flows"),
         column("loss", &|result| light_loss(result)).under("light flows"),
     ];
-    let grid = Grid::new(columns.into_iter().chain(reordered).chain(kinds(comparison)).collect());
-    grid.lines(style.limit(), style.color)
+    vec![Block::Table(Grid::new(columns.into_iter().chain(reordered).chain(kinds(comparison)).collect()))]
 }
 
 /// Columns by kind of flow, where the capture has several kinds: the typical and the worst flow's
@@ -123,7 +125,7 @@ fn kinds(comparison: &Comparison) -> Vec<Column> {
     columns
 }
 
-fn fairness(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+fn fairness(comparison: &Comparison) -> Section {
     let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, comparison.disciplines.iter().map(cell));
     let grid = Grid::new(vec![
         names(comparison),
@@ -135,26 +137,25 @@ fn fairness(comparison: &Comparison, style: TableStyle) -> Vec<String> {
         column("bytes/flow", &|result| count(result.bytes_per_flow as u64).into()).spare(1),
         column("buffer", &|result| result.limit.clone().into()).spare(3),
     ]);
-    grid.lines(style.limit(), style.color)
+    vec![Block::Table(grid)]
 }
 
 /// The important flows, with as many disciplines side by side as fit and the others below.
-fn flows(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+fn flows(comparison: &Comparison, limit: usize) -> Section {
     let chosen = chosen_flows(comparison);
     if chosen.is_empty() {
-        return Vec::new();
+        return Section::new();
     }
     let title = format!("99th percentile of delay, and loss: {} of {}", chosen.len(), counted(comparison.flows.len() as u64, "flow"));
     let labels: Vec<String> = chosen.iter().map(|&flow| clean(&comparison.flows[flow].label)).collect();
     let grids = |longest: usize| -> Vec<Grid> {
         let cut: Vec<String> = labels.iter().map(|label| cut_parts(label, longest)).collect();
-        flow_grids(comparison, &chosen, &cut, style.limit())
+        flow_grids(comparison, &chosen, &cut, limit)
     };
     // Full labels, if they need no more grids than short labels.
     let (whole, short) = (grids(usize::MAX), grids(distinct_at(&labels, SHORT_LABEL)));
     let grids = if whole.len() <= short.len() { whole } else { short };
-    let lines = grids.into_iter().flat_map(|grid| grid.lines(style.limit(), style.color));
-    [Paint::Bold.on(&title, style.color)].into_iter().chain(lines).collect()
+    std::iter::once(Block::Heading(title)).chain(grids.into_iter().map(Block::Table)).collect()
 }
 
 /// As many disciplines side by side as fit.
@@ -204,24 +205,21 @@ fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
     heavy.into_iter().chain(light).collect()
 }
 
-fn verdict(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+fn verdict(comparison: &Comparison) -> Section {
     let verdict = &comparison.verdict;
-    let sentences: Vec<String> = verdict.sentences.iter().map(|sentence| clean(sentence)).collect();
-    let mut answer = wrap(&sentences.join(" "), style.limit());
-    if let Some(first) = answer.first_mut() {
-        *first = Paint::Bold.on(first, style.color);
+    let mut blocks = verdict.reserve.as_ref().map_or_else(Section::new, warning);
+    blocks.push(Block::Verdict(verdict.sentences.iter().map(|sentence| clean(sentence)).collect()));
+    if !verdict.commands.is_empty() {
+        blocks.push(Block::Commands(verdict.commands.iter().map(|command| clean(command)).collect()));
     }
-    let mut lines = verdict.reserve.as_ref().map_or_else(Vec::new, |reserve| warning(reserve, style));
-    lines.append(&mut answer);
-    lines.extend(verdict.commands.iter().map(|command| format!("  {}", Paint::Good.on(&clean(command), style.color))));
-    lines
+    blocks
 }
 
 /// The warning before a verdict, and the command that mends the load, on a line of its own to copy.
-fn warning(reserve: &Reserve, style: TableStyle) -> Vec<String> {
-    let sentence = wrap(&clean(&reserve.sentence), style.limit());
-    let command = reserve.command.iter().map(|command| format!("  {}", Paint::Good.on(&clean(command), style.color)));
-    sentence.iter().map(|line| Paint::Bad.on(line, style.color)).chain(command).collect()
+fn warning(reserve: &Reserve) -> Section {
+    let commands: Vec<String> = reserve.command.iter().map(|command| clean(command)).collect();
+    let commands = (!commands.is_empty()).then_some(Block::Commands(commands));
+    iter::once(Block::Warning(clean(&reserve.sentence))).chain(commands).collect()
 }
 
 fn names(comparison: &Comparison) -> Column {

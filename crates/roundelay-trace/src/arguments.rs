@@ -83,7 +83,8 @@ fn with_hint(error: &ConfigError) -> String {
             format!("'{name}' is no discipline; a tree of disciplines in a file: --tree FILE")
         }
         ConfigError::UnknownDiscipline { name, .. } if name == "cake" => {
-            "cake is not here; the nearest: fq_codel (its queues and signals) with --rate (its shaper) and --link (its overheads)".to_owned()
+            "cake is not here; the nearest: fq_codel (its queues and signals) with --rate (its shaper) and --link (its overheads)"
+                .to_owned()
         }
         ConfigError::UnknownDiscipline { .. } => {
             format!("{error} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")")

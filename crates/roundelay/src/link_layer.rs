@@ -174,9 +174,9 @@ const MOST_WORDS: usize = 32;
 
 fn unknown<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> LinkLayerError {
     let meant = match word {
-        "vdsl" | "vdsl2" => " (VDSL is 'pppoe-ptm' with PPPoE, 'bridged-ptm' without)".to_owned(),
-        "adsl" | "adsl2" | "dsl" => " (ADSL is 'pppoe-llcsnap' or 'pppoa-vcmux', as the provider says; VDSL is 'pppoe-ptm')".to_owned(),
-        "cable" => " (cable is 'docsis')".to_owned(),
+        "vdsl" | "vdsl2" => " (VDSL is 'pppoe-ptm' with PPPoE, 'bridged-ptm' without)".into(),
+        "adsl" | "adsl2" | "dsl" => " (ADSL is 'pppoe-llcsnap' or 'pppoa-vcmux', as the provider says; VDSL is 'pppoe-ptm')".into(),
+        "cable" => " (cable is 'docsis')".into(),
         _ => suggestion::nearest(word, known.clone()).map_or_else(String::new, |name| format!(" (did you mean '{name}'?)")),
     };
     LinkLayerError(format!("unknown link '{word}'{meant}: expected {}", known.collect::<Vec<_>>().join(", ")))

@@ -6,6 +6,7 @@ use clap::Args;
 use roundelay_sim::scenario::{DisciplineText, Measure, SlackText};
 
 use super::Runs;
+use crate::outputs::{Judging, Outputs};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("replicas", |replicas| replicas.default_value("5")))]
@@ -43,10 +44,6 @@ pub(crate) struct Objective {
     #[command(flatten)]
     pub(crate) runs: Runs,
 
-    /// Print JSON instead of the table; no costs unless --cost is given
-    #[arg(long)]
-    pub(crate) json: bool,
-
     /// With --json: also measure the cost of a packet, the only result that differs from run to run
     #[arg(long, requires = "json")]
     pub(crate) cost: bool,
@@ -55,14 +52,13 @@ pub(crate) struct Objective {
     #[arg(long, conflicts_with = "cost")]
     pub(crate) no_cost: bool,
 
-    /// Write a self-contained HTML page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Judging>,
 }
 
 impl Objective {
     /// True if costs are measured.
-    pub(crate) const fn measures_cost(&self) -> bool {
-        self.cost || !(self.json || self.no_cost)
+    pub(crate) fn measures_cost(&self) -> bool {
+        self.cost || !(self.outputs.has("json") || self.no_cost)
     }
 }

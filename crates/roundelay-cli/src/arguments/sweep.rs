@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use roundelay_trace::arguments::whole;
 
+use crate::outputs::{Outputs, Sweeping};
 use crate::sweep::{Precision, Shard};
 
 #[derive(Debug, Args)]
@@ -26,10 +27,6 @@ pub(crate) struct Sweep {
     /// Seed of the first run of each point [default: the sweep file's, else the scenario's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: Option<u64>,
-
-    /// Folder of the dataset [default: NAME.sweep in the working directory]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
 
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
@@ -63,9 +60,8 @@ pub(crate) struct Sweep {
     #[arg(long)]
     pub(crate) fail_fast: bool,
 
-    /// Print JSON instead of the table
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs<Sweeping>,
 
     /// No progress bar
     #[arg(short, long)]

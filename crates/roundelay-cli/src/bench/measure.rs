@@ -12,14 +12,14 @@ const PAIRS: u64 = 1_000_000;
 
 /// The costs of all subjects under one load.
 #[derive(Debug, Clone)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     pub(super) load: Load,
     pub(super) rows: Vec<Row>,
 }
 
 /// The cost of one subject per packet.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub(super) subject: String,
     /// Figures by name. The first is the compared figure and includes the generator's cost; `net`
     /// is the same figure without the generator.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::text_file;
 
 /// All measurements.
-pub(super) fn json(measured: &[Measured]) -> String {
+pub(crate) fn json(measured: &[Measured]) -> String {
     format!("{:#}\n", Value::Array(measured.iter().map(table).collect()))
 }
 

@@ -1,47 +1,33 @@
 //! Output `--csv`: the tables of `--parquet` as text, for spreadsheets, R and gnuplot.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use roundelay_report::{COMPARED, Cells, Column, SIMULATED, Table};
 
-use super::{COMPARED_PARTS, OfComparison, OfSimulation, OpenFile, Output, SIMULATED_PARTS, Target, Use};
-use crate::call::{Compared, Ran};
+use super::{COMPARED_PARTS, OpenFile, Output, SIMULATED_PARTS, Target, Use, Write, file_of};
+use crate::call::Ran;
 use crate::failure::Failure;
 
 pub(super) static OUTPUT: Output = Output {
-    option: "csv",
-    target: Target::Folder,
     compare: Some(Use {
         help: "Write CSV files into this folder: flows.csv (a row per discipline and flow)",
-        files: &COMPARED_PARTS,
+        target: Target::Folder(&COMPARED_PARTS),
         only: None,
-        open: Some(|folder, _| Ok(Box::new(Texts(folder.to_owned())))),
+        write: Write::After(|folder, compared| {
+            COMPARED.iter().try_for_each(|table| write(&file_of(folder, table.name, &OUTPUT), &table.rows(&compared.comparison)))
+        }),
     }),
     simulate: Some(Use {
         help: "Write CSV files into this folder: flows.csv (a row per flow and replica) and links.csv (a row per link and replica); keeps all flows in memory",
-        files: &SIMULATED_PARTS,
+        target: Target::Folder(&SIMULATED_PARTS),
         only: None,
-        open: Some(|folder, _| Ok(Box::new(Texts(folder.to_owned())))),
+        write: Write::After(|folder, Ran { simulated, .. }| {
+            let mut tables = SIMULATED.iter().filter(|table| table.is_wanted(&simulated.measures));
+            tables.try_for_each(|table| write(&file_of(folder, table.name, &OUTPUT), &table.rows(simulated)))
+        }),
     }),
-    replay: None,
+    ..Output::new("csv")
 };
-
-/// The folder of the files, which are written after the run.
-struct Texts(PathBuf);
-
-impl OfComparison for Texts {
-    fn finish(self: Box<Self>, compared: &Compared) -> Result<(), Failure> {
-        let mut tables = COMPARED.iter();
-        tables.try_for_each(|table| write(&OUTPUT.file(&self.0, table.name), &table.rows(&compared.comparison)))
-    }
-}
-
-impl OfSimulation for Texts {
-    fn finish(self: Box<Self>, Ran { simulated, .. }: &Ran) -> Result<(), Failure> {
-        let mut tables = SIMULATED.iter().filter(|table| table.is_wanted(&simulated.measures));
-        tables.try_for_each(|table| write(&OUTPUT.file(&self.0, table.name), &table.rows(simulated)))
-    }
-}
 
 /// Writes a table: a line of names, then a line for each row, each ended by a line feed. Texts with
 /// commas or quotes are quoted as in RFC 4180; an empty field is null.

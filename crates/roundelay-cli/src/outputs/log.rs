@@ -6,24 +6,21 @@ use roundelay::Instant;
 use roundelay_sim::Probe;
 use roundelay_sim::log::Log;
 
-use super::{OfSimulation, OpenFile, Output, Run, Target, Use};
+use super::{One, OpenFile, Opened, Opening, Output, Run, Simulating, Target, Use, Write};
 use crate::call::Ran;
 use crate::failure::Failure;
 
 pub(super) static OUTPUT: Output = Output {
-    option: "log",
-    target: Target::File,
-    compare: None,
     simulate: Some(Use {
         help: "Write a log of all events, for `roundelay verify`; one run only",
-        files: &[],
-        only: Some("run"),
-        open: Some(open),
+        target: Target::File,
+        only: Some(&One::RUN),
+        write: Write::During(|path, run| open(path, run)),
     }),
-    replay: None,
+    ..Output::new("log")
 };
 
-fn open(path: &Path, run: &Run<'_>) -> Result<Box<dyn OfSimulation>, Failure> {
+fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
     let file = OpenFile::create(path)?;
     let log = Log::new(file.clone(), run.network);
     Ok(Box::new(Events { file, log, end: Instant::ZERO + run.scenario.duration }))
@@ -35,7 +32,7 @@ struct Events {
     end: Instant,
 }
 
-impl OfSimulation for Events {
+impl Opened<Simulating> for Events {
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(&mut self.log)
     }

@@ -6,24 +6,21 @@ use roundelay_sim::Probe;
 use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::scenario::Group;
 
-use super::{OfSimulation, OpenFile, Output, Run, Target, Use};
+use super::{One, OpenFile, Opened, Opening, Output, Run, Simulating, Target, Use, Write};
 use crate::call::Ran;
 use crate::failure::Failure;
 
 pub(super) static OUTPUT: Output = Output {
-    option: "pcapng",
-    target: Target::File,
-    compare: None,
     simulate: Some(Use {
         help: "Write the packets on all links as a pcapng capture, for Wireshark, one interface per link; one run only",
-        files: &[],
-        only: Some("run"),
-        open: Some(open),
+        target: Target::File,
+        only: Some(&One::RUN),
+        write: Write::During(|path, run| open(path, run)),
     }),
-    replay: None,
+    ..Output::new("pcapng")
 };
 
-fn open(path: &Path, run: &Run<'_>) -> Result<Box<dyn OfSimulation>, Failure> {
+fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
     let file = OpenFile::create(path)?;
     let capture = Pcapng::new(file.clone(), run.network).with_marks(run.scenario.groups.iter().map(Group::marks));
     Ok(Box::new(Links { file, capture }))
@@ -34,7 +31,7 @@ struct Links {
     capture: Pcapng<OpenFile>,
 }
 
-impl OfSimulation for Links {
+impl Opened<Simulating> for Links {
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(&mut self.capture)
     }

@@ -5,25 +5,28 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use roundelay_sim::Probe;
 use roundelay_sim::scenario::{Curves, Progress, Results, RunError, Scenario};
 
-use crate::outputs::OfSimulation;
+use crate::outputs::{Opened, Simulating};
+
+type Observers = Vec<Box<dyn Opened<Simulating>>>;
 
 /// Observers of the first replica.
 pub(super) struct Watch {
-    outputs: Mutex<Vec<Box<dyn OfSimulation>>>,
+    outputs: Mutex<Observers>,
+    has_curves: bool,
     curves: OnceLock<Curves>,
 }
 
 impl Watch {
-    pub(super) fn new(outputs: Vec<Box<dyn OfSimulation>>) -> Self {
-        Self { outputs: Mutex::new(outputs), curves: OnceLock::new() }
+    /// `has_curves`: whether curves over time are kept.
+    pub(super) fn new(outputs: Observers, has_curves: bool) -> Self {
+        Self { outputs: Mutex::new(outputs), has_curves, curves: OnceLock::new() }
     }
 
     /// Runs the scenario, with observers only if one is needed.
     pub(super) fn run(&self, scenario: &Scenario, progress: impl FnMut(Progress)) -> Result<Results, RunError> {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_curves = outputs.iter().any(|output| output.has_curves());
         let mut probes: Vec<&mut dyn Probe> = outputs.iter_mut().filter_map(|output| output.probe()).collect();
-        if probes.is_empty() && !has_curves {
+        if probes.is_empty() && !self.has_curves {
             return scenario.run(scenario.seed, progress);
         }
         let (results, curves) = scenario.run_with(scenario.seed, &mut probes, progress)?;
@@ -32,7 +35,7 @@ impl Watch {
     }
 
     /// The outputs, and the curves over time.
-    pub(super) fn finish(self) -> (Vec<Box<dyn OfSimulation>>, Curves) {
+    pub(super) fn finish(self) -> (Observers, Curves) {
         (self.outputs.into_inner().unwrap_or_else(PoisonError::into_inner), self.curves.into_inner().unwrap_or_default())
     }
 }

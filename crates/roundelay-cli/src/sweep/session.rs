@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use roundelay_report::{SweepFile, SweepRow, clean, sweep_rows};
-use roundelay_sim::scenario::Scenario;
+use roundelay_sim::scenario::{Measures, Scenario};
 use roundelay_trace::Stop;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,6 @@ use super::values::{quoted, word};
 use crate::arguments::Sweep;
 use crate::call::{Gauge, Host};
 use crate::failure::Failure;
-use crate::outputs::check_no_dash;
 use crate::scenario::Read;
 use crate::threads::in_pool;
 
@@ -167,10 +166,10 @@ impl Session {
     }
 
     pub(super) fn open_with(arguments: &Sweep, host: &Host, behaviours: Behaviours) -> Result<Self, Failure> {
-        arguments.out.as_deref().map_or(Ok(()), |folder| check_no_dash(("--out", folder), "a folder"))?;
+        arguments.outputs.check([], &Measures::default(), 1)?;
         let plan = Plan::read(arguments, host)?;
         let replicas = plan.replicas.unwrap_or(if arguments.until.is_some() { 5 } else { 1 });
-        let folder = arguments.out.clone().unwrap_or_else(|| {
+        let folder = arguments.outputs.path("out").map(Path::to_owned).unwrap_or_else(|| {
             let stem = if arguments.file.as_os_str() == "-" { plan.name.as_ref() } else { arguments.file.file_stem().unwrap_or_default() };
             PathBuf::from(stem).with_extension("sweep")
         });

@@ -6,6 +6,7 @@
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use roundelay_sim::scenario::Scenario;
 use serde::de::DeserializeOwned;
@@ -91,6 +92,11 @@ pub trait Experiment: Send + Sync {
     /// alone.
     fn simulated(&self, _part: &str) -> Option<Scenario> {
         None
+    }
+
+    /// Files that the scenario of a part reads.
+    fn files(&self, part: &str) -> Vec<PathBuf> {
+        self.simulated(part).map(|scenario| scenario.files).unwrap_or_default()
     }
 
     /// True if nothing else may run at the same time, as for measurements of time.

@@ -12,6 +12,7 @@
 //!   recorded delay, Figure 1 of the UPS paper;
 //! * `packets`, and `T, us`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use roundelay::Duration;
@@ -105,6 +106,10 @@ impl Experiment for Replay {
 
     fn parts(&self) -> Vec<String> {
         self.columns.keys().cloned().collect()
+    }
+
+    fn files(&self, part: &str) -> Vec<PathBuf> {
+        self.scenario(part).map(|(scenario, _)| scenario.files).unwrap_or_default()
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
