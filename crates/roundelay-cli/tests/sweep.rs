@@ -348,3 +348,31 @@ fn figures_of_the_meter_are_columns() {
     }
     assert_eq!(compared, 6);
 }
+
+/// Two processes do the same runs at once: the dataset is that of one.
+#[test]
+fn two_processes_at_once_leave_the_dataset_of_one() {
+    let folder = Folder::new("both");
+    let arguments = |out| over(&["--replicas", "6", "--threads", "1", "--out", out]);
+    folder.done(&arguments("one"));
+    let both = [folder.command(&arguments("both")).spawn().unwrap(), folder.command(&arguments("both")).spawn().unwrap()];
+    for child in both {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(folder.dataset("both") == folder.dataset("one"));
+}
+
+/// Values that are no names of folders, or hard for a shell, come back from the dataset.
+#[test]
+fn values_with_signs_are_points_of_their_own() {
+    let folder = Folder::new("signs");
+    let keys = r#"name=["a/b"],"#;
+    let error = folder.error(&["s.toml", keys], 2);
+    assert!(error.contains("no value in TOML"), "{error}");
+    folder.done(&["s.toml", "name=a/b,a%2Fb,..,é=1,it's", "--out", "d"]);
+    let folders: Vec<_> =
+        fs::read_dir(folder.0.join("d")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(folders.iter().filter(|name| name.starts_with("name=")).count(), 5, "{folders:?}");
+    assert!(folder.done(&["s.toml", "name=a/b,a%2Fb,..,é=1,it's", "--out", "d"]).contains("5 cached"));
+}

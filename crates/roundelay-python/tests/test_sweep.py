@@ -242,6 +242,41 @@ def test_figures_of_the_meter_are_columns():
     assert measured == [True] * 3 + [False] * 3 and all(value is not None for value in result.runs["lives_throughput"])
 
 
+def local_classes() -> tuple[type, type]:
+    """Classes that travel by value: workers cannot import this module."""
+
+    class Queue:
+        version = "1"
+
+        def __init__(self):
+            self.waiting = []
+
+        def enqueue(self, packet, now):
+            self.waiting.append(packet)
+
+        def dequeue(self, now):
+            return self.waiting.pop(0) if self.waiting else None
+
+    class Window:
+        version = "1"
+
+        def on_ack(self, feedback):
+            return 20 * feedback.segment_length
+
+        on_loss = on_ack
+
+    return Queue, Window
+
+
+def check_classes_travel(folder: Path, executor) -> None:
+    """A sweep with classes on an executor gives the bytes of one on threads."""
+    queue, window = local_classes()
+    for name, each in [("threads", None), ("executor", executor)]:
+        result = rd.sweep(TCP, {"queue.core": ["fifo", queue]}, seeds=4, congestion=window, executor=each, out=folder / name)
+        assert (result.done, result.failed) == (8, [])
+    assert files(folder / "threads") == files(folder / "executor")
+
+
 def after_first_results(folder: Path, act) -> threading.Thread:
     """Acts once the journal has results."""
 
@@ -276,6 +311,7 @@ def test_dask_loses_nothing_with_a_killed_worker(tmp_path, expected):
         assert (result.done, result.failed) == (160, []) and killed
         # The scheduler's address: everything is in the dataset already.
         again = rd.sweep(SCENARIO, OVER, seeds=41, executor=cluster.scheduler_address, out=tmp_path / "d")
+        check_classes_travel(tmp_path, cluster.scheduler_address)
     assert (again.cached, again.done, again.failed) == (160, 4, [])
 
 
@@ -297,6 +333,7 @@ def test_ray_loses_nothing_with_a_killed_worker(tmp_path, expected, monkeypatch)
         thread = after_first_results(tmp_path / "d", kill)
         result = rd.sweep(SCENARIO, OVER, seeds=40, executor="ray", out=tmp_path / "d")
         thread.join()
+        check_classes_travel(tmp_path, "ray")
     finally:
         ray.shutdown()
     assert files(tmp_path / "d") == expected

@@ -196,9 +196,9 @@ def _check_pickle(executor: Any, classes: Classes) -> None:
     if executor is None or isinstance(executor, ThreadPoolExecutor):
         return
     if executor == "ray":
-        from ray import cloudpickle  # noqa: PLC0415
+        from ray.cloudpickle.cloudpickle import dumps as by_value  # noqa: PLC0415
 
-        classes.check_pickle("Ray", cloudpickle.dumps)
+        classes.check_pickle("Ray", by_value)
     elif isinstance(executor, str) or type(executor).__module__.split(".")[0] == "distributed":
         from distributed.protocol.pickle import dumps  # noqa: PLC0415
 
@@ -311,8 +311,12 @@ def _on_ray(run: _Run, batches: list[list[str]]) -> _Results:
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
+
+    def work(batch: Sequence[str]) -> list[tuple[str, bytes | str]]:
+        return run(batch)
+
     # A partial object is no function for Ray.
-    remote = ray.remote(max_retries=_ATTEMPTS, num_cpus=1)(lambda batch: run(batch))
+    remote = ray.remote(max_retries=_ATTEMPTS, num_cpus=1)(work)
     most = max(1, int(ray.cluster_resources().get("CPU", 1))) * _AHEAD
     waiting = iter(batches)
     under_way: dict[Any, list[str]] = {}

@@ -1,0 +1,88 @@
+"""Schedulers and congestion controls in Python that misbehave: each ends the call with its own exception."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+
+import pytest
+
+import roundelay as rd
+from test_sweep import TCP, Control, Own
+
+
+def queue(**methods) -> type:
+    return type("Wild", (Own,), methods)
+
+
+def interrupted(self, now):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("wild", "expected", "message"),
+    [
+        (queue(dequeue=lambda self, now: sys.exit(3)), SystemExit, "3"),
+        (queue(dequeue=interrupted), KeyboardInterrupt, None),
+        (queue(__init__=lambda self: 1 / 0), ZeroDivisionError, "division"),
+        (queue(enqueue=lambda self, packet, now: self.enqueue(packet, now)), RecursionError, "recursion"),
+        (queue(dequeue=lambda self, now: self), rd.ContractError, "returned Wild; expected a packet that waits, or None"),
+        (queue(dequeue=lambda self, now: self.waiting[0]), rd.ContractError, "returned a packet that does not wait"),
+        (queue(dequeue=lambda self, now: None, ready_at=lambda self: math.nan), ValueError, "legal range"),
+        (queue(evict=lambda self: None, limit="1p"), rd.ContractError, "evict"),
+    ],
+)
+def test_a_wild_scheduler_ends_the_call(wild, expected, message):
+    with pytest.raises(expected, match=message):
+        rd.simulate(TCP, queue=wild)
+    # The next call is not affected.
+    assert rd.simulate(TCP, queue=Own).to_dict()["replicas"]
+
+
+@pytest.mark.parametrize(
+    ("wild", "expected"),
+    [
+        (type("Wild", (Control,), {"__init__": lambda self: 1 / 0}), ZeroDivisionError),
+        (type("Wild", (Control,), {"on_ack": lambda self, feedback: self.on_ack(feedback)}), RecursionError),
+        (type("Wild", (Control,), {"on_ack": lambda self, feedback: True}), rd.ContractError),
+        (lambda: 5, rd.ContractError),
+    ],
+)
+def test_a_wild_control_ends_the_call(wild, expected):
+    with pytest.raises(expected):
+        rd.simulate(TCP, congestion=wild)
+    assert rd.simulate(TCP, congestion=Control).to_dict()["replicas"]
+
+
+def test_a_time_in_the_past_does_not_loop():
+    idle = queue(dequeue=lambda self, now: None, ready_at=lambda self: 0.0)
+    assert rd.simulate(TCP, queue=idle).to_dict()["replicas"][0]["groups"][0]["throughput"] == 0
+
+
+def test_schedulers_live_on_after_the_run_and_work_in_threads():
+    kept: list[Own] = []
+
+    class Threaded(Own):
+        def __init__(self):
+            super().__init__()
+            kept.append(self)
+
+        def dequeue(self, now):
+            sent: list = []
+            thread = threading.Thread(target=lambda: sent.append(Own.dequeue(self, now)))
+            thread.start()
+            thread.join()
+            return sent[0]
+
+    threaded = rd.simulate(TCP, queue=Threaded).to_dict()["replicas"]
+    assert threaded == rd.simulate(TCP, queue=type("Threaded", (Own,), {})).to_dict()["replicas"]
+    late = [packet for each in kept for packet in each.waiting]
+    assert all(packet.length > 0 and repr(packet).startswith("Packet(") for packet in late)
+    assert kept[0].dequeue(9.0) is None or late
+    # A packet of an ended run is no packet of another queue.
+    strays = late[:1]
+    if strays:
+        stray = queue(dequeue=lambda self, now: strays[0])
+        with pytest.raises(rd.ContractError, match="does not wait"):
+            rd.simulate(TCP, queue=stray)
