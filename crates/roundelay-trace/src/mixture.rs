@@ -6,7 +6,7 @@
 //! direction, or both. The best candidate leaves no mixture and keeps the most bytes.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -49,7 +49,7 @@ pub(crate) struct Mixture {
     numbers: HashMap<Half, u32>,
     halves: Vec<(Half, Load)>,
     /// Pairs of halves, before and after address translation, with the packets seen in both.
-    translated: HashMap<(u32, u32), u64>,
+    translated: BTreeMap<(u32, u32), u64>,
     packets: u64,
 }
 
