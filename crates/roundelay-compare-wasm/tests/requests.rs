@@ -33,7 +33,7 @@ fn columns_and_wide_change_the_table() {
     };
     let rest = r#""rate": "5mbit", "disciplines": ["fifo"]"#;
     let narrow = lines(&format!(r#"{{{rest}, "columns": 64}}"#));
-    let table = narrow.split("\n  #").next().unwrap();
+    let table = narrow.split("\n  DEV=").next().unwrap();
     assert!(table.lines().all(|line| line.chars().count() <= 64), "{table}");
     assert!(lines(&format!(r#"{{{rest}, "wide": true}}"#)).contains("99th percentile of delay, and loss"));
 }
