@@ -15,7 +15,7 @@ use super::rows::Table;
 use super::small;
 use crate::lives::{Worst, worst};
 
-/// Figures of a source, those of its flows that `[meter]` asks for, and those of each class of links.
+/// Figures of a source, figures on request of `[meter]`, figures of each class of links.
 /// Seconds, bits per second, bytes, parts of 1.
 pub const SWEEP_FIGURES: [&str; 48] = [
     "flows",
