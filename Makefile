@@ -164,7 +164,6 @@ page-test: page setup-chromium ## the pages: the QFQ page's size and departures 
 	ROUNDELAY_CASES=$(CURDIR)/target/page/cases.json cargo test --locked -p roundelay-wasm -p roundelay-compare-wasm
 	node $(PAGE_CRATE)/tests/departures.mjs target/page
 	node $(PAGE_CRATE)/tests/browser.mjs target/page/qfq.html --screenshots target/screenshots
-	cargo test --release --locked -p roundelay-trace --lib memory::
 	cargo build --release --locked -p roundelay-cli
 	node $(COMPARE_CRATE)/tests/equal.mjs target/page target/release/roundelay
 	node $(COMPARE_CRATE)/tests/browser.mjs target/page/compare.html target/release/roundelay --screenshots target/screenshots

@@ -69,8 +69,12 @@ fn count(text: &str) -> Result<u32, String> {
         Some((at, 'M')) => (&text[..at], 1_000_000),
         _ => (text, 1),
     };
-    let number: u32 = digits.parse().map_err(|_| format!("'{text}' is no number"))?;
-    number.checked_mul(factor).filter(|number| *number > 0).ok_or_else(|| format!("'{text}' is out of range"))
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    if !is_number {
+        return Err(format!("'{text}' is no whole number"));
+    }
+    let number = digits.parse().ok().and_then(|number: u32| number.checked_mul(factor));
+    number.filter(|number| *number > 0).ok_or_else(|| format!("'{text}' is out of range"))
 }
 
 fn group(text: &str) -> Result<Group, String> {

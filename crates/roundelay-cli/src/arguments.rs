@@ -249,7 +249,7 @@ pub(crate) struct Bench {
     pub(crate) disciplines: Vec<QueueSpec>,
 
     /// Flows: 512, weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2); may be repeated
-    #[arg(long, value_name = "SET", default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
+    #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
     pub(crate) flows: Vec<FlowSet>,
 
     /// How the backlog grows and shrinks: small, large or full; may be repeated
@@ -272,17 +272,17 @@ pub(crate) struct Bench {
     pub(crate) memory: Vec<Memory>,
 
     /// Packet length in bytes: 1000, 64-1500, imix or trimodal
-    #[arg(long, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
+    #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
     pub(crate) lengths: Lengths,
 
     /// Packets in one enqueue or dequeue call, 0 to 1024; 0: one call for each packet; may be
     /// repeated
-    #[arg(long, value_name = "N", default_value = "0", value_parser = whole(0_u32..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = whole(0_u32..=1024))]
     pub(crate) burst: Vec<u32>,
 
     /// Minimum number of packets in a round; at least one fill and drain of the scheduler [default:
     /// a million]
-    #[arg(long, value_name = "N", value_parser = parse_pairs)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_pairs)]
     pub(crate) pairs: Option<u64>,
 
     /// Rounds of measurement; in each round every discipline has its turn
@@ -308,7 +308,7 @@ pub(crate) struct Bench {
     pub(crate) check: Option<PathBuf>,
 
     /// With --check: allowed change of a cost, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 2, requires = "check", conflicts_with = "disciplines", value_parser = whole(0_u32..=1000))]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, default_value_t = 2, requires = "check", conflicts_with = "disciplines", value_parser = whole(0_u32..=1000))]
     pub(crate) tolerance: u32,
 
     #[command(flatten)]
@@ -340,7 +340,7 @@ pub(crate) struct Papers {
     pub(crate) full: bool,
 
     /// Runs of each column and variation, with seeds from 1 [default: the plan's]
-    #[arg(long, value_name = "N", conflicts_with = "pages", value_parser = whole(1_u16..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "pages", value_parser = whole(1_u16..=10_000))]
     pub(crate) seeds: Option<u16>,
 
     /// Exit with status 1 if a verdict differs from the expected verdict in the plan

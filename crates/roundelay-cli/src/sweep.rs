@@ -83,7 +83,7 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected I/N, as in 3/16, legal range 1/1 to 100000/100000".to_owned();
+        let expected = || "expected I/N, as in 3/16: I from 1 to N, N from 1 to 100000".to_owned();
         let (part, parts) = text.split_once('/').ok_or_else(expected)?;
         let shard = Self { part: part.parse().map_err(|_| expected())?, parts: parts.parse().map_err(|_| expected())? };
         if (1..=100_000).contains(&shard.parts) && (1..=shard.parts).contains(&shard.part) { Ok(shard) } else { Err(expected()) }

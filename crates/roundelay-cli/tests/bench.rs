@@ -155,6 +155,9 @@ fn errors_name_what_is_legal() {
         (["--pairs", "many"], ["'many'", "a whole number", "legal range 1 to"]),
         (["--flows", "0"], ["flows '0'", "weights from 1 to 1024", "flows from 1 to 1048576 in all"]),
         (["--flows", "2m"], ["flows '2m'", "weights from 1 to 1024", "legal range 1 to 1048576"]),
+        (["--flows", "-1"], ["flows '-1'", "no whole number", "flows from 1 to 1048576 in all"]),
+        (["--flows", "99999999999"], ["flows '99999999999'", "is out of range", "flows from 1 to 1048576 in all"]),
+        (["--burst", "-1"], ["'-1'", "a whole number", "legal range 0 to 1024"]),
     ] {
         let message = error(&words, 2);
         parts.iter().for_each(|part| assert!(message.contains(part), "{part}: {message}"));

@@ -25,7 +25,7 @@ const LONGEST_SLACK: Duration = Duration::from_secs(106 * 86_400);
 pub(crate) trait Written: Sized {
     /// Description in error messages: "a rate, as in \"10mbit\"".
     const EXPECTED: &'static str;
-    /// Addition to error messages for negative numbers.
+    /// Legal range, behind the description; empty if the description has the range.
     const RANGE: &'static str = "";
 
     /// # Errors
@@ -48,26 +48,25 @@ fn has_unit(text: &str) -> bool {
     text.ends_with(|c: char| c.is_ascii_alphabetic())
 }
 
-fn no_unit(text: &str, expected: &str) -> String {
-    format!("'{text}' has no unit: expected {expected}")
+fn no_unit<V: Written>(text: &str) -> String {
+    format!("'{text}' has no unit: expected {}{}", V::EXPECTED, V::RANGE)
 }
 
 fn wrong<V: Written>(text: impl fmt::Display) -> String {
-    let text = text.to_string();
-    let range = if text.trim_start_matches('\'').starts_with('-') { V::RANGE } else { "" };
-    format!("{text}: expected {}{range}", V::EXPECTED)
+    format!("{text}: expected {}{}", V::EXPECTED, V::RANGE)
 }
 
 fn with_unit<V: Written + std::str::FromStr<Err: fmt::Display>>(text: &str) -> Result<V, String> {
     if !has_unit(text) {
-        return Err(no_unit(text, V::EXPECTED));
+        return Err(no_unit::<V>(text));
     }
-    text.parse().map_err(|error: V::Err| if text.starts_with('-') { wrong::<V>(format!("'{text}'")) } else { error.to_string() })
+    let fault = |error: V::Err| if text.starts_with('-') { wrong::<V>(format!("'{text}'")) } else { format!("{error}{}", V::RANGE) };
+    text.parse().map_err(fault)
 }
 
 impl Written for Rate {
     const EXPECTED: &'static str = "a rate, as in \"10mbit\"";
-    const RANGE: &'static str = ", legal range from 1bit";
+    const RANGE: &'static str = ", legal range 1bit to 18000000tbit";
 
     fn from_text(text: &str) -> Result<Self, String> {
         with_unit(text)
@@ -76,12 +75,12 @@ impl Written for Rate {
 
 impl Written for Duration {
     const EXPECTED: &'static str = "a time in s, ms, us or ns, as in \"5ms\"";
-    const RANGE: &'static str = ", legal range from 0";
+    const RANGE: &'static str = ", legal range 0 to 213 days";
 
     fn from_text(text: &str) -> Result<Self, String> {
         // `tc` accepts a time without a unit; here a unit is required.
         if !has_unit(text) {
-            return Err(no_unit(text, Self::EXPECTED));
+            return Err(no_unit::<Self>(text));
         }
         text.parse().map_err(|_| wrong::<Self>(format!("'{text}'")))
     }
@@ -106,7 +105,8 @@ impl Written for Bytes {
 
 /// Bytes of a packet.
 impl Written for u32 {
-    const EXPECTED: &'static str = "bytes of a packet, as in 1000 or \"1000b\", up to 65536";
+    const EXPECTED: &'static str = "bytes of a packet, as in 1000 or \"1000b\"";
+    const RANGE: &'static str = ", legal range 1 to 65536";
 
     fn from_text(text: &str) -> Result<Self, String> {
         let Bytes(bytes) = with_unit(text)?;
@@ -482,13 +482,15 @@ mod tests {
     #[test]
     fn times_need_their_unit() {
         assert_eq!(Duration::from_text("5ms"), Ok(Duration::from_millis(5)));
-        assert_eq!(Duration::from_text("10").unwrap_err(), "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
-        for wrong in ["5m", "5x", "5 sec", "1e400s", "s", "2s 3ms", "300h"] {
+        assert_eq!(
+            Duration::from_text("10").unwrap_err(),
+            "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", legal range 0 to 213 days"
+        );
+        for wrong in ["5m", "5x", "5 sec", "1e400s", "s", "2s 3ms", "300h", "-5s", "18500000s"] {
             let message = Duration::from_text(wrong).unwrap_err();
-            assert_eq!(message, format!("'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\""));
+            assert_eq!(message, format!("'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\", legal range 0 to 213 days"));
         }
-        let negative = Duration::from_text("-5s").unwrap_err();
-        assert_eq!(negative, "'-5s': expected a time in s, ms, us or ns, as in \"5ms\", legal range from 0");
+        assert!(Duration::from_text("18400000s").is_ok());
         assert_eq!(Duration::from_number(0), Some(Duration::ZERO));
         assert_eq!(Duration::from_number(10), None);
     }

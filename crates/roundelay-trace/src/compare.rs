@@ -7,6 +7,7 @@ use std::error::Error;
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
+use roundelay_metrics::units::seconds;
 use thiserror::Error;
 
 use crate::arguments::shell_word;
@@ -14,6 +15,7 @@ use crate::capture::{Capture, CaptureNotes, LinkType};
 use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
 use crate::cost;
+use crate::demand::Demand;
 use crate::error::CaptureError;
 use crate::kind::Kind;
 use crate::lane::{Lane, Link, PacketSink};
@@ -333,6 +335,7 @@ fn conclude(
     let Choice { best, mut sentences, is_contended } = verdict(&comparison, &standings);
     sentences.extend(offered.selector().opposite_note(comparison.capture.seconds).filter(|_| !is_contended));
     sentences.extend(calls_among_bulk(offered, options));
+    sentences.extend(short_targets(offered, options));
     let commands = match &commands[best] {
         Ok(lines) => tc::with_size_table(lines.clone(), options.link),
         Err(reason) => {
@@ -357,9 +360,9 @@ fn code_points(offered: &Offered, rules: &WeightRules) -> CodePoints {
 }
 
 fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
-    let seconds = offered.end().as_secs_f64();
+    let duration = offered.end().as_secs_f64();
     // A capture with a duration of zero has no rates.
-    let rate = |bytes: f64| if seconds > 0.0 { bytes * 8.0 / seconds } else { 0.0 };
+    let rate = |bytes: f64| if duration > 0.0 { bytes * 8.0 / duration } else { 0.0 };
     let describe = |(number, flow): (usize, &OfferedFlow)| FlowSummary {
         label: offered.classifier().flows()[number].to_string(),
         weight: flow.config.weight,
@@ -369,8 +372,8 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
         last: flow.last.as_secs_f64(),
         offered_rate: rate(flow.bytes as f64),
         fair_rate: rate(offered.fair_bytes(number)),
-        light: flow.is_light(),
-        kind: Kind::of(&offered.classifier().flows()[number], flow.demand(link)),
+        light: flow.demand(link) == Demand::Light,
+        kind: Kind::of(&offered.classifier().flows()[number], flow.demand(link), flow.is_bare()),
     };
     offered.flows().iter().enumerate().map(describe).collect()
 }
@@ -388,6 +391,32 @@ fn calls_among_bulk(offered: &Offered, options: &Options) -> Option<String> {
     let is_compared = options.specs.iter().any(|spec| matches!(spec.discipline, AnyDiscipline::Priority(_)));
     let then = if is_compared { ", which priority reads" } else { ", and compare priority" };
     Some(format!("{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point EF{then}."))
+}
+
+/// A full packet with its Ethernet header, bytes.
+const FULL_PACKET: u32 = 1514;
+
+/// Note on targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2).
+fn short_targets(offered: &Offered, options: &Options) -> Option<String> {
+    let packet = if offered.oddities().superframes > 0 { FULL_PACKET } else { offered.longest_packet() };
+    let time = options.rate.time_of(packet.into());
+    let target = |discipline: &AnyDiscipline| match discipline {
+        AnyDiscipline::Codel(config) => Some(config.target),
+        AnyDiscipline::FqCodel(config) => Some(config.target),
+        _ => None,
+    };
+    let leaves = options.trees.iter().flat_map(TreeFile::leaves);
+    let is_short = |spec: &&QueueSpec| target(&spec.discipline).is_some_and(|target| target < time);
+    let names: BTreeSet<_> = options.specs.iter().chain(leaves).filter(is_short).map(|spec| spec.discipline.name()).collect();
+    let (names, time) = (Vec::from_iter(names).join(" and "), time.as_secs_f64());
+    (!names.is_empty()).then(|| {
+        format!(
+            "A packet of {packet} bytes takes {} on this link, longer than the target of {names}, so two packets in a queue count as congestion: \
+             a target of this time at least is better (RFC 8290, section 5.2.2), such as target {}ms.",
+            seconds(time),
+            (time * 1e3).ceil()
+        )
+    })
 }
 
 /// The heaviest flows, and the light flows with the most packets, among the flows with curves.

@@ -1,4 +1,4 @@
-//! Kinds of flows, by header fields and demand: DNS, calls and games, web, bulk.
+//! Kinds of flows, by header fields and demand: calls and games, DNS, web, acknowledgements, bulk.
 //!
 //! A queue hurts these in different ways: a call by the wait of each packet, a bulk transfer by the
 //! part of its fair share that it lacks. The verdict (`verdict.rs`) judges each kind on its own.
@@ -8,10 +8,9 @@ use serde::Serialize;
 
 use crate::classifier::{Flow, FlowBy};
 use crate::comparison::{Comparison, DisciplineResult, FlowSummary};
-use crate::headers::{Headers, Ports};
+use crate::demand::{Demand, LONGEST_OF_A_CALL};
+use crate::headers::{Headers, Ports, TCP, UDP};
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// DNS, DNS over TLS or QUIC (RFC 7858, RFC 9250), multicast DNS (RFC 6762).
 const DNS_PORTS: [u16; 3] = [53, 853, 5353];
 /// HTTPS, which is QUIC over UDP (RFC 9114), and HTTP.
@@ -19,38 +18,6 @@ const WEB_PORTS: [u16; 2] = [443, 80];
 /// Code points of telephony, signalling, and interactive video (RFC 4594, table 3): EF, VA, CS5, CS4,
 /// AF41 to AF43.
 const PROMPT: [u8; 7] = [46, 44, 40, 32, 34, 36, 38];
-
-/// Part of the link's rate up to which a flow is modest.
-const MODEST: f64 = 0.1;
-/// Rate of a call with uncompressed speech and headers, at most, in bits per second.
-const FASTEST_CALL: f64 = 128_000.0;
-
-/// Mean length of a call's packets, at most: twenty milliseconds of uncompressed speech (RFC 3551) with
-/// headers are 218 bytes on Ethernet.
-const LONGEST_OF_A_CALL: u64 = 300;
-
-/// How much a flow asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Demand {
-    /// Less than a fair share.
-    Light,
-    /// More than a fair share among many flows, but a small part of the link, or no more than a call.
-    Modest,
-    /// More than a fair share, and a large part of the link.
-    Heavy,
-}
-
-impl Demand {
-    /// The demand of a flow with this mean rate and length; rates in bits per second.
-    pub(crate) fn of(is_light: bool, rate: f64, mean_length: u64, link: f64) -> Self {
-        let is_like_a_call = rate <= FASTEST_CALL && mean_length <= LONGEST_OF_A_CALL;
-        match is_light {
-            true => Self::Light,
-            false if rate <= MODEST * link || is_like_a_call => Self::Modest,
-            false => Self::Heavy,
-        }
-    }
-}
 
 /// What a flow most likely is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -61,15 +28,19 @@ pub enum Kind {
     /// Light UDP flow other than QUIC, or a flow with a code point of telephony or interactive video
     /// that is light; also if not light, over UDP, at most at a tenth of the link's rate or like a call.
     Call,
-    /// Any other light flow: web pages, acknowledgements, pings.
+    /// Any other light flow, such as pings, or a flow from or to port 443 or 80 with bursts above its
+    /// fair share that sends at most a tenth of the link's rate.
     Web,
+    /// TCP flow that is no more than web and sends hardly any data: the reverse direction of a transfer.
+    /// A lost acknowledgement costs nothing, as the next one confirms the same data; only delay counts.
+    Acknowledgements,
     /// Any other flow that asks for more than its fair share.
     Bulk,
 }
 
 impl Kind {
     /// All kinds, the most sensitive to delay first.
-    pub const ALL: [Self; 4] = [Self::Call, Self::Dns, Self::Web, Self::Bulk];
+    pub const ALL: [Self; 5] = [Self::Call, Self::Dns, Self::Web, Self::Acknowledgements, Self::Bulk];
 
     /// Name in sentences and tables.
     pub const fn name(self) -> &'static str {
@@ -77,43 +48,50 @@ impl Kind {
             Self::Dns => "DNS",
             Self::Call => "calls and games",
             Self::Web => "web",
+            Self::Acknowledgements => "acknowledgements",
             Self::Bulk => "bulk",
         }
     }
 
-    /// The kind of a flow with these headers in its first packet.
-    pub(crate) fn of(flow: &Flow, demand: Demand) -> Self {
-        match (flow, demand) {
-            (Flow::Headers { by: FlowBy::FiveTuple | FlowBy::Dscp, first }, Demand::Modest)
-                if PROMPT.contains(&first.dscp) && first.protocol == UDP =>
-            {
-                Self::Call
-            }
-            (_, Demand::Modest | Demand::Heavy) => Self::Bulk,
-            (Flow::Headers { by, first }, Demand::Light) => Self::of_light(*by, first),
-            (Flow::NotIp | Flow::Unparsable | Flow::Others, Demand::Light) => Self::Web,
-        }
+    /// The kind of a flow with these headers in its first packet. `is_bare`: hardly any packet is more
+    /// than a TCP segment without data.
+    pub(crate) fn of(flow: &Flow, demand: Demand, is_bare: bool) -> Self {
+        let Flow::Headers { by, first } = flow else { return if demand == Demand::Light { Self::Web } else { Self::Bulk } };
+        let kind = match demand {
+            Demand::Light => Self::of_light(*by, first),
+            Demand::Bursty | Demand::Modest if is_prompt(*by, first) && first.protocol == UDP => Self::Call,
+            Demand::Bursty if *by == FlowBy::FiveTuple && uses(first, &WEB_PORTS) => Self::Web,
+            Demand::Bursty | Demand::Modest | Demand::Heavy => Self::Bulk,
+        };
+        if kind == Self::Web && is_bare { Self::Acknowledgements } else { kind }
     }
 
     /// Whether a bulk flow may be a call in a crowd of flows: short packets, and a call in all but the
     /// demand.
     pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64) -> bool {
-        let would_be = Self::of(flow, demand) == Self::Bulk && Self::of(flow, Demand::Light) == Self::Call;
-        would_be && demand == Demand::Modest && mean_length <= LONGEST_OF_A_CALL
+        let would_be = Self::of(flow, demand, false) == Self::Bulk && Self::of(flow, Demand::Light, false) == Self::Call;
+        would_be && demand != Demand::Heavy && mean_length <= LONGEST_OF_A_CALL
     }
 
     fn of_light(by: FlowBy, headers: &Headers) -> Self {
-        let uses = |ports: &[u16]| {
-            let known = headers.ports == Ports::Present && matches!(headers.protocol, TCP | UDP);
-            known && (ports.contains(&headers.source_port) || ports.contains(&headers.destination_port))
-        };
         match by {
-            FlowBy::FiveTuple if uses(&DNS_PORTS) => Self::Dns,
-            FlowBy::FiveTuple | FlowBy::Dscp if PROMPT.contains(&headers.dscp) => Self::Call,
-            FlowBy::FiveTuple if headers.protocol == UDP && !uses(&WEB_PORTS) => Self::Call,
+            FlowBy::FiveTuple if uses(headers, &DNS_PORTS) => Self::Dns,
+            _ if is_prompt(by, headers) => Self::Call,
+            FlowBy::FiveTuple if headers.protocol == UDP && !uses(headers, &WEB_PORTS) => Self::Call,
             _ => Self::Web,
         }
     }
+}
+
+/// Whether one of the ports is among these.
+fn uses(headers: &Headers, ports: &[u16]) -> bool {
+    let known = headers.ports == Ports::Present && matches!(headers.protocol, TCP | UDP);
+    known && (ports.contains(&headers.source_port) || ports.contains(&headers.destination_port))
+}
+
+/// Whether the code point, if equal in all packets of a flow, is one of telephony or interactive video.
+fn is_prompt(by: FlowBy, headers: &Headers) -> bool {
+    matches!(by, FlowBy::FiveTuple | FlowBy::Dscp) && PROMPT.contains(&headers.dscp)
 }
 
 /// One discipline's results for the flows of one kind.
@@ -185,24 +163,44 @@ mod tests {
 
     /// The kind of a light flow whose first packet has these fields.
     fn kind(protocol: u8, ports: (u16, u16), dscp: u8) -> Kind {
-        kind_of(protocol, ports, dscp, Demand::Light)
+        kind_of(protocol, ports, dscp, Demand::Light, false)
     }
 
-    fn kind_of(protocol: u8, ports: (u16, u16), dscp: u8, demand: Demand) -> Kind {
+    fn kind_of(protocol: u8, ports: (u16, u16), dscp: u8, demand: Demand, is_bare: bool) -> Kind {
         let mut packet = vec![0x45, dscp << 2, 0, 40, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         packet.extend([ports.0.to_be_bytes(), ports.1.to_be_bytes()].concat());
         packet.extend([0, 20, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0, 0, 0, 0]);
         let first = parse(LinkType(101), &packet).unwrap();
-        Kind::of(&Flow::Headers { by: FlowBy::FiveTuple, first }, demand)
+        Kind::of(&Flow::Headers { by: FlowBy::FiveTuple, first }, demand, is_bare)
     }
+
+    const DEMANDS: [Demand; 4] = [Demand::Light, Demand::Bursty, Demand::Modest, Demand::Heavy];
 
     #[test]
     fn kinds_are_told_by_ports_protocol_and_code_point() {
         assert_eq!([kind(UDP, (53, 4000), 0), kind(TCP, (4000, 853), 0), kind(UDP, (5353, 5353), 0)], [Kind::Dns; 3]);
         assert_eq!([kind(UDP, (4000, 40_000), 0), kind(TCP, (22, 4000), 46), kind(UDP, (443, 4000), 34)], [Kind::Call; 3]);
         assert_eq!([kind(TCP, (443, 4000), 0), kind(UDP, (443, 4000), 0), kind(1, (53, 53), 0)], [Kind::Web; 3]);
-        assert_eq!([Flow::NotIp, Flow::Others, Flow::Unparsable].map(|flow| Kind::of(&flow, Demand::Heavy)), [Kind::Bulk; 3]);
-        let marked = [Demand::Light, Demand::Modest, Demand::Heavy].map(|demand| kind_of(UDP, (4000, 4001), 46, demand));
-        assert_eq!(marked, [Kind::Call, Kind::Call, Kind::Bulk]);
+        let unknown = [Flow::NotIp, Flow::Others, Flow::Unparsable];
+        assert_eq!(unknown.clone().map(|flow| Kind::of(&flow, Demand::Light, false)), [Kind::Web; 3]);
+        assert_eq!(unknown.map(|flow| Kind::of(&flow, Demand::Bursty, false)), [Kind::Bulk; 3]);
+    }
+
+    #[test]
+    fn a_larger_demand_makes_bulk_but_for_marks_and_bursts_of_pages() {
+        let of = |protocol, ports, dscp| DEMANDS.map(|demand| kind_of(protocol, ports, dscp, demand, false));
+        assert_eq!(of(UDP, (4000, 4001), 46), [Kind::Call, Kind::Call, Kind::Call, Kind::Bulk]);
+        assert_eq!(of(TCP, (4000, 4001), 46), [Kind::Call, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
+        assert_eq!(of(UDP, (443, 4001), 0), [Kind::Web, Kind::Web, Kind::Bulk, Kind::Bulk]);
+        assert_eq!(of(TCP, (22, 4001), 0), [Kind::Web, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
+        assert_eq!(of(UDP, (53, 4001), 0), [Kind::Dns, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
+    }
+
+    #[test]
+    fn tcp_without_data_acknowledges() {
+        let of = |ports, dscp| DEMANDS.map(|demand| kind_of(TCP, ports, dscp, demand, true));
+        assert_eq!(of((4000, 443), 0), [Kind::Acknowledgements, Kind::Acknowledgements, Kind::Bulk, Kind::Bulk]);
+        assert_eq!(of((4000, 22), 0), [Kind::Acknowledgements, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
+        assert_eq!([of((4000, 53), 0)[0], of((4000, 22), 46)[0]], [Kind::Dns, Kind::Call]);
     }
 }

@@ -8,6 +8,7 @@ mod compare;
 mod comparison;
 mod conditions;
 mod cost;
+mod demand;
 mod duplicates;
 mod error;
 pub mod file;

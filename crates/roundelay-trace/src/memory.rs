@@ -3,7 +3,8 @@
 //!
 //! Records without addresses take the same memory on both. `memory.txt` has the fixed bytes and the
 //! bytes a flow of each discipline with default parameters, in release builds; a discipline with other
-//! parameters differs by as many bytes.
+//! parameters differs by as many bytes. The core's test
+//! `the_browsers_table_has_the_memory_of_every_discipline` compares the file.
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Footprint, QueueSpec, Scheduler};
@@ -64,27 +65,6 @@ fn with_defaults(name: &str) -> Option<Footprint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// `make page-test` runs this; `ROUNDELAY_WRITE=1` writes the file anew.
-    #[test]
-    #[cfg_attr(debug_assertions, ignore = "debug builds check invariants, with records of their own")]
-    fn the_file_has_the_memory_of_every_discipline() {
-        let names =
-            AnyDiscipline::all().into_iter().flat_map(|discipline| [discipline.name().to_owned(), format!("{} linux", discipline.name())]);
-        let line = |name: String| {
-            let Footprint { fixed_bytes, bytes_per_flow } = with_defaults(&name)?;
-            Some(format!("{name}: {fixed_bytes} {bytes_per_flow}\n"))
-        };
-        let now: String = names.filter_map(line).collect();
-        if std::env::var_os("ROUNDELAY_WRITE").is_some() {
-            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/memory.txt"), &now).unwrap();
-        }
-        assert!(now.contains("qfq_plus linux: ") && now.lines().count() > 30);
-        assert!(
-            now == ON_64_BITS || std::env::var_os("ROUNDELAY_WRITE").is_some(),
-            "write it anew: ROUNDELAY_WRITE=1 cargo test --release -p roundelay-trace --lib memory"
-        );
-    }
 
     #[test]
     fn the_rules_of_linux_have_a_line_of_their_own() {

@@ -9,9 +9,10 @@ use roundelay_reference::GpsServer;
 
 use crate::capture::{Capture, Frame, LinkType};
 use crate::classifier::Classifier;
+use crate::demand::{Backlogs, Demand};
+use crate::duplicates::Parts;
 use crate::error::CaptureError;
-use crate::headers::parse;
-use crate::kind::Demand;
+use crate::headers::{Headers, TCP, parse};
 use crate::selection::{Selection, Selector};
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
@@ -43,8 +44,9 @@ pub(crate) struct OfferedFlow {
     pub(crate) bytes: u64,
     pub(crate) first: Instant,
     pub(crate) last: Instant,
-    /// Packets that arrived when the fluid server held at most [`LIGHT_BACKLOG`] of the flow.
-    unhindered: u64,
+    backlogs: Backlogs,
+    /// TCP segments without data.
+    bare: u64,
     /// The flow has joined and not left.
     present: bool,
 }
@@ -69,29 +71,36 @@ const LONGEST_GAP: Duration = Duration::from_secs(3600);
 /// Assumed longest packet of a flow, until a longer one arrives.
 const USUAL_MAX_PACKET_LEN: u32 = 1514;
 
-/// A flow within its fair share: at an arrival the ideal fluid server holds at most this many bytes
-/// of the flow, including the arriving packet. Ten full packets, the amount a TCP sender may send
-/// before the first acknowledgement (RFC 6928).
-const LIGHT_BACKLOG: f64 = 10.0 * 1514.0;
-/// Minimum fraction of a light flow's packets that arrive at or below [`LIGHT_BACKLOG`].
-const LIGHT_FRACTION: f64 = 0.99;
+/// Minimum fraction of a flow's packets that are TCP segments without data, in a flow of
+/// acknowledgements: requests are the rest.
+const BARE: f64 = 0.9;
 
 impl OfferedFlow {
     /// A flow before its first packet.
     pub(crate) const fn idle(config: FlowConfig) -> Self {
-        let rule = RulePlace::NONE;
-        Self { config, rule, packets: 0, bytes: 0, first: Instant::ZERO, last: Instant::ZERO, unhindered: 0, present: false }
-    }
-
-    /// Whether the flow asks for less than its fair share whenever other flows want the link too.
-    pub(crate) fn is_light(&self) -> bool {
-        self.unhindered as f64 >= LIGHT_FRACTION * self.packets as f64
+        Self {
+            config,
+            rule: RulePlace::NONE,
+            packets: 0,
+            bytes: 0,
+            first: Instant::ZERO,
+            last: Instant::ZERO,
+            backlogs: Backlogs::NONE,
+            bare: 0,
+            present: false,
+        }
     }
 
     /// What the flow asks of a link, by its mean rate from first to last packet, a second at least.
     pub(crate) fn demand(&self, link: Rate) -> Demand {
         let seconds = (self.last.as_secs_f64() - self.first.as_secs_f64()).max(1.0);
-        Demand::of(self.is_light(), self.bytes as f64 * 8.0 / seconds, self.mean_length(), link.bits_per_second() as f64)
+        let rate = self.bytes as f64 * 8.0 / seconds;
+        Demand::of(self.backlogs, self.packets, self.mean_length(), rate, link.bits_per_second() as f64)
+    }
+
+    /// Whether hardly any packet is more than a TCP segment without data.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.bare as f64 >= BARE * self.packets as f64
     }
 
     /// Mean length of a packet, bytes.
@@ -172,11 +181,13 @@ impl Offered {
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
             let (own, framed) = lengths(&frame, self.layer);
             let len = self.oddities.plausible(&frame, framed);
+            let is_bare = headers.is_ok_and(|headers| is_bare(&frame, headers));
             self.captured_bytes += u64::from(own);
             let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
             let (ecn, dscp) = headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
             self.let_quiet_flows_leave(at, block);
             self.count(at, flow, len, block);
+            self.flows[flow.index()].bare += u64::from(is_bare);
             let offer = Offer { len, ecn, dscp };
             self.classified |= offer.is_classified();
             block.push(Event { at, flow, kind: EventKind::Arrival(offer) });
@@ -197,7 +208,7 @@ impl Offered {
         }
         self.gps.arrive(at, flow, len.into());
         let known = &mut self.flows[flow.index()];
-        known.unhindered += u64::from(self.gps.backlog(flow) <= LIGHT_BACKLOG);
+        known.backlogs.count(self.gps.backlog(flow));
         known.packets += 1;
         known.bytes += u64::from(len);
         known.last = at;
@@ -297,6 +308,11 @@ impl Offered {
     pub(crate) const fn first_unix_nanos(&self) -> i64 {
         self.clock.first
     }
+}
+
+/// Whether this is a TCP segment without data.
+fn is_bare(frame: &Frame<'_>, headers: Headers) -> bool {
+    headers.protocol == TCP && Parts::of(frame).is_some_and(|parts| !parts.have_data())
 }
 
 /// A frame's length as captured, and on the link.

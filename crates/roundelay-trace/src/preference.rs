@@ -96,7 +96,7 @@ impl Preference<'_> {
         }
         let (name, spec) = (kind.name(), self.spec(self.best));
         let Some(wait) = theirs.p99 else { return Some(format!("nothing gets through of {name}")) };
-        if theirs.loss > ours.loss {
+        if theirs.loss > ours.loss && kind != Kind::Acknowledgements {
             let lost = percent(theirs.loss);
             return Some(format!("loses {lost} of the packets of {name}, and a loss costs its sender a second of waiting or more"));
         }

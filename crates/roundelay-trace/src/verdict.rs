@@ -73,7 +73,8 @@ struct KindHarm {
     /// each flow; the typical delay plus the cost of the loss among all packets of the kind, because
     /// a few starved flows hardly change the mean; a quarter of the harm to the worst flow.
     seconds: f64,
-    /// Loss among the packets of a light kind; for bulk the lacking share of the flow with the least.
+    /// Loss that counts: among the packets of a light kind, none among acknowledgements; for bulk the
+    /// lacking share of the flow with the least.
     loss: f64,
 }
 
@@ -90,12 +91,15 @@ fn light_harm(outcome: &Outcome) -> f64 {
 }
 
 /// Harm to a flow. Delay and losses of a bulk flow are its own doing; a queue hurts it by less
-/// service than its fair share, which costs as much as the loss of as large a part.
+/// service than its fair share, which costs as much as the loss of as large a part. A lost
+/// acknowledgement costs nothing if another gets through.
 pub(crate) fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
-    if comparison.flows[flow].kind == Kind::Bulk {
-        return retries(1.0 - share_of(comparison, result, flow));
+    let outcome = &result.flows[flow].outcome;
+    match comparison.flows[flow].kind {
+        Kind::Bulk => retries(1.0 - share_of(comparison, result, flow)),
+        Kind::Acknowledgements => outcome.delay.map_or(LONGEST_RETRY, |delay| delay.p99),
+        Kind::Call | Kind::Dns | Kind::Web => light_harm(outcome),
     }
-    light_harm(&result.flows[flow].outcome)
 }
 
 /// Harm to all packets together. Overload makes some losses unavoidable: only those beyond `least`
@@ -114,8 +118,9 @@ impl KindHarm {
             let lacking = 1.0 - outcome.least_share.unwrap_or(1.0).min(1.0);
             return Self { kind: outcome.kind, seconds: typical.max(worst), loss: lacking };
         }
-        let together = outcome.p99.unwrap_or(0.0) + retries(outcome.loss);
-        Self { kind: outcome.kind, seconds: typical.max(together).max(worst), loss: outcome.loss }
+        let loss = if outcome.kind == Kind::Acknowledgements { 0.0 } else { outcome.loss };
+        let together = outcome.p99.unwrap_or(0.0) + retries(loss);
+        Self { kind: outcome.kind, seconds: typical.max(together).max(worst), loss }
     }
 }
 
@@ -298,7 +303,7 @@ fn praise(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
         return praise_of_bulk(comparison, best, fit);
     }
     if light.iter().all(|outcome| outcome.p99.is_none()) {
-        return format!("Even under {spec} nothing gets through of the flows that ask for less than a fair share.");
+        return format!("Even under {spec} nothing gets through of the flows other than bulk.");
     }
     let what = if comparison.disciplines.len() == 1 { format!("Under {spec}") } else { format!("{spec} serves this traffic best:") };
     let waits: Vec<_> = light.iter().filter_map(|outcome| Some(format!("{} for {}", seconds(outcome.p99?), who(outcome)))).collect();

@@ -982,7 +982,7 @@ fn a_lower_figure_than_that_of_the_best_is_explained() {
         (
             ["fifo limit 10", "qfq"],
             "qfq",
-            "fifo limit 10 delays light flows less than qfq (21.7 ms against 87.2 ms), but loses 29.6% of the packets of web, and a loss costs its \
+            "fifo limit 10 delays light flows less than qfq (21.7 ms against 87.2 ms), but loses 31.0% of the packets of web, and a loss costs its \
              sender a second of waiting or more.",
         ),
         // A call waits 20.8 ms under qfq and 2.7 ms under wf2q_plus.

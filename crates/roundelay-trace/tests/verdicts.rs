@@ -34,6 +34,11 @@ const fn call(number: u16) -> Flow {
     Flow { protocol: UDP, ports: (40_000, 40_000 + number), dscp: 0 }
 }
 
+/// TCP segments without data, as their length says.
+fn acknowledgements(rate: u64, seconds: u64) -> Vec<Packet> {
+    steady(Flow { protocol: TCP, ports: (60_000, 443), dscp: 0 }, rate, 54, seconds)
+}
+
 const fn query(number: u16) -> Flow {
     Flow { protocol: UDP, ports: (53, 30_000 + number), dscp: 0 }
 }
@@ -70,22 +75,38 @@ fn questions(number: u16, seconds: u64) -> Vec<Packet> {
     steady(query(number), 8_000, 100, seconds)
 }
 
-fn written(flows: Vec<Vec<Packet>>) -> Vec<u8> {
+/// The IP packet from `source` to `destination`, headers alone; its length is that on the wire.
+fn headers(number: usize, (_, flow, len): &Packet, source: [u8; 4], destination: [u8; 4]) -> Vec<u8> {
+    let udp = ports(flow.ports.0, flow.ports.1);
+    let tcp = [&udp[..4], &[0; 8], &[0x50, 0x10], &[0; 6]].concat();
+    let mut ip = ipv4(flow.protocol, source, destination, if flow.protocol == TCP { &tcp } else { &udp });
+    ip[1] = flow.dscp << 2;
+    ip[2..4].copy_from_slice(&(*len as u16 - 14).to_be_bytes());
+    ip[4..6].copy_from_slice(&(1 + number as u16 % 65_535).to_be_bytes());
+    ip
+}
+
+fn in_order(flows: Vec<Vec<Packet>>) -> Vec<Packet> {
     let mut packets: Vec<_> = flows.into_iter().flatten().collect();
     packets.sort_by_key(|(at, ..)| *at);
-    let write = |(at, flow, len): &Packet| {
-        let udp = ports(flow.ports.0, flow.ports.1);
-        let tcp = [&udp[..4], &[0; 8], &[0x50, 0x10], &[0; 6]].concat();
-        let mut ip = ipv4(flow.protocol, A, B, if flow.protocol == TCP { &tcp } else { &udp });
-        ip[1] = flow.dscp << 2;
-        let frame = ethernet(0x0800, &ip);
-        [record_header(Little, (at / SECOND) as u32, (at % SECOND) as u32, frame.len() as u32, *len), frame].concat()
+    packets
+}
+
+fn capture(link: u16, frames: impl Iterator<Item = (u64, Vec<u8>, u32)>) -> Vec<u8> {
+    let record = |(at, frame, len): (u64, Vec<u8>, u32)| {
+        [record_header(Little, (at / SECOND) as u32, (at % SECOND) as u32, frame.len() as u32, len), frame].concat()
     };
-    let header = pcap(Little, NANOS, (2, 4), 65_535, ETHERNET);
-    packets.iter().fold(header, |mut bytes, packet| {
-        bytes.extend(write(packet));
+    let header = pcap(Little, NANOS, (2, 4), 65_535, link);
+    frames.map(record).fold(header, |mut bytes, record| {
+        bytes.extend(record);
         bytes
     })
+}
+
+fn written(flows: Vec<Vec<Packet>>) -> Vec<u8> {
+    let packets = in_order(flows);
+    let frame = |(number, packet): (usize, &Packet)| (packet.0, ethernet(0x0800, &headers(number, packet, A, B)), packet.2);
+    capture(ETHERNET, packets.iter().enumerate().map(frame))
 }
 
 /// A comparison and its verdict as one text.
@@ -95,10 +116,14 @@ struct Judged {
 }
 
 fn judged_with(flows: Vec<Vec<Packet>>, rate: &str, texts: &[&str], change: impl FnOnce(&mut Options)) -> Judged {
+    judged_of(written(flows), rate, texts, change)
+}
+
+fn judged_of(bytes: Vec<u8>, rate: &str, texts: &[&str], change: impl FnOnce(&mut Options)) -> Judged {
     let specs = texts.iter().map(|text| text.parse().unwrap()).collect();
     let mut options = Options { measure_cost: false, ..Options::new(rate.parse().unwrap(), specs) };
     change(&mut options);
-    let capture = Capture::from_reader("t.pcap", Cursor::new(written(flows))).unwrap();
+    let capture = Capture::from_reader("t.pcap", Cursor::new(bytes)).unwrap();
     let comparison = compare(capture, &options, &mut ()).unwrap();
     let text = comparison.verdict.sentences.join(" ");
     Judged { comparison, text }
@@ -166,6 +191,47 @@ fn web_beside_bulk_is_named() {
     let pages = (1..6).map(|number| bursts(download(number), 8, 500 * MILLISECOND, 10));
     judged([steady(download(0), 12_000_000, 1500, 10)].into_iter().chain(pages).collect(), "10mbit", &DEPLOYED)
         .is(&FAIR, &["for web (5 flows)", "fifo hurts web (5 flows):"]);
+}
+
+/// Regression: pages of 60 packets were bulk, as a fair share is less for a moment.
+#[test]
+fn pages_in_bursts_above_a_fair_share_are_web() {
+    let pages = |count| (1..6).map(move |number| bursts(download(number), count, 3 * SECOND, 12));
+    let beside_bulk = |count| [steady(download(0), 12_000_000, 1500, 12)].into_iter().chain(pages(count)).collect();
+    judged(beside_bulk(60), "10mbit", &DEPLOYED).is(&FAIR, &["for web (5 flows)", "fifo hurts web (5 flows):"]);
+    judged(beside_bulk(120), "10mbit", &DEPLOYED).is(&FAIR, &["every flow asks for more than its fair share"]).says_not(&["web"]);
+}
+
+/// Regression: acknowledgements were web.
+#[test]
+fn acknowledgements_beside_an_upload_are_named() {
+    judged(vec![steady(download(0), 2_000_000, 1500, 10), acknowledgements(40_000, 10)], "1mbit", &["fifo", "drr", "qfq_plus"])
+        .is(&FAIR, &["for acknowledgements (1 flow)", "fifo hurts acknowledgements (1 flow):"])
+        .says_not(&["web"]);
+}
+
+/// Each acknowledgement confirms what those before do.
+#[test]
+fn a_lost_acknowledgement_costs_nothing_and_a_late_one_does() {
+    let flows = || vec![steady(download(0), 2_000_000, 1500, 10), acknowledgements(40_000, 10)];
+    let lossy = judged(flows(), "1mbit", &["fifo limit 10", "fifo limit 1000"]);
+    let lost = lossy.comparison.disciplines[0].kinds.iter().find(|of| of.kind == Kind::Acknowledgements).unwrap().loss;
+    assert!(lost > 0.2, "{lost}");
+    lossy.is(&["fifo limit 10"], &["fifo limit 1000 hurts acknowledgements (1 flow):"]).says_not(&["costs its sender"]);
+    let first = "[[weight]]\nmatch = \"dst port 50000\"\npriority = 0\n";
+    judged_with(flows(), "1mbit", &["priority", "drr"], |options| options.weights = WeightRules::from_toml("w.toml", first).unwrap())
+        .is(&["drr"], &["priority hurts acknowledgements (1 flow):"]);
+}
+
+/// RFC 8290, section 5.2.2.
+#[test]
+fn a_target_below_the_time_of_a_packet_is_named() {
+    let flows = || vec![steady(download(0), 4_000_000, 1500, 10), talk(0, 10)];
+    let short = "A packet of 1500 bytes takes 17.1 ms on this link, longer than the target of codel and fq_codel, so two packets";
+    let judge = |rate: &str, specs: &[&str]| judged(flows(), rate, specs);
+    judge("700kbit", &["fifo", "codel", "fq_codel"]).is(&["fq_codel"], &[short, "target 18ms"]);
+    judge("700kbit", &["fifo", "codel target 18ms", "fq_codel target 20ms linux"]).says_not(&["A packet of"]);
+    judge("2500kbit", &["fifo", "codel", "fq_codel"]).says_not(&["A packet of"]);
 }
 
 /// 55 light flows in a first class, in bursts, and a call in the last one.
@@ -330,4 +396,72 @@ fn a_game_beside_two_downloads_on_a_slow_link() {
     let game = steady(Flow { protocol: UDP, ports: (27_015, 27_005), dscp: 0 }, 96_000, 100, 10);
     judged(downloads.chain([game]).collect(), "5mbit", &DEPLOYED)
         .is(&FAIR, &["for calls and games (1 flow)", "hurts calls and games (1 flow):"]);
+}
+
+/// The same traffic as `tcpdump -i any` sees it at a router that translates addresses: each packet on the
+/// way in and out, and an acknowledgement in the other direction for each tenth packet.
+fn at_a_router(flows: Vec<Vec<Packet>>) -> Vec<u8> {
+    const SERVER: [u8; 4] = [198, 51, 100, 7];
+    const PUBLIC: [u8; 4] = [203, 0, 113, 77];
+    const LAN: [u8; 4] = [192, 168, 1, 20];
+    let (wan, lan) = ((3, 0, 4), (2, 0, 4));
+    let seen = |(number, packet): (usize, &Packet)| {
+        let (at, flow, len) = *packet;
+        let hop = |(interface, kind): (u32, u8), at, ip: Vec<u8>, len: u32| (at, cooked2(interface, kind, &ip), len + 6);
+        let way = |number, packet: &Packet, from: [u8; 4], to: [u8; 4]| headers(number, packet, from, to);
+        let mut hops = vec![
+            hop((wan.0, wan.1), at, way(number, packet, SERVER, PUBLIC), len),
+            hop((lan.0, lan.2), at + 50_000, way(number, packet, SERVER, LAN), len),
+        ];
+        if number % 10 == 0 {
+            let answer = (at, Flow { ports: (flow.ports.1, flow.ports.0), ..flow }, 54);
+            hops.push(hop((lan.0, lan.1), at + 100_000, way(number, &answer, LAN, SERVER), 54));
+            hops.push(hop((wan.0, wan.2), at + 150_000, way(number, &answer, PUBLIC, SERVER), 54));
+        }
+        hops
+    };
+    let packets = in_order(flows);
+    let mut frames: Vec<_> = packets.iter().enumerate().flat_map(seen).collect();
+    frames.sort_by_key(|(at, ..)| *at);
+    capture(276, frames.into_iter())
+}
+
+/// The command before the verdict leads to the verdict of the link's own capture.
+#[test]
+fn at_a_router_the_suggested_command_gives_the_verdict_of_the_link() {
+    let traffic = || vec![steady(download(0), 12_000_000, 1500, 10), talk(0, 10), questions(0, 10)];
+    let own = judged(traffic(), "10mbit", &DEPLOYED).is(&FAIR, &["fifo hurts"]);
+    let bytes = at_a_router(traffic());
+    let any = judged_of(bytes.clone(), "10mbit", &DEPLOYED, |_| ());
+    let reserve = any.comparison.verdict.reserve.as_ref().expect("a warning");
+    assert_eq!(reserve.command.as_deref(), Some("roundelay compare t.pcap --rate 10mbit --interface 3 --direction in"));
+    let followed = judged_of(bytes, "10mbit", &DEPLOYED, |options| {
+        options.selection.interface = Some("3".into());
+        options.selection.direction = Some("in".parse().unwrap());
+    });
+    assert!(followed.comparison.verdict.reserve.is_none());
+    assert_eq!(followed.comparison.capture.packets, own.comparison.capture.packets);
+    assert_eq!(followed.best(), own.best());
+    let kinds = |judged: &Judged| judged.comparison.flows.iter().map(|flow| flow.kind).collect::<Vec<_>>();
+    assert_eq!(kinds(&followed), kinds(&own));
+}
+
+/// A mirror port sends each packet twice.
+#[test]
+fn of_a_mirror_port_the_suggested_command_gives_the_verdict_of_the_link() {
+    let packets = in_order(vec![steady(download(0), 8_000_000, 1500, 10), talk(0, 10)]);
+    let twice = |(number, packet): (usize, &Packet)| {
+        [0, 5000].map(|later| (packet.0 + later, ethernet(0x0800, &headers(number, packet, A, B)), packet.2))
+    };
+    let bytes = || {
+        let mut frames: Vec<_> = packets.iter().enumerate().flat_map(twice).collect();
+        frames.sort_by_key(|(at, ..)| *at);
+        capture(ETHERNET, frames.into_iter())
+    };
+    let doubled = judged_of(bytes(), "10mbit", &DEPLOYED, |_| ()).is(&FAIR, &["fifo hurts"]);
+    let reserve = doubled.comparison.verdict.reserve.as_ref().expect("a warning");
+    assert_eq!(reserve.command.as_deref(), Some("roundelay compare t.pcap --rate 10mbit --mirrored"));
+    let once = judged_of(bytes(), "10mbit", &DEPLOYED, |options| options.selection.mirrored = true);
+    assert_eq!(once.comparison.capture.packets, packets.len() as u64);
+    once.is(&["fifo"], &["Nothing contends"]);
 }

@@ -31,12 +31,12 @@ pub(crate) struct Replay {
     pub(crate) slack: SlackRule,
 
     /// Round slack down to multiples of this time, as in 1us [default: no rounding]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", value_parser = parse_time)]
     pub(crate) resolution: Option<Duration>,
 
     /// T: packets late by more than T are counted separately [default: the longest transmission
     /// time of a packet on a link of its path]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", value_parser = parse_time)]
     pub(crate) threshold: Option<Duration>,
 
     #[command(flatten)]
