@@ -27,12 +27,12 @@ DISCIPLINES = {
     "red": {
         "tc": f"red limit 400000 min 10000 max 30000 {EARLY} 0.1",
         "ours": f"red limit 400000b min 10000b max 30000b {EARLY} 0.1",
-        "planted": f"red limit 400000b min 10000b max 33000b {EARLY} 0.12",
+        "planted": f"red limit 400000b min 10000b max 30000b {EARLY} 0.12",
     },
     "red, ECN": {
         "tc": f"red limit 400000 min 10000 max 60000 {EARLY} 0.3 ecn",
         "ours": f"red limit 400000b min 10000b max 60000b {EARLY} 0.3 ecn",
-        "planted": f"red limit 400000b min 10000b max 66000b {EARLY} 0.36 ecn",
+        "planted": f"red limit 400000b min 10000b max 60000b {EARLY} 0.36 ecn",
     },
     "choke": {
         "tc": f"choke limit 1000 min 10 max 30 {STILL} 0.1",

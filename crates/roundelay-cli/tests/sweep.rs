@@ -253,7 +253,7 @@ fn wrong_keys_are_refused_before_a_run() {
         (vec!["s.toml", "seed=1,2"], "--seed and --replicas set them"),
         (vec!["s.toml", "queue.core"], "expected KEY=VALUES"),
         (vec!["s.toml", "queue.core=fifo,fifo"], "two points are the same: queue.core=fifo"),
-        (vec!["s.toml", "--shard", "4/3"], "legal range 1/1"),
+        (vec!["s.toml", "--shard", "4/3"], "I from 1 to N"),
         (vec!["s.toml", "--out", "-"], "--out -: standard output is for the table; expected a folder"),
         (vec!["s.toml", "--figure", "calls.delay_p9"], "did you mean 'delay_p99'?"),
         (vec!["s.toml", "--figure", "cals.delay_p99"], "did you mean 'calls'?"),

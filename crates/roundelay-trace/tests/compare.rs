@@ -996,6 +996,21 @@ fn a_lower_figure_than_that_of_the_best_is_explained() {
     assert!(of_example(&["srpt", "drr"]).1.contains("srpt would do less harm, but needs to know"));
 }
 
+/// Light flows wait less, and a bulk flow gets less than its share.
+#[test]
+fn a_lower_figure_bought_with_unfairness_is_explained() {
+    let comparison = compare(example(), &options("700kbit", specs(&["fq_codel", "qfq"])), &mut ()).unwrap();
+    let text = comparison.verdict.sentences.join(" ");
+    assert_eq!(comparison.disciplines[comparison.verdict.best].name, "qfq", "{text}");
+    let share = |index: usize| comparison.disciplines[index].kinds.iter().find_map(|of| of.least_share).unwrap();
+    assert!(share(0) < 0.2 && share(1) > 0.8, "{} {}", share(0), share(1));
+    assert!(
+        text.contains("fq_codel delays light flows less than qfq (")
+            && text.contains("), but leaves a flow 18.2% of its fair share, where each gets at least 87.2% under qfq."),
+        "{text}"
+    );
+}
+
 /// For any pair of disciplines, a figure lower than the best one's is explained.
 #[test]
 fn no_lower_figure_goes_without_a_word() {
