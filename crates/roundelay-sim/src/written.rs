@@ -25,7 +25,7 @@ const LONGEST_SLACK: Duration = Duration::from_secs(106 * 86_400);
 pub(crate) trait Written: Sized {
     /// Description in error messages: "a rate, as in \"10mbit\"".
     const EXPECTED: &'static str;
-    /// Legal range, behind the description; empty if the description has the range.
+    /// Values that can be written, behind the description; a key may allow fewer.
     const RANGE: &'static str = "";
 
     /// # Errors
@@ -60,13 +60,12 @@ fn with_unit<V: Written + std::str::FromStr<Err: fmt::Display>>(text: &str) -> R
     if !has_unit(text) {
         return Err(no_unit::<V>(text));
     }
-    let fault = |error: V::Err| if text.starts_with('-') { wrong::<V>(format!("'{text}'")) } else { format!("{error}{}", V::RANGE) };
-    text.parse().map_err(fault)
+    text.parse().map_err(|error: V::Err| if text.starts_with('-') { wrong::<V>(format!("'{text}'")) } else { error.to_string() })
 }
 
 impl Written for Rate {
     const EXPECTED: &'static str = "a rate, as in \"10mbit\"";
-    const RANGE: &'static str = ", legal range 1bit to 18000000tbit";
+    const RANGE: &'static str = ", from 1bit to 18000000tbit";
 
     fn from_text(text: &str) -> Result<Self, String> {
         with_unit(text)
@@ -75,7 +74,7 @@ impl Written for Rate {
 
 impl Written for Duration {
     const EXPECTED: &'static str = "a time in s, ms, us or ns, as in \"5ms\"";
-    const RANGE: &'static str = ", legal range 0 to 213 days";
+    const RANGE: &'static str = ", from 0 to 213 days";
 
     fn from_text(text: &str) -> Result<Self, String> {
         // `tc` accepts a time without a unit; here a unit is required.
@@ -106,11 +105,11 @@ impl Written for Bytes {
 /// Bytes of a packet.
 impl Written for u32 {
     const EXPECTED: &'static str = "bytes of a packet, as in 1000 or \"1000b\"";
-    const RANGE: &'static str = ", legal range 1 to 65536";
+    const RANGE: &'static str = ", at most 65536";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let Bytes(bytes) = with_unit(text)?;
-        Self::try_from(bytes).map_err(|_| wrong::<Self>(format!("'{text}'")))
+        let bytes = if has_unit(text) { text.parse().ok().map(|Bytes(bytes)| bytes) } else { None };
+        bytes.and_then(|bytes| Self::try_from(bytes).ok()).ok_or_else(|| wrong::<Self>(format!("'{text}'")))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -484,11 +483,11 @@ mod tests {
         assert_eq!(Duration::from_text("5ms"), Ok(Duration::from_millis(5)));
         assert_eq!(
             Duration::from_text("10").unwrap_err(),
-            "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", legal range 0 to 213 days"
+            "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"
         );
         for wrong in ["5m", "5x", "5 sec", "1e400s", "s", "2s 3ms", "300h", "-5s", "18500000s"] {
             let message = Duration::from_text(wrong).unwrap_err();
-            assert_eq!(message, format!("'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\", legal range 0 to 213 days"));
+            assert_eq!(message, format!("'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"));
         }
         assert!(Duration::from_text("18400000s").is_ok());
         assert_eq!(Duration::from_number(0), Some(Duration::ZERO));

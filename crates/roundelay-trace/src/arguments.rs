@@ -108,7 +108,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, String> {
 }
 
 /// Message on a buffer that is none or without room.
-const NO_ROOM: &str = "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb): what holds nothing lets nothing through";
+const NO_ROOM: &str = "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)";
 
 /// A buffer that holds something.
 ///

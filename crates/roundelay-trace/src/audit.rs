@@ -105,16 +105,18 @@ impl Extremes {
     /// The largest promised bound over all worst shares.
     pub(crate) fn promised(&self, config: FlowConfig, rate: Rate, guarantees: impl Fn(&Share) -> Guarantees) -> Promised {
         let all = self.shares(config, rate).map(|share| (share, guarantees(&share)));
+        // A saturated time is beyond the clock's range and promises nothing.
+        let promise = |bound: &Bound<Duration>| !bound.value.is_saturated();
         let seconds = |bound: Bound<Duration>| bound.value.as_secs_f64();
         let b_wfi = all.iter().filter_map(|(_, guarantees)| guarantees.b_wfi).map(|bound| bound.value as f64);
-        let latency = all.iter().filter_map(|(share, guarantees)| guarantees.latency_for(share)).map(seconds);
+        let latency = all.iter().filter_map(|(share, guarantees)| guarantees.latency_for(share)).filter(promise).map(seconds);
         let fairness = all.iter().filter_map(|(share, guarantees)| {
-            let bytes = seconds(guarantees.fairness?) * rate.bits_per_second() as f64 / 8.0 / share.total_weight as f64;
+            let bytes = seconds(guarantees.fairness.filter(promise)?) * rate.bits_per_second() as f64 / 8.0 / share.total_weight as f64;
             Some(self.seconds_of_lead(bytes + self.lead_by_changes(), rate))
         });
         Promised {
             b_wfi: b_wfi.reduce(f64::max),
-            t_wfi: all[0].1.t_wfi.map(seconds),
+            t_wfi: all[0].1.t_wfi.filter(promise).map(seconds),
             latency: latency.reduce(f64::max),
             fairness: fairness.reduce(f64::max),
         }

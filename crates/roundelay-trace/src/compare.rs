@@ -7,7 +7,7 @@ use std::error::Error;
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
-use roundelay_metrics::units::seconds;
+use roundelay_metrics::units::{percent, rate, seconds};
 use thiserror::Error;
 
 use crate::arguments::shell_word;
@@ -15,10 +15,10 @@ use crate::capture::{Capture, CaptureNotes, LinkType};
 use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
 use crate::cost;
-use crate::demand::Demand;
+use crate::demand::{Demand, FULL_PACKET};
 use crate::error::CaptureError;
 use crate::kind::Kind;
-use crate::lane::{Lane, Link, PacketSink};
+use crate::lane::{Lane, Link, PacketSink, Sorts};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
 use crate::selection::Selection;
@@ -223,7 +223,7 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
         .command()
         .unwrap_or_else(|| format!("roundelay compare {} --rate {}", shell_word(offered.capture().name()), options.rate));
     let mut comparison = conclude(&offered, lanes, &sample, &known, options, &stop)?;
-    comparison.verdict.reserve = offered.selector().reserve(&command);
+    comparison.verdict.reserve = offered.selector().reserve(&command, comparison.capture.seconds);
     if comparison.verdict.reserve.is_some() && !comparison.verdict.commands.is_empty() {
         comparison.verdict.commands.insert(0, WRONG_LOAD.to_owned());
     }
@@ -290,7 +290,7 @@ fn conclude(
 ) -> Result<Comparison, CompareError> {
     let flows = summarise_flows(offered, options.rate);
     let charted = choose_charted(&flows);
-    let light: Vec<_> = flows.iter().map(|flow| flow.light).collect();
+    let sorts = Sorts::of(&flows);
     // Costs come first: a stop during their measurement leaves no file of packets.
     let mut costs = vec![None; lanes.len()];
     if options.measure_cost {
@@ -299,7 +299,7 @@ fn conclude(
         let subjects: Vec<_> = specs.chain(options.trees.iter().map(tree)).collect();
         costs = cost::measure(&subjects, sample, known, options, || go_on(stop))?;
     }
-    let finish = |lane: Lane| lane.finish(offered.flows(), &light, &charted);
+    let finish = |lane: Lane| lane.finish(flows.len(), &sorts, &charted);
     let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
     disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     let weighted = flows.iter().any(|flow| flow.weight != 1);
@@ -333,9 +333,9 @@ fn conclude(
     };
     judge_kinds(&mut comparison);
     let Choice { best, mut sentences, is_contended } = verdict(&comparison, &standings);
-    sentences.extend(offered.selector().opposite_note(comparison.capture.seconds).filter(|_| !is_contended));
+    sentences.extend(offered.selector().opposite_note().filter(|_| !is_contended));
     sentences.extend(calls_among_bulk(offered, options));
-    sentences.extend(short_targets(offered, options));
+    sentences.extend(short_targets(offered, options).filter(|_| is_contended));
     let commands = match &commands[best] {
         Ok(lines) => tc::with_size_table(lines.clone(), options.link),
         Err(reason) => {
@@ -393,28 +393,36 @@ fn calls_among_bulk(offered: &Offered, options: &Options) -> Option<String> {
     Some(format!("{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point EF{then}."))
 }
 
-/// A full packet with its Ethernet header, bytes.
-const FULL_PACKET: u32 = 1514;
+/// Longest transmission of a packet for which a target of CoDel makes sense.
+const LONGEST_TARGET: f64 = 1.0;
 
-/// Note on targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2).
+/// Note on targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2), with an
+/// interval of ten times the target at least (RFC 8289, section 4.3).
 fn short_targets(offered: &Offered, options: &Options) -> Option<String> {
-    let packet = if offered.oddities().superframes > 0 { FULL_PACKET } else { offered.longest_packet() };
+    let (full, link) = (if options.link.raw { FULL_PACKET } else { FULL_PACKET - 14 }, options.link);
+    // A frame merged by offloading is no packet of the link.
+    let packet = if offered.oddities().superframes == 0 { offered.longest_packet() } else { link.len_on_link(full) };
     let time = options.rate.time_of(packet.into());
     let target = |discipline: &AnyDiscipline| match discipline {
-        AnyDiscipline::Codel(config) => Some(config.target),
-        AnyDiscipline::FqCodel(config) => Some(config.target),
+        AnyDiscipline::Codel(config) => Some((config.target, config.interval)),
+        AnyDiscipline::FqCodel(config) => Some((config.target, config.interval)),
         _ => None,
     };
     let leaves = options.trees.iter().flat_map(TreeFile::leaves);
-    let is_short = |spec: &&QueueSpec| target(&spec.discipline).is_some_and(|target| target < time);
-    let names: BTreeSet<_> = options.specs.iter().chain(leaves).filter(is_short).map(|spec| spec.discipline.name()).collect();
-    let (names, time) = (Vec::from_iter(names).join(" and "), time.as_secs_f64());
-    (!names.is_empty()).then(|| {
+    let short = |spec: &QueueSpec| {
+        target(&spec.discipline).filter(|(target, _)| *target < time).map(|(_, interval)| (spec.discipline.name(), interval))
+    };
+    let short: Vec<_> = options.specs.iter().chain(leaves).filter_map(short).collect();
+    let (names, time): (BTreeSet<_>, _) = (short.iter().map(|(name, _)| *name).collect(), time.as_secs_f64());
+    let target = (time * 1e3).ceil();
+    let is_short = short.iter().any(|(_, interval)| interval.as_secs_f64() * 1e3 < 2.0 * target);
+    let interval = if is_short { format!(" interval {}ms", 10.0 * target) } else { String::new() };
+    (!names.is_empty() && time <= LONGEST_TARGET).then(|| {
         format!(
-            "A packet of {packet} bytes takes {} on this link, longer than the target of {names}, so two packets in a queue count as congestion: \
-             a target of this time at least is better (RFC 8290, section 5.2.2), such as target {}ms.",
+            "A packet of {packet} bytes takes {} on this link, longer than the target of {}: there two packets in a queue count as congestion. \
+             Compare with 'target {target}ms{interval}' (RFC 8290, section 5.2.2).",
             seconds(time),
-            (time * 1e3).ceil()
+            Vec::from_iter(names).join(" and "),
         )
     })
 }
@@ -445,6 +453,7 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
         notes: link_note(offered, options)
             .into_iter()
             .chain(overload_note(offered, options.rate))
+            .chain(plateau_note(offered, options.rate))
             .chain(selection_notes(offered))
             .chain(notes(&capture.notes(), offered))
             .chain(weight_notes(offered, options))
@@ -517,6 +526,21 @@ fn overload_note(offered: &Offered, rate: Rate) -> Option<String> {
     (seconds >= 1.0 && load > ABSURD_LOAD).then(|| format!("The load is {load:.0} times the link's rate: is --rate {rate} meant?"))
 }
 
+/// Highest rates of a capture at which the replayed link has the queue that the capture lies behind, as parts
+/// of the link's rate. At a higher rate the replayed link is the bottleneck, at a lower one none is near.
+const BEHIND: std::ops::RangeInclusive<f64> = 0.5..=1.05;
+
+/// Note on a capture that was probably taken behind the bottleneck.
+fn plateau_note(offered: &Offered, link: Rate) -> Option<String> {
+    let (highest, part) = offered.plateau().rate().filter(|(highest, _)| BEHIND.contains(&(highest / link.bits_per_second() as f64)))?;
+    Some(format!(
+        "The rate never exceeds {} and has this value in {} of the time, as behind the queue of such a link. If packets waited there, they do not \
+         wait here again: capture before that queue, or give a --rate below.",
+        rate(highest),
+        percent(part)
+    ))
+}
+
 /// Notes on packets left out, and on packets of several links that share the replayed one.
 fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
     let selector = offered.selector();
@@ -524,10 +548,16 @@ fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
 }
 
 /// Note on packets longer than those of Ethernet, after their number.
-pub const LONG_PACKETS: &str = "packets are longer than 1500 bytes: jumbo frames, or packets merged by the capturing host's offloading, where a link would carry the parts";
+pub const LONG_PACKETS: &str = "packets are longer than 1500 bytes: jumbo frames, or packets merged by the capturing host's offloading, where a link would carry the parts (before the capture: ethtool -K DEV gro off lro off gso off tso off)";
 
 /// Note on a compressed capture without its end, after the number 1.
 pub const TRUNCATED_COMPRESSION: &str = "compressed file is cut off: the packets after the cut are missing";
+
+/// Note on packets of ARP and the like, after their number.
+pub const NOT_IP: &str = "packets are not IP (ARP, LLDP and the like) and share a flow of their own";
+
+/// Note on packets whose headers are cut, damaged or of an unknown link, after their number.
+pub const UNREADABLE: &str = "packets whose headers could not be read share a flow of their own";
 
 /// Note on 802.11 frames whose packets are not visible, after their number.
 pub const ENCRYPTED: &str = "of these packets are encrypted 802.11 frames; decrypt the capture first, as with airdecap-ng";
@@ -537,7 +567,8 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
     let Oddities { backward_steps, cut_gaps, cut_lengths, superframes } = offered.oddities();
     let unparsable = offered.classifier().unparsable();
     let counted = [
-        (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
+        (unparsable.not_ip, NOT_IP),
+        (unparsable.total() - unparsable.not_ip, UNREADABLE),
         (unparsable.encrypted, ENCRYPTED),
         (backward_steps, "packets have an earlier time than the packet before; they arrive at the time of that packet"),
         (cut_gaps, "silences of more than an hour were cut to an hour"),

@@ -201,6 +201,8 @@ pub struct FlowResult {
     /// Throughput, loss, delay, reordering.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// Bytes whose transmission began by the last arrival of the capture.
+    pub bytes_in_time: u64,
     /// Largest lag behind an ideal GPS server, bytes.
     pub lag: f64,
     /// Measured bit worst-case fair index, bytes (QFQ paper, Eq. 7).

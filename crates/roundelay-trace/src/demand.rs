@@ -6,15 +6,17 @@
 
 /// Backlog of a light flow, bytes: ten full packets, the amount that a TCP sender may send before the
 /// first acknowledgement (RFC 6928).
-const LIGHT_BACKLOG: f64 = 10.0 * FULL_PACKET;
+const LIGHT_BACKLOG: f64 = 10.0 * FULL_PACKET as f64;
 /// Backlog of a flow with bursts, such as a page of 150 kB that arrives at once.
-const BURSTY_BACKLOG: f64 = 100.0 * FULL_PACKET;
+const BURSTY_BACKLOG: f64 = 100.0 * FULL_PACKET as f64;
 /// A full packet with its Ethernet header, bytes.
-const FULL_PACKET: f64 = 1514.0;
+pub(crate) const FULL_PACKET: u32 = 1514;
 /// Minimum fraction of a flow's packets that arrive at or below its backlog.
 const MOST: f64 = 0.99;
 /// Part of the link's rate up to which a flow is modest or bursty.
 const MODEST: f64 = 0.1;
+/// Bursts of a page are this far apart: the mean rate of a bursty flow is over this time at least, seconds.
+const PAUSE: f64 = 10.0;
 /// Rate of a call with uncompressed speech and headers, at most, in bits per second.
 const FASTEST_CALL: f64 = 128_000.0;
 /// Mean length of a call's packets, at most: twenty milliseconds of uncompressed speech (RFC 3551) with
@@ -53,15 +55,16 @@ impl Backlogs {
 }
 
 impl Demand {
-    /// The demand of a flow with this number of packets, mean length in bytes and mean rate; rates in
-    /// bits per second.
-    pub(crate) fn of(backlogs: Backlogs, packets: u64, mean_length: u64, rate: f64, link: f64) -> Self {
+    /// The demand of a flow with these packets and bytes, `seconds` from the first to the last packet, on
+    /// a link with this rate in bits per second.
+    pub(crate) fn of(backlogs: Backlogs, (packets, bytes): (u64, u64), seconds: f64, link: f64) -> Self {
         let are_most = |count: u64| count as f64 >= MOST * packets as f64;
-        let is_small = rate <= MODEST * link;
-        let is_like_a_call = rate <= FASTEST_CALL && mean_length <= LONGEST_OF_A_CALL;
+        let rate = |least: f64| bytes as f64 * 8.0 / seconds.max(least);
+        let is_small = rate(1.0) <= MODEST * link;
+        let is_like_a_call = rate(1.0) <= FASTEST_CALL && bytes <= LONGEST_OF_A_CALL * packets;
         match () {
             () if are_most(backlogs.light) => Self::Light,
-            () if are_most(backlogs.bursty) && is_small => Self::Bursty,
+            () if are_most(backlogs.bursty) && rate(PAUSE) <= MODEST * link => Self::Bursty,
             () if is_small || is_like_a_call => Self::Modest,
             () => Self::Heavy,
         }
@@ -72,26 +75,33 @@ impl Demand {
 mod tests {
     use super::*;
 
-    /// The demand of 200 packets, some of which found these backlogs, at 10 Mbit/s.
-    fn demand(backlogs: &[(u64, f64)], mean_length: u64, rate: f64) -> Demand {
+    /// The demand of a flow whose packets of 1500 bytes found these backlogs, at 10 Mbit/s.
+    fn demand(backlogs: &[(u64, f64)], seconds: f64) -> Demand {
         let mut counted = Backlogs::NONE;
         backlogs.iter().for_each(|(packets, bytes)| (0..*packets).for_each(|_| counted.count(*bytes)));
-        Demand::of(counted, backlogs.iter().map(|(packets, _)| packets).sum(), mean_length, rate, 10e6)
+        let packets: u64 = backlogs.iter().map(|(packets, _)| packets).sum();
+        Demand::of(counted, (packets, packets * 1500), seconds, 10e6)
     }
 
     #[test]
     fn demand_follows_from_backlogs_then_from_the_rate() {
-        assert_eq!(demand(&[(198, 15_140.0), (2, 1e9)], 1500, 9e6), Demand::Light);
-        assert_eq!(demand(&[(197, 15_140.0), (3, 151_400.0)], 1500, 1e6), Demand::Bursty);
-        assert_eq!(demand(&[(197, 15_140.0), (3, 151_400.0)], 1500, 1.1e6), Demand::Heavy);
-        assert_eq!(demand(&[(197, 15_140.0), (3, 151_401.0)], 1500, 1e6), Demand::Modest);
-        assert_eq!(
-            [(300, 128e3), (301, 128e3), (300, 129e3)].map(|(length, rate)| {
-                let mut counted = Backlogs::NONE;
-                counted.count(1e9);
-                Demand::of(counted, 1, length, rate, 700e3)
-            }),
-            [Demand::Modest, Demand::Heavy, Demand::Heavy]
-        );
+        assert_eq!(demand(&[(990, 15_140.0), (10, 1e9)], 0.0), Demand::Light);
+        assert_eq!(demand(&[(800, 15_140.0), (33, 151_400.0)], 0.0), Demand::Bursty, "a megabit of ten, over ten seconds at least");
+        assert_eq!(demand(&[(800, 15_140.0), (34, 151_400.0)], 0.0), Demand::Heavy);
+        assert_eq!(demand(&[(1640, 15_140.0), (26, 151_400.0)], 20.0), Demand::Bursty);
+        assert_eq!(demand(&[(1640, 15_140.0), (26, 151_401.0)], 20.0), Demand::Modest, "more than a hundredth of the packets");
+        let of_short = |packets, bytes| {
+            let mut counted = Backlogs::NONE;
+            counted.count(1e9);
+            Demand::of(counted, (packets, bytes), 1.0, 700e3)
+        };
+        assert_eq!([of_short(53, 15_900), of_short(53, 15_901), of_short(54, 16_100)], [Demand::Modest, Demand::Heavy, Demand::Heavy]);
+    }
+
+    /// Regression: a page of 60 packets was bulk, and web with one packet more eight seconds later.
+    #[test]
+    fn one_page_is_as_bursty_as_a_page_and_a_later_packet() {
+        let demands = [0.1, 8.0].map(|seconds| demand(&[(10, 15_140.0), (50, 90_000.0)], seconds));
+        assert_eq!(demands, [Demand::Bursty; 2]);
     }
 }

@@ -213,7 +213,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Whether this is more than a TCP segment without data.
-    pub(crate) fn have_data(&self) -> bool {
+    fn have_data(&self) -> bool {
         let header = self.payload.get(12).map_or(0, |offset| usize::from(offset >> 4) * 4);
         self.protocol != TCP || self.payload_len > header
     }

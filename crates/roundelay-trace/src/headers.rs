@@ -28,6 +28,10 @@ const LONGEST_FRAME: u32 = 1522;
 /// Ethernet's longest packet without jumbo frames, with a checksum of 802.11 behind.
 const LONGEST_PACKET: u32 = 1504;
 
+/// Longest frame with an acknowledgement: the longest headers of TCP and IPv6, and as much again for the
+/// link and extension headers.
+const LONGEST_ACKNOWLEDGEMENT: u32 = 256;
+
 /// The header fields that define flows or appear in weight rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
@@ -289,6 +293,28 @@ impl Frame<'_> {
         Some((packet, self.original_len.saturating_sub(before)))
     }
 
+    /// Whether the frame is a TCP segment without data that acknowledges: ACK without SYN, FIN and RST.
+    /// Of headers that are not captured up to the flags the length decides: at most 60 bytes of TCP
+    /// (RFC 9293, section 3.1) are taken for a header.
+    pub(crate) fn is_bare_acknowledgement(&self) -> bool {
+        const LONGEST_HEADER: usize = 60;
+        const FLAGS: u8 = 0b1_0111;
+        const ACK: u8 = 0b1_0000;
+        if self.original_len > LONGEST_ACKNOWLEDGEMENT {
+            return false;
+        }
+        let Ok(packet) = network_layer(self.link, self.bytes) else { return false };
+        let Ok((ip, _)) = LaxIpSlice::from_slice(packet) else { return false };
+        let payload = ip.payload();
+        let Some(len) = ip_len(packet).filter(|_| !payload.fragmented && datagram_protocol(&ip) == TCP) else { return false };
+        let before = payload.payload.as_ptr() as usize - packet.as_ptr() as usize;
+        let segment = (len as usize).saturating_sub(before);
+        match payload.payload {
+            [_, _, _, _, _, _, _, _, _, _, _, _, offset, flags, ..] => segment <= usize::from(offset >> 4) * 4 && flags & FLAGS == ACK,
+            _ => segment <= LONGEST_HEADER,
+        }
+    }
+
     /// Length of the network layer, in bytes: the IP packet inside the frame, without VLAN tags, PPPoE
     /// and MPLS labels, and without the padding of a short Ethernet frame. Of an 802.11 frame with
     /// several packets, all after the first packet's headers. Of other packets (ARP), the frame
@@ -470,4 +496,75 @@ pub fn dscp_number(name: &str) -> Option<u8> {
         return Some(0);
     }
     CODE_POINTS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(number, _)| *number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Tap;
+
+    /// A TCP header of this many bytes, with these flags.
+    fn tcp(len: usize, flags: u8) -> Vec<u8> {
+        let mut header = vec![0; len];
+        (header[12], header[13]) = ((len / 4) as u8 * 16, flags);
+        header
+    }
+
+    /// An Ethernet frame with this IPv4 payload and fragment field.
+    fn of_ipv4(payload: &[u8], fragment: u16) -> Vec<u8> {
+        let length = (20 + payload.len() as u16).to_be_bytes();
+        let ip = [&[0x45, 0, length[0], length[1], 0, 1, (fragment >> 8) as u8, fragment as u8, 64, TCP, 0, 0][..], &[10; 8]].concat();
+        [&[2; 12][..], &[8, 0], &ip, payload].concat()
+    }
+
+    /// An Ethernet frame with this IPv6 payload, which begins with the header of this number.
+    fn of_ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+        let length = (payload.len() as u16).to_be_bytes();
+        [&[2; 12][..], &[0x86, 0xdd], &[0x60, 0, 0, 0, length[0], length[1], next, 64], &[1; 32], payload].concat()
+    }
+
+    /// Whether the frame acknowledges, of which `captured` bytes are captured.
+    fn acknowledges(frame: &[u8], captured: usize) -> bool {
+        let bytes = &frame[..captured.min(frame.len())];
+        Frame { time_nanos: 0, original_len: frame.len() as u32, link: LinkType::ETHERNET, bytes, tap: Tap::default() }
+            .is_bare_acknowledgement()
+    }
+
+    #[test]
+    fn a_segment_without_data_acknowledges() {
+        let of_hop_by_hop = [&[TCP, 0, 0, 0, 0, 0, 0, 0][..], &tcp(32, 0x10)].concat();
+        let padded = [of_ipv4(&tcp(20, 0x10), 0), vec![0; 6]].concat();
+        for (frame, what) in [
+            (of_ipv4(&tcp(20, 0x10), 0), "IPv4"),
+            (of_ipv4(&tcp(44, 0x10), 0), "timestamps and a selective acknowledgement"),
+            (padded, "the shortest Ethernet frame"),
+            (of_ipv6(TCP, &tcp(32, 0x10)), "IPv6"),
+            (of_ipv6(0, &of_hop_by_hop), "IPv6 with an extension header"),
+        ] {
+            assert!(acknowledges(&frame, 1514) && acknowledges(&frame, 60), "{what}");
+        }
+    }
+
+    #[test]
+    fn other_segments_do_not() {
+        let with_data = |len: usize| [tcp(20, 0x10), vec![0; len]].concat();
+        let unset = {
+            let mut frame = of_ipv4(&with_data(40), 0);
+            (frame[16], frame[17]) = (0, 0);
+            frame
+        };
+        for (frame, what) in [
+            (of_ipv4(&with_data(1), 0), "a byte of data"),
+            (of_ipv6(TCP, &with_data(1)), "a byte of data over IPv6"),
+            (of_ipv4(&tcp(40, 0x02), 0), "SYN"),
+            (of_ipv4(&tcp(40, 0x12), 0), "SYN and ACK"),
+            (of_ipv4(&tcp(20, 0x14), 0), "RST"),
+            (of_ipv4(&tcp(20, 0x11), 0), "FIN"),
+            (of_ipv4(&tcp(20, 0x10), 0x2000), "a fragment"),
+            (unset, "a length that offloading leaves unset"),
+        ] {
+            assert!(!acknowledges(&frame, 1514), "{what}");
+        }
+        assert!(!acknowledges(&of_ipv6(TCP, &with_data(60)), 60), "cut before the flags, and longer than a header");
+    }
 }

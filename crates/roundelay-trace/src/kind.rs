@@ -3,12 +3,11 @@
 //! A queue hurts these in different ways: a call by the wait of each packet, a bulk transfer by the
 //! part of its fair share that it lacks. The verdict (`verdict.rs`) judges each kind on its own.
 
-use roundelay_metrics::geometric_mean;
 use serde::Serialize;
 
 use crate::classifier::{Flow, FlowBy};
-use crate::comparison::{Comparison, DisciplineResult, FlowSummary};
-use crate::demand::{Demand, LONGEST_OF_A_CALL};
+use crate::comparison::{Comparison, DisciplineResult, FlowSummary, Outcome};
+use crate::demand::{Demand, FULL_PACKET, LONGEST_OF_A_CALL};
 use crate::headers::{Headers, Ports, TCP, UDP};
 
 /// DNS, DNS over TLS or QUIC (RFC 7858, RFC 9250), multicast DNS (RFC 6762).
@@ -28,11 +27,14 @@ pub enum Kind {
     /// Light UDP flow other than QUIC, or a flow with a code point of telephony or interactive video
     /// that is light; also if not light, over UDP, at most at a tenth of the link's rate or like a call.
     Call,
-    /// Any other light flow, such as pings, or a flow from or to port 443 or 80 with bursts above its
-    /// fair share that sends at most a tenth of the link's rate.
+    /// TCP or QUIC flow from or to port 443 or 80, light or with bursts above its fair share that
+    /// sends at most a tenth of the link's rate.
     Web,
-    /// TCP flow that is no more than web and sends hardly any data: the reverse direction of a transfer.
-    /// A lost acknowledgement costs nothing, as the next one confirms the same data; only delay counts.
+    /// Any other light flow: ssh, pings, ARP.
+    Other,
+    /// TCP flow that asks for no more than web does, and nearly only acknowledges: the reverse direction
+    /// of a transfer. A lost acknowledgement costs nothing, as the next one confirms the same data; only
+    /// delay counts.
     Acknowledgements,
     /// Any other flow that asks for more than its fair share.
     Bulk,
@@ -40,7 +42,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, the most sensitive to delay first.
-    pub const ALL: [Self; 5] = [Self::Call, Self::Dns, Self::Web, Self::Acknowledgements, Self::Bulk];
+    pub const ALL: [Self; 6] = [Self::Call, Self::Dns, Self::Web, Self::Other, Self::Acknowledgements, Self::Bulk];
 
     /// Name in sentences and tables.
     pub const fn name(self) -> &'static str {
@@ -48,38 +50,37 @@ impl Kind {
             Self::Dns => "DNS",
             Self::Call => "calls and games",
             Self::Web => "web",
+            Self::Other => "other light traffic",
             Self::Acknowledgements => "acknowledgements",
             Self::Bulk => "bulk",
         }
     }
 
-    /// The kind of a flow with these headers in its first packet. `is_bare`: hardly any packet is more
-    /// than a TCP segment without data.
+    /// The kind of a flow with these headers in its first packet. `is_bare`: nearly all packets are bare
+    /// acknowledgements.
     pub(crate) fn of(flow: &Flow, demand: Demand, is_bare: bool) -> Self {
-        let Flow::Headers { by, first } = flow else { return if demand == Demand::Light { Self::Web } else { Self::Bulk } };
-        let kind = match demand {
-            Demand::Light => Self::of_light(*by, first),
+        let Flow::Headers { by, first } = flow else { return if demand == Demand::Light { Self::Other } else { Self::Bulk } };
+        let is_one = *by == FlowBy::FiveTuple;
+        let is_small = matches!(demand, Demand::Light | Demand::Bursty);
+        let is_light = demand == Demand::Light;
+        match demand {
+            Demand::Light if is_one && uses(first, &DNS_PORTS) => Self::Dns,
+            Demand::Light if is_prompt(*by, first) => Self::Call,
             Demand::Bursty | Demand::Modest if is_prompt(*by, first) && first.protocol == UDP => Self::Call,
-            Demand::Bursty if *by == FlowBy::FiveTuple && uses(first, &WEB_PORTS) => Self::Web,
-            Demand::Bursty | Demand::Modest | Demand::Heavy => Self::Bulk,
-        };
-        if kind == Self::Web && is_bare { Self::Acknowledgements } else { kind }
-    }
-
-    /// Whether a bulk flow may be a call in a crowd of flows: short packets, and a call in all but the
-    /// demand.
-    pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64) -> bool {
-        let would_be = Self::of(flow, demand, false) == Self::Bulk && Self::of(flow, Demand::Light, false) == Self::Call;
-        would_be && demand != Demand::Heavy && mean_length <= LONGEST_OF_A_CALL
-    }
-
-    fn of_light(by: FlowBy, headers: &Headers) -> Self {
-        match by {
-            FlowBy::FiveTuple if uses(headers, &DNS_PORTS) => Self::Dns,
-            _ if is_prompt(by, headers) => Self::Call,
-            FlowBy::FiveTuple if headers.protocol == UDP && !uses(headers, &WEB_PORTS) => Self::Call,
-            _ => Self::Web,
+            _ if is_one && is_small && is_bare => Self::Acknowledgements,
+            _ if is_one && is_small && uses(first, &WEB_PORTS) => Self::Web,
+            _ if is_one && is_light && first.protocol == UDP => Self::Call,
+            _ if is_light => Self::Other,
+            _ => Self::Bulk,
         }
+    }
+
+    /// Whether a bulk flow may be a call in a crowd of flows: an unmarked UDP flow of short packets, and a
+    /// call in all but the demand.
+    pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64) -> bool {
+        let is_unmarked = flow.headers().is_some_and(|headers| headers.protocol == UDP && !PROMPT.contains(&headers.dscp));
+        let would_be = Self::of(flow, demand, false) == Self::Bulk && Self::of(flow, Demand::Light, false) == Self::Call;
+        is_unmarked && would_be && demand != Demand::Heavy && mean_length <= LONGEST_OF_A_CALL
     }
 }
 
@@ -101,8 +102,7 @@ pub struct KindOutcome {
     pub kind: Kind,
     /// Flows of this kind.
     pub flows: usize,
-    /// 99th percentile of delay of a typical flow, seconds: the geometric mean over the flows; none
-    /// if no packet got through.
+    /// 99th percentile of delay of the kind's packets, seconds; none if no packet got through.
     pub p99: Option<f64>,
     /// Dropped packets of the kind divided by offered packets.
     pub loss: f64,
@@ -117,10 +117,14 @@ pub struct KindOutcome {
     pub least_share: Option<f64>,
 }
 
+/// Bytes that a flow may lack of its fair share without harm: packets are not divisible.
+const INDIVISIBLE: f64 = 2.0 * FULL_PACKET as f64;
+
 /// The part of its fair share that a flow got, 0 to 1.
 pub(crate) fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
     let fair = comparison.flows[flow].fair_rate / 8.0 * comparison.capture.seconds;
-    if fair > 0.0 { (result.flows[flow].outcome.bytes as f64 / fair).min(1.0) } else { 1.0 }
+    let got = result.flows[flow].bytes_in_time as f64 + INDIVISIBLE;
+    if fair > 0.0 { (got / fair).min(1.0) } else { 1.0 }
 }
 
 /// The flows of a kind.
@@ -128,31 +132,24 @@ pub(crate) fn flows_of(flows: &[FlowSummary], kind: Kind) -> Vec<usize> {
     (0..flows.len()).filter(|flow| flows[*flow].kind == kind).collect()
 }
 
-/// Results of one discipline by kind, for kinds with flows. `harm` is the harm to a flow.
-pub(crate) fn outcomes(
-    comparison: &Comparison,
-    result: &DisciplineResult,
-    harm: impl Fn(&DisciplineResult, usize) -> f64,
-) -> Vec<KindOutcome> {
-    let outcome_of = |kind| {
-        let flows = flows_of(&comparison.flows, kind);
-        let worst = flows.iter().copied().max_by(|a, b| harm(result, *a).total_cmp(&harm(result, *b)).then(b.cmp(a)))?;
-        let outcome = |flow: &usize| &result.flows[*flow].outcome;
-        let dropped: u64 = flows.iter().map(|flow| outcome(flow).drops.total()).sum();
-        let sent: u64 = flows.iter().map(|flow| outcome(flow).packets).sum();
+impl KindOutcome {
+    /// The packets of these flows together; [`KindOutcome::find_worst`] finds the worst flow.
+    pub(crate) fn of(kind: Kind, flows: &[usize], together: &Outcome) -> Self {
+        let p99 = together.delay.map(|delay| delay.p99);
+        let (worst, worst_p99, worst_loss) = (flows[0], p99, together.loss);
+        Self { kind, flows: flows.len(), p99, loss: together.loss, worst, worst_p99, worst_loss, least_share: None }
+    }
+
+    /// Finds the flow with the most harm, and for bulk the least share.
+    pub(crate) fn find_worst(&mut self, comparison: &Comparison, result: &DisciplineResult, harm: impl Fn(usize) -> f64) {
+        let flows = flows_of(&comparison.flows, self.kind);
+        let worst = flows.iter().copied().max_by(|a, b| harm(*a).total_cmp(&harm(*b)).then(b.cmp(a)));
+        self.worst = worst.unwrap_or(self.worst);
+        let outcome = &result.flows[self.worst].outcome;
+        (self.worst_p99, self.worst_loss) = (outcome.delay.map(|delay| delay.p99), outcome.loss);
         let least = flows.iter().map(|flow| share_of(comparison, result, *flow)).fold(1.0, f64::min);
-        Some(KindOutcome {
-            kind,
-            flows: flows.len(),
-            p99: geometric_mean(flows.iter().filter_map(|flow| Some(outcome(flow).delay?.p99))),
-            loss: dropped as f64 / (dropped + sent).max(1) as f64,
-            worst,
-            worst_p99: outcome(&worst).delay.map(|delay| delay.p99),
-            worst_loss: outcome(&worst).loss,
-            least_share: (kind == Kind::Bulk).then_some(least),
-        })
-    };
-    Kind::ALL.into_iter().filter_map(outcome_of).collect()
+        self.least_share = (self.kind == Kind::Bulk).then_some(least);
+    }
 }
 
 #[cfg(test)]
@@ -180,9 +177,9 @@ mod tests {
     fn kinds_are_told_by_ports_protocol_and_code_point() {
         assert_eq!([kind(UDP, (53, 4000), 0), kind(TCP, (4000, 853), 0), kind(UDP, (5353, 5353), 0)], [Kind::Dns; 3]);
         assert_eq!([kind(UDP, (4000, 40_000), 0), kind(TCP, (22, 4000), 46), kind(UDP, (443, 4000), 34)], [Kind::Call; 3]);
-        assert_eq!([kind(TCP, (443, 4000), 0), kind(UDP, (443, 4000), 0), kind(1, (53, 53), 0)], [Kind::Web; 3]);
+        assert_eq!([kind(TCP, (443, 4000), 0), kind(UDP, (443, 4000), 0), kind(1, (53, 53), 0)], [Kind::Web, Kind::Web, Kind::Other]);
         let unknown = [Flow::NotIp, Flow::Others, Flow::Unparsable];
-        assert_eq!(unknown.clone().map(|flow| Kind::of(&flow, Demand::Light, false)), [Kind::Web; 3]);
+        assert_eq!(unknown.clone().map(|flow| Kind::of(&flow, Demand::Light, false)), [Kind::Other; 3]);
         assert_eq!(unknown.map(|flow| Kind::of(&flow, Demand::Bursty, false)), [Kind::Bulk; 3]);
     }
 
@@ -192,7 +189,7 @@ mod tests {
         assert_eq!(of(UDP, (4000, 4001), 46), [Kind::Call, Kind::Call, Kind::Call, Kind::Bulk]);
         assert_eq!(of(TCP, (4000, 4001), 46), [Kind::Call, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
         assert_eq!(of(UDP, (443, 4001), 0), [Kind::Web, Kind::Web, Kind::Bulk, Kind::Bulk]);
-        assert_eq!(of(TCP, (22, 4001), 0), [Kind::Web, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
+        assert_eq!(of(TCP, (22, 4001), 0), [Kind::Other, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
         assert_eq!(of(UDP, (53, 4001), 0), [Kind::Dns, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
     }
 
@@ -200,7 +197,7 @@ mod tests {
     fn tcp_without_data_acknowledges() {
         let of = |ports, dscp| DEMANDS.map(|demand| kind_of(TCP, ports, dscp, demand, true));
         assert_eq!(of((4000, 443), 0), [Kind::Acknowledgements, Kind::Acknowledgements, Kind::Bulk, Kind::Bulk]);
-        assert_eq!(of((4000, 22), 0), [Kind::Acknowledgements, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
+        assert_eq!(of((4000, 22), 0), [Kind::Acknowledgements, Kind::Acknowledgements, Kind::Bulk, Kind::Bulk]);
         assert_eq!([of((4000, 53), 0)[0], of((4000, 22), 46)[0]], [Kind::Dns, Kind::Call]);
     }
 }

@@ -10,10 +10,11 @@ use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, Qu
 use roundelay_metrics::geometric_mean;
 
 use crate::classifier::Flow;
-use crate::comparison::{DisciplineResult, FlowResult};
+use crate::comparison::{DisciplineResult, FlowResult, FlowSummary};
+use crate::kind::{Kind, KindOutcome};
 use crate::memory;
 use crate::meters::{Meters, Note};
-use crate::offered::{Event, EventKind, OfferedFlow};
+use crate::offered::{Event, EventKind};
 use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker};
 
@@ -81,6 +82,23 @@ pub(crate) struct Link<'a> {
     pub(crate) seed: u64,
 }
 
+/// Flows whose packets are measured together.
+#[derive(Debug, Default)]
+pub(crate) struct Sorts {
+    /// Light flows.
+    pub(crate) light: Vec<usize>,
+    /// The flows of each kind that has some.
+    pub(crate) kinds: Vec<(Kind, Vec<usize>)>,
+}
+
+impl Sorts {
+    pub(crate) fn of(flows: &[FlowSummary]) -> Self {
+        let all = |is_chosen: &dyn Fn(&FlowSummary) -> bool| (0..flows.len()).filter(|flow| is_chosen(&flows[*flow])).collect::<Vec<_>>();
+        let kinds = Kind::ALL.map(|kind| (kind, all(&|flow| flow.kind == kind)));
+        Self { light: all(&|flow| flow.light), kinds: kinds.into_iter().filter(|(_, flows)| !flows.is_empty()).collect() }
+    }
+}
+
 /// Leaves of a tree for flows by their headers.
 struct Leaves {
     tree: TreeFile,
@@ -141,17 +159,18 @@ impl Lane {
         self.meters.check_sink()
     }
 
+    /// Sends what waits, and measures `flows` flows.
     pub(crate) fn finish(
         mut self,
-        flows: &[OfferedFlow],
-        light: &[bool],
+        flows: usize,
+        sorts: &Sorts,
         charted: &[usize],
     ) -> Result<DisciplineResult, Box<dyn Error + Send + Sync>> {
+        self.meters.note_last_arrival();
         self.port.drain(&mut self.meters);
         self.check_clock()?;
         self.meters.close()?;
-        let everyone: Vec<_> = (0..flows.len()).collect();
-        let light: Vec<_> = everyone.iter().copied().filter(|flow| light[*flow]).collect();
+        let everyone: Vec<_> = (0..flows).collect();
         let results: Vec<_> = everyone.iter().map(|flow| self.flow_result(*flow, charted.contains(flow))).collect();
         let info = self.discipline.info();
         let footprint = self.port.scheduler().footprint();
@@ -166,9 +185,9 @@ impl Lane {
             limit: self.limit.to_string(),
             weighted: info.weighted,
             total: self.meters.outcome(&everyone),
-            light: self.meters.outcome(&light),
-            light_p99: geometric_mean(light.iter().filter_map(|flow| results[*flow].outcome.delay).map(|delay| delay.p99)),
-            kinds: Vec::new(),
+            light: self.meters.outcome(&sorts.light),
+            light_p99: geometric_mean(sorts.light.iter().filter_map(|flow| results[*flow].outcome.delay).map(|delay| delay.p99)),
+            kinds: sorts.kinds.iter().map(|(kind, flows)| KindOutcome::of(*kind, flows, &self.meters.outcome(flows))).collect(),
             jain: self.meters.jain(),
             worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
             cost: None,
@@ -176,7 +195,7 @@ impl Lane {
             fixed_bytes: footprint.fixed_bytes,
             kept_bounds: kept_bounds(&results),
             curves: self.meters.curves(),
-            light_curves: self.meters.joint_curves(&light),
+            light_curves: self.meters.joint_curves(&sorts.light),
             flows: results,
         })
     }
@@ -278,7 +297,7 @@ mod tests {
         let mut lane = Lane::new(&QueueSpec::from(discipline.into()), limit, &link, None).unwrap();
         lane.run(events, &[]).unwrap();
         // The audit needs only the number of flows, not their properties in the capture.
-        lane.finish(&vec![OfferedFlow::idle(CONFIG); flows], &vec![false; flows], &[]).unwrap()
+        lane.finish(flows, &Sorts::default(), &[]).unwrap()
     }
 
     /// Two flows, and one packet of 1500 bytes for each number in the list; the number is the flow.
@@ -326,7 +345,7 @@ mod tests {
         let all = [|| EventKind::Join(CONFIG, RulePlace::NONE), || arrival(1500), || arrival(100), || EventKind::Leave];
         lane.run(&all.into_iter().flat_map(each).collect::<Vec<_>>(), &[]).unwrap();
         let (flows, charted) = (flows as usize, (0..100).collect::<Vec<_>>());
-        lane.finish(&vec![OfferedFlow::idle(CONFIG); flows], &vec![true; flows], &charted).unwrap();
+        lane.finish(flows, &Sorts { light: (0..flows).collect(), kinds: Vec::new() }, &charted).unwrap();
         visits.load(std::sync::atomic::Ordering::Relaxed)
     }
 
@@ -417,6 +436,7 @@ mod tests {
     #[test]
     fn either_index_beyond_its_bound_is_a_bound_broken() {
         let flow = |b_wfi, t_wfi| FlowResult {
+            bytes_in_time: 0,
             outcome: Outcome::default(),
             lag: 0.0,
             b_wfi,

@@ -20,6 +20,7 @@ mod memory;
 mod meters;
 mod mixture;
 mod offered;
+mod plateau;
 mod preference;
 mod selection;
 mod standing;
@@ -33,7 +34,9 @@ mod weights;
 
 pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
 pub use classifier::{Classifier, Flow, FlowBy};
-pub use compare::{Companion, CompareError, ENCRYPTED, LONG_PACKETS, Options, Progress, TRUNCATED_COMPRESSION, compare};
+pub use compare::{
+    Companion, CompareError, ENCRYPTED, LONG_PACKETS, NOT_IP, Options, Progress, TRUNCATED_COMPRESSION, UNREADABLE, compare,
+};
 pub use comparison::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Reserve, Verdict,
 };

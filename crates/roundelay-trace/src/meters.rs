@@ -57,6 +57,8 @@ struct FlowMeter {
     arrived: u64,
     sent: u64,
     sent_bytes: u64,
+    /// `sent_bytes` at the last arrival of the capture.
+    bytes_in_time: u64,
     drops: Drops,
     marked: u64,
     delays: Delays,
@@ -261,6 +263,13 @@ impl Meters {
         }
     }
 
+    /// No further packet arrives.
+    pub(crate) fn note_last_arrival(&mut self) {
+        for flow in 0..self.flows.len() {
+            self.flows[flow].bytes_in_time = self.flows[flow].sent_bytes;
+        }
+    }
+
     pub(crate) fn close(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.complete_until(Instant::MAX);
         self.jain.advance(self.end);
@@ -275,6 +284,7 @@ impl Meters {
         let promised = self.extremes.promised(meter.config, self.rate, guarantees);
         FlowResult {
             outcome: self.outcome(&[flow.index()]),
+            bytes_in_time: meter.bytes_in_time,
             lag: meter.lag,
             b_wfi: self.bit_wfi.worst(flow),
             b_wfi_bound: promised.b_wfi.map(|bound| bound + bytes),

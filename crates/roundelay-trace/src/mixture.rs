@@ -6,7 +6,7 @@
 //! direction, or both. The best candidate leaves no mixture and keeps the most bytes.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -38,10 +38,10 @@ struct Load {
 const MOST_HALVES: usize = 131_072;
 /// Most interfaces tried.
 const TRIED: usize = 8;
-/// Most halves whose networks may be tried.
-const HEAVIEST: usize = 64;
 /// A hundredth of the packets: fewer copies may be chance.
 const MANY: u64 = 100;
+/// A thousandth of the bytes: fewer of the other direction, as the answers to a ping, do no harm.
+const HARMLESS: u64 = 1000;
 
 /// The halves of a capture's connections, and their copies under other addresses.
 #[derive(Debug, Default)]
@@ -62,8 +62,28 @@ pub(crate) struct Extent {
     pub(crate) interfaces: usize,
     /// Packets with a copy under other addresses.
     pub(crate) translated: u64,
+    /// Bytes of the lighter direction of each connection.
+    lighter: u64,
     /// Bytes to leave out for one direction of one link.
     excess: u64,
+}
+
+impl Extent {
+    /// Whether both directions share the link, one of them with more than a few packets.
+    pub(crate) const fn has_directions(&self) -> bool {
+        self.lighter > 0 && self.lighter * HARMLESS >= self.bytes
+    }
+}
+
+/// The selection that mends a mixture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Remedy {
+    pub(crate) selection: Candidate,
+    pub(crate) bytes: u64,
+    /// One direction of one link is left.
+    pub(crate) is_pure: bool,
+    /// The selection of the other direction, and its bytes.
+    pub(crate) other: Option<(Candidate, u64)>,
 }
 
 /// A selection to try.
@@ -153,7 +173,7 @@ impl Mixture {
 
     /// Whether an extent is worth a note.
     pub(crate) fn is_mixed(&self, extent: &Extent) -> bool {
-        extent.connections > 0 || extent.interfaces > 1 || self.are_many(extent.translated)
+        extent.has_directions() || extent.interfaces > 1 || self.are_many(extent.translated)
     }
 
     /// Whether so many packets are hardly equal by chance.
@@ -161,16 +181,20 @@ impl Mixture {
         translated > 0 && translated * MANY * 2 >= self.packets
     }
 
-    /// The selection that leaves one direction of one link, and whether it leaves nothing else. An
-    /// interface and a direction that are selected already stay.
-    pub(crate) fn remedy(&self, has_interface: bool, has_direction: bool) -> Option<(Candidate, bool)> {
+    /// The selection that leaves one direction of one link, or comes nearest. An interface and a direction
+    /// that are selected already stay.
+    pub(crate) fn remedy(&self, has_interface: bool, has_direction: bool) -> Option<Remedy> {
         let pieces = self.pieces();
         let interfaces = if has_interface { vec![None] } else { self.interfaces() };
         let tried = interfaces.into_iter().flat_map(|interface| {
             let sides = if has_direction { vec![None] } else { self.sides(interface) };
             sides.into_iter().map(move |side| Candidate { interface, side })
         });
-        let mut tried: Vec<_> = tried.map(|candidate| (candidate, self.extent_of(&pieces, candidate))).collect();
+        let all = self.extent_of(&pieces, Candidate::default()).bytes;
+        let tried = tried.map(|candidate| (candidate, self.extent_of(&pieces, candidate)));
+        let mends =
+            |candidate: &Candidate, extent: &Extent| *candidate == Candidate::default() || extent.bytes != all || !self.is_mixed(extent);
+        let mut tried: Vec<_> = tried.filter(|(candidate, extent)| mends(candidate, extent)).collect();
         tried.sort_by_key(|(candidate, _)| candidate.rank());
         // Of equals the first.
         let most =
@@ -178,8 +202,27 @@ impl Mixture {
         let (nearest, near) = most(&|extent| extent.bytes.saturating_sub(3 * extent.excess))?;
         let (pure, clean) = most(&|extent| if self.is_mixed(extent) { 0 } else { extent.bytes })?;
         let is_pure = !self.is_mixed(clean) && clean.bytes * 2 >= near.bytes.saturating_sub(3 * near.excess);
-        let chosen = if is_pure { pure } else { nearest };
-        (*chosen != Candidate::default()).then_some((*chosen, is_pure))
+        let (selection, bytes) = if is_pure { (*pure, clean.bytes) } else { (*nearest, near.bytes) };
+        if selection == Candidate::default() {
+            return None;
+        }
+        let ways = self.ways(&pieces, selection);
+        let meets = |candidate: Candidate| {
+            self.ways(&pieces, candidate).iter().zip(&ways).any(|(own, chosen)| own.iter().zip(chosen).any(|(a, b)| a.min(b) > &0))
+        };
+        let mut others: Vec<_> = tried.iter().filter(|(_, extent)| extent.bytes > 0 && !self.is_mixed(extent)).collect();
+        others.sort_by_key(|(_, extent)| Reverse(extent.bytes));
+        let other = others.into_iter().find(|(candidate, _)| !meets(*candidate)).map(|(candidate, extent)| (*candidate, extent.bytes));
+        Some(Remedy { selection, bytes, is_pure, other })
+    }
+
+    /// Bytes of each connection's two directions under a selection.
+    fn ways(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
+        let mut ways = vec![[0; 2]; pieces.len()];
+        for piece in pieces {
+            ways[piece.connection][usize::from(piece.is_forward)] += piece.bytes(candidate);
+        }
+        ways
     }
 
     /// The busiest interfaces first, then none: an interface has a direction of its own.
@@ -204,16 +247,13 @@ impl Mixture {
             .map(Side::Heading)
             .into_iter()
             .filter(|side| of_interface().any(|(half, _)| side.holds(half)) && of_interface().any(|(half, _)| !side.holds(half)));
-        let reversed = |half: &Half| {
-            let ends = [half.ends[1], half.ends[0]];
-            of_interface().any(|(other, _)| other.protocol == half.protocol && other.ends == ends)
-        };
-        let mut heaviest: Vec<_> = of_interface().collect();
-        heaviest.sort_by_key(|(half, load)| Reverse((load.replayed + load.copies, half.ends)));
-        heaviest.truncate(HEAVIEST);
-        let heaviest = |is_chosen: fn(&Half) -> bool| heaviest.iter().find(|(half, _)| is_chosen(half) && reversed(half));
+        let readings: HashSet<_> = of_interface().map(|(half, _)| reading(half)).collect();
+        let mut reversed: Vec<_> = of_interface().filter(|(half, _)| readings.contains(&reverse(reading(half)))).collect();
+        reversed.sort_by_key(|(half, load)| Reverse((load.replayed + load.copies, half.ends)));
+        let heaviest = |is_chosen: fn(&Half) -> bool| reversed.iter().find(|(half, _)| is_chosen(half));
         let chosen = [heaviest(Half::has_private_end), heaviest(|_| true)].into_iter().flatten();
-        let networks = chosen.flat_map(|(half, _)| networks(half.ends.map(|(address, _)| address)));
+        let both = chosen.flat_map(|(half, _)| [half.ends, [half.ends[1], half.ends[0]]]);
+        let networks = both.flat_map(|ends| networks(ends.map(|(address, _)| address)));
         headings.chain(networks).map(Some).chain([None]).collect()
     }
 
@@ -238,13 +278,7 @@ impl Mixture {
     }
 
     fn extent_of(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Extent {
-        // A copy is replayed if its original is not selected.
-        let keeps_copies = candidate.interface.is_some() || matches!(candidate.side, Some(Side::Heading(_)));
-        let bytes = |piece: &Piece<'_>| {
-            let load = piece.load.replayed + if keeps_copies { piece.load.copies } else { 0 };
-            if candidate.holds(piece.half) { load } else { 0 }
-        };
-        let bytes: Vec<u64> = pieces.iter().map(bytes).collect();
+        let bytes: Vec<u64> = pieces.iter().map(|piece| piece.bytes(candidate)).collect();
         let (mut ways, mut interfaces) = (vec![[0; 2]; pieces.len()], HashMap::<u32, u64>::new());
         for (piece, bytes) in pieces.iter().zip(&bytes).filter(|(_, bytes)| **bytes > 0) {
             // A sender's packets to itself have one direction.
@@ -262,8 +296,19 @@ impl Mixture {
             connections: lighter.clone().filter(|bytes| *bytes > 0).count(),
             interfaces: interfaces.len(),
             translated: copies.map(|(_, packets)| packets).sum(),
+            lighter: lighter.clone().sum(),
             excess: lighter.sum::<u64>() + of_copies + elsewhere,
         }
+    }
+}
+
+impl Piece<'_> {
+    /// Bytes under a selection.
+    fn bytes(&self, candidate: Candidate) -> u64 {
+        // A copy is replayed if its original is not selected.
+        let keeps_copies = candidate.interface.is_some() || matches!(candidate.side, Some(Side::Heading(_)));
+        let load = self.load.replayed + if keeps_copies { self.load.copies } else { 0 };
+        if candidate.holds(self.half) { load } else { 0 }
     }
 }
 
@@ -292,6 +337,14 @@ impl Side {
             Self::Heading(Heading::Out) => Self::Heading(Heading::In),
             Self::From(network) => Self::To(network),
             Self::To(network) => Self::From(network),
+        }
+    }
+
+    pub(crate) fn matches(self, tap: &Tap<'_>, headers: Option<&Headers>) -> bool {
+        match self {
+            Self::From(network) => headers.is_some_and(|headers| network.contains(headers.source)),
+            Self::To(network) => headers.is_some_and(|headers| network.contains(headers.destination)),
+            Self::Heading(heading) => tap.heading == Some(heading),
         }
     }
 

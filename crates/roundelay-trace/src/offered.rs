@@ -10,9 +10,9 @@ use roundelay_reference::GpsServer;
 use crate::capture::{Capture, Frame, LinkType};
 use crate::classifier::Classifier;
 use crate::demand::{Backlogs, Demand};
-use crate::duplicates::Parts;
 use crate::error::CaptureError;
-use crate::headers::{Headers, TCP, parse};
+use crate::headers::{TCP, parse};
+use crate::plateau::Plateau;
 use crate::selection::{Selection, Selector};
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
@@ -45,7 +45,7 @@ pub(crate) struct OfferedFlow {
     pub(crate) first: Instant,
     pub(crate) last: Instant,
     backlogs: Backlogs,
-    /// TCP segments without data.
+    /// TCP segments without data that acknowledge.
     bare: u64,
     /// The flow has joined and not left.
     present: bool,
@@ -71,9 +71,8 @@ const LONGEST_GAP: Duration = Duration::from_secs(3600);
 /// Assumed longest packet of a flow, until a longer one arrives.
 const USUAL_MAX_PACKET_LEN: u32 = 1514;
 
-/// Minimum fraction of a flow's packets that are TCP segments without data, in a flow of
-/// acknowledgements: requests are the rest.
-const BARE: f64 = 0.9;
+/// Minimum fraction of bare acknowledgements in a flow whose losses cost nothing.
+const BARE: f64 = 0.99;
 
 impl OfferedFlow {
     /// A flow before its first packet.
@@ -91,14 +90,13 @@ impl OfferedFlow {
         }
     }
 
-    /// What the flow asks of a link, by its mean rate from first to last packet, a second at least.
+    /// What the flow asks of a link.
     pub(crate) fn demand(&self, link: Rate) -> Demand {
-        let seconds = (self.last.as_secs_f64() - self.first.as_secs_f64()).max(1.0);
-        let rate = self.bytes as f64 * 8.0 / seconds;
-        Demand::of(self.backlogs, self.packets, self.mean_length(), rate, link.bits_per_second() as f64)
+        let seconds = self.last.as_secs_f64() - self.first.as_secs_f64();
+        Demand::of(self.backlogs, (self.packets, self.bytes), seconds, link.bits_per_second() as f64)
     }
 
-    /// Whether hardly any packet is more than a TCP segment without data.
+    /// Whether nearly all packets are bare acknowledgements.
     pub(crate) fn is_bare(&self) -> bool {
         self.bare as f64 >= BARE * self.packets as f64
     }
@@ -122,6 +120,7 @@ pub(crate) struct Offered {
     quiet: BinaryHeap<Reverse<(Instant, FlowId)>>,
     clock: CaptureClock,
     oddities: Oddities,
+    plateau: Plateau,
     /// What the link makes of lengths.
     layer: LinkLayer,
     packets: u64,
@@ -144,7 +143,7 @@ impl Offered {
     ) -> Self {
         let selector = Selector::new(selection);
         let (flows, quiet, gps) = (Vec::new(), BinaryHeap::new(), GpsServer::new(rate));
-        let (clock, oddities) = (CaptureClock::default(), Oddities::default());
+        let (clock, oddities, plateau) = (CaptureClock::default(), Oddities::default(), Plateau::new(rate));
         Self {
             capture,
             selector,
@@ -155,6 +154,7 @@ impl Offered {
             quiet,
             clock,
             oddities,
+            plateau,
             layer,
             packets: 0,
             bytes: 0,
@@ -181,7 +181,7 @@ impl Offered {
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
             let (own, framed) = lengths(&frame, self.layer);
             let len = self.oddities.plausible(&frame, framed);
-            let is_bare = headers.is_ok_and(|headers| is_bare(&frame, headers));
+            let is_bare = headers.is_ok_and(|headers| headers.protocol == TCP) && frame.is_bare_acknowledgement();
             self.captured_bytes += u64::from(own);
             let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
             let (ecn, dscp) = headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
@@ -199,6 +199,7 @@ impl Offered {
         self.packets += 1;
         self.bytes += u64::from(len);
         self.longest_packet = self.longest_packet.max(len);
+        self.plateau.count(at, len);
         if flow.index() == self.flows.len() {
             let headers = self.classifier.headers(flow);
             let (weight, rule) = (self.weights.weight(headers), RulePlace::of(self.weights.place(headers)));
@@ -277,6 +278,10 @@ impl Offered {
         self.oddities
     }
 
+    pub(crate) const fn plateau(&self) -> &Plateau {
+        &self.plateau
+    }
+
     pub(crate) const fn packets(&self) -> u64 {
         self.packets
     }
@@ -308,11 +313,6 @@ impl Offered {
     pub(crate) const fn first_unix_nanos(&self) -> i64 {
         self.clock.first
     }
-}
-
-/// Whether this is a TCP segment without data.
-fn is_bare(frame: &Frame<'_>, headers: Headers) -> bool {
-    headers.protocol == TCP && Parts::of(frame).is_some_and(|parts| !parts.have_data())
 }
 
 /// A frame's length as captured, and on the link.

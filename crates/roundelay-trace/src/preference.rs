@@ -63,7 +63,7 @@ impl Preference<'_> {
         let best = self.figure(self.best)?;
         let figures = among.filter_map(|index| Some((index, self.figure(index)?)));
         let (first, figure) = figures.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        (figure * VISIBLE < best).then_some(first)
+        (figure * VISIBLE < best && precise(figure) != precise(best)).then_some(first)
     }
 
     /// Why a discipline with a lower figure that may be recommended was not chosen: the first
@@ -98,7 +98,9 @@ impl Preference<'_> {
         let Some(wait) = theirs.p99 else { return Some(format!("nothing gets through of {name}")) };
         if theirs.loss > ours.loss && kind != Kind::Acknowledgements {
             let lost = percent(theirs.loss);
-            return Some(format!("loses {lost} of the packets of {name}, and a loss costs its sender a second of waiting or more"));
+            let cost =
+                if kind == Kind::Call { "no call sends a packet again" } else { "a loss costs its sender a second of waiting or more" };
+            return Some(format!("loses {lost} of the packets of {name}, and {cost}"));
         }
         let typical = ours.p99.filter(|least| wait > least * CLOSE).map(|least| (name.to_owned(), wait, least));
         let worst = |outcome: &KindOutcome| outcome.worst_p99;
@@ -215,17 +217,22 @@ mod tests {
 
     /// The reason against qfq where drr was chosen: with these p99 of light flows, quotients of harm, and
     /// negligible delay.
-    fn reason([drr, qfq]: [f64; 2], regrets: [f64; 2], negligible: f64) -> String {
+    fn reason(waits: [f64; 2], regrets: [f64; 2], negligible: f64) -> String {
+        reason_of(Kind::Call, waits, regrets, negligible)
+    }
+
+    /// The same where this kind of flows decided; for bulk the waits are shares.
+    fn reason_of(hurt: Kind, [drr, qfq]: [f64; 2], regrets: [f64; 2], negligible: f64) -> String {
         let specs = ["drr", "qfq"].map(|text| text.parse().unwrap());
         let options = Options { measure_cost: false, ..Options::new("10mbit".parse().unwrap(), specs.to_vec()) };
         let mut comparison = compare(capture(), &options, &mut ()).unwrap();
         for (result, wait) in comparison.disciplines.iter_mut().zip([drr, qfq]) {
             result.light_p99 = Some(wait);
             let kind = &mut result.kinds[0];
-            (kind.p99, kind.worst_p99, kind.loss) = (Some(wait), Some(wait), 0.0);
+            (kind.kind, kind.p99, kind.worst_p99, kind.loss) = (hurt, Some(wait), Some(wait), 0.0);
+            kind.least_share = (hurt == Kind::Bulk).then_some(wait);
         }
-        let harms =
-            regrets.map(|regret| Harm { is_felt: true, regret, regret_among_all: 1.0, hurt: Some(Kind::Call), lacking: 0.0, total: 1.0 });
+        let harms = regrets.map(|regret| Harm { is_felt: true, regret, regret_among_all: 1.0, hurt: Some(hurt), lacking: 0.0, total: 1.0 });
         let standing = Standing { on_linux: true, keeps_order: true, one_queue: false, obstacle: None };
         let (standings, fit) = ([standing; 2], [0, 1]);
         let (has_light, by_harm) = (true, true);
@@ -251,6 +258,12 @@ mod tests {
         assert!(small.contains("(414 us against 1.39 ms), but a delay of less than 6.00 ms counts as none here, and"), "{small}");
         let far = reason([1.39e-3, 414e-6], [1.4, 1.0], 1e-4);
         assert!(far.contains("in the harm to the kind of flows that suffers most counts as none (1.00 times the least possible under qfq, 1.40 times under drr)"), "{far}");
+    }
+
+    #[test]
+    fn a_lower_figure_bought_with_unfairness_is_explained() {
+        let unfair = reason_of(Kind::Bulk, [0.9, 0.2], [1.0, 9.0], 1e-4);
+        assert!(unfair.ends_with("but leaves a flow 20.0% of its fair share, where each gets at least 90.0% under drr."), "{unfair}");
     }
 
     /// Regression: a loss of 0% was the reason against a discipline that hurts by delay.

@@ -20,7 +20,7 @@ use crate::duplicates::{Duplicates, Sighting};
 use crate::error::DirectionError;
 use crate::filter::Filter;
 use crate::headers::{Headers, Unparsable};
-use crate::mixture::{Candidate, Half, Mixture, Side};
+use crate::mixture::{Candidate, Half, Mixture, Remedy, Side};
 use crate::translated::Translations;
 
 /// The packets to replay; by default all but duplicates.
@@ -118,10 +118,16 @@ struct Selected {
     copies: u64,
 }
 
+/// Shortest time with a mean rate, seconds.
+const SHORTEST_LOAD: f64 = 0.1;
+
 /// Packets that `--direction` leaves out.
 #[derive(Debug, Default)]
 struct Opposite {
+    /// Bytes and capture times of the other direction's packets that pass the filter, without copies.
     bytes: u64,
+    times: Option<(i64, i64)>,
+    duplicates: Duplicates,
     /// Networks of the end that the option asks for, with packets.
     networks: HashMap<Network, u64>,
 }
@@ -146,18 +152,19 @@ impl Selector {
         self.read += 1;
         self.unknown_link += u64::from(headers == Err(Unparsable::UnknownLink));
         self.with_heading += u64::from(frame.tap.heading.is_some());
-        let Self { selection: Selection { interface, direction, filter, keep_duplicates, mirrored }, left_out, .. } = self;
+        let Self { selection: Selection { interface, direction, filter, keep_duplicates, mirrored }, left_out, opposite, .. } = self;
         let (headers, copies_before) = (headers.ok(), left_out.duplicates);
         let is_elsewhere = interface.as_ref().is_some_and(|interface| !interface.is(&frame.tap));
-        let is_opposite = !is_elsewhere && direction.as_ref().is_some_and(|direction| !direction.matches(&frame.tap, headers));
-        if is_opposite {
-            self.opposite.count(frame, direction.as_ref(), headers);
-        }
+        let left_side =
+            direction.as_ref().map(|direction| direction.side).filter(|side| !is_elsewhere && !side.matches(&frame.tap, headers));
+        let is_opposite = left_side.is_some();
+        let passes = filter.as_ref().is_none_or(|filter| filter.matches(headers));
+        left_side.into_iter().for_each(|side| opposite.count(frame, side, headers, passes));
         let cause = if is_elsewhere {
             Some(&mut left_out.interface)
         } else if is_opposite {
             Some(&mut left_out.direction)
-        } else if filter.as_ref().is_some_and(|filter| !filter.matches(headers)) {
+        } else if !passes {
             Some(&mut left_out.filter)
         } else if *keep_duplicates && !*mirrored {
             None
@@ -245,19 +252,20 @@ impl Selector {
                 extent.translated
             )
         });
-        let directions = (extent.connections > 0).then(|| {
+        let directions = extent.has_directions().then(|| {
             let are = if extent.connections == 1 { "connection is" } else { "connections are" };
             format!("{} {are} captured in both directions, and both share the replayed link.", extent.connections)
         });
         [self.mirror_note(), self.interfaces.note(), translated, directions].into_iter().flatten()
     }
 
-    /// A warning, if several links share the replayed one. `command` is the command as given.
-    pub(crate) fn reserve(&self, command: &str) -> Option<Reserve> {
+    /// A warning, if several links share the replayed one. `command` is the command as given, and
+    /// `seconds` the length of the capture.
+    pub(crate) fn reserve(&self, command: &str, seconds: f64) -> Option<Reserve> {
         let extent = self.mixture.extent();
         let has_copies = self.mirror_note().is_some() || self.mixture.are_many(extent.translated);
         let problems = [
-            (extent.connections > 0).then_some("both directions of connections"),
+            extent.has_directions().then_some("both directions of connections"),
             (extent.interfaces > 1).then_some("several interfaces"),
             has_copies.then_some("copies of packets"),
         ];
@@ -266,19 +274,23 @@ impl Selector {
         let problems = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
         let remedy = self.mixture.remedy(self.selection.interface.is_some(), self.selection.direction.is_some());
         let remedy = remedy.filter(|_| self.mixture.is_mixed(&extent));
-        let mut words = remedy.map_or_else(Vec::new, |(candidate, _)| self.words(candidate));
+        let mut words = remedy.map_or_else(Vec::new, |remedy| self.words(remedy.selection));
         words.extend(self.mirror_note().map(|_| "--mirrored".to_owned()));
         let wrong = format!("The figures below are of a wrong load: {problems} share the replayed link, as the notes say.");
         if words.is_empty() {
             let sentence = format!("{wrong} No other selection of interface and direction mends this; --filter may.");
             return Some(Reserve { sentence, command: None });
         }
+        let load = |bytes: u64| if seconds > 0.0 { format!(", {} on average", rate(bytes as f64 * 8.0 / seconds)) } else { String::new() };
         let mends = match remedy {
-            Some((_, false)) => "This command comes nearest to one direction of one link",
-            _ => "This command has one direction of one link",
+            Some(Remedy { is_pure: true, bytes, .. }) => format!("This command has one direction of one link{}", load(bytes)),
+            Some(Remedy { bytes, .. }) => format!("This command comes nearest to one direction of one link{}", load(bytes)),
+            None => "This command leaves out the copies".to_owned(),
         };
-        let other = remedy.and_then(|(candidate, _)| candidate.side).filter(|_| extent.connections > 0);
-        let other = other.map_or_else(String::new, |side| format!(" (the other direction: {})", side_words(side.opposite()).join(" ")));
+        let other = remedy.and_then(|remedy| remedy.other);
+        let other = other.map_or_else(String::new, |(candidate, bytes)| {
+            format!(" (the other direction{}: {})", load(bytes), self.words(candidate).join(" "))
+        });
         let sentence = format!("{wrong} {mends}{other}:");
         Some(Reserve { sentence, command: Some(format!("{command} {}", words.join(" "))) })
     }
@@ -289,12 +301,14 @@ impl Selector {
         [interface, side.map(|side| side_words(side).to_vec())].into_iter().flatten().flatten().collect()
     }
 
-    /// A sentence on the load of the direction that is left out, in a capture of this length.
-    pub(crate) fn opposite_note(&self, seconds: f64) -> Option<String> {
-        let direction = self.selection.direction.as_ref().filter(|_| self.opposite.bytes > 0 && seconds > 0.0)?;
-        let rate = rate(self.opposite.bytes as f64 * 8.0 / seconds);
-        let other = side_words(direction.side.opposite()).join(" ");
-        Some(format!("The other direction, {rate} on average, is left out: {other} compares it."))
+    /// A sentence on the load of the direction that is left out. None where copies of the replayed
+    /// packets are left out with it.
+    pub(crate) fn opposite_note(&self) -> Option<String> {
+        let side = self.selection.direction.as_ref()?.side;
+        let is_apart = !matches!(side, Side::Heading(_)) || self.selection.interface.is_some();
+        let load = self.opposite.load().filter(|_| is_apart)?;
+        let other = side_words(side.opposite()).join(" ");
+        Some(format!("The other direction, {} on average, is left out: {other} compares it.", rate(load)))
     }
 
     /// A note, if many packets look like copies by a mirror port.
@@ -355,10 +369,15 @@ fn side_words(side: Side) -> [String; 2] {
 }
 
 impl Opposite {
-    fn count(&mut self, frame: &Frame<'_>, direction: Option<&Direction>, headers: Option<&Headers>) {
-        self.bytes += u64::from(frame.len_on_link());
-        let Some((direction, headers)) = direction.zip(headers) else { return };
-        let address = match direction.side {
+    /// Counts a packet without the direction `side`. `passes`: the filter would admit the packet.
+    fn count(&mut self, frame: &Frame<'_>, side: Side, headers: Option<&Headers>, passes: bool) {
+        if passes && side.opposite().matches(&frame.tap, headers) && self.duplicates.sight(frame, false) == Sighting::First {
+            self.bytes += u64::from(frame.len_on_link());
+            let (first, last) = self.times.unwrap_or((frame.time_nanos, frame.time_nanos));
+            self.times = Some((first.min(frame.time_nanos), last.max(frame.time_nanos)));
+        }
+        let Some(headers) = headers else { return };
+        let address = match side {
             Side::From(_) => headers.source,
             Side::To(_) => headers.destination,
             Side::Heading(_) => return,
@@ -367,6 +386,13 @@ impl Opposite {
         if self.networks.len() < MOST_NETWORKS || self.networks.contains_key(&network) {
             *self.networks.entry(network).or_default() += 1;
         }
+    }
+
+    /// Mean rate in bits per second from the first to the last packet.
+    fn load(&self) -> Option<f64> {
+        let (first, last) = self.times?;
+        let seconds = last.abs_diff(first) as f64 / 1e9;
+        (seconds >= SHORTEST_LOAD).then(|| self.bytes as f64 * 8.0 / seconds)
     }
 }
 
@@ -396,16 +422,6 @@ impl From<&str> for InterfaceName {
 impl fmt::Display for InterfaceName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_word(formatter, &self.text)
-    }
-}
-
-impl Direction {
-    fn matches(&self, tap: &Tap<'_>, headers: Option<&Headers>) -> bool {
-        match &self.side {
-            Side::From(network) => headers.is_some_and(|headers| network.contains(headers.source)),
-            Side::To(network) => headers.is_some_and(|headers| network.contains(headers.destination)),
-            Side::Heading(heading) => tap.heading == Some(*heading),
-        }
     }
 }
 

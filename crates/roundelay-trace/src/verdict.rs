@@ -13,7 +13,7 @@ use roundelay_metrics::geometric_mean;
 use roundelay_metrics::units::{counted, percent, seconds, significant};
 
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
-use crate::kind::{Kind, KindOutcome, flows_of, outcomes, share_of};
+use crate::kind::{Kind, KindOutcome, flows_of, share_of};
 use crate::preference::Preference;
 use crate::standing::Standing;
 
@@ -32,6 +32,9 @@ const NEGLIGIBLE_SECONDS: f64 = 0.005;
 const SHORTEST_RETRY: f64 = 1.0;
 /// Maximum harm by loss: the longest timeout may be limited to this (RFC 6298, section 2.5).
 const LONGEST_RETRY: f64 = 60.0;
+
+/// Acknowledgements of a transfer that goes on; fewer end one.
+const A_STREAM: u64 = 10;
 
 /// Losses that differ by this fraction of the packets count as much as harms with a ratio of
 /// `NOTABLE`.
@@ -97,8 +100,9 @@ pub(crate) fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow
     let outcome = &result.flows[flow].outcome;
     match comparison.flows[flow].kind {
         Kind::Bulk => retries(1.0 - share_of(comparison, result, flow)),
+        Kind::Acknowledgements if outcome.drops.total() < A_STREAM => outcome.delay.map_or(0.0, |delay| delay.p99),
         Kind::Acknowledgements => outcome.delay.map_or(LONGEST_RETRY, |delay| delay.p99),
-        Kind::Call | Kind::Dns | Kind::Web => light_harm(outcome),
+        Kind::Call | Kind::Dns | Kind::Web | Kind::Other => light_harm(outcome),
     }
 }
 
@@ -155,9 +159,13 @@ fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> Vec<Harm> {
     all.iter().zip(results).map(harm).collect()
 }
 
-/// Fills [`DisciplineResult::kinds`] of each discipline.
+/// Finds the worst flow of each kind under each discipline.
 pub(crate) fn judge_kinds(comparison: &mut Comparison) {
-    let of = |result: &DisciplineResult| outcomes(comparison, result, |result, flow| flow_harm(comparison, result, flow));
+    let of = |result: &DisciplineResult| {
+        let mut kinds = result.kinds.clone();
+        kinds.iter_mut().for_each(|outcome| outcome.find_worst(comparison, result, |flow| flow_harm(comparison, result, flow)));
+        kinds
+    };
     let kinds: Vec<_> = comparison.disciplines.iter().map(of).collect();
     comparison.disciplines.iter_mut().zip(kinds).for_each(|(result, kinds)| result.kinds = kinds);
 }
@@ -178,7 +186,8 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> Choice
     let negligible = NEGLIGIBLE_SECONDS + longest_transmission(comparison);
     let fit = fit(standings);
     let harms = harms(comparison, &fit, negligible);
-    let contended = harms.iter().any(|harm| harm.total > negligible || harm.is_felt);
+    let loses = results.iter().any(|result| result.total.drops.total() > 0);
+    let contended = loses || harms.iter().any(|harm| harm.total > negligible || harm.is_felt);
     let differ = spread(harms.iter().map(|harm| harm.regret)) > NOTABLE
         || spread(harms.iter().map(|harm| harm.total.max(negligible))) > NOTABLE
         || range(results.iter().map(|result| result.total.loss)) > NOTABLE_LOSS;
@@ -193,12 +202,13 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> Choice
         (true, false) => format!("{} will do: what was compared serves this traffic alike on the whole.", results[best].spec),
         (true, true) => praise(comparison, best, &fit),
     };
-    let worst = worst(&harms, best, &fit).filter(|_| by_harm);
+    let worst = worst(results, &harms, best, &fit).filter(|_| by_harm);
     let blame = worst.and_then(|worst| blame(comparison, (worst, best), harms[worst].hurt?, standings[worst].one_queue));
     let preference = Preference { comparison, harms: &harms, standings, fit: &fit, best, has_light, by_harm, negligible };
     let sentences = [first]
         .into_iter()
         .chain(blame)
+        .chain(peers(results, &harms, standings, &fit, best).filter(|_| by_harm))
         .chain(standout(comparison, negligible).filter(|_| contended && !differ))
         .chain(preference.reasons())
         .chain(caveats(&results[best], results));
@@ -287,12 +297,28 @@ pub(crate) fn memory(result: &DisciplineResult) -> usize {
     result.fixed_bytes + result.flows.len() * result.bytes_per_flow
 }
 
-/// The first discipline with the most harm, if notably more than the best one's. Compares only
-/// disciplines that may be recommended, if there are several.
-fn worst(harms: &[Harm], best: usize, fit: &[usize]) -> Option<usize> {
+/// The discipline whose harm shows what the best one is for: a FIFO, the queue of most links, otherwise the
+/// first with the most harm; if notably more than the best one's. Compares only disciplines that may be
+/// recommended, if there are several.
+fn worst(results: &[DisciplineResult], harms: &[Harm], best: usize, fit: &[usize]) -> Option<usize> {
     let rivals: Vec<_> = if fit.len() > 1 { fit.to_vec() } else { (0..harms.len()).collect() };
-    let worst = rivals.into_iter().rev().max_by(|a, b| harms[*a].regret.total_cmp(&harms[*b].regret))?;
-    (harms[worst].regret > NOTABLE * harms[best].regret).then_some(worst)
+    let is_worse = |index: &usize| harms[*index].regret > NOTABLE * harms[best].regret;
+    let fifo = rivals.iter().copied().find(|index| results[*index].name == "fifo").filter(is_worse);
+    fifo.or_else(|| rivals.into_iter().rev().max_by(|a, b| harms[*a].regret.total_cmp(&harms[*b].regret)).filter(is_worse))
+}
+
+/// Most disciplines named as about as good as the best one.
+const PEERS: usize = 4;
+
+/// The disciplines of Linux that do about as little harm as the best one.
+fn peers(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fit: &[usize], best: usize) -> Option<String> {
+    let least = fit.iter().map(|index| harms[*index].regret).fold(f64::INFINITY, f64::min);
+    let is_peer = |index: &&usize| {
+        let is_near = harms[**index].regret <= least * NOTABLE && harms[**index].division() <= harms[best].division();
+        **index != best && standings[**index].on_linux && is_near
+    };
+    let names: Vec<_> = fit.iter().filter(is_peer).map(|index| results[*index].spec.as_str()).take(PEERS).collect();
+    (!names.is_empty()).then(|| format!("About as good: {}.", names.join(", ")))
 }
 
 /// The first sentence about a discipline chosen by harm: what each kind gets under it.
@@ -311,7 +337,7 @@ fn praise(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
     let lost = |outcome: &&&KindOutcome| outcome.loss > 0.0;
     let lost: Vec<_> = light.iter().filter(lost).map(|of| format!("{} of {}", percent(of.loss), of.kind.name())).collect();
     if lost.is_empty() {
-        return format!("{what} 99% of the packets are through within {waits}; none is lost.");
+        return format!("{what} 99% of the packets are through within {waits}; none of these is lost.");
     }
     format!("{what} 99% of the packets that get through take no more than {waits}; losses: {}.", lost.join(", "))
 }
@@ -334,12 +360,12 @@ fn praise_of_bulk(comparison: &Comparison, best: usize, fit: &[usize]) -> String
         return format!("{} is alone, so there is nothing to divide: {spec} loses {loss}{against}, {within}.", flow.label);
     }
     let least = |result: &DisciplineResult| result.kinds.iter().find_map(|outcome| outcome.least_share).unwrap_or(1.0);
-    let fairest = fit.iter().map(|index| &comparison.disciplines[*index]).max_by(|a, b| least(a).total_cmp(&least(b)));
+    let fairest = comparison.disciplines.iter().max_by(|a, b| least(a).total_cmp(&least(b)));
     let fairer = fairest.filter(|fairest| least(fairest) > least(winner) + SAME_SHARE);
     let against = fairer.map_or_else(String::new, |fairer| format!(" ({} under {})", percent(least(fairer)), fairer.spec));
-    let does = if fairer.is_some() { "delays packets less than fairer disciplines" } else { "divides the link best" };
+    let does = if fairer.is_some() { "serves this traffic best" } else { "divides the link best" };
     let share = percent(least(winner));
-    format!("{spec} {does}: every flow asks for more than its fair share, each gets at least {share} of it{against}, and {within}.")
+    format!("{spec} {does}: each flow asks for more than its fair share at times and gets at least {share} of it{against}, {within}.")
 }
 
 /// Whom the most harmful discipline hurts, how much, and the worst of them.
@@ -356,19 +382,25 @@ fn blame(comparison: &Comparison, (loser, winner): (usize, usize), hurt: Kind, o
         ));
     }
     let Some(wait) = theirs.p99 else { return Some(format!("{spec} hurts {}: nothing of them gets through.", who(&theirs))) };
+    let outcome = |result: &DisciplineResult, flow: usize| {
+        let Outcome { delay, loss, drops, .. } = &result.flows[flow].outcome;
+        let nothing = if drops.total() == 1 { "its only packet is lost" } else { "nothing gets through" };
+        let wait = delay.map_or_else(|| nothing.to_owned(), |delay| seconds(delay.p99));
+        if *loss > 0.0 && delay.is_some() { format!("{wait} and {} lost", percent(*loss)) } else { wait }
+    };
+    let more = |flow: &usize| flow_harm(comparison, loser, *flow) - flow_harm(comparison, winner, *flow);
+    let flows = flows_of(&comparison.flows, hurt);
+    let worst = flows.iter().copied().max_by(|a, b| more(a).total_cmp(&more(b))).filter(|flow| more(flow) > 0.0);
+    let worst = worst.map(|flow| (&comparison.flows[flow].label, outcome(loser, flow), outcome(winner, flow)));
     let factor = ours.p99.map_or(1.0, |least| wait / least);
+    let is_lost = theirs.loss > ours.loss;
+    if factor < NOTABLE && !is_lost {
+        return worst.map(|(label, theirs, ours)| format!("{spec} hurts {}: {label} has {theirs}, against {ours}.", hurt.name()));
+    }
     let behind = if one_queue && factor >= NOTABLE { ", in one queue with what all others have sent" } else { "" };
     let times = if factor >= NOTABLE { format!(", {} times as long", significant(factor)) } else { String::new() };
-    let lost = if theirs.loss > ours.loss { format!(", and {} of their packets are lost", percent(theirs.loss)) } else { String::new() };
-    let worst = (theirs.flows > 1).then(|| {
-        let outcome = |result: &DisciplineResult| {
-            let Outcome { delay, loss, drops, .. } = &result.flows[theirs.worst].outcome;
-            let nothing = if drops.total() == 1 { "its only packet is lost" } else { "nothing gets through" };
-            let wait = delay.map_or_else(|| nothing.to_owned(), |delay| seconds(delay.p99));
-            if *loss > 0.0 && delay.is_some() { format!("{wait} and {} lost", percent(*loss)) } else { wait }
-        };
-        format!(" The worst is {}: {}, against {}.", label(&theirs), outcome(loser), outcome(winner))
-    });
+    let lost = if is_lost { format!(", and {} of their packets are lost", percent(theirs.loss)) } else { String::new() };
+    let worst = worst.filter(|_| flows.len() > 1).map(|(label, theirs, ours)| format!(" The worst is {label}: {theirs}, against {ours}."));
     Some(format!("{spec} hurts {}: {}{times}{behind}{lost}.{}", who(&theirs), seconds(wait), worst.unwrap_or_default()))
 }
 

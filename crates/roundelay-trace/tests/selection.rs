@@ -443,7 +443,8 @@ fn a_mixed_capture_is_noted_with_the_command_that_mends_it() {
     assert_eq!(
         sentence,
         "The figures below are of a wrong load: both directions of connections and several interfaces share the replayed link, as the \
-         notes say. This command has one direction of one link:"
+         notes say. This command has one direction of one link, 852 kbit/s on average (the other direction, 568 kbit/s on average: \
+         --interface 'wan 1'):"
     );
     assert_eq!(options, "--interface eth0");
     assert_eq!(follow(&mixed("wan 1")), (options, 3));
@@ -554,7 +555,7 @@ fn the_load_of_the_other_direction_is_told_where_nothing_contends() {
     let text = sentences("to 192.168.1.0/24");
     assert!(text.starts_with("Nothing contends for this link: fifo will do. The other direction, "), "{text}");
     assert!(text.contains(" on average, is left out: --direction 'from 192.168.1.0/24' compares it."), "{text}");
-    assert!(sentences("in").contains("--direction out compares it."));
+    assert!(!sentences("in").contains("The other direction"), "of two interfaces, copies leave with it");
 }
 
 /// An option that is given stays.
@@ -562,13 +563,47 @@ fn the_load_of_the_other_direction_is_told_where_nothing_contends() {
 fn what_is_selected_already_stays_selected() {
     let (sentence, options) = warning(&behind(SLL2, true, 7), of_interface("2")).unwrap();
     assert_eq!(options, "--direction out");
-    assert!(sentence.ends_with("one direction of one link (the other direction: --direction in):"), "{sentence}");
+    assert!(
+        sentence
+            .ends_with("one direction of one link, 791 kbit/s on average (the other direction, 395 kbit/s on average: --direction in):"),
+        "{sentence}"
+    );
     let (_, options) = warning(&behind(SLL2, false, 7), of_direction("out")).unwrap();
     assert_eq!(options, "--interface 2");
     let both = Selection { keep_duplicates: true, ..of_direction("to 192.168.1.0/24") };
     assert_eq!(warning(&behind(SLL2, false, 7), both).unwrap().1, "--interface 2");
     let filtered = Selection { filter: Some("host 192.168.1.20".parse().unwrap()), ..of_interface("2") };
     assert_eq!(warning(&behind(SLL2, false, 7), Selection { direction: None, ..filtered }).unwrap().1, "--direction out");
+}
+
+/// Regression: the load of third parties and of copies, over the time of the packets replayed.
+#[test]
+fn the_load_of_the_other_direction_is_of_its_own_packets_and_time() {
+    let other = [203, 0, 113, 9];
+    let third = |at: u32| (at, udp(at as u16, (other, 1), ([203, 0, 113, 10], 2)));
+    let there = |at: u32| (at, udp(at as u16, (LAN, 1), (SERVER, 2)));
+    let note = |packets: &[(u32, Vec<u8>)]| {
+        let sentences = compared(capture(RAW, packets), of_direction("from 192.168.1.20")).unwrap().verdict.sentences.join(" ");
+        sentences.split_once("The other direction, ").map(|(_, rest)| rest.split(" on average").next().unwrap().to_owned())
+    };
+    let of_third: Vec<_> = (0..20).flat_map(|second| [there(second * 1_000_000), third(second * 1_000_000 + 1)]).collect();
+    assert_eq!(note(&of_third), None);
+    let back = |at: u32| (at, udp(at as u16, (SERVER, 2), (LAN, 1)));
+    let long: Vec<_> = [there(0), there(1000)].into_iter().chain((1..=100).map(|second| back(second * 1_000_000))).collect();
+    assert_eq!(note(&long).as_deref(), Some("1.03 kbit/s"), "100 packets of 128 bytes in 99 seconds");
+}
+
+/// Regression: a ping made the load wrong, and the command kept all packets.
+#[test]
+fn the_answer_to_a_ping_does_no_harm_and_a_real_one_is_left_out() {
+    let (one, two) = ([10, 0, 0, 1], [10, 0, 0, 2]);
+    let mut packets: Vec<_> = (0..3000).map(|number| (number * 1000, udp(number as u16 + 1, (one, 1), (two, 2)))).collect();
+    packets.push((3_000_500, udp(1, (two, 9), (one, 9))));
+    packets.push((3_000_600, udp(2, (one, 9), (two, 9))));
+    assert_eq!(warning(&capture(RAW, &packets), Selection::default()), None);
+    packets.extend((0..300).map(|number| (3_001_000 + number, udp(number as u16, (two, 2), (one, 1)))));
+    let (options, kept) = follow(&capture(RAW, &packets));
+    assert_eq!((options.as_str(), kept), ("--direction 'to 10.0.0.2'", 3001));
 }
 
 /// Many equal packets at two places are no copies.

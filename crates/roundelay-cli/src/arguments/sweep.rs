@@ -34,7 +34,7 @@ pub(crate) struct Sweep {
 
     /// Only part I of N of the runs, as in 3/16: for N processes without a coordinator, with the same
     /// folder or one each
-    #[arg(long, value_name = "I/N", value_parser = |text: &str| text.parse::<Shard>())]
+    #[arg(long, value_name = "I/N", allow_hyphen_values = true, value_parser = |text: &str| text.parse::<Shard>())]
     pub(crate) shard: Option<Shard>,
 
     /// Print for each run whether it is new, changed (and what) or cached, and run nothing

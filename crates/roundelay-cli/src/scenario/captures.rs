@@ -7,7 +7,7 @@ use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
 use roundelay_trace::{
-    Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LONG_PACKETS, TRUNCATED_COMPRESSION, UnparsableCounts, parse,
+    Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LONG_PACKETS, NOT_IP, TRUNCATED_COMPRESSION, UNREADABLE, UnparsableCounts, parse,
 };
 
 /// Maximum number of packets of a capture: all are kept in memory.
@@ -48,7 +48,8 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &Ref
 /// A sentence for each oddity found, as `roundelay compare` reports them.
 fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) -> impl Iterator<Item = String> {
     let counted = [
-        (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
+        (unparsable.not_ip, NOT_IP),
+        (unparsable.total() - unparsable.not_ip, UNREADABLE),
         (unparsable.encrypted, ENCRYPTED),
         (capture.backwards, "packets have an earlier time than the packet before; they are sent at the time of that packet"),
         (lengths.superframes, LONG_PACKETS),

@@ -321,6 +321,7 @@ fn flow_result(flow: usize, records: &[Record], sketch: &Sketch) -> FlowResult {
     let bound = sketch.kept_bounds.map(|kept| if kept { b_wfi * 1.8 } else { b_wfi * 0.9 });
     let per_second = LINK_RATE as f64 / 8.0 / SOURCES.len() as f64;
     FlowResult {
+        bytes_in_time: outcome.bytes,
         outcome,
         lag,
         b_wfi,

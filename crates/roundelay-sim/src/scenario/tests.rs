@@ -79,7 +79,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         ("\"2s\"", "2", "mine.toml:2: duration: 2: expected a time in s, ms, us or ns, as in \"5ms\""),
         ("\"2s\"", "nan", "mine.toml:2: duration: NaN: expected a time in s, ms, us or ns, as in \"5ms\""),
         ("\"2s\"", "\"2 seconds\"", "mine.toml:2: duration: '2 seconds': expected a time in s, ms, us or ns, as in \"5ms\""),
-        ("\"2s\"", "\"-2s\"", "mine.toml:2: duration: '-2s': expected a time in s, ms, us or ns, as in \"5ms\", legal range 0 to 213 days"),
+        ("\"2s\"", "\"-2s\"", "mine.toml:2: duration: '-2s': expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"),
         ("\"2s\"", "\"0.5ns\"", "mine.toml:2: duration 500ps: legal range 1ns to 200 days"),
         ("\"2s\"", "\"0s\"", "mine.toml:2: duration 0s: legal range 1ns to 200 days"),
         ("\"2s\"", "\"400ms\"", "mine.toml:3: warmup 500ms: legal range 0 to less than the duration, 400ms"),
@@ -92,7 +92,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         ),
         ("pairs = 3", "pairs = 0", "mine.toml:7: pairs: 0 is not in the legal range 1 to 500000"),
         ("pairs = 3", "pairs = -2", "mine.toml:7: pairs: -2: legal range 1 to 500000"),
-        ("\"5mbit\"", "\"-5mbit\"", "mine.toml:8: rate: '-5mbit': expected a rate, as in \"10mbit\", legal range 1bit to 18000000tbit"),
+        ("\"5mbit\"", "\"-5mbit\"", "mine.toml:8: rate: '-5mbit': expected a rate, as in \"10mbit\", from 1bit to 18000000tbit"),
         ("\"5mbit\"", "\"5Mbps\"", "mine.toml:8: "),
         ("fifo limit 100", "fifo limit -1", "mine.toml:11: "),
         ("fifo limit 100", "fito", "mine.toml:11: "),
@@ -109,7 +109,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         (
             "packet_len = 500",
             "packet_len = -1",
-            "mine.toml:25: source 'steady': packet_len: -1: expected bytes of a packet, as in 1000 or \"1000b\", legal range 1 to 65536",
+            "mine.toml:25: source 'steady': packet_len: -1: expected bytes of a packet, as in 1000 or \"1000b\", at most 65536",
         ),
         (
             "packet_len = 500",

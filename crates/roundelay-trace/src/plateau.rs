@@ -1,0 +1,110 @@
+//! Plateau of a capture's rate: a sign that the capture was taken behind the bottleneck.
+//!
+//! Behind the queue of a link, packets are as far apart as that link sends them: the rate never
+//! exceeds the link's, and has this value whenever the queue is not empty. A replay over a link of
+//! this rate shows next to no waiting.
+
+use roundelay::{Duration, Instant, Rate};
+
+/// Shortest window of the rate.
+const WINDOW: Duration = Duration::from_millis(100);
+/// Full packets of a window at least: a packet more or less must not matter.
+const PACKETS: u64 = 64;
+/// Fewest windows that tell.
+const WINDOWS: u64 = 20;
+/// Ratio of neighbouring steps of the histogram.
+const STEP: f64 = 1.005;
+/// Part of the highest rate that still belongs to the plateau.
+const NEAR: f64 = 0.96;
+/// Minimum part of the windows on a plateau.
+const PART: f64 = 0.2;
+/// Windows above the plateau, at most: bursts of a host's own.
+const ABOVE: f64 = 0.01;
+
+/// Histogram of the rate in windows.
+#[derive(Debug)]
+pub(crate) struct Plateau {
+    window: Duration,
+    end: Instant,
+    bytes: u64,
+    /// Windows by the logarithm of their bytes.
+    steps: Vec<u64>,
+    windows: u64,
+}
+
+impl Plateau {
+    /// For a link of this rate.
+    pub(crate) fn new(link: Rate) -> Self {
+        let window = WINDOW.max(link.time_of(PACKETS * 1514));
+        Self { window, end: Instant::ZERO + window, bytes: 0, steps: Vec::new(), windows: 0 }
+    }
+
+    /// Counts an arrival. Times never decrease.
+    pub(crate) fn count(&mut self, at: Instant, len: u32) {
+        if at >= self.end {
+            self.close(at);
+        }
+        self.bytes += u64::from(len);
+    }
+
+    /// Closes the window, and skips those without a packet.
+    #[cold]
+    fn close(&mut self, at: Instant) {
+        let step = if self.bytes > 0 { (libm::log(self.bytes as f64) / libm::log(STEP)) as usize } else { 0 };
+        if self.steps.len() <= step {
+            self.steps.resize(step + 1, 0);
+        }
+        self.steps[step] += 1;
+        let window = self.window.as_picos();
+        let skipped = at.since(self.end).as_picos() / window;
+        self.windows += 1 + skipped;
+        self.end += Duration::from_picos(window.saturating_mul(1 + skipped));
+        self.bytes = 0;
+    }
+
+    /// The highest rate in bits per second, and the part of the time with about this rate; none if
+    /// rates vary.
+    pub(crate) fn rate(&self) -> Option<(f64, f64)> {
+        let bytes = |step: usize| libm::exp((step as f64 + 1.0) * libm::log(STEP));
+        let mut above = 0;
+        let top = (0..self.steps.len()).rev().find(|step| {
+            above += self.steps[*step];
+            above as f64 > ABOVE * self.windows as f64
+        })?;
+        let from = (0..=top).rev().take_while(|step| bytes(*step) >= NEAR * bytes(top)).last()?;
+        let part = self.steps[from..=top].iter().sum::<u64>() as f64 / self.windows as f64;
+        let rate = bytes(top) * 8.0 / self.window.as_secs_f64();
+        (self.windows >= WINDOWS && part >= PART).then_some((rate, part))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The plateau of packets of 1500 bytes at these times in microseconds.
+    fn plateau(times: impl Iterator<Item = u64>) -> Option<(f64, f64)> {
+        let mut plateau = Plateau::new("10mbit".parse().unwrap());
+        times.for_each(|micros| plateau.count(Instant::ZERO + Duration::from_micros(micros), 1500));
+        plateau.rate()
+    }
+
+    #[test]
+    fn packets_behind_a_queue_have_the_rate_of_its_link() {
+        // At 10 Mbit/s a packet takes 1.2 ms: half a second of each second.
+        let behind = (0..20).flat_map(|second| (0..416).map(move |packet| second * 1_000_000 + packet * 1200));
+        let (rate, part) = plateau(behind).unwrap();
+        assert!((rate / 10e6 - 1.0).abs() < 0.02 && (0.35..0.55).contains(&part), "{rate} {part}");
+    }
+
+    #[test]
+    fn bursts_and_short_captures_have_no_plateau() {
+        // The same packets in bursts of a growing length.
+        let bursts = (0..200_u64).flat_map(|burst| (0..10 + burst).map(move |packet| burst * 100_000 + packet * 12));
+        assert_eq!(plateau(bursts), None);
+        assert_eq!(plateau((0..1000).map(|packet| packet * 1200)), None, "twelve windows");
+        assert_eq!(plateau(std::iter::empty()), None);
+        let once_a_year = (0..30).map(|year| year * 500_000_000_000);
+        assert_eq!(plateau(once_a_year), None);
+    }
+}
