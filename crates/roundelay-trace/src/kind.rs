@@ -179,7 +179,7 @@ mod tests {
         assert_eq!([kind(UDP, (4000, 40_000), 0), kind(TCP, (22, 4000), 46), kind(UDP, (443, 4000), 34)], [Kind::Call; 3]);
         assert_eq!([kind(TCP, (443, 4000), 0), kind(UDP, (443, 4000), 0), kind(1, (53, 53), 0)], [Kind::Web, Kind::Web, Kind::Other]);
         let unknown = [Flow::NotIp, Flow::Others, Flow::Unparsable];
-        assert_eq!(unknown.clone().map(|flow| Kind::of(&flow, Demand::Light, false)), [Kind::Other; 3]);
+        assert_eq!(unknown.map(|flow| Kind::of(&flow, Demand::Light, false)), [Kind::Other; 3]);
         assert_eq!(unknown.map(|flow| Kind::of(&flow, Demand::Bursty, false)), [Kind::Bulk; 3]);
     }
 
