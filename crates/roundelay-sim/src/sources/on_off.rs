@@ -54,11 +54,6 @@ impl Config {
         Self { rate, packet_len, on, off, shape: None, packets: None }
     }
 
-    /// The mean rate in bits a second: the rate times the fraction of on-time.
-    pub fn mean_rate(&self) -> f64 {
-        self.rate.bits_per_second() as f64 * self.on.as_secs_f64() / (self.on + self.off).as_secs_f64()
-    }
-
     /// On-times and off-times.
     pub(super) fn times(&self) -> [Span; 2] {
         [self.on, self.off].map(|mean| match self.shape {
@@ -250,7 +245,6 @@ mod tests {
     /// relative standard deviation of about off / (on + off) x sqrt(2 / n).
     #[test]
     fn exponential_times_give_the_mean_rate() {
-        assert_eq!(config().mean_rate(), 250_000.0);
         let sent = times(OnOff::new(terms(), config()), 1, 4000);
         let (rounds, expected) = (10_000.0_f64, 1e6);
         let sigma = expected * 0.75 * (2.0 / rounds).sqrt();
