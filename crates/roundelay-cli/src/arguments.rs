@@ -24,8 +24,8 @@ pub(crate) use runs::Runs;
 pub(crate) use sweep::Sweep;
 
 /// Printed after the help text of `roundelay`.
-const EXIT_STATUS: &str = "Exit status: 0 fine; 1 the run failed, or found what must not be (a broken bound, a log of what cannot be); 2 what was asked for \
-    cannot be: an argument is wrong, or a file that is to be read is missing or not what it should be; 130 interrupted";
+const EXIT_STATUS: &str = "Exit status: 0 success; 1 the run failed, or a check failed (a bound is violated, a log is inconsistent); 2 an argument is \
+    wrong, or an input file is missing or invalid; 130 interrupted";
 
 /// Which queue discipline for this link and this traffic?
 #[derive(Debug, Parser)]
