@@ -256,7 +256,10 @@ fn markdown_files_have_the_tables() {
         (&compare, &["home-downlink.pcap\n\n25,401 packets", "p99 (delay)", "\n**", "```sh\n", "| fifo"]),
         (&["replay", "scenario.toml", "--with", "lstf", "--with", "fifo"], &["## scenario", "\n|---|---:|", "\n| lstf |", "\n| fifo |"]),
         (&objective, &["## objective", "\n|---|---:|", "\n| fifo_plus |", "\n| lstf"]),
-        (&["papers", "qfq", "section-4-3", "--fresh"], &["Section 4.3", "| claim | verdict | deciding findings |", "| figure | published |"]),
+        (
+            &["papers", "qfq", "section-4-3", "--fresh"],
+            &["Section 4.3", "| claim | verdict | deciding findings |", "| figure | published |"],
+        ),
     ];
     for (words, expected) in runs {
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use roundelay::{AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
-use crate::cargo::{Arena, Cargo, Carried};
 use crate::edge::{Decision, Edge, EdgeControl};
 use crate::event_queue::{EVENTS, EventQueue, Key, Owner, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work, next_key};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
+use crate::packet_state::{Arena, PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 use crate::random::{Drawer, stream};
 
@@ -72,36 +72,36 @@ impl<P: Probe> Books<P> {
         Key::new(at, self.sequence)
     }
 
-    pub(crate) fn drop(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant, reason: DropReason) {
-        let cargo = self.arena.at(packet.payload.cargo);
-        self.probe.dropped(now, link, packet, cargo, reason);
-        self.count(packet.flow, cargo.direction, |counts| counts.dropped[reason as usize] += 1);
+    pub(crate) fn drop(&mut self, link: LinkId, packet: &Packet<Tag>, now: Instant, reason: DropReason) {
+        let state = self.arena.at(packet.payload.slot);
+        self.probe.dropped(now, link, packet, state, reason);
+        self.count(packet.flow, state.direction, |counts| counts.dropped[reason as usize] += 1);
         self.leave_network(packet, now);
     }
 
-    pub(crate) fn lose(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant) {
-        let cargo = self.arena.at(packet.payload.cargo);
-        self.probe.lost(now, link, packet, cargo);
-        self.count(packet.flow, cargo.direction, |counts| counts.lost += 1);
+    pub(crate) fn lose(&mut self, link: LinkId, packet: &Packet<Tag>, now: Instant) {
+        let state = self.arena.at(packet.payload.slot);
+        self.probe.lost(now, link, packet, state);
+        self.count(packet.flow, state.direction, |counts| counts.lost += 1);
         self.leave_network(packet, now);
     }
 
     /// Edge-CoDel of the flow marks, drops or passes a packet at the end of the route. Returns true
     /// for a drop.
-    fn drops_at_edge(&mut self, packet: &mut Packet<Carried>, now: Instant) -> bool {
-        let cargo = self.arena.at(packet.payload.cargo);
+    fn drops_at_edge(&mut self, packet: &mut Packet<Tag>, now: Instant) -> bool {
+        let state = self.arena.at(packet.payload.slot);
         let Some(Flow { edge: Some(edge), counts, .. }) = self.flows.at_mut(packet.flow) else { return false };
-        match edge.decide(now, packet, cargo) {
+        match edge.decide(now, packet, state) {
             Decision::Pass => return false,
             Decision::Mark => {
                 counts.edge_marked += 1;
                 packet.ecn = Ecn::Marked;
-                self.probe.edge_marked(now, packet, cargo);
+                self.probe.edge_marked(now, packet, state);
                 return false;
             }
             Decision::Drop => counts.edge_dropped += 1,
         }
-        self.probe.edge_dropped(now, packet, cargo);
+        self.probe.edge_dropped(now, packet, state);
         self.leave_network(packet, now);
         true
     }
@@ -117,8 +117,8 @@ impl<P: Probe> Books<P> {
 
     /// Releases a packet; a closed flow ends with the last packet. Returns the agent of an open flow.
     #[inline]
-    fn leave_network(&mut self, packet: &Packet<Carried>, now: Instant) -> Option<AgentId> {
-        self.arena.release(packet.payload.cargo);
+    fn leave_network(&mut self, packet: &Packet<Tag>, now: Instant) -> Option<AgentId> {
+        self.arena.release(packet.payload.slot);
         let flow = self.flows.at_mut(packet.flow)?;
         flow.on_their_way -= 1;
         if flow.is_open {
@@ -463,14 +463,14 @@ impl<P: Probe> Simulation<P> {
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
         let link = &mut self.links[number];
         self.happened += 1;
-        let ahead = |next: Carried| {
+        let ahead = |next: Tag| {
             if self.routes.hops[next.hop as usize + 1] == ARRIVED {
-                self.books.arena.prefetch(next.cargo);
+                self.books.arena.prefetch(next.slot);
             }
         };
         let Some(mut packet) = link.wire.in_flight.pop(number, &mut self.events.links, ahead) else { return Ok(()) };
         if !link.layer.keeps_lengths() {
-            packet.len = self.books.arena.at(packet.payload.cargo).len;
+            packet.len = self.books.arena.at(packet.payload.slot).len;
         }
         packet.payload.hop += 1;
         let link = self.routes.hops[packet.payload.hop as usize];
@@ -483,13 +483,13 @@ impl<P: Probe> Simulation<P> {
 
     /// A packet arrives at a link's queue.
     #[inline]
-    fn arrive(&mut self, number: u32, mut packet: Packet<Carried>) {
+    fn arrive(&mut self, number: u32, mut packet: Packet<Tag>) {
         let Link { port, wire, works, layer } = &mut self.links[number as usize];
         packet.len = layer.len_on_link(packet.len);
         wire.counts.arrived += 1;
-        let cargo = self.books.arena.at(packet.payload.cargo);
-        self.books.probe.label(self.now, LinkId(number), &mut packet, cargo);
-        self.books.probe.arrived(self.now, LinkId(number), &packet, cargo);
+        let state = self.books.arena.at(packet.payload.slot);
+        self.books.probe.label(self.now, LinkId(number), &mut packet, state);
+        self.books.probe.arrived(self.now, LinkId(number), &packet, state);
         port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books, events: &mut self.events.links });
         let Some(at) = port.next_event().filter(|at| *at < works.time()) else { return };
         *works = Key::pick(at, self.books.sequence);
@@ -502,16 +502,16 @@ impl<P: Probe> Simulation<P> {
 
     /// A packet arrives at the end of its route.
     #[inline]
-    fn hand_over(&mut self, mut packet: Packet<Carried>) -> Result<(), SimulationError> {
+    fn hand_over(&mut self, mut packet: Packet<Tag>) -> Result<(), SimulationError> {
         let books = &mut self.books;
         if !self.edges.is_empty() && books.drops_at_edge(&mut packet, self.now) {
             return Ok(());
         }
-        let cargo = books.arena.at(packet.payload.cargo);
-        books.probe.delivered(self.now, &packet, cargo);
-        let Cargo { direction, sent, initial_slack, .. } = *cargo;
+        let state = books.arena.at(packet.payload.slot);
+        books.probe.delivered(self.now, &packet, state);
+        let PacketState { direction, sent, initial_slack, .. } = *state;
         let Packet { flow, len, ecn, slack, .. } = packet;
-        let arrival = Arrival { flow, direction, len, content: cargo.content, ecn, sent, initial_slack, slack };
+        let arrival = Arrival { flow, direction, len, content: state.content, ecn, sent, initial_slack, slack };
         let delay = self.now.since(sent);
         books.count(flow, direction, |counts| counts.deliver(len, delay));
         match books.leave_network(&packet, self.now) {
@@ -576,11 +576,11 @@ impl<P: Probe> Simulation<P> {
             packet.slack
         };
         let (sent, content) = (self.now, packet.content);
-        let cargo = Cargo { number: books.packets, flow: number, direction, len, sent, initial_slack: slack, content };
+        let state = PacketState { number: books.packets, flow: number, direction, len, sent, initial_slack: slack, content };
         books.packets += 1;
-        let place = books.arena.store(cargo);
-        let carried = Carried { hop, cargo: place };
-        let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(id, len, carried) };
+        let place = books.arena.store(state);
+        let tag = Tag { hop, slot: place };
+        let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(id, len, tag) };
         books.probe.sent(self.now, &packet, books.arena.at(place));
         self.arrive(self.routes.hops[hop as usize], packet);
         Ok(())

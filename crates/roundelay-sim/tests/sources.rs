@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use roundelay::{Instant, Packet};
 use roundelay_sim::scenario::{Estimate, Results, Scenario, SourceSpec};
-use roundelay_sim::{Cargo, Carried, Probe};
+use roundelay_sim::{PacketState, Probe, Tag};
 
 /// A folder with the lists of the examples, removed at the end of the test.
 struct Folder(PathBuf);
@@ -55,7 +55,7 @@ fn each(name: &str, mut check: impl FnMut(&str, &Scenario)) {
 struct Longest(u32);
 
 impl Probe for Longest {
-    fn sent(&mut self, _: Instant, packet: &Packet<Carried>, _: &Cargo) {
+    fn sent(&mut self, _: Instant, packet: &Packet<Tag>, _: &PacketState) {
         self.0 = self.0.max(packet.len);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use roundelay::{DropReason, Instant, Packet};
 use roundelay_sim::scenario::Scenario;
-use roundelay_sim::{Cargo, Carried, LinkId, Probe};
+use roundelay_sim::{LinkId, PacketState, Probe, Tag};
 use roundelay_trace::{Capture, Companion, Options, PacketFate, PacketRecord, PacketSink, TreeFile, compare};
 
 const TREE: &str = r#"
@@ -110,13 +110,13 @@ fn compared(lists: &[Vec<(u64, u32)>], tree: &str, urgent: u8) -> Vec<Fate> {
 struct AtLinkZero(Vec<Fate>);
 
 impl Probe for AtLinkZero {
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [start, end]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, _: &PacketState, [start, end]: [Instant; 2]) {
         if link == LinkId(0) {
             self.0.push((packet.arrival, packet.len, Ok((start, end))));
         }
     }
 
-    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Carried>, _: &Cargo, reason: DropReason) {
+    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Tag>, _: &PacketState, reason: DropReason) {
         self.0.push((packet.arrival, packet.len, Err(reason)));
     }
 }

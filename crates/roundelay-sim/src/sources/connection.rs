@@ -6,7 +6,7 @@ use roundelay_tcp::rc3::Tail;
 use roundelay_tcp::{Config, Receiver, Segment, Sender, SenderStatistics};
 
 use crate::agent::{Arrival, Context, Direction, Outgoing};
-use crate::cargo::Content;
+use crate::packet_state::Content;
 pub(crate) use crate::probe::Effort;
 use crate::probe::Report;
 use crate::sources::SourceError;
