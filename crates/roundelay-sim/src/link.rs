@@ -11,7 +11,7 @@ use crate::network::{LinkConfig, LinkId};
 use crate::packet_state::Tag;
 use crate::probe::Probe;
 use crate::random::{Drawer, stream};
-use crate::simulation::Books;
+use crate::simulation::World;
 
 /// Counts of a link's packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -192,32 +192,32 @@ impl Wire {
 /// Observer of a port: puts transmitted packets onto the wire and updates all counts.
 pub(crate) struct Work<'a, P> {
     pub(crate) wire: &'a mut Wire,
-    pub(crate) books: &'a mut Books<P>,
+    pub(crate) world: &'a mut World<P>,
     pub(crate) events: &'a mut Lanes,
 }
 
 impl<P: Probe> Observer<Tag> for Work<'_, P> {
     #[inline(always)]
     fn sent(&mut self, mut packet: Packet<Tag>, start: Instant, end: Instant) {
-        let Self { wire, books, events } = self;
+        let Self { wire, world, events } = self;
         let wait = waited(wire.preempted_at, &packet, [start, end]);
         wire.free_at = end;
         wire.counts.packets += 1;
         wire.counts.bytes += u64::from(packet.len);
         wire.counts.waits += u128::from(wait.as_picos());
         packet.slack = packet.slack.after(wait);
-        books.probe.transmitted(wire.id, &packet, books.arena.at(packet.payload.slot), [start, end]);
+        world.probe.transmitted(wire.id, &packet, world.arena.at(packet.payload.slot), [start, end]);
         if wire.is_lost() {
             wire.counts.lost += 1;
-            return books.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
+            return world.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
         }
-        let key = books.next_key(wire.arrival(end));
+        let key = world.next_key(wire.arrival(end));
         wire.in_flight.push(wire.id.index(), key, packet, events);
     }
 
     #[inline]
     fn dropped(&mut self, packet: Packet<Tag>, now: Instant, reason: DropReason) {
         self.wire.counts.dropped[reason as usize] += 1;
-        self.books.drop(self.wire.id, &packet, now, reason);
+        self.world.drop(self.wire.id, &packet, now, reason);
     }
 }

@@ -55,7 +55,7 @@ struct Seat {
 
 /// State shared by links and agents: packet arena, flow table, probe.
 #[derive(Debug)]
-pub(crate) struct Books<P> {
+pub(crate) struct World<P> {
     pub(crate) arena: Arena,
     pub(crate) flows: Flows,
     pub(crate) probe: P,
@@ -65,7 +65,7 @@ pub(crate) struct Books<P> {
     packets: u64,
 }
 
-impl<P: Probe> Books<P> {
+impl<P: Probe> World<P> {
     #[inline]
     pub(crate) fn next_key(&mut self, at: Instant) -> Key {
         self.sequence += 1;
@@ -147,7 +147,7 @@ pub struct Simulation<P = ()> {
     seats: Vec<Option<Seat>>,
     free_seats: Vec<u32>,
     spawned: u32,
-    books: Books<P>,
+    world: World<P>,
     /// By group: protocol and DSCP in the headers of the flows.
     marks: Vec<Marks>,
     /// By group: Edge-CoDel of the flows; empty if no group uses Edge-CoDel.
@@ -202,7 +202,7 @@ impl<P: Probe> Simulation<P> {
             return Err(SimulationError::TooLarge);
         }
         let has_trees = network.links().iter().any(|link| link.tree.is_some());
-        let books = Books { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
+        let world = World { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
         Ok(Self {
             network,
             seed,
@@ -212,7 +212,7 @@ impl<P: Probe> Simulation<P> {
             seats: Vec::new(),
             free_seats: Vec::new(),
             spawned: 0,
-            books,
+            world,
             marks: Vec::new(),
             edges: Vec::new(),
             has_trees,
@@ -279,7 +279,7 @@ impl<P: Probe> Simulation<P> {
 
     #[inline]
     fn set_timer(&mut self, agent: u32, at: Option<Instant>) {
-        let key = at.map_or(Key::NEVER, |at| self.books.next_key(at.max(self.now)));
+        let key = at.map_or(Key::NEVER, |at| self.world.next_key(at.max(self.now)));
         self.events.set_timer(agent, key);
     }
 
@@ -306,7 +306,7 @@ impl<P: Probe> Simulation<P> {
 
     /// Counts of the flows alive, in the order of their [`FlowId`]s.
     pub fn flows(&self) -> impl Iterator<Item = (FlowNumber, FlowCounts)> {
-        self.books.flows.alive().map(|flow| (flow.number, flow.counts))
+        self.world.flows.alive().map(|flow| (flow.number, flow.counts))
     }
 
     /// Counts of each link.
@@ -333,22 +333,22 @@ impl<P: Probe> Simulation<P> {
 
     /// Packets in the network.
     pub fn on_their_way(&self) -> usize {
-        self.books.arena.len()
+        self.world.arena.len()
     }
 
     /// The probe.
     pub const fn probe(&self) -> &P {
-        &self.books.probe
+        &self.world.probe
     }
 
     /// The probe, to query or change.
     pub const fn probe_mut(&mut self) -> &mut P {
-        &mut self.books.probe
+        &mut self.world.probe
     }
 
     /// Ends the simulation and returns the probe.
     pub fn into_probe(self) -> P {
-        self.books.probe
+        self.world.probe
     }
 
     /// Drops all agents: no more packets are sent; packets on their way still arrive, with no agent
@@ -415,7 +415,7 @@ impl<P: Probe> Simulation<P> {
 
     #[inline]
     fn check_size(&mut self) -> Result<(), SimulationError> {
-        if self.books.sequence >= self.looks_at {
+        if self.world.sequence >= self.looks_at {
             self.look()
         } else if self.links.len() + self.seats.len() > PLACES {
             Err(SimulationError::TooLarge)
@@ -427,8 +427,8 @@ impl<P: Probe> Simulation<P> {
     /// Checks the end of the sequence numbers, and for a stop.
     #[cold]
     fn look(&mut self) -> Result<(), SimulationError> {
-        self.looks_at = self.books.sequence.saturating_add(LOOK_EVERY).min(EVENTS);
-        if self.books.sequence >= EVENTS {
+        self.looks_at = self.world.sequence.saturating_add(LOOK_EVERY).min(EVENTS);
+        if self.world.sequence >= EVENTS {
             Err(SimulationError::TooLong)
         } else if self.network.stop().is_requested() {
             Err(SimulationError::Stopped)
@@ -451,8 +451,8 @@ impl<P: Probe> Simulation<P> {
     fn work(&mut self, number: usize) {
         self.happened += 1;
         let link = &mut self.links[number];
-        link.port.work(&mut Work { wire: &mut link.wire, books: &mut self.books, events: &mut self.events.links });
-        link.works = next_key(&link.port, self.books.sequence);
+        link.port.work(&mut Work { wire: &mut link.wire, world: &mut self.world, events: &mut self.events.links });
+        link.works = next_key(&link.port, self.world.sequence);
         if link.works != Key::NEVER {
             self.events.links.push(number, link.works);
         }
@@ -465,12 +465,12 @@ impl<P: Probe> Simulation<P> {
         self.happened += 1;
         let ahead = |next: Tag| {
             if self.routes.hops[next.hop as usize + 1] == ARRIVED {
-                self.books.arena.prefetch(next.slot);
+                self.world.arena.prefetch(next.slot);
             }
         };
         let Some(mut packet) = link.wire.in_flight.pop(number, &mut self.events.links, ahead) else { return Ok(()) };
         if !link.layer.keeps_lengths() {
-            packet.len = self.books.arena.at(packet.payload.slot).len;
+            packet.len = self.world.arena.at(packet.payload.slot).len;
         }
         packet.payload.hop += 1;
         let link = self.routes.hops[packet.payload.hop as usize];
@@ -487,12 +487,12 @@ impl<P: Probe> Simulation<P> {
         let Link { port, wire, works, layer } = &mut self.links[number as usize];
         packet.len = layer.len_on_link(packet.len);
         wire.counts.arrived += 1;
-        let state = self.books.arena.at(packet.payload.slot);
-        self.books.probe.label(self.now, LinkId(number), &mut packet, state);
-        self.books.probe.arrived(self.now, LinkId(number), &packet, state);
-        port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books, events: &mut self.events.links });
+        let state = self.world.arena.at(packet.payload.slot);
+        self.world.probe.label(self.now, LinkId(number), &mut packet, state);
+        self.world.probe.arrived(self.now, LinkId(number), &packet, state);
+        port.arrive(self.now, packet, &mut Work { wire, world: &mut self.world, events: &mut self.events.links });
         let Some(at) = port.next_event().filter(|at| *at < works.time()) else { return };
-        *works = Key::pick(at, self.books.sequence);
+        *works = Key::pick(at, self.world.sequence);
         if at == self.now {
             self.due.push(number);
         } else {
@@ -503,18 +503,18 @@ impl<P: Probe> Simulation<P> {
     /// A packet arrives at the end of its route.
     #[inline]
     fn hand_over(&mut self, mut packet: Packet<Tag>) -> Result<(), SimulationError> {
-        let books = &mut self.books;
-        if !self.edges.is_empty() && books.drops_at_edge(&mut packet, self.now) {
+        let world = &mut self.world;
+        if !self.edges.is_empty() && world.drops_at_edge(&mut packet, self.now) {
             return Ok(());
         }
-        let state = books.arena.at(packet.payload.slot);
-        books.probe.delivered(self.now, &packet, state);
+        let state = world.arena.at(packet.payload.slot);
+        world.probe.delivered(self.now, &packet, state);
         let PacketState { direction, sent, initial_slack, .. } = *state;
         let Packet { flow, len, ecn, slack, .. } = packet;
         let arrival = Arrival { flow, direction, len, content: state.content, ecn, sent, initial_slack, slack };
         let delay = self.now.since(sent);
-        books.count(flow, direction, |counts| counts.deliver(len, delay));
-        match books.leave_network(&packet, self.now) {
+        world.count(flow, direction, |counts| counts.deliver(len, delay));
+        match world.leave_network(&packet, self.now) {
             Some(agent) => self.call(agent, |agent, context| agent.arrive(&arrival, context)),
             None => Ok(()),
         }
@@ -524,7 +524,7 @@ impl<P: Probe> Simulation<P> {
     #[inline]
     fn call(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>)) -> Result<(), SimulationError> {
         let Some(seat) = &mut self.seats[id.0 as usize] else { return Ok(()) };
-        let (group, flows, commands, newcomers) = (seat.group, &mut self.books.flows, &mut self.commands, &mut self.newcomers);
+        let (group, flows, commands, newcomers) = (seat.group, &mut self.world.flows, &mut self.commands, &mut self.newcomers);
         call(&mut *seat.agent, &mut Context { now: self.now, random: &mut seat.random, flows, commands, newcomers });
         let mut commands = std::mem::take(&mut self.commands);
         let outcome = commands.iter().try_for_each(|command| self.execute(id, group, command));
@@ -558,8 +558,8 @@ impl<P: Probe> Simulation<P> {
     /// The packet goes back to the flow's source, and there is no route back.
     #[inline]
     fn send(&mut self, packet: &Outgoing) -> Result<(), SimulationError> {
-        let books = &mut self.books;
-        let Some(flow) = books.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else { return Ok(()) };
+        let world = &mut self.world;
+        let Some(flow) = world.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else { return Ok(()) };
         let direction = packet.direction;
         if flow.routes[direction.index()] == Routes::NOWHERE {
             let there = flow.routes[0];
@@ -576,12 +576,12 @@ impl<P: Probe> Simulation<P> {
             packet.slack
         };
         let (sent, content) = (self.now, packet.content);
-        let state = PacketState { number: books.packets, flow: number, direction, len, sent, initial_slack: slack, content };
-        books.packets += 1;
-        let place = books.arena.store(state);
+        let state = PacketState { number: world.packets, flow: number, direction, len, sent, initial_slack: slack, content };
+        world.packets += 1;
+        let place = world.arena.store(state);
         let tag = Tag { hop, slot: place };
         let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(id, len, tag) };
-        books.probe.sent(self.now, &packet, books.arena.at(place));
+        world.probe.sent(self.now, &packet, world.arena.at(place));
         self.arrive(self.routes.hops[hop as usize], packet);
         Ok(())
     }
@@ -595,7 +595,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn open(&mut self, agent: AgentId, group: u32, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
-        let number = self.books.flows.next_number();
+        let number = self.world.flows.next_number();
         let [forward, backward] = self.routes.there_and_back(&self.network, spec.from, spec.to, number.0)?;
         if self.has_trees {
             self.sort(group, id, spec, [forward, backward])?;
@@ -615,8 +615,8 @@ impl<P: Probe> Simulation<P> {
         let edge = control.and_then(|control| Edge::new(control).ok()).map(Box::new);
         let FlowSpec { from, to, config } = *spec;
         let opening = Opening { group, from, to, config, has_edge_control: edge.is_some() };
-        self.books.flows.open(id, agent, spec, [forward, backward], edge);
-        self.books.probe.opened(self.now, number, opening);
+        self.world.flows.open(id, agent, spec, [forward, backward], edge);
+        self.world.probe.opened(self.now, number, opening);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
         }
@@ -626,7 +626,7 @@ impl<P: Probe> Simulation<P> {
     /// Assigns a flow to a leaf in each tree on both routes.
     fn sort(&mut self, group: u32, id: FlowId, spec: &FlowSpec, [forward, backward]: [Route; 2]) -> Result<(), SimulationError> {
         let marks = self.marks.get(group as usize).copied().unwrap_or_default();
-        let there = headers::forward(self.books.flows.next_number(), [spec.from, spec.to], marks);
+        let there = headers::forward(self.world.flows.next_number(), [spec.from, spec.to], marks);
         for (route, headers) in [(forward, there), (backward, headers::backward(there))] {
             for link in self.routes.links(route) {
                 if let Some(tree) = &self.network.links()[link].tree {
@@ -639,21 +639,21 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn report(&mut self, agent: AgentId, id: FlowId, report: &Report) {
-        if let Some(flow) = self.books.flows.at(id).filter(|flow| flow.is_open && flow.agent == agent) {
-            self.books.probe.reported(self.now, flow.number, report);
+        if let Some(flow) = self.world.flows.at(id).filter(|flow| flow.is_open && flow.agent == agent) {
+            self.world.probe.reported(self.now, flow.number, report);
         }
     }
 
     fn close(&mut self, agent: AgentId, id: FlowId) {
-        let Some(flow) = self.books.flows.at_mut(id).filter(|flow| flow.is_open && flow.agent == agent) else { return };
+        let Some(flow) = self.world.flows.at_mut(id).filter(|flow| flow.is_open && flow.agent == agent) else { return };
         flow.is_open = false;
         let Flow { number, config, routes: [forward, _], on_their_way, .. } = *flow;
-        self.books.probe.finished(self.now, number);
+        self.world.probe.finished(self.now, number);
         if config.is_some() {
             self.routes.links(forward).for_each(|link| self.links[link].port.remove_flow(id));
         }
         if on_their_way == 0 {
-            self.books.end(id, self.now);
+            self.world.end(id, self.now);
         }
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows -= 1;
