@@ -41,17 +41,17 @@ pub struct FileError {
 
 /// Positions of the keys and of the values of lists, by dotted path: `duration`, `source.0.rate`.
 #[derive(Debug, Default)]
-struct Places {
+struct KeyPositions {
     spans: BTreeMap<String, Range<usize>>,
     /// Owners of keys: tables of a list that have a name, as `node 'web'`.
     owners: BTreeMap<String, String>,
 }
 
-impl Places {
+impl KeyPositions {
     fn of(table: &DeTable<'_>) -> Self {
-        let mut places = Self::default();
-        places.note("", table);
-        places
+        let mut positions = Self::default();
+        positions.note("", table);
+        positions
     }
 
     /// The position of a key, or of its nearest parent in the file.
@@ -104,7 +104,7 @@ impl Places {
 pub struct Reader<'a> {
     name: &'a str,
     text: &'a str,
-    places: Places,
+    positions: KeyPositions,
 }
 
 impl<'a> Reader<'a> {
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The file is not TOML.
     pub fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), FileError> {
-        let reader = Self { name, text, places: Places::default() };
+        let reader = Self { name, text, positions: KeyPositions::default() };
         if text.len() > MOST_BYTES {
             return Err(reader.at_line(0, format!("{} bytes, legal range up to {MOST_BYTES}", text.len())));
         }
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
             let line = shown(text.get(first..).unwrap_or_default());
             reader.fault((start..start, format!("not legal TOML: {} in `{line}`", error.message())))
         })?;
-        Ok((Self { places: Places::of(table.get_ref()), ..reader }, table))
+        Ok((Self { positions: KeyPositions::of(table.get_ref()), ..reader }, table))
     }
 
     /// The file's name in messages.
@@ -143,12 +143,12 @@ impl<'a> Reader<'a> {
 
     /// Whether a value is written in the file.
     pub fn has(&self, path: &str) -> bool {
-        self.places.spans.contains_key(path)
+        self.positions.spans.contains_key(path)
     }
 
     /// The line of a key, or of its nearest parent; 0 if there is none.
     pub fn line(&self, path: &str) -> usize {
-        self.places.nearest(path).map_or(0, |span| self.line_at(span.start))
+        self.positions.nearest(path).map_or(0, |span| self.line_at(span.start))
     }
 
     /// The last key at or above a line.
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
 
     /// The last key that begins at or before a position; of two at one position the longer path.
     pub fn path_at(&self, at: usize) -> &str {
-        let before = self.places.spans.iter().filter(|(_, span)| span.start <= at);
+        let before = self.positions.spans.iter().filter(|(_, span)| span.start <= at);
         before.max_by_key(|(path, span)| (span.start, path.len())).map(|(path, _)| path.as_str()).unwrap_or_default()
     }
 
@@ -231,11 +231,11 @@ impl<'a> Reader<'a> {
         // The place of a table begins with the brackets of its header, before the key.
         let is_header = self.text.get(..place.start).is_some_and(|before| before.is_empty() || before.ends_with('\n'));
         let brackets = self.text.get(place.start..).map_or(0, |text| text.len() - text.trim_start_matches('[').len());
-        let of_list = self.places.spans.iter().find(|(_, span)| *span == place).map(|(path, _)| path.as_str());
+        let of_list = self.positions.spans.iter().find(|(_, span)| *span == place).map(|(path, _)| path.as_str());
         let path = of_list.unwrap_or_else(|| self.path_at(place.start + if is_header { brackets } else { 0 }));
         let key = path.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or_default();
         let written = shown(self.text.get(place.clone()).unwrap_or_default());
-        let is_of_value = self.places.spans.get(path).is_none_or(|span| span.start < place.start);
+        let is_of_value = self.positions.spans.get(path).is_none_or(|span| span.start < place.start);
         let names_key = message.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', ':']));
         let of_other_kind = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
         let message = match of_other_kind.and_then(|message| message.rsplit_once(", expected ")) {
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
             }
             None => with_suggestion(message),
         };
-        match self.places.owner(path) {
+        match self.positions.owner(path) {
             Some(owner) => format!("{owner}: {message}"),
             None => message,
         }

@@ -32,7 +32,7 @@ mod weights;
 
 pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
 pub use classifier::{Classifier, Flow, FlowBy};
-pub use compare::{Companion, CompareError, ENCRYPTED, LONG_PACKETS, Options, Progress, TRUNCATED_COMPRESSION, compare};
+pub use compare::{CompareError, ENCRYPTED, LONG_PACKETS, Options, Progress, ReplayObserver, TRUNCATED_COMPRESSION, compare};
 pub use comparison::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Reserve, Verdict,
 };
