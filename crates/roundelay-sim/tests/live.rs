@@ -13,7 +13,7 @@ use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observ
 use roundelay_sim::{
     Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
 };
-use roundelay_trace::{Capture, Companion, Options, PacketFate, PacketRecord, PacketSink, compare};
+use roundelay_trace::{Capture, ReplayObserver, Options, PacketFate, PacketRecord, PacketSink, compare};
 
 const FLOWS: u32 = 12;
 const SEED: u64 = 7;
@@ -71,7 +71,7 @@ impl PacketSink for Sink {
     }
 }
 
-impl Companion for Sink {
+impl ReplayObserver for Sink {
     fn sink(&mut self, _: &str, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
         Ok(Some(Box::new(Sink(self.0.clone()))))
     }
