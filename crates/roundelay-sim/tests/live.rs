@@ -13,7 +13,7 @@ use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observ
 use roundelay_sim::{
     Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
 };
-use roundelay_trace::{Capture, ReplayObserver, Options, PacketFate, PacketRecord, PacketSink, compare};
+use roundelay_trace::{Capture, Options, PacketFate, PacketRecord, PacketSink, ReplayObserver, compare};
 
 const FLOWS: u32 = 12;
 const SEED: u64 = 7;

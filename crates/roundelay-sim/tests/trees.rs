@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use roundelay::{DropReason, Instant, Packet};
 use roundelay_sim::scenario::Scenario;
 use roundelay_sim::{LinkId, PacketState, Probe, Tag};
-use roundelay_trace::{Capture, ReplayObserver, Options, PacketFate, PacketRecord, PacketSink, TreeFile, compare};
+use roundelay_trace::{Capture, Options, PacketFate, PacketRecord, PacketSink, ReplayObserver, TreeFile, compare};
 
 const TREE: &str = r#"
 [[node]]

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::{QueueSpec, Rate};
-use roundelay_trace::{Capture, ReplayObserver, Options, PacketFate, PacketRecord, PacketSink, WeightRules, compare};
+use roundelay_trace::{Capture, Options, PacketFate, PacketRecord, PacketSink, ReplayObserver, WeightRules, compare};
 use roundelay_wasm::{History, Load, Rule};
 use serde::Serialize;
 
