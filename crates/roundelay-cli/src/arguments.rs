@@ -66,8 +66,9 @@ pub(crate) enum Command {
     /// dataset
     ///
     /// A run that is already in the dataset is not repeated: its identity is a hash of the resolved
-    /// scenario, the seed, and the behaviour of the disciplines and sources used. An interrupted
-    /// sweep goes on where it was. DuckDB and polars read the folder directly. See docs/sweeps.md.
+    /// scenario, the seed, and the behaviour of the disciplines and sources used. The same
+    /// command after an interruption does the missing runs. DuckDB and polars read the folder
+    /// directly. See docs/sweeps.md.
     Sweep(Box<Sweep>),
     /// Record a schedule, replay it under another discipline, and count the packets that come out
     /// too late
@@ -134,8 +135,8 @@ pub(crate) struct Compare {
     /// input
     pub(crate) capture: PathBuf,
 
-    /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; all for every one; default:
-    /// those of Linux with the kernel's rules, unless --tree is given
+    /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; the word all selects every
+    /// discipline; default: those of Linux with the kernel's rules, unless --tree is given
     #[arg(value_parser = parse_choice)]
     pub(crate) disciplines: Vec<Choice>,
 
@@ -252,7 +253,8 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "SET", default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
     pub(crate) flows: Vec<FlowSet>,
 
-    /// How the backlog grows and shrinks: small, large or full; may be repeated
+    /// Range of packets waiting per flow: small (0 to 5), large (0 to 30) or full (3 to 30); may be
+    /// repeated
     #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = |text: &str| text.parse::<Pattern>())]
     pub(crate) pattern: Vec<Pattern>,
 
