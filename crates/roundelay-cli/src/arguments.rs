@@ -24,8 +24,8 @@ pub(crate) use runs::Runs;
 pub(crate) use sweep::Sweep;
 
 /// Printed after the help text of `roundelay`.
-const EXIT_STATUS: &str = "Exit status: 0 fine; 1 the run failed, or found what must not be (a broken bound, a log of what cannot be); 2 what was asked for \
-    cannot be: an argument is wrong, or a file that is to be read is missing or not what it should be; 130 interrupted";
+const EXIT_STATUS: &str = "Exit status: 0 success; 1 the run failed, or a check failed (a bound is violated, a log is inconsistent); 2 an argument is \
+    wrong, or an input file is missing or invalid; 130 interrupted";
 
 /// Which queue discipline for this link and this traffic?
 #[derive(Debug, Parser)]
@@ -66,8 +66,9 @@ pub(crate) enum Command {
     /// dataset
     ///
     /// A run that is already in the dataset is not repeated: its identity is a hash of the resolved
-    /// scenario, the seed, and the behaviour of the disciplines and sources used. An interrupted
-    /// sweep goes on where it was. DuckDB and polars read the folder directly. See docs/sweeps.md.
+    /// scenario, the seed, and the behaviour of the disciplines and sources used. The same
+    /// command after an interruption does the missing runs. DuckDB and polars read the folder
+    /// directly. See docs/sweeps.md.
     Sweep(Box<Sweep>),
     /// Record a schedule, replay it under another discipline, and count the packets that come out
     /// too late
@@ -134,8 +135,8 @@ pub(crate) struct Compare {
     /// input
     pub(crate) capture: PathBuf,
 
-    /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; all for every one; default:
-    /// those of Linux with the kernel's rules, unless --tree is given
+    /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; the word all selects every
+    /// discipline; default: those of Linux with the kernel's rules, unless --tree is given
     #[arg(value_parser = parse_choice)]
     pub(crate) disciplines: Vec<Choice>,
 
@@ -252,7 +253,8 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
     pub(crate) flows: Vec<FlowSet>,
 
-    /// How the backlog grows and shrinks: small, large or full; may be repeated
+    /// Range of packets waiting per flow: small (0 to 5), large (0 to 30) or full (3 to 30); may be
+    /// repeated
     #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = |text: &str| text.parse::<Pattern>())]
     pub(crate) pattern: Vec<Pattern>,
 

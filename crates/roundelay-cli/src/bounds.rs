@@ -6,7 +6,7 @@ use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bound, Duration, QueueSpec, Rate, Share};
-use roundelay_report::{clean, width};
+use roundelay_report::{aligned, clean};
 use serde::{Serialize, Serializer};
 
 use crate::arguments::Bounds;
@@ -243,7 +243,7 @@ impl Report {
         }
         let links = if self.hops.len() == 1 { "one link".to_owned() } else { format!("{} links", self.hops.len()) };
         let mut text = format!("Worst delay of a packet over {links}, as proven:\n\n");
-        write_rows(&mut text, &rows);
+        text += &aligned(&[], &rows);
         for discipline in self.disciplines.iter().filter(|discipline| discipline.is_silent()) {
             let _ = match &discipline.spec {
                 Some(spec) => writeln!(text, "\n{spec}: no delay is proven."),
@@ -274,7 +274,7 @@ impl Report {
             }
         }
         let _ = writeln!(text, "\n{}", discipline.title());
-        write_rows(text, &rows);
+        *text += &aligned(&[], &rows);
         text.extend(sources.iter().map(|source| format!("  {source}\n")));
     }
 }
@@ -316,18 +316,6 @@ fn flows(plan: &Plan) -> Vec<FlowReport> {
         FlowReport { name, weight: flow.weight, share, rate, burst: flow.burst, max_packet_len }
     };
     plan.flows.iter().map(report).collect()
-}
-
-fn write_rows(text: &mut String, rows: &[Vec<String>]) {
-    let widths: Vec<_> = (0..rows[0].len()).map(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0)).collect();
-    for row in rows {
-        let pad = |(column, (cell, wide)): (usize, (&String, &usize))| {
-            let space = " ".repeat(wide - width(cell));
-            if column == 0 { format!("{cell}{space}") } else { format!("{space}{cell}") }
-        };
-        let cells: Vec<_> = row.iter().zip(&widths).enumerate().map(pad).collect();
-        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
-    }
 }
 
 /// A time to a thousandth of its unit, rounded up since it is an upper bound.

@@ -10,8 +10,8 @@ use roundelay_report::{SCREEN, TableStyle, provenance, table_within};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
 use roundelay_trace::{
-    Capture, CaptureError, Companion, CompareError, Options, PacketRecord, PacketSink, Progress, Selection, Stop, TreeFile, WeightRules,
-    compare,
+    Capture, CaptureError, CompareError, Options, PacketRecord, PacketSink, Progress, ReplayObserver, Selection, Stop, TreeFile,
+    WeightRules, compare,
 };
 
 use crate::arguments::Compare;
@@ -74,9 +74,9 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     let metadata = metadata(&options);
     let words: Vec<_> = iter::once("roundelay".to_owned()).chain(arguments.words.iter().map(|word| shell_word(word))).collect();
     let outputs = arguments.outputs.begin(&Measures::default(), &metadata)?;
-    let mut witness = Witness { outputs, bar, host, command: words.join(" ") };
+    let mut witness = CallObserver { outputs, bar, host, command: words.join(" ") };
     let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut witness))?;
-    let Witness { outputs, .. } = witness;
+    let CallObserver { outputs, .. } = witness;
     let comparison = outcome.map_err(|error| match error {
         CompareError::Stopped => Failure::stopped(),
         CompareError::Lane(error) => Failure::run(error),
@@ -158,14 +158,14 @@ fn metadata(options: &Options) -> Vec<(String, String)> {
 }
 
 /// Observer of the replay: shows progress and opens the outputs' packet files.
-struct Witness<'a> {
+struct CallObserver<'a> {
     outputs: Vec<Box<dyn Opened<Comparing>>>,
     bar: Option<Bar>,
     host: &'a Host,
     command: String,
 }
 
-impl Companion for Witness<'_> {
+impl ReplayObserver for CallObserver<'_> {
     fn command(&self) -> Option<String> {
         Some(self.command.clone())
     }

@@ -1,6 +1,6 @@
 //! `roundelay simulate`: runs a scenario, once or with several seeds.
 
-mod watch;
+mod first_run;
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::outputs::{Run, files_of};
 use crate::scenario::Read;
 use crate::threads::in_pool;
 use crate::{print, style};
-use watch::Watch;
+use first_run::FirstRun;
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     if arguments.schema {
@@ -58,9 +58,9 @@ fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, Str
     // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let run = Run { scenario: &scenario, network: &scenario.network(scenario.seed), metadata: &metadata };
-    let watch = Watch::new(arguments.outputs.begin(&scenario.measures, &run)?, arguments.outputs.has("html"));
-    let results = replicas(&scenario, arguments, &watch, host)?;
-    let (outputs, curves) = watch.finish();
+    let first_run = FirstRun::new(arguments.outputs.begin(&scenario.measures, &run)?, arguments.outputs.has("html"));
+    let results = replicas(&scenario, arguments, &first_run, host)?;
+    let (outputs, curves) = first_run.finish();
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     let ran = Ran { simulated, curves, text, metadata };
     let written = outputs.into_iter().try_for_each(|output| output.finish(&ran));
@@ -93,13 +93,13 @@ fn read(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Scenario, Str
 }
 
 /// Runs replicas in parallel; results are in order of seeds.
-fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch, host: &Host) -> Result<Vec<Results>, Failure> {
+fn replicas(scenario: &Scenario, arguments: &Simulate, first_run: &FirstRun, host: &Host) -> Result<Vec<Results>, Failure> {
     let runs = arguments.runs.count(scenario.seed)?;
     let meeting = arguments.runs.meeting(scenario.duration, runs, &host.gauge);
     let one = |replica: u64| {
         let mut told = (0, 0);
         let progress = |progress| meeting.tell(progress, &mut told);
-        if replica == 0 { watch.run(scenario, progress) } else { scenario.run(scenario.seed + replica, progress) }
+        if replica == 0 { first_run.run(scenario, progress) } else { scenario.run(scenario.seed + replica, progress) }
     };
     let outcome: Result<Vec<_>, RunError> = in_pool(arguments.runs.threads, || (0..runs).into_par_iter().map(one).collect())?;
     if host.stop.is_requested() {

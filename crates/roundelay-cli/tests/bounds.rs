@@ -232,7 +232,7 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
         (flow("[[hop]]\ndelay = -5"), vec!["FILE:4:", "delay -5: expected", "5ms"]),
         (flow("speed = 3"), vec!["FILE:3:", "speed", "weight"]),
         (flow("") + &flow(""), vec!["FILE:5:", "two flows are called 'a'"]),
-        ("[[flow]]\nweight = 1\n".to_owned(), vec!["FILE:1:", "missing field `name`"]),
+        ("[[flow]]\nweight = 1\n".to_owned(), vec!["FILE:1:", "missing field `name` in [[flow]], as in name = \"calls\""]),
         ("[[flow]]\nname = 7\n".to_owned(), vec!["FILE:2:", "name 7: expected a text in quotes"]),
         (flow("maxpkt = \"9x\""), vec!["FILE:3:", "maxpkt \"9x\": expected", "legal range 512b to 64kb"]),
         (flow("[[hop]]\ndiscipline = 3"), vec!["FILE:4:", "discipline 3: expected a text in quotes"]),

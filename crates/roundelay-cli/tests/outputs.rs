@@ -249,9 +249,17 @@ fn markdown_files_have_the_tables() {
     fs::write(folder.join("scenario.toml"), SCENARIO).unwrap();
     let capture = root().join("examples/captures/home-downlink.pcap");
     let compare = ["compare", capture.to_str().unwrap(), "fifo", "fq_codel", "--rate", "5mbit", "--no-cost"];
-    let runs: [(&[&str], &[&str]); 2] = [
+    fs::write(folder.join("objective.toml"), format!("{SCENARIO}[objective]\nmeasure = \"tail\"\n")).unwrap();
+    let objective = ["objective", "objective.toml", "--replicas", "2", "--no-cost"];
+    let runs: [(&[&str], &[&str]); 5] = [
         (&["simulate", "scenario.toml"], &["## scenario", "| sources | flows | throughput |", "| queues | buffer | links | from |"]),
         (&compare, &["home-downlink.pcap\n\n25,401 packets", "p99 (delay)", "\n**", "```sh\n", "| fifo"]),
+        (&["replay", "scenario.toml", "--with", "lstf", "--with", "fifo"], &["## scenario", "\n|---|---:|", "\n| lstf |", "\n| fifo |"]),
+        (&objective, &["## objective", "\n|---|---:|", "\n| fifo_plus |", "\n| lstf"]),
+        (
+            &["papers", "qfq", "section-4-3", "--fresh"],
+            &["Section 4.3", "| claim | verdict | deciding findings |", "| figure | published |"],
+        ),
     ];
     for (words, expected) in runs {
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));

@@ -20,7 +20,7 @@ pub use request::{File, Request};
 use roundelay::schedulers::AnyDiscipline;
 use roundelay_report::{SCREEN, TableStyle, table, table_within};
 use roundelay_trace::arguments::{DEPLOYED, shell_word};
-use roundelay_trace::{Capture, Companion, Comparison};
+use roundelay_trace::{Capture, Comparison, ReplayObserver};
 use serde_json::json;
 
 /// Compares disciplines on a capture.
@@ -36,7 +36,7 @@ pub fn compare(request: &Request, capture: impl Read + Send + 'static) -> Result
 /// The page in place of the command line.
 struct Page<'a>(&'a Request);
 
-impl Companion for Page<'_> {
+impl ReplayObserver for Page<'_> {
     fn command(&self) -> Option<String> {
         let words = self.0.words.iter().map(|word| shell_word(word));
         (!self.0.words.is_empty()).then(|| std::iter::once("roundelay".to_owned()).chain(words).collect::<Vec<_>>().join(" "))

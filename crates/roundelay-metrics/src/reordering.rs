@@ -13,15 +13,12 @@ use crate::table::FlowTable;
 #[derive(Debug, Clone, Default)]
 pub struct Reordering {
     flows: FlowTable<Departures>,
-    departed: u64,
-    reordered: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Departures {
     /// RFC 4737's NextExp: the largest departed number plus one.
     next_expected: u64,
-    departed: u64,
     reordered: u64,
 }
 
@@ -35,10 +32,7 @@ impl Reordering {
         if !late {
             departures.next_expected = sequence + 1;
         }
-        departures.departed += 1;
         departures.reordered += u64::from(late);
-        self.departed += 1;
-        self.reordered += u64::from(late);
         late
     }
 
@@ -46,25 +40,6 @@ impl Reordering {
     pub fn reordered(&self, flow: FlowId) -> u64 {
         self.flows.known(flow).map_or(0, |departures| departures.reordered)
     }
-
-    /// Reordered packets divided by departed packets of the flow, 0 to 1; 0 if none departed.
-    pub fn ratio(&self, flow: FlowId) -> f64 {
-        self.flows.known(flow).map_or(0.0, |departures| ratio(departures.reordered, departures.departed))
-    }
-
-    /// Number of reordered packets of all flows.
-    pub fn total_reordered(&self) -> u64 {
-        self.reordered
-    }
-
-    /// Reordered packets divided by departed packets of all flows, 0 to 1; 0 if none departed.
-    pub fn total_ratio(&self) -> f64 {
-        ratio(self.reordered, self.departed)
-    }
-}
-
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 #[cfg(test)]
@@ -79,9 +54,7 @@ mod tests {
         let late: Vec<bool> = [0, 1, 4, 2, 3, 5].into_iter().map(|sequence| reordering.depart(FlowId(7), sequence)).collect();
         assert_eq!(late, [false, false, false, true, true, false]);
         reordering.depart(FlowId(2), 9);
-        assert_eq!((reordering.reordered(FlowId(7)), reordering.total_reordered()), (2, 2));
-        assert_eq!((reordering.ratio(FlowId(7)), reordering.total_ratio()), (2.0 / 6.0, 2.0 / 7.0));
-        assert_eq!((reordering.ratio(FlowId(0)), reordering.ratio(FlowId(99))), (0.0, 0.0));
+        assert_eq!([7, 2, 0, 99].map(|flow| reordering.reordered(FlowId(flow))), [2, 0, 0, 0]);
     }
 
     proptest! {

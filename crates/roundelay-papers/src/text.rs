@@ -6,6 +6,7 @@ use crate::catalogue::{Paper, Work};
 use crate::finding::Truth;
 use crate::page::Judged;
 use crate::verdict::Kind;
+use roundelay_report::aligned;
 
 /// The list of papers and items, with the verdicts expected in the full setting.
 pub fn list(papers: &[Paper], only: Option<&str>) -> String {
@@ -83,11 +84,9 @@ fn comparison(judged: &Judged<'_>) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n  {:44} {:>26} {:>30} {:>8}\n", "figure", "published", "ours, 95% interval", "ratio");
-    for [figure, published, ours, ratio] in rows {
-        _ = writeln!(text, "  {figure:44} {published:>26} {ours:>30} {ratio:>8}");
-    }
-    text
+    let head = ["figure", "published", "ours, 95% interval", "ratio"].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once(head).chain(rows).map(Vec::from).collect();
+    format!("\n{}", aligned(&[], &rows))
 }
 
 fn open(judged: &Judged<'_>) -> String {

@@ -269,11 +269,6 @@ impl<N: Number> GpsServer<N> {
         self.clock
     }
 
-    /// Sum of the weights of backlogged flows at the time of the last event.
-    pub fn backlogged_weight(&self) -> u64 {
-        self.total_weight
-    }
-
     fn fluid(flows: &mut Vec<Fluid<N>>, flow: FlowId) -> &mut Fluid<N> {
         if flow.index() >= flows.len() {
             flows.resize_with(flow.index() + 1, Fluid::new);
@@ -372,7 +367,7 @@ mod tests {
         // B empties at 200; after that A has the link alone.
         gps.advance(at(225));
         assert_eq!((gps.served(A), gps.backlog(A)), (integer(75), integer(25)));
-        assert_eq!((gps.served(B), gps.backlogged_weight()), (integer(150), 1));
+        assert_eq!((gps.served(B), gps.total_weight), (integer(150), 1));
         gps.advance(at(250));
         assert!(gps.is_idle());
         assert_eq!((gps.served(A), gps.now()), (integer(100), at(250)));

@@ -211,6 +211,19 @@ impl Grid {
     }
 }
 
+/// A table without colours or a limit of its width: the heads in the first row, texts in the first
+/// column, numbers in the others. Adjacent columns with the same of the `groups`, if any, have a
+/// shared heading.
+pub fn aligned(groups: &[&str], rows: &[Vec<String>]) -> String {
+    let Some((heads, rows)) = rows.split_first() else { return String::new() };
+    let column = |(index, head): (usize, &String)| {
+        let cells = rows.iter().map(|row| row[index].clone().into());
+        Column::new(head, cells).under(groups.get(index).copied().unwrap_or_default())
+    };
+    let grid = Grid::new(heads.iter().enumerate().map(column).collect());
+    grid.lines(usize::MAX, false).join("\n") + "\n"
+}
+
 /// The first column left-aligned, the others right-aligned.
 fn align(index: usize, text: &str, wide: usize) -> String {
     let fill = " ".repeat(wide.saturating_sub(width(text)));

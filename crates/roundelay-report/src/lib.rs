@@ -40,6 +40,7 @@ mod verified;
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
 pub use error::ReportError;
 pub use file::{PartialFile, abandon_files, try_abandon_files, write_text};
+pub use grid::aligned;
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::json;
 pub use lives::{IndicesSummary, LivesSummary};

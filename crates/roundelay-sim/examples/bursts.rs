@@ -14,7 +14,7 @@ use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::{Sizes, Terms};
 use roundelay_sim::topologies::{Internet2, Queues, Topology, Variant};
-use roundelay_sim::{Cargo, Carried, FlowCounts, FlowNumber, Network, NodeId, Opening, Probe, Simulation};
+use roundelay_sim::{FlowCounts, FlowNumber, Network, NodeId, Opening, PacketState, Probe, Simulation, Tag};
 
 /// Delays of ended flows, the peak number of packets on their way, and all flows if these are to be
 /// written.
@@ -35,12 +35,12 @@ impl Probe for Delays {
         }
     }
 
-    fn sent(&mut self, _: Instant, _: &Packet<Carried>, _: &Cargo) {
+    fn sent(&mut self, _: Instant, _: &Packet<Tag>, _: &PacketState) {
         self.in_flight += 1;
         self.most_in_flight = self.most_in_flight.max(self.in_flight);
     }
 
-    fn delivered(&mut self, _: Instant, _: &Packet<Carried>, _: &Cargo) {
+    fn delivered(&mut self, _: Instant, _: &Packet<Tag>, _: &PacketState) {
         self.in_flight -= 1;
     }
 

@@ -6,9 +6,9 @@ use std::fmt;
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Ecn, FlowConfig, FlowId, Instant, Slack};
 
-use crate::cargo::Content;
 use crate::flows::Flows;
 use crate::network::NodeId;
+use crate::packet_state::Content;
 use crate::probe::Report;
 
 /// An agent's number, counted from 0 in the order of creation. The number of a removed agent is

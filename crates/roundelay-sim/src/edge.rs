@@ -13,7 +13,7 @@ use roundelay::edge_codel::{Config, queueing_delay};
 use roundelay::{ConfigError, Ecn, EdgeCodel, Instant, Packet};
 
 use crate::agent::Direction;
-use crate::cargo::{Cargo, Carried, Content};
+use crate::packet_state::{Content, PacketState, Tag};
 
 /// Parameters of Edge-CoDel for a group of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,12 +47,12 @@ impl Edge {
     }
 
     /// Call once for each packet at the end of its route, in the order of arrival.
-    pub(crate) fn decide(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) -> Decision {
-        if cargo.direction != Direction::Forward || !has_data(cargo) {
+    pub(crate) fn decide(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) -> Decision {
+        if state.direction != Direction::Forward || !has_data(state) {
             return Decision::Pass;
         }
-        let delay = queueing_delay(cargo.initial_slack, packet.slack);
-        if !self.codel.judges_bad(now, cargo.sent, delay) {
+        let delay = queueing_delay(state.initial_slack, packet.slack);
+        if !self.codel.judges_bad(now, state.sent, delay) {
             Decision::Pass
         } else if self.marks && packet.ecn != Ecn::NotCapable {
             Decision::Mark
@@ -63,6 +63,6 @@ impl Edge {
 }
 
 /// False for SYNs and pure acknowledgements.
-const fn has_data(cargo: &Cargo) -> bool {
-    matches!(&cargo.content, Content::Segment(segment) if segment.len > 0)
+const fn has_data(state: &PacketState) -> bool {
+    matches!(&state.content, Content::Segment(segment) if segment.len > 0)
 }

@@ -10,7 +10,6 @@
 //! separate stream of random numbers: a change in one leaves the others as they were.
 
 mod agent;
-mod cargo;
 mod decision;
 mod edge;
 mod event_queue;
@@ -20,6 +19,7 @@ mod headers;
 mod link;
 pub mod log;
 mod network;
+mod packet_state;
 pub mod pcapng;
 mod probe;
 mod random;
@@ -32,13 +32,13 @@ pub mod topologies;
 mod written;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};
-pub use cargo::{Cargo, Carried, Content};
 pub use decision::DecisionCost;
 pub use edge::EdgeControl;
 pub use flows::{FlowCounts, FlowNumber};
 pub use headers::Marks;
 pub use link::LinkCounts;
 pub use network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeId, link_name};
+pub use packet_state::{Content, PacketState, Tag};
 pub use probe::{Opening, Probe, Report};
 pub use routing::{Metric, Route, Routing};
 pub use simulation::{Simulation, SimulationError};

@@ -6,12 +6,12 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use roundelay::{AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, LinkLayer, Observer, Packet, Rate, prefetch};
 
-use crate::cargo::Carried;
 use crate::event_queue::{Key, Lanes};
 use crate::network::{LinkConfig, LinkId};
+use crate::packet_state::Tag;
 use crate::probe::Probe;
 use crate::random::{Drawer, stream};
-use crate::simulation::Books;
+use crate::simulation::World;
 
 /// Counts of a link's packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct LinkCounts {
 ///
 /// # Errors
 /// A parameter is out of its range, or decisions of a preemptive port cost time.
-fn port(config: &LinkConfig, seed: u64) -> Result<AnyPort<Carried>, ConfigError> {
+fn port(config: &LinkConfig, seed: u64) -> Result<AnyPort<Tag>, ConfigError> {
     let mut port = AnyPort::new(&config.queue, config.rate, seed)?;
     port.set_decision_cost(config.decision_cost()?);
     Ok(port)
@@ -43,7 +43,7 @@ fn port(config: &LinkConfig, seed: u64) -> Result<AnyPort<Carried>, ConfigError>
 /// The key of a port's next event, after all events up to number `sequence`. The end of a packet is
 /// no pick: on a link without delay the packet may arrive, at this instant, before other links pick.
 #[inline]
-pub(crate) fn next_key(port: &AnyPort<Carried>, sequence: u64) -> Key {
+pub(crate) fn next_key(port: &AnyPort<Tag>, sequence: u64) -> Key {
     match port.next_event() {
         None => Key::NEVER,
         Some(at) if port.ends_next() => Key::new(at, sequence),
@@ -55,13 +55,13 @@ pub(crate) fn next_key(port: &AnyPort<Carried>, sequence: u64) -> Key {
 /// preemptive link. There, time between the parts of an interrupted packet counts too: all the time
 /// in which the packet was not being sent.
 #[inline]
-pub(crate) fn waited(preempted_at: Option<Rate>, packet: &Packet<Carried>, [start, end]: [Instant; 2]) -> Duration {
+pub(crate) fn waited(preempted_at: Option<Rate>, packet: &Packet<Tag>, [start, end]: [Instant; 2]) -> Duration {
     let since = |instant: Instant| instant.since(packet.arrival);
     preempted_at.map_or_else(|| since(start), |rate| since(end) - rate.time_of(packet.len.into()))
 }
 
 pub(crate) struct Link {
-    pub(crate) port: AnyPort<Carried>,
+    pub(crate) port: AnyPort<Tag>,
     pub(crate) wire: Wire,
     /// The port's next event.
     pub(crate) works: Key,
@@ -126,7 +126,7 @@ pub(crate) struct InFlight {
 #[repr(align(64))]
 struct Flight {
     key: Key,
-    packet: Packet<Carried>,
+    packet: Packet<Tag>,
 }
 
 const _: () = assert!(size_of::<Flight>() == 64);
@@ -139,7 +139,7 @@ impl InFlight {
     }
 
     #[inline]
-    fn push(&mut self, link: usize, key: Key, packet: Packet<Carried>, events: &mut Lanes) {
+    fn push(&mut self, link: usize, key: Key, packet: Packet<Tag>, events: &mut Lanes) {
         if self.flights.is_empty() {
             events.push(link, key);
             self.queued = 1;
@@ -154,7 +154,7 @@ impl InFlight {
 
     /// Takes the first packet; `ahead` is called with the next one, to prefetch more of it.
     #[inline]
-    pub(crate) fn pop(&mut self, link: usize, events: &mut Lanes, ahead: impl FnOnce(Carried)) -> Option<Packet<Carried>> {
+    pub(crate) fn pop(&mut self, link: usize, events: &mut Lanes, ahead: impl FnOnce(Tag)) -> Option<Packet<Tag>> {
         let Flight { packet, .. } = self.flights.pop_front()?;
         self.queued -= 1;
         let (front, _) = self.flights.as_slices();
@@ -192,32 +192,32 @@ impl Wire {
 /// Observer of a port: puts transmitted packets onto the wire and updates all counts.
 pub(crate) struct Work<'a, P> {
     pub(crate) wire: &'a mut Wire,
-    pub(crate) books: &'a mut Books<P>,
+    pub(crate) world: &'a mut World<P>,
     pub(crate) events: &'a mut Lanes,
 }
 
-impl<P: Probe> Observer<Carried> for Work<'_, P> {
+impl<P: Probe> Observer<Tag> for Work<'_, P> {
     #[inline(always)]
-    fn sent(&mut self, mut packet: Packet<Carried>, start: Instant, end: Instant) {
-        let Self { wire, books, events } = self;
+    fn sent(&mut self, mut packet: Packet<Tag>, start: Instant, end: Instant) {
+        let Self { wire, world, events } = self;
         let wait = waited(wire.preempted_at, &packet, [start, end]);
         wire.free_at = end;
         wire.counts.packets += 1;
         wire.counts.bytes += u64::from(packet.len);
         wire.counts.waits += u128::from(wait.as_picos());
         packet.slack = packet.slack.after(wait);
-        books.probe.transmitted(wire.id, &packet, books.arena.at(packet.payload.cargo), [start, end]);
+        world.probe.transmitted(wire.id, &packet, world.arena.at(packet.payload.slot), [start, end]);
         if wire.is_lost() {
             wire.counts.lost += 1;
-            return books.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
+            return world.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
         }
-        let key = books.next_key(wire.arrival(end));
+        let key = world.next_key(wire.arrival(end));
         wire.in_flight.push(wire.id.index(), key, packet, events);
     }
 
     #[inline]
-    fn dropped(&mut self, packet: Packet<Carried>, now: Instant, reason: DropReason) {
+    fn dropped(&mut self, packet: Packet<Tag>, now: Instant, reason: DropReason) {
         self.wire.counts.dropped[reason as usize] += 1;
-        self.books.drop(self.wire.id, &packet, now, reason);
+        self.world.drop(self.wire.id, &packet, now, reason);
     }
 }

@@ -7,9 +7,9 @@ use roundelay::{DropReason, Framing, Instant, Packet, QueueSpec};
 use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order};
 use serde::Serialize;
 
-use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
+use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 
 /// A [`Probe`] that writes the log.
@@ -65,34 +65,34 @@ impl<W: Write> Probe for Log<W> {
         self.event(now, Event::Finish { flow: flow.0 });
     }
 
-    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        let back = cargo.direction == crate::Direction::Backward;
-        self.event(now, Event::Send { packet: cargo.number, flow: cargo.flow.0, len: packet.len, back });
+    fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        let back = state.direction == crate::Direction::Backward;
+        self.event(now, Event::Send { packet: state.number, flow: state.flow.0, len: packet.len, back });
     }
 
-    fn arrived(&mut self, now: Instant, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo) {
-        self.event(now, Event::Arrive { packet: cargo.number, link: link.0 });
+    fn arrived(&mut self, now: Instant, link: LinkId, _packet: &Packet<Tag>, state: &PacketState) {
+        self.event(now, Event::Arrive { packet: state.number, link: link.0 });
     }
 
-    fn transmitted(&mut self, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, _packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
         let heard = if self.preempts[link.0 as usize] { end } else { start };
-        self.event(heard, Event::Transmit { packet: cargo.number, link: link.0, end: end.as_picos() });
+        self.event(heard, Event::Transmit { packet: state.number, link: link.0, end: end.as_picos() });
     }
 
-    fn dropped(&mut self, now: Instant, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
-        self.event(now, Event::Drop { packet: cargo.number, link: link.0, reason: reason.name().to_owned() });
+    fn dropped(&mut self, now: Instant, link: LinkId, _packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+        self.event(now, Event::Drop { packet: state.number, link: link.0, reason: reason.name().to_owned() });
     }
 
-    fn lost(&mut self, now: Instant, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo) {
-        self.event(now, Event::Lose { packet: cargo.number, link: link.0 });
+    fn lost(&mut self, now: Instant, link: LinkId, _packet: &Packet<Tag>, state: &PacketState) {
+        self.event(now, Event::Lose { packet: state.number, link: link.0 });
     }
 
-    fn delivered(&mut self, now: Instant, _packet: &Packet<Carried>, cargo: &Cargo) {
-        self.event(now, Event::Deliver { packet: cargo.number });
+    fn delivered(&mut self, now: Instant, _packet: &Packet<Tag>, state: &PacketState) {
+        self.event(now, Event::Deliver { packet: state.number });
     }
 
-    fn edge_dropped(&mut self, now: Instant, _packet: &Packet<Carried>, cargo: &Cargo) {
-        self.event(now, Event::EdgeDrop { packet: cargo.number });
+    fn edge_dropped(&mut self, now: Instant, _packet: &Packet<Tag>, state: &PacketState) {
+        self.event(now, Event::EdgeDrop { packet: state.number });
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {

@@ -21,10 +21,10 @@ use std::io::{self, BufWriter, Write};
 use roundelay::{Instant, Packet};
 
 use crate::agent::Direction;
-use crate::cargo::{Cargo, Carried, Content};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::headers::{Marks, ports};
 use crate::network::{LinkId, Network, NodeId};
+use crate::packet_state::{Content, PacketState, Tag};
 use crate::probe::{Opening, Probe};
 use headers::Origin;
 
@@ -128,17 +128,17 @@ impl<W: Write> Probe for Pcapng<W> {
         self.flows.insert(flow, ([from, to], code_point));
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
-        let Some((mut ends, code_point)) = self.flows.get(&cargo.flow).copied() else { return };
-        let mut ports = ports(cargo.flow);
-        if cargo.direction == Direction::Backward {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
+        let Some((mut ends, code_point)) = self.flows.get(&state.flow).copied() else { return };
+        let mut ports = ports(state.flow);
+        if state.direction == Direction::Backward {
             ends.reverse();
             ports.reverse();
         }
-        let origin = Origin { number: cargo.number, code_point, ecn: packet.ecn, ends, ports };
-        let headers = match &cargo.content {
-            Content::Segment(segment) => origin.segment(segment, cargo.len),
-            Content::Bytes | Content::Number(_) => origin.datagram(cargo.len),
+        let origin = Origin { number: state.number, code_point, ecn: packet.ecn, ends, ports };
+        let headers = match &state.content {
+            Content::Segment(segment) => origin.segment(segment, state.len),
+            Content::Bytes | Content::Number(_) => origin.datagram(state.len),
         };
         // The time of this call: an earlier time would break the order of timestamps.
         let nanos = if self.preempts[link.index()] { end } else { start }.as_picos() / 1000;

@@ -2,9 +2,9 @@
 
 use roundelay::{DropReason, Duration, FlowConfig, Instant, Packet};
 
-use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkId, NodeId};
+use crate::packet_state::{PacketState, Tag};
 
 /// Result of a transfer, reported by its agent: of a TCP flow, or of one response or segment of a
 /// flow.
@@ -91,25 +91,25 @@ pub trait Probe {
     /// An agent opens a flow.
     fn opened(&mut self, now: Instant, flow: FlowNumber, opening: Opening) {}
     /// An agent sends a packet, to the first queue of its route.
-    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
+    fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
     /// A packet arrives at a link's queue: may change slack, priority and deadline. Called before
     /// [`arrived`](Self::arrived), and before the queue sees the packet.
-    fn label(&mut self, now: Instant, link: LinkId, packet: &mut Packet<Carried>, cargo: &Cargo) {}
+    fn label(&mut self, now: Instant, link: LinkId, packet: &mut Packet<Tag>, state: &PacketState) {}
     /// A packet arrives at a link's queue.
-    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
+    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {}
     /// A packet has the link during a span of two instants. Called at the first; on a preemptive
     /// link, at the second.
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {}
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]) {}
     /// A link's queue drops a packet.
-    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {}
+    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {}
     /// A packet is lost on the wire. Called when the packet leaves the queue.
-    fn lost(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
+    fn lost(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {}
     /// Edge-CoDel drops a packet at the end of its route: no delivery follows.
-    fn edge_dropped(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
+    fn edge_dropped(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
     /// Edge-CoDel marks a packet; the delivery follows.
-    fn edge_marked(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
+    fn edge_marked(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
     /// A packet reaches the end of its route.
-    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
+    fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
     /// An agent reports a transfer.
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {}
     /// An agent closes a flow; packets may still be on their way.
@@ -158,15 +158,15 @@ macro_rules! pass_on {
 
 pass_on! {
     fn opened(now: Instant, flow: FlowNumber, opening: Opening);
-    fn sent(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
-    fn label(now: Instant, link: LinkId, packet: &mut Packet<Carried>, cargo: &Cargo);
-    fn arrived(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo);
-    fn transmitted(link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]);
-    fn dropped(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason);
-    fn lost(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo);
-    fn edge_dropped(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
-    fn edge_marked(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
-    fn delivered(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
+    fn sent(now: Instant, packet: &Packet<Tag>, state: &PacketState);
+    fn label(now: Instant, link: LinkId, packet: &mut Packet<Tag>, state: &PacketState);
+    fn arrived(now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState);
+    fn transmitted(link: LinkId, packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]);
+    fn dropped(now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason);
+    fn lost(now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState);
+    fn edge_dropped(now: Instant, packet: &Packet<Tag>, state: &PacketState);
+    fn edge_marked(now: Instant, packet: &Packet<Tag>, state: &PacketState);
+    fn delivered(now: Instant, packet: &Packet<Tag>, state: &PacketState);
     fn reported(now: Instant, flow: FlowNumber, report: &Report);
     fn finished(now: Instant, flow: FlowNumber);
     fn closed(now: Instant, flow: FlowNumber, counts: &FlowCounts);

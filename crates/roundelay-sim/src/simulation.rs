@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use roundelay::{AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
-use crate::cargo::{Arena, Cargo, Carried};
 use crate::edge::{Decision, Edge, EdgeControl};
 use crate::event_queue::{EVENTS, EventQueue, Key, Owner, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work, next_key};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
+use crate::packet_state::{Arena, PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 use crate::random::{Drawer, stream};
 
@@ -55,7 +55,7 @@ struct Seat {
 
 /// State shared by links and agents: packet arena, flow table, probe.
 #[derive(Debug)]
-pub(crate) struct Books<P> {
+pub(crate) struct World<P> {
     pub(crate) arena: Arena,
     pub(crate) flows: Flows,
     pub(crate) probe: P,
@@ -65,43 +65,43 @@ pub(crate) struct Books<P> {
     packets: u64,
 }
 
-impl<P: Probe> Books<P> {
+impl<P: Probe> World<P> {
     #[inline]
     pub(crate) fn next_key(&mut self, at: Instant) -> Key {
         self.sequence += 1;
         Key::new(at, self.sequence)
     }
 
-    pub(crate) fn drop(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant, reason: DropReason) {
-        let cargo = self.arena.at(packet.payload.cargo);
-        self.probe.dropped(now, link, packet, cargo, reason);
-        self.count(packet.flow, cargo.direction, |counts| counts.dropped[reason as usize] += 1);
+    pub(crate) fn drop(&mut self, link: LinkId, packet: &Packet<Tag>, now: Instant, reason: DropReason) {
+        let state = self.arena.at(packet.payload.slot);
+        self.probe.dropped(now, link, packet, state, reason);
+        self.count(packet.flow, state.direction, |counts| counts.dropped[reason as usize] += 1);
         self.leave_network(packet, now);
     }
 
-    pub(crate) fn lose(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant) {
-        let cargo = self.arena.at(packet.payload.cargo);
-        self.probe.lost(now, link, packet, cargo);
-        self.count(packet.flow, cargo.direction, |counts| counts.lost += 1);
+    pub(crate) fn lose(&mut self, link: LinkId, packet: &Packet<Tag>, now: Instant) {
+        let state = self.arena.at(packet.payload.slot);
+        self.probe.lost(now, link, packet, state);
+        self.count(packet.flow, state.direction, |counts| counts.lost += 1);
         self.leave_network(packet, now);
     }
 
     /// Edge-CoDel of the flow marks, drops or passes a packet at the end of the route. Returns true
     /// for a drop.
-    fn drops_at_edge(&mut self, packet: &mut Packet<Carried>, now: Instant) -> bool {
-        let cargo = self.arena.at(packet.payload.cargo);
+    fn drops_at_edge(&mut self, packet: &mut Packet<Tag>, now: Instant) -> bool {
+        let state = self.arena.at(packet.payload.slot);
         let Some(Flow { edge: Some(edge), counts, .. }) = self.flows.at_mut(packet.flow) else { return false };
-        match edge.decide(now, packet, cargo) {
+        match edge.decide(now, packet, state) {
             Decision::Pass => return false,
             Decision::Mark => {
                 counts.edge_marked += 1;
                 packet.ecn = Ecn::Marked;
-                self.probe.edge_marked(now, packet, cargo);
+                self.probe.edge_marked(now, packet, state);
                 return false;
             }
             Decision::Drop => counts.edge_dropped += 1,
         }
-        self.probe.edge_dropped(now, packet, cargo);
+        self.probe.edge_dropped(now, packet, state);
         self.leave_network(packet, now);
         true
     }
@@ -117,8 +117,8 @@ impl<P: Probe> Books<P> {
 
     /// Releases a packet; a closed flow ends with the last packet. Returns the agent of an open flow.
     #[inline]
-    fn leave_network(&mut self, packet: &Packet<Carried>, now: Instant) -> Option<AgentId> {
-        self.arena.release(packet.payload.cargo);
+    fn leave_network(&mut self, packet: &Packet<Tag>, now: Instant) -> Option<AgentId> {
+        self.arena.release(packet.payload.slot);
         let flow = self.flows.at_mut(packet.flow)?;
         flow.on_their_way -= 1;
         if flow.is_open {
@@ -147,7 +147,7 @@ pub struct Simulation<P = ()> {
     seats: Vec<Option<Seat>>,
     free_seats: Vec<u32>,
     spawned: u32,
-    books: Books<P>,
+    world: World<P>,
     /// By group: protocol and DSCP in the headers of the flows.
     marks: Vec<Marks>,
     /// By group: Edge-CoDel of the flows; empty if no group uses Edge-CoDel.
@@ -202,7 +202,7 @@ impl<P: Probe> Simulation<P> {
             return Err(SimulationError::TooLarge);
         }
         let has_trees = network.links().iter().any(|link| link.tree.is_some());
-        let books = Books { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
+        let world = World { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
         Ok(Self {
             network,
             seed,
@@ -212,7 +212,7 @@ impl<P: Probe> Simulation<P> {
             seats: Vec::new(),
             free_seats: Vec::new(),
             spawned: 0,
-            books,
+            world,
             marks: Vec::new(),
             edges: Vec::new(),
             has_trees,
@@ -279,7 +279,7 @@ impl<P: Probe> Simulation<P> {
 
     #[inline]
     fn set_timer(&mut self, agent: u32, at: Option<Instant>) {
-        let key = at.map_or(Key::NEVER, |at| self.books.next_key(at.max(self.now)));
+        let key = at.map_or(Key::NEVER, |at| self.world.next_key(at.max(self.now)));
         self.events.set_timer(agent, key);
     }
 
@@ -306,7 +306,7 @@ impl<P: Probe> Simulation<P> {
 
     /// Counts of the flows alive, in the order of their [`FlowId`]s.
     pub fn flows(&self) -> impl Iterator<Item = (FlowNumber, FlowCounts)> {
-        self.books.flows.alive().map(|flow| (flow.number, flow.counts))
+        self.world.flows.alive().map(|flow| (flow.number, flow.counts))
     }
 
     /// Counts of each link.
@@ -333,22 +333,22 @@ impl<P: Probe> Simulation<P> {
 
     /// Packets in the network.
     pub fn on_their_way(&self) -> usize {
-        self.books.arena.len()
+        self.world.arena.len()
     }
 
     /// The probe.
     pub const fn probe(&self) -> &P {
-        &self.books.probe
+        &self.world.probe
     }
 
     /// The probe, to query or change.
     pub const fn probe_mut(&mut self) -> &mut P {
-        &mut self.books.probe
+        &mut self.world.probe
     }
 
     /// Ends the simulation and returns the probe.
     pub fn into_probe(self) -> P {
-        self.books.probe
+        self.world.probe
     }
 
     /// Drops all agents: no more packets are sent; packets on their way still arrive, with no agent
@@ -415,7 +415,7 @@ impl<P: Probe> Simulation<P> {
 
     #[inline]
     fn check_size(&mut self) -> Result<(), SimulationError> {
-        if self.books.sequence >= self.looks_at {
+        if self.world.sequence >= self.looks_at {
             self.look()
         } else if self.links.len() + self.seats.len() > PLACES {
             Err(SimulationError::TooLarge)
@@ -427,8 +427,8 @@ impl<P: Probe> Simulation<P> {
     /// Checks the end of the sequence numbers, and for a stop.
     #[cold]
     fn look(&mut self) -> Result<(), SimulationError> {
-        self.looks_at = self.books.sequence.saturating_add(LOOK_EVERY).min(EVENTS);
-        if self.books.sequence >= EVENTS {
+        self.looks_at = self.world.sequence.saturating_add(LOOK_EVERY).min(EVENTS);
+        if self.world.sequence >= EVENTS {
             Err(SimulationError::TooLong)
         } else if self.network.stop().is_requested() {
             Err(SimulationError::Stopped)
@@ -451,8 +451,8 @@ impl<P: Probe> Simulation<P> {
     fn work(&mut self, number: usize) {
         self.happened += 1;
         let link = &mut self.links[number];
-        link.port.work(&mut Work { wire: &mut link.wire, books: &mut self.books, events: &mut self.events.links });
-        link.works = next_key(&link.port, self.books.sequence);
+        link.port.work(&mut Work { wire: &mut link.wire, world: &mut self.world, events: &mut self.events.links });
+        link.works = next_key(&link.port, self.world.sequence);
         if link.works != Key::NEVER {
             self.events.links.push(number, link.works);
         }
@@ -463,14 +463,14 @@ impl<P: Probe> Simulation<P> {
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
         let link = &mut self.links[number];
         self.happened += 1;
-        let ahead = |next: Carried| {
+        let ahead = |next: Tag| {
             if self.routes.hops[next.hop as usize + 1] == ARRIVED {
-                self.books.arena.prefetch(next.cargo);
+                self.world.arena.prefetch(next.slot);
             }
         };
         let Some(mut packet) = link.wire.in_flight.pop(number, &mut self.events.links, ahead) else { return Ok(()) };
         if !link.layer.keeps_lengths() {
-            packet.len = self.books.arena.at(packet.payload.cargo).len;
+            packet.len = self.world.arena.at(packet.payload.slot).len;
         }
         packet.payload.hop += 1;
         let link = self.routes.hops[packet.payload.hop as usize];
@@ -483,16 +483,16 @@ impl<P: Probe> Simulation<P> {
 
     /// A packet arrives at a link's queue.
     #[inline]
-    fn arrive(&mut self, number: u32, mut packet: Packet<Carried>) {
+    fn arrive(&mut self, number: u32, mut packet: Packet<Tag>) {
         let Link { port, wire, works, layer } = &mut self.links[number as usize];
         packet.len = layer.len_on_link(packet.len);
         wire.counts.arrived += 1;
-        let cargo = self.books.arena.at(packet.payload.cargo);
-        self.books.probe.label(self.now, LinkId(number), &mut packet, cargo);
-        self.books.probe.arrived(self.now, LinkId(number), &packet, cargo);
-        port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books, events: &mut self.events.links });
+        let state = self.world.arena.at(packet.payload.slot);
+        self.world.probe.label(self.now, LinkId(number), &mut packet, state);
+        self.world.probe.arrived(self.now, LinkId(number), &packet, state);
+        port.arrive(self.now, packet, &mut Work { wire, world: &mut self.world, events: &mut self.events.links });
         let Some(at) = port.next_event().filter(|at| *at < works.time()) else { return };
-        *works = Key::pick(at, self.books.sequence);
+        *works = Key::pick(at, self.world.sequence);
         if at == self.now {
             self.due.push(number);
         } else {
@@ -502,19 +502,19 @@ impl<P: Probe> Simulation<P> {
 
     /// A packet arrives at the end of its route.
     #[inline]
-    fn hand_over(&mut self, mut packet: Packet<Carried>) -> Result<(), SimulationError> {
-        let books = &mut self.books;
-        if !self.edges.is_empty() && books.drops_at_edge(&mut packet, self.now) {
+    fn hand_over(&mut self, mut packet: Packet<Tag>) -> Result<(), SimulationError> {
+        let world = &mut self.world;
+        if !self.edges.is_empty() && world.drops_at_edge(&mut packet, self.now) {
             return Ok(());
         }
-        let cargo = books.arena.at(packet.payload.cargo);
-        books.probe.delivered(self.now, &packet, cargo);
-        let Cargo { direction, sent, initial_slack, .. } = *cargo;
+        let state = world.arena.at(packet.payload.slot);
+        world.probe.delivered(self.now, &packet, state);
+        let PacketState { direction, sent, initial_slack, .. } = *state;
         let Packet { flow, len, ecn, slack, .. } = packet;
-        let arrival = Arrival { flow, direction, len, content: cargo.content, ecn, sent, initial_slack, slack };
+        let arrival = Arrival { flow, direction, len, content: state.content, ecn, sent, initial_slack, slack };
         let delay = self.now.since(sent);
-        books.count(flow, direction, |counts| counts.deliver(len, delay));
-        match books.leave_network(&packet, self.now) {
+        world.count(flow, direction, |counts| counts.deliver(len, delay));
+        match world.leave_network(&packet, self.now) {
             Some(agent) => self.call(agent, |agent, context| agent.arrive(&arrival, context)),
             None => Ok(()),
         }
@@ -524,7 +524,7 @@ impl<P: Probe> Simulation<P> {
     #[inline]
     fn call(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>)) -> Result<(), SimulationError> {
         let Some(seat) = &mut self.seats[id.0 as usize] else { return Ok(()) };
-        let (group, flows, commands, newcomers) = (seat.group, &mut self.books.flows, &mut self.commands, &mut self.newcomers);
+        let (group, flows, commands, newcomers) = (seat.group, &mut self.world.flows, &mut self.commands, &mut self.newcomers);
         call(&mut *seat.agent, &mut Context { now: self.now, random: &mut seat.random, flows, commands, newcomers });
         let mut commands = std::mem::take(&mut self.commands);
         let outcome = commands.iter().try_for_each(|command| self.execute(id, group, command));
@@ -558,8 +558,8 @@ impl<P: Probe> Simulation<P> {
     /// The packet goes back to the flow's source, and there is no route back.
     #[inline]
     fn send(&mut self, packet: &Outgoing) -> Result<(), SimulationError> {
-        let books = &mut self.books;
-        let Some(flow) = books.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else { return Ok(()) };
+        let world = &mut self.world;
+        let Some(flow) = world.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else { return Ok(()) };
         let direction = packet.direction;
         if flow.routes[direction.index()] == Routes::NOWHERE {
             let there = flow.routes[0];
@@ -576,12 +576,12 @@ impl<P: Probe> Simulation<P> {
             packet.slack
         };
         let (sent, content) = (self.now, packet.content);
-        let cargo = Cargo { number: books.packets, flow: number, direction, len, sent, initial_slack: slack, content };
-        books.packets += 1;
-        let place = books.arena.store(cargo);
-        let carried = Carried { hop, cargo: place };
-        let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(id, len, carried) };
-        books.probe.sent(self.now, &packet, books.arena.at(place));
+        let state = PacketState { number: world.packets, flow: number, direction, len, sent, initial_slack: slack, content };
+        world.packets += 1;
+        let place = world.arena.store(state);
+        let tag = Tag { hop, slot: place };
+        let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(id, len, tag) };
+        world.probe.sent(self.now, &packet, world.arena.at(place));
         self.arrive(self.routes.hops[hop as usize], packet);
         Ok(())
     }
@@ -595,7 +595,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn open(&mut self, agent: AgentId, group: u32, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
-        let number = self.books.flows.next_number();
+        let number = self.world.flows.next_number();
         let [forward, backward] = self.routes.there_and_back(&self.network, spec.from, spec.to, number.0)?;
         if self.has_trees {
             self.sort(group, id, spec, [forward, backward])?;
@@ -615,8 +615,8 @@ impl<P: Probe> Simulation<P> {
         let edge = control.and_then(|control| Edge::new(control).ok()).map(Box::new);
         let FlowSpec { from, to, config } = *spec;
         let opening = Opening { group, from, to, config, has_edge_control: edge.is_some() };
-        self.books.flows.open(id, agent, spec, [forward, backward], edge);
-        self.books.probe.opened(self.now, number, opening);
+        self.world.flows.open(id, agent, spec, [forward, backward], edge);
+        self.world.probe.opened(self.now, number, opening);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
         }
@@ -626,7 +626,7 @@ impl<P: Probe> Simulation<P> {
     /// Assigns a flow to a leaf in each tree on both routes.
     fn sort(&mut self, group: u32, id: FlowId, spec: &FlowSpec, [forward, backward]: [Route; 2]) -> Result<(), SimulationError> {
         let marks = self.marks.get(group as usize).copied().unwrap_or_default();
-        let there = headers::forward(self.books.flows.next_number(), [spec.from, spec.to], marks);
+        let there = headers::forward(self.world.flows.next_number(), [spec.from, spec.to], marks);
         for (route, headers) in [(forward, there), (backward, headers::backward(there))] {
             for link in self.routes.links(route) {
                 if let Some(tree) = &self.network.links()[link].tree {
@@ -639,21 +639,21 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn report(&mut self, agent: AgentId, id: FlowId, report: &Report) {
-        if let Some(flow) = self.books.flows.at(id).filter(|flow| flow.is_open && flow.agent == agent) {
-            self.books.probe.reported(self.now, flow.number, report);
+        if let Some(flow) = self.world.flows.at(id).filter(|flow| flow.is_open && flow.agent == agent) {
+            self.world.probe.reported(self.now, flow.number, report);
         }
     }
 
     fn close(&mut self, agent: AgentId, id: FlowId) {
-        let Some(flow) = self.books.flows.at_mut(id).filter(|flow| flow.is_open && flow.agent == agent) else { return };
+        let Some(flow) = self.world.flows.at_mut(id).filter(|flow| flow.is_open && flow.agent == agent) else { return };
         flow.is_open = false;
         let Flow { number, config, routes: [forward, _], on_their_way, .. } = *flow;
-        self.books.probe.finished(self.now, number);
+        self.world.probe.finished(self.now, number);
         if config.is_some() {
             self.routes.links(forward).for_each(|link| self.links[link].port.remove_flow(id));
         }
         if on_their_way == 0 {
-            self.books.end(id, self.now);
+            self.world.end(id, self.now);
         }
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows -= 1;

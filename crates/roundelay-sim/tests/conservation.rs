@@ -13,8 +13,8 @@ use roundelay_sim::sources::{
     Protocol, Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip, web_page,
 };
 use roundelay_sim::{
-    Agent, Cargo, Carried, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Opening, Probe, Routing,
-    Simulation,
+    Agent, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Opening, PacketState, Probe, Routing,
+    Simulation, Tag,
 };
 use roundelay_tcp::{Config, Control, Flavour};
 use roundelay_verify::verify;
@@ -96,17 +96,17 @@ impl Ledger {
     }
 
     /// Removes a packet from the queue of a link.
-    fn leave(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
-        assert_eq!(self.packets.get(&cargo.number).map(|(place, _)| *place), Some(Place::Queue(link)), "packet {}", cargo.number);
+    fn leave(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
+        assert_eq!(self.packets.get(&state.number).map(|(place, _)| *place), Some(Place::Queue(link)), "packet {}", state.number);
         let account = self.link(link);
         account.waiting_bytes -= u64::from(packet.len);
     }
 
-    fn forget(&mut self, cargo: &Cargo, count: impl Fn(&mut Totals)) {
-        let (_, flow) = self.packets.remove(&cargo.number).expect("it is there");
-        assert_eq!(flow, cargo.flow);
+    fn forget(&mut self, state: &PacketState, count: impl Fn(&mut Totals)) {
+        let (_, flow) = self.packets.remove(&state.number).expect("it is there");
+        assert_eq!(flow, state.flow);
         count(&mut self.totals);
-        if cargo.direction == Direction::Forward {
+        if state.direction == Direction::Forward {
             count(&mut self.flows.get_mut(&flow).expect("its flow is there").1);
         }
     }
@@ -155,58 +155,58 @@ impl Probe for Ledger {
         self.holds_at_event();
     }
 
-    fn sent(&mut self, _: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        let (ends, flow) = self.flows.get_mut(&cargo.flow).expect("its flow is open");
-        let node = if cargo.direction == Direction::Forward { ends[0] } else { ends[1] };
-        flow.sent += u64::from(cargo.direction == Direction::Forward);
+    fn sent(&mut self, _: Instant, _: &Packet<Tag>, state: &PacketState) {
+        let (ends, flow) = self.flows.get_mut(&state.flow).expect("its flow is open");
+        let node = if state.direction == Direction::Forward { ends[0] } else { ends[1] };
+        flow.sent += u64::from(state.direction == Direction::Forward);
         self.totals.sent += 1;
         self.sent[node.0 as usize] += 1;
-        assert!(self.packets.insert(cargo.number, (Place::Node(node), cargo.flow)).is_none());
+        assert!(self.packets.insert(state.number, (Place::Node(node), state.flow)).is_none());
         self.holds_at_event();
     }
 
-    fn arrived(&mut self, _: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
-        let node = self.reach(cargo.number);
+    fn arrived(&mut self, _: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
+        let node = self.reach(state.number);
         assert_eq!(node, self.ends[link.0 as usize][0], "it comes to a link of another node");
-        self.put(cargo.number, Place::Queue(link));
+        self.put(state.number, Place::Queue(link));
         let account = self.link(link);
         account.arrived += 1;
         account.waiting_bytes += u64::from(packet.len);
         self.holds_at_event();
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
         assert!(start <= end);
-        self.leave(link, packet, cargo);
-        self.put(cargo.number, Place::Wire(link));
+        self.leave(link, packet, state);
+        self.put(state.number, Place::Wire(link));
         let account = self.link(link);
         account.transmitted += 1;
         account.on_wire += 1;
         self.holds_at_event();
     }
 
-    fn dropped(&mut self, _: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
-        self.leave(link, packet, cargo);
+    fn dropped(&mut self, _: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+        self.leave(link, packet, state);
         self.link(link).dropped[reason as usize] += 1;
-        self.forget(cargo, |totals| totals.dropped += 1);
+        self.forget(state, |totals| totals.dropped += 1);
         self.holds_at_event();
     }
 
-    fn lost(&mut self, _: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
-        assert_eq!(self.packets.get(&cargo.number).map(|(place, _)| *place), Some(Place::Wire(link)));
+    fn lost(&mut self, _: Instant, link: LinkId, _: &Packet<Tag>, state: &PacketState) {
+        assert_eq!(self.packets.get(&state.number).map(|(place, _)| *place), Some(Place::Wire(link)));
         let account = self.link(link);
         account.on_wire -= 1;
         account.lost += 1;
-        self.forget(cargo, |totals| totals.lost += 1);
+        self.forget(state, |totals| totals.lost += 1);
         self.holds_at_event();
     }
 
-    fn delivered(&mut self, _: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        let node = self.reach(cargo.number);
-        let [from, to] = self.flows[&cargo.flow].0;
-        assert_eq!(node, if cargo.direction == Direction::Forward { to } else { from }, "it is at its end");
+    fn delivered(&mut self, _: Instant, _: &Packet<Tag>, state: &PacketState) {
+        let node = self.reach(state.number);
+        let [from, to] = self.flows[&state.flow].0;
+        assert_eq!(node, if state.direction == Direction::Forward { to } else { from }, "it is at its end");
         self.delivered[node.0 as usize] += 1;
-        self.forget(cargo, |totals| totals.delivered += 1);
+        self.forget(state, |totals| totals.delivered += 1);
         self.holds_at_event();
     }
 

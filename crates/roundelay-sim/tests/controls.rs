@@ -5,7 +5,7 @@ use std::path::Path;
 
 use roundelay::{Instant, Packet};
 use roundelay_sim::scenario::{Results, Scenario};
-use roundelay_sim::{Cargo, Carried, Content, Probe};
+use roundelay_sim::{Content, PacketState, Probe, Tag};
 use roundelay_tcp::{CongestionControl, CustomControl, Feedback};
 
 /// RFC 5681; `parts` is the share of the flight that a loss takes away, 1 over this number.
@@ -99,12 +99,12 @@ struct Sent(Vec<SentPacket>);
 type SentPacket = (Instant, u64, u32, Option<[u64; 2]>);
 
 impl Probe for Sent {
-    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        let segment = match &cargo.content {
+    fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        let segment = match &state.content {
             Content::Segment(segment) => Some([segment.sequence, segment.acknowledgement]),
             _ => None,
         };
-        self.0.push((now, cargo.number, packet.len, segment));
+        self.0.push((now, state.number, packet.len, segment));
     }
 }
 

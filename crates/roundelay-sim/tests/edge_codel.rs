@@ -7,7 +7,7 @@ use roundelay::edge_codel::Config;
 use roundelay::{Duration, EdgeCodel, Instant, Packet};
 use roundelay_sim::log::Log;
 use roundelay_sim::scenario::{Fates, GroupResult, Results, Scenario};
-use roundelay_sim::{Cargo, Carried, Content, Direction, Probe};
+use roundelay_sim::{Content, Direction, PacketState, Probe, Tag};
 use roundelay_verify::verify;
 
 /// A link of 10 Mbit/s with a buffer of 1.5 s, and a round trip of 20 ms.
@@ -90,30 +90,30 @@ struct Leaving {
 }
 
 impl Leaving {
-    fn leave(&mut self, now: Instant, cargo: &Cargo, is_dropped: bool) {
-        let waited = self.waits.remove(&cargo.number).unwrap_or_default();
-        let Content::Segment(segment) = &cargo.content else { panic!("TCP only") };
-        if cargo.flow.0 == 0 && cargo.direction == Direction::Forward && segment.len > 0 {
-            self.seen.push((now, cargo.sent, waited, is_dropped));
+    fn leave(&mut self, now: Instant, state: &PacketState, is_dropped: bool) {
+        let waited = self.waits.remove(&state.number).unwrap_or_default();
+        let Content::Segment(segment) = &state.content else { panic!("TCP only") };
+        if state.flow.0 == 0 && state.direction == Direction::Forward && segment.len > 0 {
+            self.seen.push((now, state.sent, waited, is_dropped));
         } else {
-            assert!(!is_dropped || cargo.flow.0 > 0, "no SYN and no acknowledgement is dropped");
+            assert!(!is_dropped || state.flow.0 > 0, "no SYN and no acknowledgement is dropped");
             self.bare += 1;
         }
     }
 }
 
 impl Probe for Leaving {
-    fn transmitted(&mut self, _: roundelay_sim::LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, _]: [Instant; 2]) {
-        let waits = self.waits.entry(cargo.number).or_default();
+    fn transmitted(&mut self, _: roundelay_sim::LinkId, packet: &Packet<Tag>, state: &PacketState, [start, _]: [Instant; 2]) {
+        let waits = self.waits.entry(state.number).or_default();
         *waits = *waits + start.since(packet.arrival);
     }
 
-    fn edge_dropped(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        self.leave(now, cargo, true);
+    fn edge_dropped(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
+        self.leave(now, state, true);
     }
 
-    fn delivered(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        self.leave(now, cargo, false);
+    fn delivered(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
+        self.leave(now, state, false);
     }
 }
 

@@ -10,8 +10,8 @@ use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::cbr::{self, Cbr};
 use roundelay_sim::{
-    Agent, Arrival, Cargo, Carried, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Opening, Outgoing,
-    Probe, Simulation,
+    Agent, Arrival, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Opening, Outgoing, PacketState, Probe,
+    Simulation, Tag,
 };
 
 /// A chain of links with these rates, in both directions.
@@ -82,8 +82,8 @@ fn a_flow_takes_its_weight_with_it() {
 struct Order(BTreeMap<u32, Vec<u64>>);
 
 impl Probe for Order {
-    fn transmitted(&mut self, link: LinkId, _: &Packet<Carried>, cargo: &Cargo, _: [Instant; 2]) {
-        self.0.entry(link.0).or_default().push(cargo.number);
+    fn transmitted(&mut self, link: LinkId, _: &Packet<Tag>, state: &PacketState, _: [Instant; 2]) {
+        self.0.entry(link.0).or_default().push(state.number);
     }
 }
 
@@ -125,12 +125,12 @@ impl Probe for Ways {
         self.pairs.push([from, to]);
     }
 
-    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, _: &Cargo) {
+    fn sent(&mut self, now: Instant, packet: &Packet<Tag>, _: &PacketState) {
         self.deadlines.insert(packet.deadline.since(now));
     }
 
-    fn arrived(&mut self, _: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
-        self.links.entry(cargo.flow.0).or_default().insert(link.0);
+    fn arrived(&mut self, _: Instant, link: LinkId, _: &Packet<Tag>, state: &PacketState) {
+        self.links.entry(state.flow.0).or_default().insert(link.0);
     }
 }
 

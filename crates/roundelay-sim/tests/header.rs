@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use rand::RngExt as _;
 use roundelay::{Duration, FlowId, Instant, Packet, Slack};
 use roundelay_sim::{
-    Agent, Arrival, Cargo, Carried, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe, Simulation,
+    Agent, Arrival, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
 };
 
 const HOPS: u32 = 3;
@@ -70,13 +70,13 @@ struct Hops {
 }
 
 impl Probe for Hops {
-    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.came.insert((cargo.number, link.0), (now, Said::of(packet)));
+    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
+        self.came.insert((state.number, link.0), (now, Said::of(packet)));
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, _]: [Instant; 2]) {
-        let (came, _) = self.came[&(cargo.number, link.0)];
-        self.went.insert((cargo.number, link.0), (start.since(came), Said::of(packet)));
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, [start, _]: [Instant; 2]) {
+        let (came, _) = self.came[&(state.number, link.0)];
+        self.went.insert((state.number, link.0), (start.since(came), Said::of(packet)));
     }
 }
 

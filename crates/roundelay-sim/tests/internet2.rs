@@ -6,7 +6,7 @@ use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::tcp::Tcp;
 use roundelay_sim::sources::{Sizes, Terms};
 use roundelay_sim::topologies::{Internet2, Queues, Topology};
-use roundelay_sim::{Cargo, Carried, FlowNumber, NodeId, Probe, Report, Simulation};
+use roundelay_sim::{FlowNumber, NodeId, PacketState, Probe, Report, Simulation, Tag};
 
 #[derive(Default)]
 struct Reports(Vec<Report>);
@@ -80,11 +80,11 @@ fn completion_times_on_an_idle_network() {
 struct Quarters([(u64, f64); 8]);
 
 impl Probe for Quarters {
-    fn delivered(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        let quarter = (cargo.sent.since(Instant::ZERO).as_secs_f64() * 4.0) as usize;
+    fn delivered(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
+        let quarter = (state.sent.since(Instant::ZERO).as_secs_f64() * 4.0) as usize;
         let (packets, delays) = &mut self.0[quarter];
         *packets += 1;
-        *delays += now.since(cargo.sent).as_secs_f64() * 1e3;
+        *delays += now.since(state.sent).as_secs_f64() * 1e3;
     }
 }
 

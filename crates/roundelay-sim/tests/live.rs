@@ -10,8 +10,10 @@ use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Scheduler as _};
-use roundelay_sim::{Agent, Cargo, Carried, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe, Simulation};
-use roundelay_trace::{Capture, Companion, Options, PacketFate, PacketRecord, PacketSink, compare};
+use roundelay_sim::{
+    Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
+};
+use roundelay_trace::{Capture, Options, PacketFate, PacketRecord, PacketSink, ReplayObserver, compare};
 
 const FLOWS: u32 = 12;
 const SEED: u64 = 7;
@@ -69,7 +71,7 @@ impl PacketSink for Sink {
     }
 }
 
-impl Companion for Sink {
+impl ReplayObserver for Sink {
     fn sink(&mut self, _: &str, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
         Ok(Some(Box::new(Sink(self.0.clone()))))
     }
@@ -120,13 +122,13 @@ impl Observer<u32> for Listener {
 }
 
 impl Probe for Listener {
-    fn transmitted(&mut self, _: LinkId, _: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {
-        let Content::Number(number) = cargo.content else { panic!("a packet with a number") };
+    fn transmitted(&mut self, _: LinkId, _: &Packet<Tag>, state: &PacketState, span: [Instant; 2]) {
+        let Content::Number(number) = state.content else { panic!("a packet with a number") };
         self.0[number as usize] = Ok(span);
     }
 
-    fn dropped(&mut self, _: Instant, _: LinkId, _: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
-        let Content::Number(number) = cargo.content else { panic!("a packet with a number") };
+    fn dropped(&mut self, _: Instant, _: LinkId, _: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+        let Content::Number(number) = state.content else { panic!("a packet with a number") };
         self.0[number as usize] = Err(reason);
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use roundelay::{Instant, Packet};
 use roundelay_sim::scenario::Scenario;
-use roundelay_sim::{Cargo, Carried, Content, Direction, FlowCounts, FlowNumber, LinkId, Opening, Probe};
+use roundelay_sim::{Content, Direction, FlowCounts, FlowNumber, LinkId, Opening, PacketState, Probe, Tag};
 
 /// Flows and data bytes sent by all hosts.
 #[derive(Default)]
@@ -21,9 +21,9 @@ impl Probe for Offered {
         self.flows += 1;
     }
 
-    fn sent(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        if cargo.direction == Direction::Forward {
-            self.bytes += match cargo.content {
+    fn sent(&mut self, _: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        if state.direction == Direction::Forward {
+            self.bytes += match state.content {
                 Content::Segment(segment) if !segment.is_retransmission() => u64::from(segment.len),
                 Content::Segment(_) => 0,
                 _ => u64::from(packet.len),
@@ -31,8 +31,8 @@ impl Probe for Offered {
         }
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, _: [Instant; 2]) {
-        self.on_links += if cargo.direction == Direction::Forward && link.0.is_multiple_of(2) { u64::from(packet.len) } else { 0 };
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, _: [Instant; 2]) {
+        self.on_links += if state.direction == Direction::Forward && link.0.is_multiple_of(2) { u64::from(packet.len) } else { 0 };
     }
 
     fn closed(&mut self, _: Instant, _: FlowNumber, _: &FlowCounts) {

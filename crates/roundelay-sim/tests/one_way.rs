@@ -94,7 +94,7 @@ fn order(queue: &str, list: &str) -> Vec<u64> {
 struct Order(Vec<u64>);
 
 impl roundelay_sim::Probe for Order {
-    fn delivered(&mut self, _: Instant, packet: &roundelay::Packet<roundelay_sim::Carried>, _: &roundelay_sim::Cargo) {
+    fn delivered(&mut self, _: Instant, packet: &roundelay::Packet<roundelay_sim::Tag>, _: &roundelay_sim::PacketState) {
         self.0.push(packet.len.into());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use roundelay::{Duration, FlowId, Instant, Packet};
 use roundelay_sim::{
-    Agent, Cargo, Carried, Context, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe, Simulation,
+    Agent, Context, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
 };
 
 fn millis(count: u64) -> Instant {
@@ -58,10 +58,10 @@ impl Agent for Once {
 struct Comers(Vec<FlowNumber>);
 
 impl Probe for Comers {
-    fn arrived(&mut self, now: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
+    fn arrived(&mut self, now: Instant, link: LinkId, _: &Packet<Tag>, state: &PacketState) {
         if link == LinkId(2) {
             assert_eq!(now, millis(10));
-            self.0.push(cargo.flow);
+            self.0.push(state.flow);
         }
     }
 }

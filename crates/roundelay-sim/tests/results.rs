@@ -4,7 +4,7 @@ use std::path::Path;
 
 use roundelay::{Duration, Instant, Packet, Rate};
 use roundelay_sim::scenario::{GroupResult, Results, Scenario};
-use roundelay_sim::{Cargo, Carried, Content, Direction, LinkConfig, LinkId, Probe};
+use roundelay_sim::{Content, Direction, LinkConfig, LinkId, PacketState, Probe, Tag};
 use roundelay_tcp::Flags;
 
 /// A dumbbell with the given queues, ports and sources.
@@ -23,9 +23,9 @@ struct Again {
 }
 
 impl Probe for Again {
-    fn sent(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        let Content::Segment(segment) = &cargo.content else { return };
-        let is_data = cargo.direction == Direction::Forward && segment.len > 0;
+    fn sent(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
+        let Content::Segment(segment) = &state.content else { return };
+        let is_data = state.direction == Direction::Forward && segment.len > 0;
         self.segments += u64::from(is_data && now >= Instant::ZERO + self.from && segment.flags.has(Flags::RETRANSMISSION));
     }
 }
@@ -62,7 +62,7 @@ impl Arrivals {
 }
 
 impl Probe for Arrivals {
-    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, _: &Cargo) {
+    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, _: &PacketState) {
         if link == self.link {
             self.packets.push((now, self.rate.time_of(packet.len.into())));
         }
@@ -232,7 +232,7 @@ struct Waits {
 }
 
 impl Probe for Waits {
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [_, end]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, _: &PacketState, [_, end]: [Instant; 2]) {
         if link == self.link && packet.arrival >= self.from {
             self.picos.push((end.since(packet.arrival) - self.rate.time_of(packet.len.into())).as_picos());
         }
@@ -268,7 +268,7 @@ fn a_link_and_its_class_wait_alike() {
 struct Ends(LinkId, Vec<Instant>);
 
 impl Probe for Ends {
-    fn transmitted(&mut self, link: LinkId, _: &Packet<Carried>, _: &Cargo, [_, end]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, _: &Packet<Tag>, _: &PacketState, [_, end]: [Instant; 2]) {
         if link == self.0 {
             self.1.push(end);
         }

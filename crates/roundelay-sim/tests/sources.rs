@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use roundelay::{Instant, Packet};
 use roundelay_sim::scenario::{Estimate, Results, Scenario, SourceSpec};
-use roundelay_sim::{Cargo, Carried, Probe};
+use roundelay_sim::{PacketState, Probe, Tag};
 
 /// A folder with the lists of the examples, removed at the end of the test.
 struct Folder(PathBuf);
@@ -55,7 +55,7 @@ fn each(name: &str, mut check: impl FnMut(&str, &Scenario)) {
 struct Longest(u32);
 
 impl Probe for Longest {
-    fn sent(&mut self, _: Instant, packet: &Packet<Carried>, _: &Cargo) {
+    fn sent(&mut self, _: Instant, packet: &Packet<Tag>, _: &PacketState) {
         self.0 = self.0.max(packet.len);
     }
 }
@@ -111,4 +111,24 @@ fn unknown_keys_are_refused_with_all_keys() {
     }
     let error = read("vidoe", "", &folder.0).unwrap_err();
     assert!(error.contains("'vidoe' is no kind of source (did you mean 'video'?): cbr, poisson"), "{error}");
+}
+
+/// The error about a missing key has a line that mends the source.
+#[test]
+fn a_missing_key_has_a_right_line() {
+    let folder = Folder::new("missing");
+    let mut missing = 0;
+    for (kind, [keys, _]) in SourceSpec::KINDS.iter().zip(SourceSpec::EXAMPLES) {
+        for left_out in keys.lines() {
+            let rest: String = keys.lines().filter(|line| *line != left_out).map(|line| line.to_owned() + "\n").collect();
+            let Err(error) = read(kind, &rest, &folder.0) else { continue };
+            let Some((_, right)) = error.split_once(" in [[source]], as in ") else { panic!("{kind} without {left_out}: {error}") };
+            assert!(error.starts_with("mine.toml:6: missing field `"), "{error}");
+            // The name of a file is only an example.
+            let is_mended = read(kind, &(rest + right), &folder.0).is_ok() || right.starts_with("file = ");
+            assert!(is_mended, "{kind}: {right}");
+            missing += 1;
+        }
+    }
+    assert!(missing > 15, "{missing} required keys");
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::scenario::Scenario;
-use roundelay_sim::{Cargo, Carried, Direction, FlowNumber, Opening, Probe};
+use roundelay_sim::{Direction, FlowNumber, Opening, PacketState, Probe, Tag};
 
 /// Start times of flows, and sending times of each flow.
 #[derive(Default)]
@@ -15,9 +15,9 @@ impl Probe for Sent {
         self.1.push(now);
     }
 
-    fn sent(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        let FlowNumber(flow) = cargo.flow;
-        if cargo.direction == Direction::Forward {
+    fn sent(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
+        let FlowNumber(flow) = state.flow;
+        if state.direction == Direction::Forward {
             self.0.resize(self.0.len().max(flow as usize + 1), Vec::new());
             self.0[flow as usize].push(now);
         }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use roundelay::{DropReason, Instant, Packet};
 use roundelay_sim::scenario::Scenario;
-use roundelay_sim::{Cargo, Carried, LinkId, Probe};
-use roundelay_trace::{Capture, Companion, Options, PacketFate, PacketRecord, PacketSink, TreeFile, compare};
+use roundelay_sim::{LinkId, PacketState, Probe, Tag};
+use roundelay_trace::{Capture, Options, PacketFate, PacketRecord, PacketSink, ReplayObserver, TreeFile, compare};
 
 const TREE: &str = r#"
 [[node]]
@@ -72,9 +72,9 @@ impl PacketSink for Sink {
     }
 }
 
-struct Witness(Arc<Mutex<Vec<Fate>>>);
+struct FateSink(Arc<Mutex<Vec<Fate>>>);
 
-impl Companion for Witness {
+impl ReplayObserver for FateSink {
     fn sink(&mut self, _: &str, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn std::error::Error + Send + Sync>> {
         Ok(Some(Box::new(Sink(self.0.clone()))))
     }
@@ -102,7 +102,7 @@ fn compared(lists: &[Vec<(u64, u32)>], tree: &str, urgent: u8) -> Vec<Fate> {
     (options.trees, options.measure_cost, options.buffer) = (vec![tree], false, Some(roundelay::Limit::of_packets(30)));
     let fates = Arc::default();
     let capture = Capture::from_reader("lists", std::io::Cursor::new(capture(lists, urgent))).unwrap();
-    compare(capture, &options, &mut Witness(Arc::clone(&fates))).unwrap();
+    compare(capture, &options, &mut FateSink(Arc::clone(&fates))).unwrap();
     sorted(std::mem::take(&mut fates.lock().unwrap()))
 }
 
@@ -110,13 +110,13 @@ fn compared(lists: &[Vec<(u64, u32)>], tree: &str, urgent: u8) -> Vec<Fate> {
 struct AtLinkZero(Vec<Fate>);
 
 impl Probe for AtLinkZero {
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [start, end]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, _: &PacketState, [start, end]: [Instant; 2]) {
         if link == LinkId(0) {
             self.0.push((packet.arrival, packet.len, Ok((start, end))));
         }
     }
 
-    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Carried>, _: &Cargo, reason: DropReason) {
+    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Tag>, _: &PacketState, reason: DropReason) {
         self.0.push((packet.arrival, packet.len, Err(reason)));
     }
 }

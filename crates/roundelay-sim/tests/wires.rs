@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use roundelay::{Billionths, Duration, FlowId, Instant, LinkLayer, Packet};
 use roundelay_sim::{
-    Agent, Cargo, Carried, Context, Direction, FlowSpec, LinkConfig, LinkCounts, LinkId, Network, NodeId, Outgoing, Probe, Simulation,
+    Agent, Context, Direction, FlowSpec, LinkConfig, LinkCounts, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
 };
 
 const PACKETS: u64 = 20_000;
@@ -44,9 +44,9 @@ struct Wires {
 }
 
 impl Wires {
-    fn land(&mut self, now: Instant, cargo: &Cargo) {
-        if let Some(link) = self.last.remove(&cargo.number) {
-            self.flights.get_mut(&(link, cargo.number)).expect("it left").1 = Some(now);
+    fn land(&mut self, now: Instant, state: &PacketState) {
+        if let Some(link) = self.last.remove(&state.number) {
+            self.flights.get_mut(&(link, state.number)).expect("it left").1 = Some(now);
         }
     }
 
@@ -62,20 +62,20 @@ impl Wires {
 }
 
 impl Probe for Wires {
-    fn arrived(&mut self, now: Instant, _: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
-        self.land(now, cargo);
+    fn arrived(&mut self, now: Instant, _: LinkId, _: &Packet<Tag>, state: &PacketState) {
+        self.land(now, state);
     }
 
-    fn transmitted(&mut self, link: LinkId, _: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
-        self.flights.insert((link.0, cargo.number), (end, None));
-        self.spans.insert((link.0, cargo.number), end.since(start));
-        self.last.insert(cargo.number, link.0);
+    fn transmitted(&mut self, link: LinkId, _: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
+        self.flights.insert((link.0, state.number), (end, None));
+        self.spans.insert((link.0, state.number), end.since(start));
+        self.last.insert(state.number, link.0);
     }
 
-    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        assert_eq!(cargo.direction, Direction::Forward);
+    fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        assert_eq!(state.direction, Direction::Forward);
         self.lens.push(packet.len);
-        self.land(now, cargo);
+        self.land(now, state);
     }
 }
 

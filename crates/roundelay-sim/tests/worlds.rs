@@ -5,7 +5,9 @@ use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, Slack};
-use roundelay_sim::{Agent, Cargo, Carried, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe, Simulation};
+use roundelay_sim::{
+    Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
+};
 
 const FLOWS: u32 = 12;
 const SEED: u64 = 7;
@@ -32,13 +34,13 @@ impl Observer<u64> for Fates {
 }
 
 impl Probe for Fates {
-    fn transmitted(&mut self, _link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {
-        let Content::Number(packet) = cargo.content else { panic!("a packet with a number") };
+    fn transmitted(&mut self, _link: LinkId, _packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]) {
+        let Content::Number(packet) = state.content else { panic!("a packet with a number") };
         self.0.push(Fate::Sent { packet, span });
     }
 
-    fn dropped(&mut self, now: Instant, _link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
-        let Content::Number(packet) = cargo.content else { panic!("a packet with a number") };
+    fn dropped(&mut self, now: Instant, _link: LinkId, _packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+        let Content::Number(packet) = state.content else { panic!("a packet with a number") };
         self.0.push(Fate::Dropped { packet, now, reason });
     }
 }

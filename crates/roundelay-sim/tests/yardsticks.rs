@@ -6,7 +6,7 @@ use std::path::Path;
 
 use roundelay::{Instant, Packet};
 use roundelay_sim::scenario::{Estimate, FlowResult, RankResult, Results, Scenario};
-use roundelay_sim::{Cargo, Carried, Direction, Probe};
+use roundelay_sim::{Direction, PacketState, Probe, Tag};
 
 /// A dumbbell of three pairs, with access links of 100 Mbit/s and 10 ms and a middle link of
 /// 5 Mbit/s and 10 ms, with these keys and sources.
@@ -77,11 +77,11 @@ struct Overtaken {
 }
 
 impl Probe for Overtaken {
-    fn delivered(&mut self, _: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        if cargo.direction == Direction::Forward {
-            let newest = self.newest.entry(cargo.flow.0).or_default();
-            *self.late.entry(cargo.flow.0).or_default() += u64::from(cargo.number < *newest);
-            *newest = cargo.number.max(*newest);
+    fn delivered(&mut self, _: Instant, _: &Packet<Tag>, state: &PacketState) {
+        if state.direction == Direction::Forward {
+            let newest = self.newest.entry(state.flow.0).or_default();
+            *self.late.entry(state.flow.0).or_default() += u64::from(state.number < *newest);
+            *newest = state.number.max(*newest);
         }
     }
 }

@@ -57,14 +57,6 @@ impl Congestion {
         Self { window, threshold: config.initial_threshold_bytes(), segment_len, law }
     }
 
-    /// The control of another crate, if there is one.
-    pub(crate) fn custom(&self) -> Option<&CustomControl> {
-        match &self.law {
-            Law::Custom(instance) => Some(&instance.control),
-            _ => None,
-        }
-    }
-
     #[inline]
     pub(crate) fn is_custom(&self) -> bool {
         matches!(self.law, Law::Custom(_))

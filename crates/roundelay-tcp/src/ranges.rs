@@ -9,10 +9,6 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    pub(crate) fn clear(&mut self) {
-        self.runs.clear();
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }

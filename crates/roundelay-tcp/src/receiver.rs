@@ -56,13 +56,6 @@ impl Receiver {
         Ok(Self::empty(config))
     }
 
-    /// Resets the receiver for a new flow, with the same configuration and allocated memory.
-    pub fn reset(&mut self) {
-        let mut beyond = std::mem::take(&mut self.beyond);
-        beyond.clear();
-        *self = Self { beyond, ..Self::empty(self.config) };
-    }
-
     fn empty(config: Config) -> Self {
         Self {
             config,

@@ -61,12 +61,9 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Empties the scoreboard; keeps allocated memory.
-    pub(crate) fn clear(&mut self, config: &Config) {
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.clear();
+    pub(crate) fn new(config: &Config) -> Self {
         let [segment_len, threshold] = [config.segment_len, config.duplicate_threshold].map(u64::from);
-        *self = Self { entries, segment_len, threshold, ..Self::default() };
+        Self { segment_len, threshold, ..Self::default() }
     }
 
     /// SetPipe().
@@ -321,9 +318,7 @@ mod tests {
     }
 
     fn board(duplicate_threshold: u32) -> Scoreboard {
-        let mut board = Scoreboard::default();
-        board.clear(&Config { segment_len: 10, duplicate_threshold, ..Config::rfc() });
-        board
+        Scoreboard::new(&Config { segment_len: 10, duplicate_threshold, ..Config::rfc() })
     }
 
     fn compare(seed: u64) {

@@ -143,18 +143,7 @@ impl Sender {
         Ok(Self::closed(config, bytes, Some(control)))
     }
 
-    /// Resets the sender for a new flow of `bytes` bytes, with the same configuration and allocated
-    /// memory, and a new instance of a custom control.
-    pub fn reset(&mut self, bytes: Option<u64>) {
-        let mut scoreboard = std::mem::take(&mut self.scoreboard);
-        scoreboard.clear(&self.config);
-        let control = self.congestion.custom().cloned();
-        *self = Self { scoreboard, ..Self::closed(self.config, bytes, control) };
-    }
-
     fn closed(config: Config, bytes: Option<u64>, control: Option<CustomControl>) -> Self {
-        let mut scoreboard = Scoreboard::default();
-        scoreboard.clear(&config);
         Self {
             mode: Mode::Closed,
             congestion: Congestion::new(&config, control),
@@ -165,7 +154,7 @@ impl Sender {
             highest: 0,
             reach: 0,
             early: Ranges::default(),
-            scoreboard,
+            scoreboard: Scoreboard::new(&config),
             duplicates: 0,
             recover: None,
             must_retransmit: false,

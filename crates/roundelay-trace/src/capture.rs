@@ -26,7 +26,7 @@ mod pcap;
 mod pcapng;
 mod window;
 
-use window::{Place, Window};
+use window::{ByteRange, Window};
 
 /// Maximum captured bytes of one packet: libpcap's limit. Real files exceed their own snap length,
 /// so the snap length is not enforced.
@@ -152,7 +152,7 @@ struct Record {
     /// 0 for no limit.
     snap_length: u32,
     link: LinkType,
-    place: Place,
+    place: ByteRange,
     /// Number of the pcapng interface in its section.
     interface: Option<u32>,
     heading: Option<Heading>,

@@ -141,7 +141,7 @@ pub struct Progress {
 }
 
 /// Callbacks during a comparison. They do nothing by default.
-pub trait Companion {
+pub trait ReplayObserver {
     /// Called after each block of packets.
     fn progress(&mut self, progress: Progress) {
         let _ = progress;
@@ -177,7 +177,7 @@ pub trait Companion {
 }
 
 /// A companion that does nothing.
-impl Companion for () {}
+impl ReplayObserver for () {}
 
 /// Replays each packet of the capture at its capture time to each discipline, each on its own port.
 ///
@@ -187,7 +187,7 @@ impl Companion for () {}
 ///
 /// # Errors
 /// See [`CompareError`].
-pub fn compare(capture: Capture, options: &Options, companion: &mut impl Companion) -> Result<Comparison, CompareError> {
+pub fn compare(capture: Capture, options: &Options, companion: &mut impl ReplayObserver) -> Result<Comparison, CompareError> {
     let classifier = Classifier::with_max_flows(options.flow_by, options.max_flows);
     let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), (options.rate, options.link));
     let (mut block, mut sample) = (Vec::new(), Vec::new());
@@ -250,7 +250,7 @@ fn without_packets(offered: &Offered) -> CompareError {
 }
 
 /// Reads the whole capture into `block`, for disciplines that need flow sizes in advance.
-fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut impl Companion) -> Result<(), CompareError> {
+fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut impl ReplayObserver) -> Result<(), CompareError> {
     let (mut next, stop) = (Vec::new(), companion.stop());
     while offered.read(&mut next, BLOCK)? {
         block.append(&mut next);
@@ -260,7 +260,7 @@ fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut imp
     Ok(())
 }
 
-fn build_lanes(options: &Options, known: &Known, companion: &mut impl Companion, zero: i64) -> Result<Vec<Lane>, CompareError> {
+fn build_lanes(options: &Options, known: &Known, companion: &mut impl ReplayObserver, zero: i64) -> Result<Vec<Lane>, CompareError> {
     let link = Link { known, rate: options.rate, seed: options.seed };
     let mut lanes = Vec::new();
     for spec in &options.specs {

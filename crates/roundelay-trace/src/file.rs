@@ -41,17 +41,17 @@ pub struct FileError {
 
 /// Positions of the keys and of the values of lists, by dotted path: `duration`, `source.0.rate`.
 #[derive(Debug, Default)]
-struct Places {
+struct KeyPositions {
     spans: BTreeMap<String, Range<usize>>,
     /// Owners of keys: tables of a list that have a name, as `node 'web'`.
     owners: BTreeMap<String, String>,
 }
 
-impl Places {
+impl KeyPositions {
     fn of(table: &DeTable<'_>) -> Self {
-        let mut places = Self::default();
-        places.note("", table);
-        places
+        let mut positions = Self::default();
+        positions.note("", table);
+        positions
     }
 
     /// The position of a key, or of its nearest parent in the file.
@@ -104,7 +104,7 @@ impl Places {
 pub struct Reader<'a> {
     name: &'a str,
     text: &'a str,
-    places: Places,
+    positions: KeyPositions,
 }
 
 impl<'a> Reader<'a> {
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The file is not TOML.
     pub fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), FileError> {
-        let reader = Self { name, text, places: Places::default() };
+        let reader = Self { name, text, positions: KeyPositions::default() };
         if text.len() > MOST_BYTES {
             return Err(reader.at_line(0, format!("{} bytes, legal range up to {MOST_BYTES}", text.len())));
         }
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
             let line = shown(text.get(first..).unwrap_or_default());
             reader.fault((start..start, format!("not legal TOML: {} in `{line}`", error.message())))
         })?;
-        Ok((Self { places: Places::of(table.get_ref()), ..reader }, table))
+        Ok((Self { positions: KeyPositions::of(table.get_ref()), ..reader }, table))
     }
 
     /// The file's name in messages.
@@ -143,12 +143,12 @@ impl<'a> Reader<'a> {
 
     /// Whether a value is written in the file.
     pub fn has(&self, path: &str) -> bool {
-        self.places.spans.contains_key(path)
+        self.positions.spans.contains_key(path)
     }
 
     /// The line of a key, or of its nearest parent; 0 if there is none.
     pub fn line(&self, path: &str) -> usize {
-        self.places.nearest(path).map_or(0, |span| self.line_at(span.start))
+        self.positions.nearest(path).map_or(0, |span| self.line_at(span.start))
     }
 
     /// The last key at or above a line.
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
 
     /// The last key that begins at or before a position; of two at one position the longer path.
     pub fn path_at(&self, at: usize) -> &str {
-        let before = self.places.spans.iter().filter(|(_, span)| span.start <= at);
+        let before = self.positions.spans.iter().filter(|(_, span)| span.start <= at);
         before.max_by_key(|(path, span)| (span.start, path.len())).map(|(path, _)| path.as_str()).unwrap_or_default()
     }
 
@@ -231,26 +231,71 @@ impl<'a> Reader<'a> {
         // The place of a table begins with the brackets of its header, before the key.
         let is_header = self.text.get(..place.start).is_some_and(|before| before.is_empty() || before.ends_with('\n'));
         let brackets = self.text.get(place.start..).map_or(0, |text| text.len() - text.trim_start_matches('[').len());
-        let path = self.path_at(place.start + if is_header { brackets } else { 0 });
+        let of_list = self.positions.spans.iter().find(|(_, span)| *span == place).map(|(path, _)| path.as_str());
+        let path = of_list.unwrap_or_else(|| self.path_at(place.start + if is_header { brackets } else { 0 }));
         let key = path.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or_default();
         let written = shown(self.text.get(place.clone()).unwrap_or_default());
-        let is_of_value = self.places.spans.get(path).is_none_or(|span| span.start < place.start);
+        let is_of_value = self.positions.spans.get(path).is_none_or(|span| span.start < place.start);
         let names_key = message.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', ':']));
         let of_other_kind = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
         let message = match of_other_kind.and_then(|message| message.rsplit_once(", expected ")) {
             Some((_, expected)) => format!("{key} {written}: expected {}", in_words(key, expected)),
             None if message.starts_with("legal range") => format!("{key} {written}: {message}"),
+            None if message.starts_with("missing field `") => message.to_owned() + &right_line(message, path, place.is_empty()),
             None if is_of_value && !message.contains(" field `") && !names_key => {
                 format!("{key}: {}", with_suggestion(message))
             }
             None => with_suggestion(message),
         };
-        match self.places.owner(path) {
+        match self.positions.owner(path) {
             Some(owner) => format!("{owner}: {message}"),
             None => message,
         }
     }
 }
+
+/// The header of the table at `path` and a right line, for serde's message on a missing key.
+fn right_line(message: &str, path: &str, is_top: bool) -> String {
+    let (names, numbers): (Vec<_>, Vec<_>) = path.split('.').partition(|part| part.parse::<usize>().is_err());
+    let header = match names.join(".") {
+        _ if is_top => String::new(),
+        name if !numbers.is_empty() => format!(" in [[{name}]]"),
+        name => format!(" in [{name}]"),
+    };
+    let known = RIGHT_LINES.iter().find(|(key, _)| message.split('`').nth(1) == Some(key));
+    header + &known.map(|(key, value)| format!(", as in {key} = {value}")).unwrap_or_default()
+}
+
+/// A legal value for each key that a table must have.
+const RIGHT_LINES: [(&str, &str); 27] = [
+    ("discipline", "\"fq_codel\""),
+    ("document", "\"40kb\""),
+    ("duration", "\"10s\""),
+    ("file", "\"flows.txt\""),
+    ("from", "\"s0\""),
+    ("interval", "\"4s\""),
+    ("kind", "\"cbr\""),
+    ("link_rate", "\"50mbit\""),
+    ("match", "\"dst port 443\""),
+    ("measure", "\"completion\""),
+    ("name", "\"calls\""),
+    ("node", "[{ name = \"all\", discipline = \"fifo\" }]"),
+    ("object", "\"20kb\""),
+    ("objects", "12"),
+    ("off", "\"50ms\""),
+    ("on", "\"50ms\""),
+    ("rate", "\"10mbit\""),
+    ("request", "500"),
+    ("response", "\"4kb\""),
+    ("segment", "\"2mb\""),
+    ("size", "\"100kb\""),
+    ("sizes", "[[3000, 0.5], [9000, 1.0]]"),
+    ("template", "\"dumbbell\""),
+    ("think", "\"1s\""),
+    ("to", "\"r0\""),
+    ("utilisation", "0.7"),
+    ("weight", "10"),
+];
 
 /// Serde's name for a type, in the words of a file's author.
 fn in_words(key: &str, expected: &str) -> String {
@@ -446,6 +491,33 @@ mod tests {
         let lines = ["a", "b.c", "b.c.d", "e.0.f", "e.1", "e.1.f", "e.1.g", "x.y"].map(|path| reader.line(path));
         assert_eq!(lines, [1, 3, 3, 5, 7, 8, 7, 0]);
         assert_eq!([1, 5, 6, 8].map(|line| reader.path(line)), ["a", "e.0.f", "e.0.f", "e.1.f"]);
+    }
+
+    #[test]
+    fn a_missing_key_has_its_table_and_a_right_line() {
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code, reason = "only read")]
+        struct File {
+            duration: Option<u8>,
+            link: Vec<Link>,
+            topology: Option<Link>,
+        }
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code, reason = "only read")]
+        struct Link {
+            rate: String,
+            other: Option<u8>,
+        }
+        let cases = [
+            ("[topology]\nrate = ''\n", "f:1: missing field `link`"),
+            ("link = []\n\n[topology]\nother = 1\n", "f:3: missing field `rate` in [topology], as in rate = \"10mbit\""),
+            ("\n[[link]]\nother = 1\n", "f:2: missing field `rate` in [[link]], as in rate = \"10mbit\""),
+            ("link = [{ rate = '' },\n{ other = 1 }]", "f:2: missing field `rate` in [[link]], as in rate = \"10mbit\""),
+            ("[[link]]\nname = 'up'\n", "f:1: link 'up': missing field `rate` in [[link]], as in rate = \"10mbit\""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Reader::read::<File>("f", text).unwrap_err().to_string(), expected);
+        }
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::common::*;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{FlowId, Instant, Limit, QueueSpec, Rate};
 use roundelay_trace::{
-    Capture, Companion, CompareError, Comparison, DisciplineResult, FlowResult, Options, PacketFate, PacketRecord, PacketSink, Progress,
-    Stop, WeightRules, compare,
+    Capture, CompareError, Comparison, DisciplineResult, FlowResult, Options, PacketFate, PacketRecord, PacketSink, Progress,
+    ReplayObserver, Stop, WeightRules, compare,
 };
 
 const MILLISECOND: u64 = 1_000_000;
@@ -170,7 +170,7 @@ impl PacketSink for Kept {
     }
 }
 
-impl Companion for Keeper {
+impl ReplayObserver for Keeper {
     fn sink(&mut self, _: &str, index: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
         assert_eq!(index, self.0.len(), "sinks are asked for in the order of the disciplines");
         self.0.push(Arc::default());
@@ -698,7 +698,7 @@ fn a_sink_that_fails_ends_the_comparison() {
             Ok(())
         }
     }
-    impl Companion for Full {
+    impl ReplayObserver for Full {
         fn sink(&mut self, _: &str, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
             Ok(Some(Box::new(Self)))
         }
@@ -729,7 +729,7 @@ impl PacketSink for Finished {
     }
 }
 
-impl Companion for Stopper {
+impl ReplayObserver for Stopper {
     fn progress(&mut self, _: Progress) {
         self.blocks += 1;
         self.stop.request();

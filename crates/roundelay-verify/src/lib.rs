@@ -3,16 +3,16 @@
 //!
 //! Reads line by line. Memory holds only the packets on their way and the open flows.
 
-mod books;
 mod link;
 pub mod log;
+mod network;
 
 use std::io::{self, BufRead, Read as _};
 
 use serde::Serialize;
 
-use books::Books;
 use log::{FORMAT, Header, Line};
+use network::NetworkState;
 
 /// Totals of a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -139,16 +139,16 @@ pub fn verify(log: impl BufRead) -> Result<Verified, VerifyError> {
 pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, VerifyError> {
     let mut lines = Lines { log, text: Vec::new(), number: 0 };
     let header = header(&mut lines)?;
-    let mut books = Books::new(&header).map_err(|error| VerifyError::Format { line: 1, error })?;
+    let mut network = NetworkState::new(&header).map_err(|error| VerifyError::Format { line: 1, error })?;
     let mut faults: Vec<Fault> = Vec::new();
     while faults.len() < most_faults
         && let Some(line) = lines.next::<Line>(LONGEST_LINE)?
     {
-        let overdue = std::iter::from_fn(|| books.overdue(line.time));
+        let overdue = std::iter::from_fn(|| network.overdue(line.time));
         faults.extend(overdue.map(|what| Fault { line: lines.number, what, link: None, wake: 0 }));
-        if let Err(what) = books.check(&line) {
-            let link = books.link_of(&line);
-            books.strike_out(&line);
+        if let Err(what) = network.check(&line) {
+            let link = network.link_of(&line);
+            network.strike_out(&line);
             match faults.iter_mut().find(|fault| link.is_some() && fault.link == link) {
                 Some(first) => first.wake += 1,
                 None => faults.push(Fault { line: lines.number, what, link, wake: 0 }),
@@ -156,12 +156,12 @@ pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, Veri
         }
     }
     let is_cut = faults.len() >= most_faults;
-    if !is_cut && !books.has_ended() {
+    if !is_cut && !network.has_ended() {
         let place = if lines.is_whole() { "" } else { " in the middle of this line" };
         let what = format!("the log stops{place} without an end: its last line must be an `end`");
         faults.push(Fault { line: lines.number, what, link: None, wake: 0 });
     }
-    let (time, totals, checks) = books.close();
+    let (time, totals, checks) = network.close();
     Ok(Inspection { header, time, totals, checks, faults, is_cut })
 }
 

@@ -7,8 +7,8 @@ use roundelay::schedulers::{AnyDiscipline, Onset};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate, Scheduler as _};
 
 use crate::Checks;
-use crate::books::{Check, ensure};
 use crate::log::{Limits, LinkRecord, Order, TREE};
+use crate::network::{Check, ensure};
 
 /// Disciplines with one queue, first in, first out for what is not dropped.
 const ONE_QUEUE: [&str; 7] = ["codel", "pie", "red", "choke", "sfb", "afd", "aifo"];

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::{QueueSpec, Rate};
-use roundelay_trace::{Capture, Companion, Options, PacketFate, PacketRecord, PacketSink, WeightRules, compare};
+use roundelay_trace::{Capture, Options, PacketFate, PacketRecord, PacketSink, ReplayObserver, WeightRules, compare};
 use roundelay_wasm::{History, Load, Rule};
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ struct Sinks(Records);
 
 struct Sink(Records, usize);
 
-impl Companion for Sinks {
+impl ReplayObserver for Sinks {
     fn sink(&mut self, _: &str, index: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
         Ok(Some(Box::new(Sink(Arc::clone(&self.0), index))))
     }

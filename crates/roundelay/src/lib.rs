@@ -64,7 +64,7 @@ pub use link_layer::{Framing, LinkLayer, LinkLayerError};
 pub use links::{Age, Departure, Handle, Links, Note};
 pub use mechanisms::codel::Resume;
 pub use packet::{Ecn, FlowId, Packet};
-pub use pool::{Backlog, Leaving, Link, Nodes, Places, Pool, Queue};
+pub use pool::{Backlog, Leaving, Link, Nodes, Pool, Queue, Storage};
 pub use port::{Observer, Port};
 pub use preemptive::{Partial, PreemptivePort};
 pub use prefetch::prefetch;

@@ -23,7 +23,7 @@
 use alloc::vec::Vec;
 
 use crate::packet::{Ecn, FlowId, Packet};
-use crate::pool::{Leaving, Link, NONE, Places, Queue, sealed};
+use crate::pool::{Leaving, Link, NONE, Queue, Storage, sealed};
 use crate::prefetch::prefetch;
 use crate::scheduler::Refusal;
 use crate::schedulers::fifo::Waits;
@@ -255,7 +255,7 @@ impl<N: Note> Links<N> {
 
 impl<N> sealed::Sealed for Links<N> {}
 
-impl<N: Note> Places<Handle> for Links<N> {
+impl<N: Note> Storage<Handle> for Links<N> {
     type Leaving = Departure;
 
     const BYTES_PER_PACKET: usize = size_of::<Neighbours>() + size_of::<N>();

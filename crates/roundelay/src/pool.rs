@@ -2,7 +2,7 @@
 //!
 //! A pool either holds packets by value, each with its links in a slot ([`Nodes`]), or orders
 //! handles, with links in a table indexed by the handle ([`Links`](crate::Links)). The choice is a
-//! type parameter ([`Places`]): a discipline is written once and compiled for both.
+//! type parameter ([`Storage`]): a discipline is written once and compiled for both.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -134,7 +134,7 @@ impl<T> Node<T> {
 /// [`Links`](crate::Links) holds links to packets kept by the caller.
 ///
 /// The [`Pool`] passes in the queues and counts their bytes.
-pub trait Places<T>: sealed::Sealed + Default {
+pub trait Storage<T>: sealed::Sealed + Default {
     /// The result of a dequeue: the packet, or a [`Departure`](crate::Departure).
     type Leaving: Leaving;
 
@@ -266,7 +266,7 @@ impl<T> Nodes<T> {
 
 impl<T> sealed::Sealed for Nodes<T> {}
 
-impl<T> Places<T> for Nodes<T> {
+impl<T> Storage<T> for Nodes<T> {
     type Leaving = Packet<T>;
 
     /// Includes the entry in `free`.
@@ -403,7 +403,7 @@ impl<T> Pool<T> {
     }
 }
 
-impl<T, P: Places<T>> Pool<T, P> {
+impl<T, P: Storage<T>> Pool<T, P> {
     /// An empty pool.
     pub fn empty() -> Self {
         Self { places: P::default(), bytes: 0, carries: PhantomData }

@@ -1,41 +1,36 @@
 //! Costs as text: a row per subject, packed and scattered memory side by side.
 
 use roundelay_bench::Subject;
+use roundelay_report::aligned;
 
 use super::measure::{Measured, Row};
 
-/// A subject with a smaller share of packets sent is mostly dropping: its row gets a warning.
+/// A subject with a smaller share of packets sent is mostly dropping: a line below the table says so.
 const NEARLY_ALL: f64 = 0.99;
 
-/// Table of costs under loads with different memory.
+/// Table of costs under loads with different memory, and a warning for each subject that is mostly
+/// dropping.
 pub(super) fn text(measured: &[Measured]) -> String {
     let Some(first) = measured.first() else { return String::new() };
-    let width = first.rows.iter().map(|row| row.subject.len()).max().unwrap_or(0).max("a packet".len());
-    let columns: Vec<Vec<(&str, f64)>> = measured.iter().map(|measured| columns(&measured.rows[0])).collect();
-    let mut text = format!("{}\n  {:width$}", first.load.but_memory(), "");
-    for (measured, columns) in measured.iter().zip(&columns) {
-        text += &format!("  {:<1$}", measured.load.memory.name(), 11 * columns.len() - 1);
-    }
-    text = text.trim_end().to_owned() + &format!("\n  {:width$}", "a packet");
-    for columns in &columns {
-        text.push(' ');
-        columns.iter().for_each(|(name, _)| text += &format!("{name:>11}"));
-    }
-    for (place, row) in first.rows.iter().enumerate() {
-        text += &format!("\n  {:width$}", row.subject);
-        for measured in measured {
-            text.push(' ');
-            columns_of(&mut text, &measured.rows[place]);
+    let (mut groups, mut head) = (vec![""], vec!["a packet".to_owned()]);
+    for measured in measured {
+        for (name, _) in columns(&measured.rows[0]) {
+            groups.push(measured.load.memory.name());
+            head.push(name.to_owned());
         }
-        text += &warning(row);
     }
-    text + "\n\n"
+    let mut rows = vec![head];
+    for (place, row) in first.rows.iter().enumerate() {
+        let costs = measured.iter().flat_map(|measured| costs(&measured.rows[place]));
+        rows.push(std::iter::once(row.subject.clone()).chain(costs).collect());
+    }
+    let warnings: String = first.rows.iter().filter_map(warning).collect();
+    format!("{}\n{}{warnings}\n", first.load.but_memory(), aligned(&groups, &rows))
 }
 
-fn columns_of(text: &mut String, row: &Row) {
-    columns(row).iter().for_each(|(_, value)| {
-        if row.sends() && !value.is_nan() { *text += &format!("{value:11.2}") } else { *text += &format!("{:>11}", "-") }
-    });
+fn costs(row: &Row) -> impl Iterator<Item = String> {
+    let sends = row.sends();
+    columns(row).into_iter().map(move |(_, value)| if sends && !value.is_nan() { format!("{value:.2}") } else { "–".to_owned() })
 }
 
 /// The compared figure, its net value, the other figures, and the saved cost.
@@ -48,15 +43,15 @@ fn columns(row: &Row) -> Vec<(&'static str, f64)> {
     columns
 }
 
-fn warning(row: &Row) -> String {
-    let share = row.passed.share();
-    if share >= NEARLY_ALL || row.subject == Subject::Generator.name() {
-        return String::new();
+fn warning(row: &Row) -> Option<String> {
+    let (subject, share) = (&row.subject, row.passed.share());
+    if share >= NEARLY_ALL || *subject == Subject::Generator.name() {
+        return None;
     }
     if !row.sends() {
-        return "  sent none of the packets".to_owned();
+        return Some(format!("{subject} sent none of the packets.\n"));
     }
-    format!("  sent {:.1}% of the packets: no cost of forwarding", share * 100.0)
+    Some(format!("{subject} sent {:.1}% of the packets: the figures are not the cost of forwarding.\n", share * 100.0))
 }
 
 /// Notes below the table: spread unknown after one round; a net cost below zero is noise. `rounds`
@@ -121,7 +116,8 @@ mod tests {
         assert_eq!(lines[0], "512 flows, small, lengths imix, bursts of 32");
         assert!(lines[1].contains("packed") && lines[1].contains("scattered"), "{text}");
         assert_eq!(lines[2].matches("net").count(), 2, "{text}");
-        assert!(lines[4].contains(" 4.00") && lines[4].ends_with("sent 50.0% of the packets: no cost of forwarding"), "{text}");
+        assert!(lines[4].contains(" 4.00"), "{text}");
+        assert_eq!(lines[5], "red sent 50.0% of the packets: the figures are not the cost of forwarding.");
     }
 
     /// Without the check in `sends`, the printed cost was 525003 ns a packet.
@@ -131,8 +127,8 @@ mod tests {
         measured.rows[1].passed.sent = 0;
         let text = text(&[measured]);
         let words: Vec<_> = text.lines().nth(4).unwrap().split_whitespace().take(5).collect();
-        assert_eq!(words, ["red", "-", "-", "-", "-"], "{text}");
-        assert!(text.contains("sent none of the packets") && text.contains("none      "), "{text}");
+        assert_eq!(words, ["red", "–", "–", "–", "–"], "{text}");
+        assert!(text.ends_with("\nred sent none of the packets.\n\n"), "{text}");
     }
 
     #[test]

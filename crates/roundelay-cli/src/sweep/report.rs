@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use roundelay_report::{SweepRow, clean};
+use roundelay_report::{SweepRow, aligned, clean};
 use roundelay_sim::scenario::Interval;
 use serde_json::json;
 
@@ -143,27 +143,18 @@ impl Summary {
 }
 
 fn table(figures: &Figures) -> String {
-    let name = format!("{}.{}", figures.source, figures.figure);
-    let mut lines = vec![vec!["runs".to_owned(), name, "difference, seed by seed".to_owned()]];
-    let keys = figures.points.first().map_or(0, |point| point.point.len());
-    if let Some(first) = figures.points.first() {
-        lines[0].splice(0..0, first.point.iter().map(|(key, _)| clean(key)));
-    }
+    let keys = figures.points.first().into_iter().flat_map(|first| &first.point).map(|(key, _)| clean(key));
+    let figure = format!("{}.{}", figures.source, figures.figure);
+    let mut rows = vec![keys.chain(["runs".to_owned(), figure, "difference, seed by seed".to_owned()]).collect()];
     for point in &figures.points {
-        let mut line: Vec<String> = point.point.iter().map(|(_, value)| clean(value)).collect();
-        line.push(point.runs.to_string());
-        line.push(point.interval.map_or_else(|| "–".to_owned(), |interval| number(&interval, "")));
+        let mut row: Vec<String> = point.point.iter().map(|(_, value)| clean(value)).collect();
+        row.push(point.runs.to_string());
+        row.push(point.interval.map_or_else(|| "–".to_owned(), |interval| number(&interval, "")));
         let of = |difference: &Difference| format!("{} from {}", number(&difference.interval, "+"), clean(&difference.from));
-        line.push(point.difference.as_ref().map(of).unwrap_or_default());
-        lines.push(line);
+        row.push(point.difference.as_ref().map(of).unwrap_or_default());
+        rows.push(row);
     }
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..keys + 3).map(width).collect();
-    let line = |line: &Vec<String>| {
-        let cells: Vec<_> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        cells.join("  ").trim_end().to_owned() + "\n"
-    };
-    lines.iter().map(line).collect()
+    aligned(&[], &rows)
 }
 
 /// A mean with half the width of its interval, four digits.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use parquet::data_type::ByteArray;
 use roundelay::{Instant, Packet};
-use roundelay_sim::{Cargo, Carried, LinkId, Network, Probe};
+use roundelay_sim::{LinkId, Network, PacketState, Probe, Tag};
 
 use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
@@ -67,8 +67,8 @@ impl SimulatedHops {
 }
 
 impl Probe for SimulatedHops {
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {
-        self.rows.push(Row { packet: cargo.number, link, arrival: packet.arrival, span });
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]) {
+        self.rows.push(Row { packet: state.number, link, arrival: packet.arrival, span });
         if self.rows.len() == GROUP_ROWS {
             self.flush();
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use parquet::data_type::ByteArray;
 use roundelay::{DropReason, Instant, Packet};
-use roundelay_sim::{Cargo, Carried, Content, Direction, LinkId, Network, Probe};
+use roundelay_sim::{Content, Direction, LinkId, Network, PacketState, Probe, Tag};
 
 use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use super::simulated_hops::names;
@@ -30,21 +30,21 @@ struct Row {
 }
 
 impl Row {
-    fn sent(packet: &Packet<Carried>, cargo: &Cargo) -> Self {
-        let (sequence, acknowledgement) = match &cargo.content {
+    fn sent(packet: &Packet<Tag>, state: &PacketState) -> Self {
+        let (sequence, acknowledgement) = match &state.content {
             Content::Bytes => (None, None),
             Content::Number(number) => (Some(*number), None),
-            Content::Segment(segment) if cargo.direction == Direction::Forward => (Some(segment.sequence), None),
+            Content::Segment(segment) if state.direction == Direction::Forward => (Some(segment.sequence), None),
             Content::Segment(segment) => (None, Some(segment.acknowledgement)),
         };
         Self {
-            packet: cargo.number,
-            flow: cargo.flow.0,
-            back: cargo.direction == Direction::Backward,
+            packet: state.number,
+            flow: state.flow.0,
+            back: state.direction == Direction::Backward,
             sequence,
             acknowledgement,
             len: packet.len,
-            sent: cargo.sent,
+            sent: state.sent,
             end: None,
             fate: "on_its_way",
             link: None,
@@ -106,32 +106,32 @@ impl SimulatedPackets {
         }
     }
 
-    fn end(&mut self, now: Instant, cargo: &Cargo, fate: &'static str, link: Option<LinkId>) {
-        if let Some(row) = self.on_their_way.remove(&cargo.number) {
+    fn end(&mut self, now: Instant, state: &PacketState, fate: &'static str, link: Option<LinkId>) {
+        if let Some(row) = self.on_their_way.remove(&state.number) {
             self.push(Row { end: Some(now), fate, link, ..row });
         }
     }
 }
 
 impl Probe for SimulatedPackets {
-    fn sent(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.on_their_way.insert(cargo.number, Row::sent(packet, cargo));
+    fn sent(&mut self, _: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        self.on_their_way.insert(state.number, Row::sent(packet, state));
     }
 
-    fn dropped(&mut self, now: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
-        self.end(now, cargo, reason.name(), Some(link));
+    fn dropped(&mut self, now: Instant, link: LinkId, _: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+        self.end(now, state, reason.name(), Some(link));
     }
 
-    fn lost(&mut self, now: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
-        self.end(now, cargo, "lost", Some(link));
+    fn lost(&mut self, now: Instant, link: LinkId, _: &Packet<Tag>, state: &PacketState) {
+        self.end(now, state, "lost", Some(link));
     }
 
-    fn edge_dropped(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        self.end(now, cargo, "edge_dropped", None);
+    fn edge_dropped(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
+        self.end(now, state, "edge_dropped", None);
     }
 
-    fn delivered(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
-        self.end(now, cargo, "delivered", None);
+    fn delivered(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
+        self.end(now, state, "delivered", None);
     }
 }
 

@@ -4,10 +4,10 @@ use roundelay::{DropReason, Duration, Instant, Rate};
 
 use super::ReplayError;
 use super::schedule::{Flow, Packet, Schedule};
-use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
 use crate::link::waited;
 use crate::network::{LinkConfig, LinkId, Network};
+use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe};
 use crate::scenario::{Progress, RunError, Scenario};
 use crate::simulation::{Simulation, SimulationError};
@@ -39,9 +39,9 @@ impl Probe for Recorder {
         }
     }
 
-    fn sent(&mut self, now: Instant, packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
-        let Cargo { flow, direction, .. } = *cargo;
-        let place = packet.payload.cargo as usize;
+    fn sent(&mut self, now: Instant, packet: &roundelay::Packet<Tag>, state: &PacketState) {
+        let PacketState { flow, direction, .. } = *state;
+        let place = packet.payload.slot as usize;
         if place >= self.points.len() {
             self.points.resize(place + 1, 0);
         }
@@ -56,12 +56,12 @@ impl Probe for Recorder {
         self.schedule.packets.push(packet);
     }
 
-    // Inlined, to fetch the packet's `Cargo` only for recorded starts.
+    // Inlined, to fetch the packet's `PacketState` only for recorded starts.
     #[inline(always)]
-    fn transmitted(&mut self, link: LinkId, packet: &roundelay::Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &roundelay::Packet<Tag>, state: &PacketState, span: [Instant; 2]) {
         let (counts, preempted_at) = self.links[link.index()];
         if counts && waited(preempted_at, packet, span) > Duration::ZERO {
-            let points = &mut self.points[packet.payload.cargo as usize];
+            let points = &mut self.points[packet.payload.slot as usize];
             *points = points.saturating_add(1);
         }
         if self.firsts.is_some() {
@@ -69,24 +69,24 @@ impl Probe for Recorder {
             // end.
             let start =
                 preempted_at.map_or(span[0], |rate| Instant::ZERO + (span[1].since(Instant::ZERO) - rate.time_of(packet.len.into())));
-            self.keep_start(link, cargo, start);
+            self.keep_start(link, state, start);
         }
     }
 
     #[inline]
-    fn delivered(&mut self, now: Instant, packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
-        let recorded = &mut self.schedule.packets[cargo.number as usize];
+    fn delivered(&mut self, now: Instant, packet: &roundelay::Packet<Tag>, state: &PacketState) {
+        let recorded = &mut self.schedule.packets[state.number as usize];
         recorded.output = now;
-        recorded.congestion_points = self.points[packet.payload.cargo as usize];
+        recorded.congestion_points = self.points[packet.payload.slot as usize];
     }
 
     /// The packet reached the end of its path: Edge-CoDel is not part of the schedule.
-    fn edge_dropped(&mut self, now: Instant, packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
-        self.delivered(now, packet, cargo);
+    fn edge_dropped(&mut self, now: Instant, packet: &roundelay::Packet<Tag>, state: &PacketState) {
+        self.delivered(now, packet, state);
     }
 
-    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Carried>, cargo: &Cargo, _reason: DropReason) {
-        let packet = &self.schedule.packets[cargo.number as usize];
+    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Tag>, state: &PacketState, _reason: DropReason) {
+        let packet = &self.schedule.packets[state.number as usize];
         self.schedule.dropped += u64::from(packet.input >= Instant::ZERO + self.schedule.warmup);
     }
 }
@@ -109,8 +109,8 @@ impl Recorder {
     /// Records when a link began to send a packet.
     #[cold]
     #[inline(never)]
-    fn keep_start(&mut self, link: LinkId, cargo: &Cargo, start: Instant) {
-        let (Some(firsts), number) = (&self.firsts, cargo.number as usize) else { return };
+    fn keep_start(&mut self, link: LinkId, state: &PacketState, start: Instant) {
+        let (Some(firsts), number) = (&self.firsts, state.number as usize) else { return };
         let packet = self.schedule.packets[number];
         let hop = self.schedule.route(&packet).position(|hop| hop == link.index());
         if let Some(hop) = hop {

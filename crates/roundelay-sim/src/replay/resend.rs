@@ -10,8 +10,8 @@ use super::candidate::{Candidate, Label};
 use super::record::run;
 use super::schedule::{Flow, Packet, Schedule};
 use crate::agent::{Agent, Context, FlowSpec, Outgoing};
-use crate::cargo::{Cargo, Carried};
 use crate::network::LinkId;
+use crate::packet_state::{PacketState, Tag};
 use crate::probe::Probe;
 use crate::scenario::{Progress, RunError};
 use crate::simulation::{Simulation, SimulationError};
@@ -89,9 +89,9 @@ struct Exits {
 
 impl Probe for Exits {
     #[inline]
-    fn label(&mut self, now: Instant, link: LinkId, packet: &mut roundelay::Packet<Carried>, cargo: &Cargo) {
+    fn label(&mut self, now: Instant, link: LinkId, packet: &mut roundelay::Packet<Tag>, state: &PacketState) {
         let Some(label) = self.label else { return };
-        let (schedule, number) = (&self.schedule, cargo.number as usize);
+        let (schedule, number) = (&self.schedule, state.number as usize);
         let recorded = &schedule.packets[number];
         let mut route = schedule.route(recorded);
         let Some(hop) = route.position(|hop| hop == link.index()) else { return };
@@ -109,11 +109,11 @@ impl Probe for Exits {
     }
 
     #[inline]
-    fn delivered(&mut self, now: Instant, _packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
-        self.outputs[cargo.number as usize] = now;
+    fn delivered(&mut self, now: Instant, _packet: &roundelay::Packet<Tag>, state: &PacketState) {
+        self.outputs[state.number as usize] = now;
     }
 
-    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Carried>, _cargo: &Cargo, _reason: DropReason) {
+    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Tag>, _cargo: &PacketState, _reason: DropReason) {
         self.dropped += 1;
     }
 }

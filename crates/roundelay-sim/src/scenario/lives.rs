@@ -6,8 +6,8 @@ use roundelay_metrics::Reordering;
 use serde::Serialize;
 
 use crate::agent::Direction;
-use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
+use crate::packet_state::{PacketState, Tag};
 
 /// A flow from the first packet on, warm-up included. Only packets from source to destination
 /// count; a packet sent twice counts twice.
@@ -86,8 +86,8 @@ impl Lives {
         self.flows.push(Life { group, ..Life::default() });
     }
 
-    pub(super) fn send(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        let Some(life) = self.flows.get_mut(cargo.flow.0 as usize).filter(|_| cargo.direction == Direction::Forward) else { return };
+    pub(super) fn send(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        let Some(life) = self.flows.get_mut(state.flow.0 as usize).filter(|_| state.direction == Direction::Forward) else { return };
         life.sent += 1;
         life.sent_bytes += u64::from(packet.len);
         life.first_sent.get_or_insert(now);
@@ -96,16 +96,16 @@ impl Lives {
         }
     }
 
-    pub(super) fn receive(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        let Some(life) = self.flows.get_mut(cargo.flow.0 as usize) else { return };
-        let way = cargo.direction.index();
-        life.times[way] += u128::from(now.since(cargo.sent).as_picos());
+    pub(super) fn receive(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        let Some(life) = self.flows.get_mut(state.flow.0 as usize) else { return };
+        let way = state.direction.index();
+        life.times[way] += u128::from(now.since(state.sent).as_picos());
         life.arrivals[way] += 1;
-        if cargo.direction == Direction::Forward {
+        if state.direction == Direction::Forward {
             life.received += 1;
             life.received_bytes += u64::from(packet.len);
             life.last_received = now;
-            self.reordering.depart(table_id(cargo.flow), cargo.number);
+            self.reordering.depart(table_id(state.flow), state.number);
         }
     }
 

@@ -11,10 +11,10 @@ use roundelay_metrics::Delays;
 use super::transfers::{Completed, Counted, Transfer};
 use super::{Group, Scenario};
 use crate::agent::Direction;
-use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::link::waited;
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
+use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Effort, Opening, Probe, Report};
 use crate::sources::source::Ending;
 
@@ -190,11 +190,11 @@ impl Meter {
 
     /// Counts a packet sent after the warm-up, for the flow and for the group.
     #[inline]
-    fn count(&mut self, packet: &Packet<Carried>, cargo: &Cargo, write: impl Fn(&mut Packets)) {
-        if cargo.direction != Direction::Forward || cargo.sent < self.warmup {
+    fn count(&mut self, packet: &Packet<Tag>, state: &PacketState, write: impl Fn(&mut Packets)) {
+        if state.direction != Direction::Forward || state.sent < self.warmup {
             return;
         }
-        let place = self.place(packet.flow, cargo.flow);
+        let place = self.place(packet.flow, state.flow);
         let flow = &mut self.flows[place];
         write(&mut flow.packets);
         write(&mut self.groups[flow.group as usize].packets);
@@ -239,12 +239,12 @@ impl Probe for Meter {
     }
 
     #[inline]
-    fn sent(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.count(packet, cargo, |packets| packets.sent += 1);
+    fn sent(&mut self, _: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        self.count(packet, state, |packets| packets.sent += 1);
     }
 
     #[inline]
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, span: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, _: &PacketState, span: [Instant; 2]) {
         if packet.arrival >= self.warmup {
             let link = &mut self.links[link.index()];
             let wait = waited(link.preempted_at, packet, span);
@@ -255,38 +255,38 @@ impl Probe for Meter {
     }
 
     #[inline]
-    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
-        self.count(packet, cargo, |packets| packets.dropped[reason as usize] += 1);
+    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+        self.count(packet, state, |packets| packets.dropped[reason as usize] += 1);
     }
 
     #[inline]
-    fn lost(&mut self, _: Instant, _: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.count(packet, cargo, |packets| packets.lost += 1);
+    fn lost(&mut self, _: Instant, _: LinkId, packet: &Packet<Tag>, state: &PacketState) {
+        self.count(packet, state, |packets| packets.lost += 1);
     }
 
-    fn edge_dropped(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.count(packet, cargo, |packets| packets.edge_dropped += 1);
+    fn edge_dropped(&mut self, _: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        self.count(packet, state, |packets| packets.edge_dropped += 1);
     }
 
-    fn edge_marked(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.count(packet, cargo, |packets| packets.edge_marked += 1);
+    fn edge_marked(&mut self, _: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        self.count(packet, state, |packets| packets.edge_marked += 1);
     }
 
     // The compiler does not inline by itself: there are two callers, with and without other
     // observers.
     #[allow(clippy::inline_always, reason = "counted: 40 instructions a packet")]
     #[inline(always)]
-    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        if cargo.direction != Direction::Forward || now < self.warmup {
+    fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        if state.direction != Direction::Forward || now < self.warmup {
             return;
         }
-        let place = self.place(packet.flow, cargo.flow);
+        let place = self.place(packet.flow, state.flow);
         let flow = &mut self.flows[place];
         let group = &mut self.groups[flow.group as usize];
         flow.packets.bytes += u64::from(packet.len);
         group.packets.bytes += u64::from(packet.len);
-        if cargo.sent >= self.warmup {
-            let delay = now.since(cargo.sent);
+        if state.sent >= self.warmup {
+            let delay = now.since(state.sent);
             flow.packets.delivered += 1;
             group.packets.delivered += 1;
             flow.packets.time(delay);

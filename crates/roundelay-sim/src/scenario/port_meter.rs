@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::lives::table_id;
 use crate::agent::Direction;
-use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
 use crate::network::LinkConfig;
+use crate::packet_state::{PacketState, Tag};
 
 /// Fairness of a link to flows that stayed backlogged: Jain's index of service by weight, window
 /// after window.
@@ -80,10 +80,10 @@ impl PortMeter {
         self.jain.forget();
     }
 
-    pub(super) fn arrive(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo, weight: u32) {
+    pub(super) fn arrive(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState, weight: u32) {
         self.complete_until(now);
-        let (flow, passing) = (table_id(cargo.flow), self.flows.entry(cargo.flow.0).or_default());
-        passing.goes_forward |= cargo.direction == Direction::Forward;
+        let (flow, passing) = (table_id(state.flow), self.flows.entry(state.flow.0).or_default());
+        passing.goes_forward |= state.direction == Direction::Forward;
         if !passing.is_registered {
             passing.is_registered = true;
             self.bits.set_weight(flow, weight);
@@ -92,27 +92,27 @@ impl PortMeter {
         }
         self.bits.arrive(flow, packet.len);
         self.jain.arrive(now, flow, packet.len);
-        self.stamps.insert(cargo.number, self.time.arrive(now, flow, packet.len));
+        self.stamps.insert(state.number, self.time.arrive(now, flow, packet.len));
     }
 
-    pub(super) fn transmit(&mut self, packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
+    pub(super) fn transmit(&mut self, packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
         let heard = if self.preempts { end } else { start };
         self.complete_until(heard);
-        let flow = table_id(cargo.flow);
+        let flow = table_id(state.flow);
         self.bits.serve(flow, packet.len);
         self.jain.serve(heard, flow, packet.len);
-        self.on_link = self.stamps.remove(&cargo.number).map(|stamp| (cargo.flow, stamp, end));
+        self.on_link = self.stamps.remove(&state.number).map(|stamp| (state.flow, stamp, end));
     }
 
-    pub(super) fn drop(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
+    pub(super) fn drop(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
         self.complete_until(now);
-        let flow = table_id(cargo.flow);
+        let flow = table_id(state.flow);
         self.bits.withdraw(flow, packet.len);
         match reason {
             DropReason::Early => self.jain.withdraw(now, flow, packet.len),
             DropReason::Full | DropReason::PushedOut | DropReason::Refused => self.jain.deny(now, flow, packet.len),
         }
-        self.stamps.remove(&cargo.number).into_iter().for_each(|stamp| self.time.withdraw(flow, stamp));
+        self.stamps.remove(&state.number).into_iter().for_each(|stamp| self.time.withdraw(flow, stamp));
     }
 
     pub(super) fn close(&mut self, now: Instant, flow: FlowNumber) {

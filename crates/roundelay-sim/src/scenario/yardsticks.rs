@@ -14,9 +14,9 @@ use super::port_meter::{Backlogged, PortMeter};
 use super::rates::{RateMeter, Rates};
 use super::{Group, Scenario};
 use crate::agent::Direction;
-use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkClass, LinkId, Network};
+use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 
 /// Worst-case fair indices of a flow: the worst of the measured links on the route, after the
@@ -186,31 +186,31 @@ impl Probe for Yardsticks {
         }
     }
 
-    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.lives.iter_mut().for_each(|lives| lives.send(now, packet, cargo));
+    fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        self.lives.iter_mut().for_each(|lives| lives.send(now, packet, state));
     }
 
-    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
+    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
         self.advance(now);
         if self.ports.contains_key(&link.0) {
-            let weight = self.groups.get(cargo.flow.0 as usize).map_or(1, |group| self.weights[*group as usize]);
-            self.port(link).into_iter().for_each(|port| port.arrive(now, packet, cargo, weight));
+            let weight = self.groups.get(state.flow.0 as usize).map_or(1, |group| self.weights[*group as usize]);
+            self.port(link).into_iter().for_each(|port| port.arrive(now, packet, state, weight));
         }
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]) {
         self.advance(span[0]);
-        self.port(link).into_iter().for_each(|port| port.transmit(packet, cargo, span));
+        self.port(link).into_iter().for_each(|port| port.transmit(packet, state, span));
     }
 
-    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
-        self.port(link).into_iter().for_each(|port| port.drop(now, packet, cargo, reason));
+    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+        self.port(link).into_iter().for_each(|port| port.drop(now, packet, state, reason));
     }
 
-    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.lives.iter_mut().for_each(|lives| lives.receive(now, packet, cargo));
-        if cargo.direction == Direction::Forward {
-            self.rates.iter_mut().for_each(|rates| rates.receive(now, cargo.flow.0, packet.len));
+    fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
+        self.lives.iter_mut().for_each(|lives| lives.receive(now, packet, state));
+        if state.direction == Direction::Forward {
+            self.rates.iter_mut().for_each(|rates| rates.receive(now, state.flow.0, packet.len));
         }
     }
 

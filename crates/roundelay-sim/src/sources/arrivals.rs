@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::agent::{Agent, Context, FlowSpec};
 use crate::network::{LinkClass, Network, NodeId};
 use crate::sources::load::{Amount, Load};
-use crate::sources::outlet::Terms;
+use crate::sources::source_flow::Terms;
 use crate::sources::protocol::Protocol;
 use crate::sources::sizes::Sizes;
 use crate::sources::source::{Between, Conditions, Ending, Facts, Site, Source};

@@ -3,9 +3,9 @@
 use roundelay::{DropReason, Duration, Instant, Packet, Slack};
 
 use crate::agent::{Agent, Direction};
-use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
+use crate::packet_state::{PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 use crate::simulation::Simulation;
 use crate::sources::Terms;
@@ -36,16 +36,16 @@ impl Probe for Log {
         self.opened.push((now, from, to));
     }
 
-    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+    fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
         let Packet { len, slack, priority, deadline, .. } = *packet;
-        self.sent.push(Sent { now, flow: cargo.flow, len, slack, priority, deadline, direction: cargo.direction });
+        self.sent.push(Sent { now, flow: state.flow, len, slack, priority, deadline, direction: state.direction });
     }
 
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {
         self.reports.push((now, flow, *report));
     }
 
-    fn dropped(&mut self, _: Instant, _: LinkId, _: &Packet<Carried>, _: &Cargo, reason: DropReason) {
+    fn dropped(&mut self, _: Instant, _: LinkId, _: &Packet<Tag>, _: &PacketState, reason: DropReason) {
         panic!("the bench drops nothing: {reason:?}");
     }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::agent::{Agent, Context, Outgoing};
 use crate::sources::load::{Amount, Load};
-use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::stamp::Stamp;
 use crate::sources::{Check, SourceError, packet_len};
@@ -47,7 +47,7 @@ impl Source for Config {
 /// The source.
 #[derive(Debug)]
 pub struct Burst {
-    outlet: Outlet,
+    source_flow: SourceFlow,
     terms: Terms,
     config: Config,
 }
@@ -60,16 +60,16 @@ impl Burst {
         terms.check(check)?;
         check.range("size", config.size.0, 1..=LARGEST_FLOW)?;
         check.packet_len(config.packet_len)?;
-        Ok(Self { outlet: Outlet::new(terms.clone(), config.size.0, config.packet_len), terms, config })
+        Ok(Self { source_flow: SourceFlow::new(terms.clone(), config.size.0, config.packet_len), terms, config })
     }
 }
 
 impl Agent for Burst {
     fn wake(&mut self, context: &mut Context<'_>) {
-        let Turn::Start(flow) = self.outlet.turn(context) else { return };
+        let Turn::Start(flow) = self.source_flow.turn(context) else { return };
         let Config { size: Bytes(size), packet_len } = self.config;
         send_all(flow, size, packet_len, &mut self.terms.stamp(size, packet_len), context);
-        self.outlet.finish(context);
+        self.source_flow.finish(context);
     }
 }
 

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
 use crate::sources::load::{Amount, Load, at_rate};
-use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::pace::Pace;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
@@ -97,7 +97,7 @@ impl Source for Config {
 /// The source.
 #[derive(Debug)]
 pub struct Cbr {
-    outlet: Outlet,
+    source_flow: SourceFlow,
     pace: Pace,
     packet_len: u32,
     gaps: Gaps,
@@ -113,7 +113,7 @@ impl Cbr {
         check.rate(rate)?;
         check.packet_len(packet_len)?;
         check.packets(packets)?;
-        Ok(Self { outlet: Outlet::of_packets(terms, packets, packet_len), pace: Pace::new(rate, packet_len), packet_len, gaps })
+        Ok(Self { source_flow: SourceFlow::of_packets(terms, packets, packet_len), pace: Pace::new(rate, packet_len), packet_len, gaps })
     }
 
     /// The time until the next packet.
@@ -130,10 +130,10 @@ impl Cbr {
 impl Agent for Cbr {
     #[inline]
     fn wake(&mut self, context: &mut Context<'_>) {
-        let (Turn::Start(flow) | Turn::GoOn(flow)) = self.outlet.turn(context) else { return };
-        self.outlet.send(flow, self.packet_len, context);
+        let (Turn::Start(flow) | Turn::GoOn(flow)) = self.source_flow.turn(context) else { return };
+        self.source_flow.send(flow, self.packet_len, context);
         let gap = self.gap(context.random());
-        self.outlet.call_at(context.now() + gap, context);
+        self.source_flow.call_at(context.now() + gap, context);
     }
 }
 

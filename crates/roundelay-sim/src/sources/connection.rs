@@ -6,11 +6,11 @@ use roundelay_tcp::rc3::Tail;
 use roundelay_tcp::{Config, Receiver, Segment, Sender, SenderStatistics};
 
 use crate::agent::{Arrival, Context, Direction, Outgoing};
-use crate::cargo::Content;
+use crate::packet_state::Content;
 pub(crate) use crate::probe::Effort;
 use crate::probe::Report;
 use crate::sources::SourceError;
-use crate::sources::outlet::Terms;
+use crate::sources::source_flow::Terms;
 use crate::sources::stamp::Stamp;
 
 /// Delays of packets in one direction: sum in picoseconds, and number of packets.

@@ -6,7 +6,7 @@ use roundelay_tcp::Config;
 use crate::agent::{Arrival, Context, FlowSpec};
 use crate::sources::SourceError;
 use crate::sources::connection::{Connection, Effort, earlier};
-use crate::sources::outlet::Terms;
+use crate::sources::source_flow::Terms;
 
 /// One connection: its requests and responses.
 #[derive(Debug)]

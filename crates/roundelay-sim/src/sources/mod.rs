@@ -13,9 +13,9 @@ pub(crate) mod draw;
 mod exchange;
 mod line;
 pub(crate) mod load;
-mod outlet;
 mod pace;
 mod protocol;
+mod source_flow;
 #[macro_use]
 mod registry;
 mod sizes;
@@ -24,9 +24,9 @@ mod stamp;
 mod urgency;
 
 pub use draw::Span;
-pub use outlet::Terms;
 pub use protocol::{Control, Flavour, Preset, Protocol};
 pub use sizes::Sizes;
+pub use source_flow::Terms;
 pub use stamp::Stamp;
 pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Urgency, WrittenFields};
 

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::agent::{Agent, Context};
 use crate::sources::draw::Span;
 use crate::sources::load::{Amount, Load, at_rate};
-use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::pace::Pace;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
@@ -52,11 +52,6 @@ impl Config {
     /// Exponential times, without end.
     pub const fn new(rate: Rate, packet_len: u32, [on, off]: [Duration; 2]) -> Self {
         Self { rate, packet_len, on, off, shape: None, packets: None }
-    }
-
-    /// The mean rate in bits a second: the rate times the fraction of on-time.
-    pub fn mean_rate(&self) -> f64 {
-        self.rate.bits_per_second() as f64 * self.on.as_secs_f64() / (self.on + self.off).as_secs_f64()
     }
 
     /// On-times and off-times.
@@ -123,7 +118,7 @@ pub(crate) fn check_times(check: Check, key: &'static str, times: Span) -> Resul
 /// The source.
 #[derive(Debug)]
 pub struct OnOff {
-    outlet: Outlet,
+    source_flow: SourceFlow,
     pace: Pace,
     packet_len: u32,
     on: Span,
@@ -154,8 +149,8 @@ impl OnOff {
         check_times(check, "on", on)?;
         check_times(check, "off", off)?;
         check.packets(packets)?;
-        let outlet = Outlet::of_packets(terms, packets, packet_len);
-        Ok(Self { outlet, pace: Pace::new(rate, packet_len), packet_len, on, off, on_until: Instant::ZERO, left: Duration::ZERO })
+        let source_flow = SourceFlow::of_packets(terms, packets, packet_len);
+        Ok(Self { source_flow, pace: Pace::new(rate, packet_len), packet_len, on, off, on_until: Instant::ZERO, left: Duration::ZERO })
     }
 
     /// Goes on through on- and off-times until the next packet leaves, or for [`MOST_ROUNDS`] of
@@ -177,17 +172,17 @@ impl OnOff {
 impl Agent for OnOff {
     #[inline]
     fn wake(&mut self, context: &mut Context<'_>) {
-        let turn = self.outlet.turn(context);
+        let turn = self.source_flow.turn(context);
         let (Turn::Start(flow) | Turn::GoOn(flow)) = turn else { return };
         if matches!(turn, Turn::Start(_)) {
             self.on_until = context.now() + self.on.draw(context.random());
         }
         if self.left == Duration::ZERO {
-            self.outlet.send(flow, self.packet_len, context);
+            self.source_flow.send(flow, self.packet_len, context);
             self.left = self.pace.beat();
         }
         let next = self.next(context.now(), context.random());
-        self.outlet.call_at(next, context);
+        self.source_flow.call_at(next, context);
     }
 }
 
@@ -250,7 +245,6 @@ mod tests {
     /// relative standard deviation of about off / (on + off) x sqrt(2 / n).
     #[test]
     fn exponential_times_give_the_mean_rate() {
-        assert_eq!(config().mean_rate(), 250_000.0);
         let sent = times(OnOff::new(terms(), config()), 1, 4000);
         let (rounds, expected) = (10_000.0_f64, 1e6);
         let sigma = expected * 0.75 * (2.0 / rounds).sqrt();

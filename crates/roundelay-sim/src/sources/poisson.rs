@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
 use crate::sources::load::{Amount, Load, at_rate};
-use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, MOST_PACKETS, SourceError, draw, packet_len};
 use crate::written::{InWords, some_whole};
@@ -162,7 +162,7 @@ impl Source for Config {
 /// The source.
 #[derive(Debug)]
 pub struct Poisson {
-    outlet: Outlet,
+    source_flow: SourceFlow,
     mean_gap_picos: f64,
     lengths: Lengths,
 }
@@ -179,24 +179,24 @@ impl Poisson {
         lengths.check(check)?;
         check.packets(packets)?;
         let mean_gap_picos = lengths.mean() * 8e12 / rate.bits_per_second() as f64;
-        let outlet = Outlet::of_packets(terms, packets, lengths.mean().ceil() as u32);
-        Ok(Self { outlet, mean_gap_picos, lengths })
+        let source_flow = SourceFlow::of_packets(terms, packets, lengths.mean().ceil() as u32);
+        Ok(Self { source_flow, mean_gap_picos, lengths })
     }
 }
 
 impl Agent for Poisson {
     #[inline]
     fn wake(&mut self, context: &mut Context<'_>) {
-        let turn = self.outlet.turn(context);
+        let turn = self.source_flow.turn(context);
         if turn == Turn::Pass {
             return;
         }
         if let Turn::GoOn(flow) = turn {
             let len = self.lengths.draw(context.random());
-            self.outlet.send(flow, len, context);
+            self.source_flow.send(flow, len, context);
         }
         let gap = draw::exponential(context.random(), self.mean_gap_picos);
-        self.outlet.call_at(context.now() + gap, context);
+        self.source_flow.call_at(context.now() + gap, context);
     }
 }
 

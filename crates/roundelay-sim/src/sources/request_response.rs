@@ -18,7 +18,7 @@ use crate::sources::draw::Span;
 use crate::sources::exchange::Exchange;
 use crate::sources::load::{Amount, Load};
 use crate::sources::on_off::check_times;
-use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
@@ -68,7 +68,7 @@ impl Source for Config {
 /// The source.
 #[derive(Debug)]
 pub struct RequestResponse {
-    outlet: Outlet,
+    source_flow: SourceFlow,
     exchange: Exchange,
     alarm: Alarm,
     terms: Terms,
@@ -93,7 +93,7 @@ impl RequestResponse {
         check.range("response", response, 1..=LARGEST_FLOW)?;
         check_times(check, "think", think)?;
         Ok(Self {
-            outlet: Outlet::new(terms.clone(), u64::MAX, protocol.segment_len),
+            source_flow: SourceFlow::new(terms.clone(), u64::MAX, protocol.segment_len),
             exchange: Exchange::new(protocol, &terms)?,
             alarm: Alarm::default(),
             terms,
@@ -134,20 +134,20 @@ impl RequestResponse {
             self.exchange.responses.report(self.sizes[1], self.asked_at, true, effort, context);
             self.asks_at = Some(context.now() + self.think.draw(context.random()));
         }
-        self.alarm.set(earlier(earlier(self.exchange.timer(), self.asks_at), self.outlet.stop()), context);
+        self.alarm.set(earlier(earlier(self.exchange.timer(), self.asks_at), self.source_flow.stop()), context);
     }
 }
 
 impl Agent for RequestResponse {
     fn wake(&mut self, context: &mut Context<'_>) {
         self.alarm.went_off();
-        if self.outlet.is_over(context.now())
+        if self.source_flow.is_over(context.now())
             && let Some([_, back]) = self.exchange.flows
         {
             self.cut_off(context);
             context.close(back);
         }
-        match self.outlet.turn(context) {
+        match self.source_flow.turn(context) {
             Turn::Pass => return,
             Turn::Start(flow) => self.open(flow, context),
             Turn::GoOn(_) => {

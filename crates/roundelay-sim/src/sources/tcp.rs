@@ -12,7 +12,7 @@ use crate::agent::{Agent, Arrival, Context, FlowSpec};
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
-use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
@@ -50,7 +50,7 @@ impl Source for Config {
 /// The source.
 #[derive(Debug, Clone)]
 pub struct Tcp {
-    outlet: Outlet,
+    source_flow: SourceFlow,
     connection: Connection,
     alarm: Alarm,
     start: Option<Instant>,
@@ -67,21 +67,21 @@ impl Tcp {
         check.range("size", size.unwrap_or(1), 1..=LARGEST_FLOW)?;
         let size = size.unwrap_or(u64::MAX);
         let connection = Connection::new(protocol, size, &terms)?;
-        let outlet = Outlet::new(terms, size, protocol.segment_len);
-        Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
+        let source_flow = SourceFlow::new(terms, size, protocol.segment_len);
+        Ok(Self { source_flow, connection, alarm: Alarm::default(), start: None })
     }
 
     /// A prototype, which is not a flow itself: flows are copies with their own ends and size.
     pub(crate) fn prototype(terms: Terms, protocol: protocol::Config) -> Result<Self, SourceError> {
         let connection = Connection::new(protocol, 0, &terms)?;
-        let outlet = Outlet::new(terms, 0, protocol.segment_len);
-        Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
+        let source_flow = SourceFlow::new(terms, 0, protocol.segment_len);
+        Ok(Self { source_flow, connection, alarm: Alarm::default(), start: None })
     }
 
     /// A flow made from this prototype.
     pub(crate) fn like(&self, flow: FlowSpec, size_bytes: u64) -> Self {
         let mut made = self.clone();
-        made.outlet.redirect(flow);
+        made.source_flow.redirect(flow);
         made.connection.supply(size_bytes);
         made
     }
@@ -98,19 +98,19 @@ impl Tcp {
     fn settle(&mut self, context: &mut Context<'_>) {
         if self.connection.is_done() {
             self.report(context);
-            return self.outlet.finish(context);
+            return self.source_flow.finish(context);
         }
-        self.alarm.set(earlier(self.connection.timer(), self.outlet.stop()), context);
+        self.alarm.set(earlier(self.connection.timer(), self.source_flow.stop()), context);
     }
 }
 
 impl Agent for Tcp {
     fn wake(&mut self, context: &mut Context<'_>) {
         self.alarm.went_off();
-        if self.outlet.is_over(context.now()) {
+        if self.source_flow.is_over(context.now()) {
             self.report(context);
         }
-        match self.outlet.turn(context) {
+        match self.source_flow.turn(context) {
             Turn::Pass => return,
             Turn::Start(flow) => {
                 self.start = Some(context.now());

@@ -13,7 +13,7 @@ use crate::agent::{Agent, Arrival, Context};
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
-use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
@@ -56,7 +56,7 @@ impl Source for Config {
 /// The source.
 #[derive(Debug)]
 pub struct Video {
-    outlet: Outlet,
+    source_flow: SourceFlow,
     connection: Connection,
     alarm: Alarm,
     segment_bytes: u64,
@@ -79,7 +79,7 @@ impl Video {
         check.range("interval", interval, Duration::from_micros(1)..=Duration::from_secs(86_400))?;
         Ok(Self {
             connection: Connection::new(protocol, 0, &terms)?,
-            outlet: Outlet::new(terms, u64::MAX, protocol.segment_len),
+            source_flow: SourceFlow::new(terms, u64::MAX, protocol.segment_len),
             alarm: Alarm::default(),
             segment_bytes,
             interval,
@@ -116,7 +116,7 @@ impl Video {
             self.made_at += self.interval;
         }
         let next = earlier(self.connection.timer(), Some(self.next_at));
-        self.alarm.set(earlier(next, self.outlet.stop()), context);
+        self.alarm.set(earlier(next, self.source_flow.stop()), context);
     }
 }
 
@@ -124,10 +124,10 @@ impl Agent for Video {
     fn wake(&mut self, context: &mut Context<'_>) {
         self.alarm.went_off();
         let now = context.now();
-        if self.outlet.is_over(now) {
+        if self.source_flow.is_over(now) {
             self.cut_off(context);
         }
-        match self.outlet.turn(context) {
+        match self.source_flow.turn(context) {
             Turn::Pass => return,
             Turn::Start(flow) => {
                 (self.made_at, self.next_at) = (now, now);

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::agent::Agent;
 use crate::sources::load::{Amount, Load};
 use crate::sources::on_off::{self, OnOff};
-use crate::sources::outlet::Terms;
+use crate::sources::source_flow::Terms;
 use crate::sources::source::{Conditions, Facts, Site, Source};
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, MOST_PACKETS, SourceError};

@@ -18,7 +18,7 @@ use crate::sources::draw::Span;
 use crate::sources::exchange::Exchange;
 use crate::sources::load::{Amount, Load};
 use crate::sources::on_off::check_times;
-use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
 use crate::sources::{Check, SourceError};
@@ -115,7 +115,7 @@ enum Stage {
 /// The source.
 #[derive(Debug)]
 pub struct WebPage {
-    outlet: Outlet,
+    source_flow: SourceFlow,
     terms: Terms,
     config: Config,
     think: Span,
@@ -142,7 +142,7 @@ impl WebPage {
         check_times(check, "think", think)?;
         let lanes: Result<Vec<_>, _> = (0..config.connections).map(|_| Exchange::new(protocol, &terms)).collect();
         Ok(Self {
-            outlet: Outlet::new(terms.clone(), u64::MAX, protocol.segment_len),
+            source_flow: SourceFlow::new(terms.clone(), u64::MAX, protocol.segment_len),
             terms,
             config: config.clone(),
             think,
@@ -210,7 +210,7 @@ impl WebPage {
         }
         let thought = if let Stage::Think(until) = self.stage { Some(until) } else { None };
         let timers = self.lanes.iter().map(Exchange::timer).fold(thought, earlier);
-        self.alarm.set(earlier(timers, self.outlet.stop()), context);
+        self.alarm.set(earlier(timers, self.source_flow.stop()), context);
     }
 }
 
@@ -218,12 +218,12 @@ impl Agent for WebPage {
     fn wake(&mut self, context: &mut Context<'_>) {
         self.alarm.went_off();
         let now = context.now();
-        if self.outlet.is_over(now) {
+        if self.source_flow.is_over(now) {
             self.cut_off(context);
-            // The outlet closes the first flow.
+            // The source_flow closes the first flow.
             self.lanes.iter_mut().filter_map(|lane| lane.flows.take()).flatten().skip(1).for_each(|flow| context.close(flow));
         }
-        match self.outlet.turn(context) {
+        match self.source_flow.turn(context) {
             Turn::Pass => return,
             Turn::Start(flow) => {
                 self.begin(now);

@@ -6,11 +6,11 @@
 //! light in fibre along the great circle. A link goes both ways unless the file lists the way back
 //! separately.
 
+mod coordinates;
 mod edge_list;
 mod gml;
 mod graphml;
 mod netsys;
-mod place;
 mod rocketfuel;
 mod unread;
 
@@ -25,7 +25,7 @@ use serde::Deserialize;
 use super::{Builder, MOST_NODES, Queues, Topology, Wire, mbit};
 use crate::network::{LinkClass, NodeId};
 use crate::written::{InWords, whole};
-use place::Place;
+use coordinates::Coordinates;
 
 /// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
@@ -245,7 +245,7 @@ struct Graph {
 #[derive(Debug, Default)]
 struct Node {
     name: String,
-    place: Option<Place>,
+    place: Option<Coordinates>,
     is_host: bool,
 }
 

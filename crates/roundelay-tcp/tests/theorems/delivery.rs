@@ -126,26 +126,6 @@ fn runs_repeat() {
     assert_eq!(run(), run());
 }
 
-/// A sender and a receiver after `reset` behave as new ones.
-#[test]
-fn used_again_is_as_new() {
-    let config = Config { segment_len: 100, ..Config::rfc() };
-    let run = |mut world: World| {
-        (world.now, world.keeps_steps) = (Instant::ZERO, true);
-        world.open();
-        assert!(world.run(Instant::MAX));
-        (world.steps.iter().flat_map(|step| step.sent.clone()).collect::<Vec<_>>(), world.sender, world.receiver)
-    };
-    let fresh = || World::new(config, Some(50_000), Link { fate: Box::new(hostile(9, 0.1)), ..Link::default() });
-    let (first, mut sender, mut receiver) = run(fresh());
-    sender.reset(Some(50_000));
-    receiver.reset();
-    let mut world = fresh();
-    (world.sender, world.receiver) = (sender, receiver);
-    let (again, ..) = run(world);
-    assert_eq!(first, again);
-}
-
 /// Only new data may be marked by queues (RFC 3168, section 6.1.5).
 #[test]
 fn only_new_data_may_be_marked() {

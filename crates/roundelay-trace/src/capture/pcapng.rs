@@ -1,7 +1,7 @@
 //! pcapng format: sections, interfaces, packets (draft-ietf-opsawg-pcapng-03, sections 3 and 4).
 
 use super::order::Order;
-use super::window::{Place, Window};
+use super::window::{ByteRange, Window};
 use super::{CaptureNotes, Heading, LinkType, MAX_CAPTURED, Record, truncated_tail};
 use crate::error::Fault;
 
@@ -288,7 +288,7 @@ impl File {
 }
 
 impl Interface {
-    fn record(&self, number: u32, time_nanos: Option<i64>, original_len: u32, place: Place) -> Record {
+    fn record(&self, number: u32, time_nanos: Option<i64>, original_len: u32, place: ByteRange) -> Record {
         let (snap_length, link) = (self.snap_length, self.link);
         Record { time_nanos, original_len, snap_length, link, place, interface: Some(number), heading: None }
     }
@@ -359,7 +359,7 @@ fn limits(kind: u32) -> (u32, u32) {
 /// Location of a packet's data: `captured` bytes starting at `from`, if they fit in the block.
 /// `field` is the offset of the length field, for the error.
 #[inline]
-fn data(window: &Window, block: Block, from: usize, captured: u32, field: u64) -> Result<Place, Fault> {
+fn data(window: &Window, block: Block, from: usize, captured: u32, field: u64) -> Result<ByteRange, Fault> {
     let room = u32::try_from(block.length - from - 4).unwrap_or(u32::MAX).min(MAX_CAPTURED);
     if captured > room {
         let found = format!("packet block of {} bytes claims {captured} captured bytes", block.length);

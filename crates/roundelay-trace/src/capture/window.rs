@@ -23,12 +23,12 @@ pub(super) struct Window {
 
 /// Range of a frame's bytes in the window. Valid until the window is filled again.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct ByteRange {
     start: usize,
     end: usize,
 }
 
-impl Place {
+impl ByteRange {
     /// Number of bytes.
     pub(super) fn len(self) -> u32 {
         u32::try_from(self.end - self.start).unwrap_or(u32::MAX)
@@ -77,14 +77,14 @@ impl Window {
 
     /// The range of `length` bytes, starting `from` bytes after the first unconsumed byte.
     #[inline]
-    pub(super) fn place(&self, from: usize, length: usize) -> Place {
+    pub(super) fn place(&self, from: usize, length: usize) -> ByteRange {
         debug_assert!(from + length <= self.end - self.start);
-        Place { start: self.start + from, end: self.start + from + length }
+        ByteRange { start: self.start + from, end: self.start + from + length }
     }
 
     /// The bytes of a range from [`Window::place`], even if consumed since.
     #[inline]
-    pub(super) fn at(&self, place: Place) -> &[u8] {
+    pub(super) fn at(&self, place: ByteRange) -> &[u8] {
         &self.buffer[place.start..place.end]
     }
 

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use crate::mechanisms::codel::{Codel, Leaving, Roots, Target};
 use crate::packet::Ecn;
-use crate::pool::{self, Places, Pool, Queue};
+use crate::pool::{self, Pool, Queue, Storage};
 use crate::scheduler::DropReason;
 use crate::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ impl CodelQueue {
     /// The next packet, past CoDel's drops, and the packet's length. None if the queue is empty or
     /// emptied by drops.
     #[inline]
-    pub(crate) fn pull<T, P: Places<T>>(
+    pub(crate) fn pull<T, P: Storage<T>>(
         &mut self,
         pool: &mut Pool<T, P>,
         signals: Signals,
@@ -89,7 +89,7 @@ impl CodelQueue {
 
     /// Panics if the queue is broken, or CoDel has something pending for an empty queue. In Linux a
     /// queue that is emptied without drops keeps CoDel's state.
-    pub(crate) fn check<T, P: Places<T>>(&self, pool: &Pool<T, P>, linux: bool) {
+    pub(crate) fn check<T, P: Storage<T>>(&self, pool: &Pool<T, P>, linux: bool) {
         assert!(linux || !self.queue.is_empty() || self.codel.is_at_rest(), "CoDel rests while the queue is empty");
         pool.check_queue(&self.queue);
     }

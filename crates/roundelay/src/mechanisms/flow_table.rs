@@ -8,7 +8,7 @@ use core::ops::{Index, IndexMut};
 
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::scheduler::Refusal;
 
 /// Flows by number, and their packets. `S` is what the discipline keeps for a flow.
@@ -30,7 +30,7 @@ pub(crate) struct Flow<S> {
     pub(crate) state: S,
 }
 
-impl<T, S, P: Places<T>> Default for FlowTable<T, S, P> {
+impl<T, S, P: Storage<T>> Default for FlowTable<T, S, P> {
     fn default() -> Self {
         Self { pool: Pool::empty(), flows: Vec::new(), longest: Longest::default() }
     }
@@ -72,7 +72,7 @@ impl<T, S, P> IndexMut<usize> for FlowTable<T, S, P> {
 }
 
 /// Flows.
-impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
+impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
     /// The flow's record, which is made if missing.
     #[inline]
     pub(crate) fn record(&mut self, number: usize) -> &mut Flow<S> {
@@ -109,7 +109,7 @@ impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
 }
 
 /// Packets.
-impl<T, S: Default, P: Places<T>> FlowTable<T, S, P> {
+impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
     /// Whether a packet can be taken: of at most `most` bytes, of a flow and a handle that fit.
     #[inline]
     pub(crate) fn takes(&mut self, packet: &Packet<T>, most: u32) -> bool {

@@ -14,7 +14,7 @@ use crate::pool::Backlog;
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone)]
-struct Place<T> {
+struct Slot<T> {
     packet: Packet<T>,
     /// The next arrival.
     next: u32,
@@ -25,7 +25,7 @@ struct Place<T> {
 /// The queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Lottery<T> {
-    places: Vec<Place<T>>,
+    slots: Vec<Slot<T>>,
     oldest: u32,
     newest: u32,
     bytes: u64,
@@ -33,20 +33,20 @@ pub(crate) struct Lottery<T> {
 
 impl<T> Default for Lottery<T> {
     fn default() -> Self {
-        Self { places: Vec::new(), oldest: NONE, newest: NONE, bytes: 0 }
+        Self { slots: Vec::new(), oldest: NONE, newest: NONE, bytes: 0 }
     }
 }
 
 impl<T> Lottery<T> {
     pub(crate) fn backlog(&self) -> Backlog {
-        Backlog { packets: self.places.len() as u64, bytes: self.bytes }
+        Backlog { packets: self.slots.len() as u64, bytes: self.bytes }
     }
 
     pub(crate) fn push(&mut self, packet: Packet<T>) {
-        let place = self.places.len() as u32;
+        let place = self.slots.len() as u32;
         assert!(place != NONE, "a line holds fewer than 2^32 - 1 packets");
         self.bytes += u64::from(packet.len);
-        self.places.push(Place { packet, next: NONE, previous: self.newest });
+        self.slots.push(Slot { packet, next: NONE, previous: self.newest });
         self.link(self.newest, place);
         self.newest = place;
     }
@@ -62,22 +62,22 @@ impl<T> Lottery<T> {
     /// A random packet, each equally likely, with its number. The number is valid until the next
     /// removal. None if the queue is empty.
     pub(crate) fn draw(&self, random: &mut Random) -> Option<(u32, &Packet<T>)> {
-        let drawn = random.below(self.places.len() as u32);
-        self.places.get(drawn as usize).map(|place| (drawn, &place.packet))
+        let drawn = random.below(self.slots.len() as u32);
+        self.slots.get(drawn as usize).map(|place| (drawn, &place.packet))
     }
 
     /// Removes the packet with this number.
     pub(crate) fn remove(&mut self, number: u32) -> Option<Packet<T>> {
-        let &Place { next, previous, .. } = self.places.get(number as usize)?;
+        let &Slot { next, previous, .. } = self.slots.get(number as usize)?;
         self.link(previous, next);
         if next == NONE {
             self.newest = previous;
         } else {
-            self.places[next as usize].previous = previous;
+            self.slots[next as usize].previous = previous;
         }
-        let Place { packet, .. } = self.places.swap_remove(number as usize);
+        let Slot { packet, .. } = self.slots.swap_remove(number as usize);
         self.bytes -= u64::from(packet.len);
-        self.moved(self.places.len() as u32, number);
+        self.moved(self.slots.len() as u32, number);
         Some(packet)
     }
 
@@ -86,34 +86,34 @@ impl<T> Lottery<T> {
         if previous == NONE {
             self.oldest = next;
         } else {
-            self.places[previous as usize].next = next;
+            self.slots[previous as usize].next = next;
         }
     }
 
     /// Updates the links after the last packet has moved to slot `to`. No effect if slot `to` was
     /// the last.
     fn moved(&mut self, from: u32, to: u32) {
-        let Some(&Place { next, previous, .. }) = self.places.get(to as usize) else { return };
+        let Some(&Slot { next, previous, .. }) = self.slots.get(to as usize) else { return };
         debug_assert!(from != to, "the last place is not filled");
         self.link(previous, to);
         if next == NONE {
             self.newest = to;
         } else {
-            self.places[next as usize].previous = to;
+            self.slots[next as usize].previous = to;
         }
     }
 
     pub(crate) fn check(&self) {
         let (mut at, mut before, mut bytes, mut packets) = (self.oldest, NONE, 0, 0);
         while at != NONE {
-            let place = &self.places[at as usize];
+            let place = &self.slots[at as usize];
             assert_eq!(place.previous, before, "links agree in both directions");
             bytes += u64::from(place.packet.len);
             packets += 1;
             (before, at) = (at, place.next);
-            assert!(packets <= self.places.len(), "the line has an end");
+            assert!(packets <= self.slots.len(), "the line has an end");
         }
-        assert_eq!((before, packets, bytes), (self.newest, self.places.len(), self.bytes), "every packet is in the line, once");
+        assert_eq!((before, packets, bytes), (self.newest, self.slots.len(), self.bytes), "every packet is in the line, once");
     }
 }
 

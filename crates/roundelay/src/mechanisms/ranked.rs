@@ -61,9 +61,9 @@ fn rank(key: impl Ordinal, arrival: u64) -> u128 {
 
 /// Slot of a packet while queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place(u32);
+pub(crate) struct Slot(u32);
 
-impl Place {
+impl Slot {
     /// Index into a table beside the packets.
     #[inline]
     pub(crate) const fn index(self) -> usize {
@@ -111,7 +111,7 @@ impl<K: Ordinal, T> Ranked<K, T> {
     }
 
     /// Inserts a packet behind all packets with the same key.
-    pub(crate) fn push(&mut self, key: K, packet: Packet<T>) -> Place {
+    pub(crate) fn push(&mut self, key: K, packet: Packet<T>) -> Slot {
         let rank = rank(key, self.arrivals);
         self.arrivals += 1;
         self.backlog.packets += 1;
@@ -125,19 +125,19 @@ impl<K: Ordinal, T> Ranked<K, T> {
         if let Some(largest) = &mut self.largest {
             largest.insert(place as usize, !rank);
         }
-        Place(place)
+        Slot(place)
     }
 
     /// The next packet to leave, with its slot.
     #[inline]
-    pub(crate) fn first(&self) -> Option<(Place, &Packet<T>)> {
-        let place = Place(self.smallest.first()?.1 as u32);
+    pub(crate) fn first(&self) -> Option<(Slot, &Packet<T>)> {
+        let place = Slot(self.smallest.first()?.1 as u32);
         Some((place, self.packet(place)?))
     }
 
     /// The packet in a slot.
     #[inline]
-    pub(crate) fn packet(&self, place: Place) -> Option<&Packet<T>> {
+    pub(crate) fn packet(&self, place: Slot) -> Option<&Packet<T>> {
         self.nodes.get(place.index())?.packet.as_ref()
     }
 
@@ -151,11 +151,11 @@ impl<K: Ordinal, T> Ranked<K, T> {
     #[inline]
     pub(crate) fn pop_first(&mut self) -> Option<Packet<T>> {
         let (_, place) = self.smallest.first()?;
-        self.take(Place(place as u32))
+        self.take(Slot(place as u32))
     }
 
     /// Slot of the packet with the largest key; of equal keys, the last arrival.
-    pub(crate) fn last(&mut self) -> Option<Place> {
+    pub(crate) fn last(&mut self) -> Option<Slot> {
         let waking = || {
             let mut heap = Heap::default();
             for place in 0..self.nodes.len() {
@@ -163,7 +163,7 @@ impl<K: Ordinal, T> Ranked<K, T> {
             }
             heap
         };
-        self.largest.get_or_insert_with(waking).first().map(|(_, place)| Place(place as u32))
+        self.largest.get_or_insert_with(waking).first().map(|(_, place)| Slot(place as u32))
     }
 
     /// Removes the packet with the largest key; of equal keys, the last arrival.
@@ -174,7 +174,7 @@ impl<K: Ordinal, T> Ranked<K, T> {
 
     /// Removes the packet that arrived last.
     pub(crate) fn pop_newest(&mut self) -> Option<Packet<T>> {
-        self.take(Place(self.newest))
+        self.take(Slot(self.newest))
     }
 
     /// Removes the newest packet of a flow, searching from the newest packet of all: O(n).
@@ -186,11 +186,11 @@ impl<K: Ordinal, T> Ranked<K, T> {
             }
             place = node.older;
         }
-        self.take(Place(place))
+        self.take(Slot(place))
     }
 
     /// Removes the packet in a slot.
-    pub(crate) fn take(&mut self, Place(place): Place) -> Option<Packet<T>> {
+    pub(crate) fn take(&mut self, Slot(place): Slot) -> Option<Packet<T>> {
         let node = self.nodes.get_mut(place as usize)?;
         let packet = node.packet.take()?;
         let (older, newer) = (node.older, node.newer);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     /// Queued packets in a sorted `Vec`: key, number, flow, slot.
-    type Model = Vec<(u32, u64, u32, Place)>;
+    type Model = Vec<(u32, u64, u32, Slot)>;
 
     fn newest(model: &Model, of: impl Fn(u32) -> bool) -> Option<usize> {
         (0..model.len()).filter(|at| of(model[*at].2)).max_by_key(|at| model[*at].1)

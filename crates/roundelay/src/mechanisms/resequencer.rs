@@ -54,7 +54,7 @@ struct Newest {
 /// A flow's position in its chain: the chain, the entry before, and the flow's newest packet if
 /// any.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct ChainPosition {
     chain: usize,
     before: Ticket,
     newest: Ticket,
@@ -161,20 +161,20 @@ impl<T> Resequencer<T> {
 
     /// The position of a flow's newest packet in its chain, or of a future one. None if order is
     /// not kept.
-    fn place_of(&self, flow: FlowId) -> Option<Place> {
+    fn place_of(&self, flow: FlowId) -> Option<ChainPosition> {
         let chains = self.newest.as_ref()?;
         let chain = chains.hash.bucket(flow, chains.heads.len() as u32) as usize;
-        let mut place = Place { chain, before: NONE, newest: chains.heads[chain] };
+        let mut place = ChainPosition { chain, before: NONE, newest: chains.heads[chain] };
         while let Some(entry) = self.entries.get(place.newest as usize) {
             if entry.packet.as_ref().is_some_and(|packet| packet.flow == flow) {
                 break;
             }
-            place = Place { before: place.newest, newest: entry.next, ..place };
+            place = ChainPosition { before: place.newest, newest: entry.next, ..place };
         }
         Some(place)
     }
 
-    fn set_next(&mut self, place: Place, ticket: Ticket) {
+    fn set_next(&mut self, place: ChainPosition, ticket: Ticket) {
         if let Some(before) = self.entries.get_mut(place.before as usize) {
             before.next = ticket;
         } else if let Some(newest) = &mut self.newest {

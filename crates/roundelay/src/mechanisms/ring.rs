@@ -26,7 +26,7 @@ use crate::config::saturated;
 use crate::mechanisms::longest::Longest;
 use crate::mechanisms::round::Round;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::prefetch::prefetch;
 use crate::scheduler::Refusal;
 
@@ -70,7 +70,7 @@ pub(crate) enum End {
     Newest,
 }
 
-impl<T, P: Places<T>> Ring<T, P> {
+impl<T, P: Storage<T>> Ring<T, P> {
     /// Memory for each queue, including the index of the longest queue.
     pub(crate) const BYTES_PER_QUEUE: usize = size_of::<Member>() + size_of::<u32>() + Longest::BYTES_PER_QUEUE;
     /// Memory of the index of the longest queue, once awake.

@@ -13,7 +13,7 @@ use crate::guarantees::Share;
 use crate::mechanisms::lists::{List, Lists};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Nodes, Places, Pool, Queue};
+use crate::pool::{Nodes, Pool, Queue, Storage};
 use crate::scheduler::{FlowConfig, Refusal};
 use crate::virtual_time::{VirtualClock, VirtualTime, byte_time};
 
@@ -186,7 +186,7 @@ pub(crate) struct Strata<T, P = Nodes<T>> {
     largest_step: u64,
 }
 
-impl<T, P: Places<T>> Strata<T, P> {
+impl<T, P: Storage<T>> Strata<T, P> {
     pub(crate) fn new(places: usize, reach: u32) -> Self {
         Self {
             pool: Pool::empty(),
@@ -220,7 +220,7 @@ impl<T, P: Places<T>> Strata<T, P> {
 }
 
 /// Flows and their weights.
-impl<T, P: Places<T>> Strata<T, P> {
+impl<T, P: Storage<T>> Strata<T, P> {
     /// The flow's record; an unknown flow joins with [`FlowConfig::DEFAULT`].
     #[inline]
     fn know(&mut self, flow: usize) -> &mut Flow {
@@ -293,7 +293,7 @@ impl<T, P: Places<T>> Strata<T, P> {
 }
 
 /// Packets and times.
-impl<T, P: Places<T>> Strata<T, P> {
+impl<T, P: Storage<T>> Strata<T, P> {
     /// Why a packet would be refused.
     pub(crate) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let longest = self.flows.get(packet.flow.index()).filter(|flow| flow.weight > 0).map(|flow| flow.shorter_than - 1);
@@ -425,7 +425,7 @@ impl<T, P: Places<T>> Strata<T, P> {
 }
 
 /// Lists.
-impl<T, P: Places<T>> Strata<T, P> {
+impl<T, P: Storage<T>> Strata<T, P> {
     /// Appends a flow to the list of a place. Returns whether the flow is the first there.
     #[inline(always)]
     pub(crate) fn list(&mut self, number: usize, place: usize) -> bool {
@@ -468,7 +468,7 @@ impl<T, P: Places<T>> Strata<T, P> {
 }
 
 /// Invariants.
-impl<T, P: Places<T>> Strata<T, P> {
+impl<T, P: Storage<T>> Strata<T, P> {
     /// The invariants' L is that of a busy period.
     #[inline]
     fn forget_steps_if_idle(&mut self) {

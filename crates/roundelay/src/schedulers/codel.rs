@@ -34,7 +34,7 @@ use crate::links::{Age, Handle, Links};
 use crate::mechanisms::codel::{Roots, Target};
 use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
-use crate::pool::{Backlog, Nodes, Places, Pool};
+use crate::pool::{Backlog, Nodes, Pool, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
@@ -97,7 +97,7 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Codel<T, P: Places<T> = Nodes<T>> {
+pub struct Codel<T, P: Storage<T> = Nodes<T>> {
     pool: Pool<T, P>,
     queue: CodelQueue,
     /// Dropped packets, not yet taken by the caller.
@@ -105,13 +105,13 @@ pub struct Codel<T, P: Places<T> = Nodes<T>> {
     config: Config,
 }
 
-impl<T, P: Places<T>> Configured<Config> for Codel<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Codel<T, P> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { pool: Pool::empty(), queue: CodelQueue::default(), dropped: VecDeque::new(), config })
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
     /// Sets the packet's arrival time for CoDel.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if !self.pool.makes_room_for(&packet) {

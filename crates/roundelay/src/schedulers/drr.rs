@@ -53,7 +53,7 @@ use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places};
+use crate::pool::{Backlog, Nodes, Storage};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
@@ -134,13 +134,13 @@ pub struct Drr<T, P = Nodes<T>> {
     config: Config,
 }
 
-impl<T, P: Places<T>> Configured<Config> for Drr<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Drr<T, P> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { ring: Ring::empty(config.quantum, 0), config })
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let flow = packet.flow;
@@ -208,7 +208,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Drr<T, P> {
+impl<T, P: Storage<T>> Drr<T, P> {
     /// Adds the queue of a new flow. False if the flow's number is beyond the table.
     #[cold]
     #[inline(never)]

@@ -44,7 +44,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
@@ -116,7 +116,7 @@ impl<T> Fq<T> {
     }
 }
 
-impl<T, P: Places<T>> Configured<Config> for Fq<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Fq<T, P> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let bins = config.flows as usize;
         Ok(Self {
@@ -131,7 +131,7 @@ impl<T, P: Places<T>> Configured<Config> for Fq<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Fq<T, P> {
+impl<T, P: Storage<T>> Fq<T, P> {
     fn bin(&self, flow: FlowId) -> u32 {
         self.hash.as_ref().map_or(flow.0, |hash| hash.bucket(flow, self.config.flows))
     }
@@ -173,7 +173,7 @@ impl<T, P: Places<T>> Fq<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     /// Refuses children beyond [`FlowId::LARGEST_TABLED`].
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED || !self.pool.makes_room_for(&packet) {

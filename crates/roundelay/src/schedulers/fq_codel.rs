@@ -47,7 +47,7 @@ use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool};
+use crate::pool::{Backlog, Nodes, Pool, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
@@ -130,7 +130,7 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct FqCodel<T, P: Places<T> = Nodes<T>> {
+pub struct FqCodel<T, P: Storage<T> = Nodes<T>> {
     pool: Pool<T, P>,
     flows: Vec<Flow>,
     /// Served first. Flows that were idle, until the end of a quantum or until found empty.
@@ -155,7 +155,7 @@ struct Flow {
     is_listed: bool,
 }
 
-impl<T, P: Places<T>> Configured<Config> for FqCodel<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for FqCodel<T, P> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let flows = config.flows as usize;
         Ok(Self {
@@ -172,7 +172,7 @@ impl<T, P: Places<T>> Configured<Config> for FqCodel<T, P> {
     }
 }
 
-impl<T, P: Places<T>> FqCodel<T, P> {
+impl<T, P: Storage<T>> FqCodel<T, P> {
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = self.hash.bucket(packet.flow, self.config.flows);
         let flow = &mut self.flows[number as usize];
@@ -282,7 +282,7 @@ impl Flow {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     /// Sets the packet's arrival time for CoDel.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if !self.pool.makes_room_for(&packet) {

@@ -59,7 +59,7 @@ use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places};
+use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
@@ -162,13 +162,13 @@ fn rounded_finish(flow: &Flow) -> VirtualTime {
     flow.start.slot_start(flow.shift()).plus(u64::from(1 + half_of(flow) % 2) << flow.shift())
 }
 
-impl<T, P: Places<T>> Configured<Config> for Gfq<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Gfq<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS], busy: 0 })
     }
 }
 
-impl<T, P: Places<T>> Gfq<T, P> {
+impl<T, P: Storage<T>> Gfq<T, P> {
     /// Puts a flow with its times into its group's calendar.
     fn list(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
@@ -235,7 +235,7 @@ impl<T, P: Places<T>> Gfq<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
     #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if let Some(number) = self.strata.arrive(packet)? {
@@ -301,7 +301,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
 }
 
 /// Invariants.
-impl<T, P: Places<T>> Gfq<T, P> {
+impl<T, P: Storage<T>> Gfq<T, P> {
     /// 3. A half is marked if a flow lies there, and a group starts with its first marked half or
     ///    the half before.
     fn check_group(&self, group: usize) {

@@ -22,7 +22,7 @@
 use crate::config::ConfigError;
 use crate::links::{Handle, Links};
 use crate::packet::Packet;
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
@@ -51,13 +51,13 @@ pub struct Lifo<T, P = Nodes<T>> {
     queue: Queue,
 }
 
-impl<T, P: Places<T>> Configured<Config> for Lifo<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Lifo<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { pool: Pool::empty(), queue: Queue::EMPTY })
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Lifo<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Lifo<T, P> {
     #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if !self.pool.makes_room_for(&packet) {

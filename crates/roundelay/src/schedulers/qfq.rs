@@ -63,7 +63,7 @@ use crate::mechanisms::groups::{Groups, Next, Service};
 use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
@@ -167,14 +167,14 @@ impl AsMut<Entity> for Flow {
     }
 }
 
-impl<T, P: Places<T>> Configured<Config> for Qfq<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Qfq<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { pool: Pool::empty(), groups: Groups::default(), longest: Longest::default() })
     }
 }
 
 /// Flows and their weights.
-impl<T, P: Places<T>> Qfq<T, P> {
+impl<T, P: Storage<T>> Qfq<T, P> {
     /// The flow's record; an unknown flow joins with [`FlowConfig::DEFAULT`].
     #[inline]
     fn know(&mut self, flow: usize) -> &mut Flow {
@@ -222,7 +222,7 @@ impl<T, P: Places<T>> Qfq<T, P> {
 }
 
 /// Arrival and departure of packets.
-impl<T, P: Places<T>> Qfq<T, P> {
+impl<T, P: Storage<T>> Qfq<T, P> {
     #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
@@ -335,7 +335,7 @@ impl<T, P: Places<T>> Qfq<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.enqueue_packet(packet)

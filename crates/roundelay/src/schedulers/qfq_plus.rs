@@ -87,7 +87,7 @@ use crate::mechanisms::entity::{MAX_SERVICE, slot_bytes};
 use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
@@ -248,7 +248,7 @@ impl Flow {
     }
 }
 
-impl<T, P: Places<T>> Configured<Config> for QfqPlus<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for QfqPlus<T, P> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         let (pool, flows, aggregates, longest) = (Pool::empty(), Vec::new(), Aggregates::default(), Longest::default());
         let linux = config.linux.then(|| Box::new(linux::Scheduler::new(config.aggregate)));
@@ -257,7 +257,7 @@ impl<T, P: Places<T>> Configured<Config> for QfqPlus<T, P> {
 }
 
 /// QFQ among aggregates.
-impl<T, P: Places<T>> QfqPlus<T, P> {
+impl<T, P: Storage<T>> QfqPlus<T, P> {
     #[inline(always)]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         if self.in_service == NONE {
@@ -490,7 +490,7 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.enqueue_packet(packet)

@@ -69,7 +69,7 @@ use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places};
+use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
@@ -256,13 +256,13 @@ const fn place_of(flow: &Flow) -> usize {
     flow.group() * SLOTS as usize + end as usize
 }
 
-impl<T, P: Places<T>> Configured<Config> for SKps<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for SKps<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { strata: Strata::new(GROUPS * SLOTS as usize, REACH), ineligible: Ticks::new(), eligible: Ticks::new() })
     }
 }
 
-impl<T, P: Places<T>> SKps<T, P> {
+impl<T, P: Storage<T>> SKps<T, P> {
     /// Puts a flow with its times into its slot.
     #[inline(always)]
     fn list(&mut self, number: usize) {
@@ -345,7 +345,7 @@ impl<T, P: Places<T>> SKps<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if let Some(number) = self.strata.arrive(packet)? {
@@ -405,7 +405,7 @@ impl<T, P: Places<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
 }
 
 /// Invariants.
-impl<T, P: Places<T>> SKps<T, P> {
+impl<T, P: Storage<T>> SKps<T, P> {
     /// 3. F is rounded up by less than 2 sigma, S down by at most 4 sigma, and no slot is two slots.
     /// 4. A flow starts no more than 4 sigma after V.
     /// 5. V <= F rounded + L (Lemma 3 of S-KPS, Theorem 4 of the QFQ paper), in debug builds, which keep L.

@@ -50,7 +50,7 @@ use crate::mechanisms::flow_table::FlowTable;
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places};
+use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
@@ -120,13 +120,13 @@ impl Times {
     }
 }
 
-impl<T, P: Places<T>> Configured<Config> for Scfq<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Scfq<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self { flows: FlowTable::default(), now: VirtualTime::ZERO, backlogged: FlowHeap::default() })
     }
 }
 
-impl<T, P: Places<T>> Scfq<T, P> {
+impl<T, P: Storage<T>> Scfq<T, P> {
     fn set_weight(&mut self, number: usize, weight: u32) {
         let flow = self.flows.record(number);
         if flow.weight != weight {
@@ -181,7 +181,7 @@ impl<T, P: Places<T>> Scfq<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if !self.flows.takes(&packet, FlowConfig::MAX_PACKET_LEN) {
             return Err(packet);

@@ -49,7 +49,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places};
+use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
@@ -154,7 +154,7 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Sfq<T, P: Places<T> = Nodes<T>> {
+pub struct Sfq<T, P: Storage<T> = Nodes<T>> {
     /// A queue for each bucket.
     ring: Ring<T, P>,
     /// Number of buckets with packets.
@@ -172,7 +172,7 @@ pub struct Sfq<T, P: Places<T> = Nodes<T>> {
     config: Config,
 }
 
-impl<T, P: Places<T>> Configured<Config> for Sfq<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Sfq<T, P> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let divisor = config.divisor as usize;
         let linux = config.linux.then(|| Box::new(Turns::new(divisor)));
@@ -190,7 +190,7 @@ impl<T, P: Places<T>> Configured<Config> for Sfq<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Sfq<T, P> {
+impl<T, P: Storage<T>> Sfq<T, P> {
     fn bucket_of(&self, flow: FlowId) -> usize {
         self.hash.bucket(flow, self.config.divisor) as usize
     }
@@ -273,7 +273,7 @@ impl<T, P: Places<T>> Sfq<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.perturb_if_due(now);
         self.enqueue_packet(packet)

@@ -43,7 +43,7 @@ use alloc::vec::Vec;
 use crate::by_copy::ByCopy;
 use crate::config::ConfigError;
 use crate::links::Handle;
-use crate::mechanisms::ranked::{Place, Ranked};
+use crate::mechanisms::ranked::{Ranked, Slot};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
@@ -79,15 +79,15 @@ pub struct Srpt<T> {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Links {
-    older: Option<Place>,
-    newer: Option<Place>,
+    older: Option<Slot>,
+    newer: Option<Slot>,
 }
 
 /// The ends of a flow's list.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flow {
-    oldest: Option<Place>,
-    newest: Option<Place>,
+    oldest: Option<Slot>,
+    newest: Option<Slot>,
 }
 
 impl<T> Configured<Config> for Srpt<T> {
@@ -122,7 +122,7 @@ impl<T> Srpt<T> {
         self.take(oldest)
     }
 
-    fn take(&mut self, place: Place) -> Option<Packet<T>> {
+    fn take(&mut self, place: Slot) -> Option<Packet<T>> {
         let packet = self.waiting.take(place)?;
         let flow = &mut self.flows[packet.flow.index()];
         let Links { older, newer } = self.links[place.index()];

@@ -70,7 +70,7 @@ use crate::links::{Handle, Links};
 use crate::mechanisms::flow_table::{Flow, FlowTable};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places};
+use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
@@ -217,7 +217,7 @@ fn turns(weight: u32, terms: u64) -> u64 {
     bits(weight).map(of_column).sum()
 }
 
-impl<T, P: Places<T>> Configured<Config> for Srr<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Srr<T, P> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         Ok(Self {
             flows: FlowTable::default(),
@@ -236,7 +236,7 @@ impl<T, P: Places<T>> Configured<Config> for Srr<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Srr<T, P> {
+impl<T, P: Storage<T>> Srr<T, P> {
     /// An unknown flow joins with weight 1.
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = packet.flow.index();
@@ -370,7 +370,7 @@ fn terms_short(flow: &Flow<Turn>, len: u32, from: u64, quantum: u32) -> u64 {
 }
 
 /// Columns.
-impl<T, P: Places<T>> Srr<T, P> {
+impl<T, P: Storage<T>> Srr<T, P> {
     /// Puts a flow at the front of a column: if the column is being visited, the flow waits for the
     /// next visit.
     fn link(&mut self, number: usize, column: usize) {
@@ -413,7 +413,7 @@ impl<T, P: Places<T>> Srr<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if !self.flows.takes(&packet, u32::MAX) {
             return Err(packet);

@@ -59,7 +59,7 @@ use crate::mechanisms::flow_table::{Flow, FlowTable};
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Nodes, Places};
+use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
@@ -138,14 +138,14 @@ impl Times {
     }
 }
 
-impl<T, P: Places<T>> Configured<Config> for Wf2qPlus<T, P> {
+impl<T, P: Storage<T>> Configured<Config> for Wf2qPlus<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
         Ok(Self { flows: FlowTable::default(), clock: VirtualClock::default(), eligible, ineligible })
     }
 }
 
-impl<T, P: Places<T>> Wf2qPlus<T, P> {
+impl<T, P: Storage<T>> Wf2qPlus<T, P> {
     fn set_weight(&mut self, number: usize, weight: u32) {
         let (id, flow) = (FlowId(number as u32), self.flows.record(number));
         let before = flow.weight;
@@ -273,7 +273,7 @@ impl<T, P: Places<T>> Wf2qPlus<T, P> {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if !self.flows.takes(&packet, FlowConfig::MAX_PACKET_LEN) {
             return Err(packet);

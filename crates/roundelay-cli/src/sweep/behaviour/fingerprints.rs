@@ -13,7 +13,7 @@ use roundelay::{AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Kind, Obs
 use roundelay_papers::plan::Variation;
 use roundelay_report::sweep_rows;
 use roundelay_sim::scenario::{Scenario, SourceSpec};
-use roundelay_sim::{Cargo, Carried, LinkId, Probe};
+use roundelay_sim::{LinkId, PacketState, Probe, Tag};
 
 use super::{Behaviours, FIGURES, TABLE, used};
 use crate::sweep::identity::hash;
@@ -110,16 +110,16 @@ fn doubled(value: &str) -> String {
 struct Packets(String);
 
 impl Probe for Packets {
-    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, _: &Cargo) {
+    fn sent(&mut self, now: Instant, packet: &Packet<Tag>, _: &PacketState) {
         let Packet { flow, len, ecn, priority, slack, deadline, .. } = packet;
         _ = writeln!(self.0, "{} {} {len} {ecn:?} {priority} {slack:?} {}", now.as_picos(), flow.0, deadline.as_picos());
     }
 
-    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, _: &Cargo, reason: DropReason) {
+    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, _: &PacketState, reason: DropReason) {
         _ = writeln!(self.0, "{} {} {} {reason:?}", now.as_picos(), link.0, packet.flow.0);
     }
 
-    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, _: &Cargo) {
+    fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, _: &PacketState) {
         _ = writeln!(self.0, "{} {} {}", now.as_picos(), packet.flow.0, packet.len);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use roundelay::{Duration, Rate};
 use roxmltree::{Document, Node as Element};
 
-use super::place::Place;
+use super::coordinates::Coordinates;
 use super::{Edge, FileError, Graph, Node, Text, unread};
 use crate::written::Written;
 
@@ -147,8 +147,8 @@ impl Attributes {
         self.delay.as_deref().map(|text| quantity("delay", text)).transpose()
     }
 
-    fn place(&self) -> Result<Option<Place>, String> {
-        self.latitude.zip(self.longitude).map(|(latitude, longitude)| Place::new(latitude, longitude)).transpose()
+    fn place(&self) -> Result<Option<Coordinates>, String> {
+        self.latitude.zip(self.longitude).map(|(latitude, longitude)| Coordinates::new(latitude, longitude)).transpose()
     }
 }
 

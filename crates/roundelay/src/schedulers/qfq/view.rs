@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::Qfq;
 use crate::packet::FlowId;
-use crate::pool::Places;
+use crate::pool::Storage;
 use crate::virtual_time::VirtualTime;
 
 /// The set of a backlogged group (QFQ paper, section 4.1.3). Eligible: S_i <= V. Blocked: an eligible
@@ -82,7 +82,7 @@ pub struct FlowView {
     pub finish: VirtualTime,
 }
 
-impl<T, P: Places<T>> Qfq<T, P> {
+impl<T, P: Storage<T>> Qfq<T, P> {
     /// A copy of the state. Cost: a walk over all flows and slots.
     pub fn view(&self) -> View {
         let flow = |(number, flow): (usize, &super::Flow)| FlowView {

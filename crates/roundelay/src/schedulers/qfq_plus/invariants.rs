@@ -2,10 +2,10 @@
 
 use super::{Flow, QfqPlus};
 use crate::mechanisms::aggregates::FlowKind;
-use crate::pool::Places;
+use crate::pool::Storage;
 
 /// Invariants.
-impl<T, P: Places<T>> QfqPlus<T, P> {
+impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// 3. A flow is in an aggregate of its kind; or of a kind with longer packets while some of
     ///    these wait; or of another weight until it has sent a packet after a change, if
     ///    backlogged.

@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Places, Pool, Queue};
+use crate::pool::{Backlog, Pool, Queue, Storage};
 use crate::scheduler::{FlowConfig, Footprint, Refusal};
 
 const NONE: u32 = u32::MAX;
@@ -160,7 +160,7 @@ impl Group {
     }
 }
 
-impl<T, P: Places<T>> Scheduler<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P> {
     pub(super) fn new(aggregate: u32) -> Self {
         let most = most_flows(aggregate);
         let slot_bits = FIRST_SLOT_BITS + most.ilog2();
@@ -215,7 +215,7 @@ const fn most_flows(aggregate: u32) -> u32 {
 }
 
 /// Flows in aggregates.
-impl<T, P: Places<T>> Scheduler<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P> {
     fn is_known(&self, number: usize) -> bool {
         self.flows.get(number).is_some_and(|flow| flow.weight > 0)
     }
@@ -345,7 +345,7 @@ impl<T, P: Places<T>> Scheduler<T, P> {
 }
 
 /// Times and groups.
-impl<T, P: Places<T>> Scheduler<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P> {
     /// An aggregate has become backlogged.
     fn activate(&mut self, place: u32) {
         let aggregate = &mut self.aggregates[place as usize];
@@ -513,7 +513,7 @@ impl<T, P: Places<T>> Scheduler<T, P> {
 }
 
 /// Packets.
-impl<T, P: Places<T>> Scheduler<T, P> {
+impl<T, P: Storage<T>> Scheduler<T, P> {
     /// Why a packet would be refused.
     pub(super) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| self.pool.refusal(packet))

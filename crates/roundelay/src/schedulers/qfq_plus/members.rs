@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 
 use super::{Flow, QfqPlus};
 use crate::mechanisms::aggregates::FlowKind;
-use crate::pool::Places;
+use crate::pool::Storage;
 use crate::scheduler::FlowConfig;
 
 /// Flows and their aggregates. Every change of members ends the service in progress.
-impl<T, P: Places<T>> QfqPlus<T, P> {
+impl<T, P: Storage<T>> QfqPlus<T, P> {
     #[inline]
     pub(super) fn is_known(&self, number: usize) -> bool {
         self.flows.get(number).is_some_and(|flow| flow.weight > 0)
@@ -97,7 +97,7 @@ impl<T, P: Places<T>> QfqPlus<T, P> {
 }
 
 /// DRR in an aggregate.
-impl<T, P: Places<T>> QfqPlus<T, P> {
+impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// A flow becomes backlogged and goes behind the others.
     #[inline]
     pub(super) fn join_ring(&mut self, number: usize) {

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use crate::mechanisms::heap::Heap;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Places, Pool, Queue};
+use crate::pool::{Backlog, Pool, Queue, Storage};
 use crate::scheduler::Refusal;
 
 /// Buckets with their packets, in turns.
@@ -46,7 +46,7 @@ fn rank(packets: u32, change: u64) -> u128 {
     u128::from(!u64::from(packets)) << 64 | u128::from(!change)
 }
 
-impl<T, P: Places<T>> Turns<T, P> {
+impl<T, P: Storage<T>> Turns<T, P> {
     /// Memory of a bucket.
     pub(super) const BYTES_PER_BUCKET: usize = size_of::<Bucket>() + size_of::<u32>() + Heap::<u128>::BYTES_PER_PLACE;
 

@@ -17,7 +17,7 @@ pub(crate) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Check {
 
 /// Position of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Location {
     /// At a node, where packets never wait outside of queues.
     Node { node: u32, since: u64 },
     /// In a link's queue; `place` is the packet's number in the order of arrival.
@@ -32,7 +32,7 @@ struct PacketState {
     len: u32,
     destination: u32,
     back: bool,
-    place: Place,
+    place: Location,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ struct FlowState {
 }
 
 /// The state of the network, and the totals so far.
-pub(crate) struct Books {
+pub(crate) struct NetworkState {
     nodes: u32,
     links: Vec<LinkState>,
     packets: BTreeMap<u64, PacketState>,
@@ -67,7 +67,7 @@ pub(crate) struct Books {
     checks: Checks,
 }
 
-impl Books {
+impl NetworkState {
     /// # Errors
     /// The header describes an impossible network.
     pub(crate) fn new(header: &Header) -> Result<Self, String> {
@@ -133,7 +133,7 @@ impl Books {
     pub(crate) fn link_of(&self, line: &Line) -> Option<u32> {
         let place = packet_of(&line.event).and_then(|packet| self.packets.get(&packet)).map(|packet| packet.place);
         match (place, &line.event) {
-            (Some(Place::Wire { link, .. } | Place::Queue { link, .. }), _) => Some(link),
+            (Some(Location::Wire { link, .. } | Location::Queue { link, .. }), _) => Some(link),
             (_, Event::Arrive { link, .. } | Event::Transmit { link, .. } | Event::Drop { link, .. } | Event::Lose { link, .. }) => {
                 Some(*link)
             }
@@ -165,7 +165,7 @@ impl Books {
             return state.newest();
         }
         match self.packets.get(&packet)?.place {
-            Place::Queue { link: actual, place } if actual == link => state.overtaken(place),
+            Location::Queue { link: actual, place } if actual == link => state.overtaken(place),
             _ => None,
         }
     }
@@ -174,7 +174,7 @@ impl Books {
         self.struck.insert(packet);
         self.links.iter_mut().for_each(|link| link.forget(packet));
         let Some(state) = self.packets.remove(&packet) else { return };
-        if let Place::Queue { link, place } = state.place {
+        if let Location::Queue { link, place } = state.place {
             self.links[link as usize].take(place);
         }
         if let Event::Transmit { link, end, packet: sent } = line.event
@@ -227,7 +227,7 @@ impl Books {
         state.sent += u64::from(!back);
         let [from, to] = state.ends;
         let (from, destination) = if back { (to, from) } else { (from, to) };
-        self.packets.insert(packet, PacketState { flow, len, destination, back, place: Place::Node { node: from, since: self.now } });
+        self.packets.insert(packet, PacketState { flow, len, destination, back, place: Location::Node { node: from, since: self.now } });
         self.totals.sent += 1;
         Ok(())
     }
@@ -240,12 +240,12 @@ impl Books {
     fn reach(&mut self, packet: u64) -> Result<u32, String> {
         let now = self.now;
         let node = match self.packet(packet)?.place {
-            Place::Node { node, since } => {
+            Location::Node { node, since } => {
                 ensure(since == now, || format!("packet {packet} is at node {node} since {since}, in no queue"))?;
                 return Ok(node);
             }
-            Place::Queue { link, .. } => return Err(format!("packet {packet} waits at link {link}")),
-            Place::Wire { link, earliest, latest } => {
+            Location::Queue { link, .. } => return Err(format!("packet {packet} waits at link {link}")),
+            Location::Wire { link, earliest, latest } => {
                 self.checks.wires += 1;
                 ensure((earliest..=latest).contains(&now), || format!("the wire gives the packet back at {earliest} to {latest}"))?;
                 let link = &mut self.links[link as usize];
@@ -254,7 +254,7 @@ impl Books {
                 link.record.to
             }
         };
-        self.packet(packet)?.place = Place::Node { node, since: now };
+        self.packet(packet)?.place = Location::Node { node, since: now };
         Ok(node)
     }
 
@@ -268,14 +268,14 @@ impl Books {
         state.holds(now, false)?;
         state.has_not_picked(now)?;
         let place = state.enter(packet, flow, len, now);
-        self.packet(packet)?.place = Place::Queue { link, place };
+        self.packet(packet)?.place = Location::Queue { link, place };
         Ok(())
     }
 
     /// The link with a packet in its queue, and the packet's place there.
     fn queue(&mut self, packet: u64, link: u32) -> Result<(&mut LinkState, u64, &mut Checks), String> {
         match self.packet(packet)?.place {
-            Place::Queue { link: actual, place } if actual == link => Ok((&mut self.links[link as usize], place, &mut self.checks)),
+            Location::Queue { link: actual, place } if actual == link => Ok((&mut self.links[link as usize], place, &mut self.checks)),
             _ => Err(format!("packet {packet} is not in the queue of link {link}")),
         }
     }
@@ -287,7 +287,7 @@ impl Books {
         state.is_in_order(place, checks)?;
         state.leaves(place, now, false);
         let (earliest, latest) = state.fly(packet, now, end);
-        self.packet(packet)?.place = Place::Wire { link, earliest, latest };
+        self.packet(packet)?.place = Location::Wire { link, earliest, latest };
         Ok(())
     }
 
@@ -386,9 +386,9 @@ impl Books {
         ensure(known == open, || format!("{known} flows are open, not {open}"))?;
         self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks).and_then(|()| link.holds(self.now, false)))?;
         let is_late = |state: &PacketState| match state.place {
-            Place::Node { since, .. } => since < self.now,
-            Place::Queue { .. } => false,
-            Place::Wire { latest, .. } => latest < self.now,
+            Location::Node { since, .. } => since < self.now,
+            Location::Queue { .. } => false,
+            Location::Wire { latest, .. } => latest < self.now,
         };
         let late = self.packets.iter().find(|(_, state)| is_late(state));
         late.map_or(Ok(()), |(packet, _)| Err(format!("packet {packet} should have gone on before the end")))?;
@@ -462,18 +462,18 @@ mod tests {
     use super::*;
     use crate::log::FORMAT;
 
-    /// No log can cause this fault: only an error in `Books`, provoked here.
+    /// No log can cause this fault: only an error in `NetworkState`, provoked here.
     #[test]
     fn packets_add_up_in_the_end() {
         for forgets in [false, true] {
             let header = Header { format: FORMAT, nodes: 2, names: Vec::new(), links: Vec::new() };
-            let mut books = Books::new(&header).unwrap();
-            books.check(&Line { time: 0, event: Event::Open { flow: 0, from: 0, to: 1, edge: false, longest: None } }).unwrap();
-            books.check(&Line { time: 0, event: Event::Send { packet: 0, flow: 0, len: 1, back: false } }).unwrap();
+            let mut network = NetworkState::new(&header).unwrap();
+            network.check(&Line { time: 0, event: Event::Open { flow: 0, from: 0, to: 1, edge: false, longest: None } }).unwrap();
+            network.check(&Line { time: 0, event: Event::Send { packet: 0, flow: 0, len: 1, back: false } }).unwrap();
             if forgets {
-                books.packets.clear();
+                network.packets.clear();
             }
-            let end = books.check(&Line { time: 0, event: Event::End { open: 1 } });
+            let end = network.check(&Line { time: 0, event: Event::End { open: 1 } });
             assert_eq!(end.is_err(), forgets, "{end:?}");
         }
     }

@@ -10,13 +10,13 @@ use crate::outputs::{Opened, Simulating};
 type Observers = Vec<Box<dyn Opened<Simulating>>>;
 
 /// Observers of the first replica.
-pub(super) struct Watch {
+pub(super) struct FirstRun {
     outputs: Mutex<Observers>,
     has_curves: bool,
     curves: OnceLock<Curves>,
 }
 
-impl Watch {
+impl FirstRun {
     /// `has_curves`: whether curves over time are kept.
     pub(super) fn new(outputs: Observers, has_curves: bool) -> Self {
         Self { outputs: Mutex::new(outputs), has_curves, curves: OnceLock::new() }

@@ -6,13 +6,13 @@ use roundelay_tcp::Segment;
 use crate::agent::Direction;
 use crate::flows::FlowNumber;
 
-/// Payload of a packet in a queue: the hop, and the arena slot of the [`Cargo`].
+/// Payload of a packet in a queue: the hop, and the arena slot of the [`PacketState`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carried {
+pub struct Tag {
     /// Current hop: an index into the table of routes.
     pub(crate) hop: u32,
     /// Slot in the arena.
-    pub(crate) cargo: u32,
+    pub(crate) slot: u32,
 }
 
 /// Message from one end of a flow to the other.
@@ -30,7 +30,7 @@ pub enum Content {
 /// Packet state outside queues. All fields but the content of a segment lie in one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub struct Cargo {
+pub struct PacketState {
     /// Packet number, counted from 0 as packets are sent.
     pub number: u64,
     /// The flow. Flow numbers are never reused, unlike the `FlowId` used by queues.
@@ -47,37 +47,37 @@ pub struct Cargo {
     pub content: Content,
 }
 
-/// The [`Cargo`] of all packets on their way.
+/// The [`PacketState`] of all packets on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
-    cargoes: Vec<Cargo>,
+    states: Vec<PacketState>,
     free: Vec<u32>,
 }
 
 impl Arena {
     #[inline]
-    pub(crate) fn store(&mut self, cargo: Cargo) -> u32 {
+    pub(crate) fn store(&mut self, state: PacketState) -> u32 {
         let Some(place) = self.free.pop() else {
-            self.cargoes.push(cargo);
-            return (self.cargoes.len() - 1) as u32;
+            self.states.push(state);
+            return (self.states.len() - 1) as u32;
         };
-        let stored = &mut self.cargoes[place as usize];
+        let stored = &mut self.states[place as usize];
         // `Bytes` writes one cache line, not two.
-        let content = if cargo.content == Content::Bytes { Content::Bytes } else { cargo.content };
-        *stored = Cargo { content, ..cargo };
+        let content = if state.content == Content::Bytes { Content::Bytes } else { state.content };
+        *stored = PacketState { content, ..state };
         place
     }
 
-    /// Prefetches the first cache line of a packet's cargo, before the packet's arrival at the end of the
-    /// route: no hop before reads the cargo, unless a probe does.
+    /// Prefetches the first cache line of a packet's state, before the packet's arrival at the end of the
+    /// route: no hop before reads the state, unless a probe does.
     #[inline]
     pub(crate) fn prefetch(&self, place: u32) {
-        prefetch(&self.cargoes, place as usize);
+        prefetch(&self.states, place as usize);
     }
 
     #[inline]
-    pub(crate) fn at(&self, place: u32) -> &Cargo {
-        &self.cargoes[place as usize]
+    pub(crate) fn at(&self, place: u32) -> &PacketState {
+        &self.states[place as usize]
     }
 
     #[inline]
@@ -87,6 +87,6 @@ impl Arena {
 
     /// Packets on their way.
     pub(crate) fn len(&self) -> usize {
-        self.cargoes.len() - self.free.len()
+        self.states.len() - self.free.len()
     }
 }

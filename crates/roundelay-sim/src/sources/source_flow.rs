@@ -49,7 +49,7 @@ impl Terms {
 
 /// State of a source's flow: opened at the start, closed at the stop or after the last packet.
 #[derive(Debug, Clone)]
-pub(crate) struct Outlet {
+pub(crate) struct SourceFlow {
     terms: Terms,
     stamp: Stamp,
     starts: Option<Instant>,
@@ -71,7 +71,7 @@ pub(crate) enum Turn {
     GoOn(FlowId),
 }
 
-impl Outlet {
+impl SourceFlow {
     /// For a flow of `size_bytes`, `u64::MAX` for an endless flow.
     pub(crate) fn new(terms: Terms, size_bytes: u64, packet_len: u32) -> Self {
         let stamp = terms.stamp(size_bytes, packet_len);

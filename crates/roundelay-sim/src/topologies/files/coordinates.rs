@@ -4,7 +4,7 @@ use roundelay::Duration;
 
 /// A position in degrees.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Coordinates {
     latitude: f64,
     longitude: f64,
 }
@@ -14,7 +14,7 @@ const RADIUS: f64 = 6_371_008.8;
 /// Metres that light covers in a microsecond in fibre of refractive index 1.5.
 const FIBRE: f64 = 200.0;
 
-impl Place {
+impl Coordinates {
     /// # Errors
     /// The position is not on Earth.
     pub(super) fn new(latitude: f64, longitude: f64) -> Result<Self, String> {
@@ -44,10 +44,10 @@ mod tests {
     /// A quarter of the equator is 10,007.557 km.
     #[test]
     fn light_takes_50_ms_for_a_quarter_of_the_equator() {
-        let at = |latitude, longitude| Place::new(latitude, longitude).unwrap();
+        let at = |latitude, longitude| Coordinates::new(latitude, longitude).unwrap();
         assert_eq!(at(0.0, 0.0).light_to(at(0.0, 90.0)), Duration::from_micros(50_038));
         assert_eq!(at(90.0, 17.0).light_to(at(0.0, 5.0)), Duration::from_micros(50_038));
         assert_eq!(at(10.0, 170.0).light_to(at(10.0, -190.0)), Duration::from_micros(1));
-        assert!(Place::new(91.0, 0.0).is_err() && Place::new(f64::NAN, 0.0).is_err());
+        assert!(Coordinates::new(91.0, 0.0).is_err() && Coordinates::new(f64::NAN, 0.0).is_err());
     }
 }
