@@ -130,7 +130,7 @@ own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, 
 
 # Counts of runs in the core's theorems depend on the profile; other crates' tests are the same in both.
 test-release: setup-npm ## tests of the core as users run it: ten times as many runs as with invariants checked
-	cargo test --release --locked -p roundelay
+	cargo test --profile release-test --locked -p roundelay --tests
 
 comma := ,
 # $(call build_for,TARGET,CRATES OF THE STANDARD LIBRARY): cargo build for a target. Its standard library comes from rustup where it is
@@ -142,7 +142,7 @@ build_for = $(if $(shell rustc --print target-libdir --target $(1) 2>/dev/null |
 
 purity: setup-bare-metal ## the core builds for a bare-metal target and depends on nothing
 	test -z "$$(cargo tree --locked -p roundelay -e normal,build --prefix none | tail -n +2)"
-	$(call build_for,$(BARE_METAL),core$(comma)alloc) -p roundelay
+	$(call build_for,$(BARE_METAL),core$(comma)alloc) -p roundelay --config profile.dev.opt-level=0
 
 deny: setup-deny ## licences, sources and duplicates of dependencies
 	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
