@@ -68,6 +68,7 @@ pub(crate) enum Command {
     /// A run that is already in the dataset is not repeated: its identity is a hash of the resolved
     /// scenario, the seed, and the behaviour of the disciplines and sources used. An interrupted
     /// sweep goes on where it was. DuckDB and polars read the folder directly. See docs/sweeps.md.
+    #[cfg_attr(not(feature = "parquet"), command(hide = true))]
     Sweep(Box<Sweep>),
     /// Record a schedule, replay it under another discipline, and count the packets that come out
     /// too late
