@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded python python-bench setup-python setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -55,7 +55,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler page-test wheel-freethreaded python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
@@ -75,6 +75,9 @@ package: setup-npm ## the crates as a registry gets them: built without npm, and
 	mkdir -p $(PACKAGING)/no-npm && printf '#!/bin/sh\nexit 1\n' > $(PACKAGING)/no-npm/npm && chmod +x $(PACKAGING)/no-npm/npm
 	PATH="$(PACKAGING)/no-npm:$$PATH" CARGO_TARGET_DIR=$(PACKAGING) cargo package --locked --allow-dirty --workspace
 	cd $(PACKAGING)/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(PACKAGING)/tests cargo test
+
+without-parquet: setup-npm ## the command compiles without Parquet
+	cargo clippy --locked -p roundelay-cli --no-default-features -- -D warnings
 
 rustdoc: setup-npm ## the Rust API's documentation, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
@@ -130,7 +133,7 @@ own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, 
 
 # Counts of runs in the core's theorems depend on the profile; other crates' tests are the same in both.
 test-release: setup-npm ## tests of the core as users run it: ten times as many runs as with invariants checked
-	cargo test --release --locked -p roundelay
+	cargo test --profile release-test --locked -p roundelay --tests
 
 comma := ,
 # $(call build_for,TARGET,CRATES OF THE STANDARD LIBRARY): cargo build for a target. Its standard library comes from rustup where it is
@@ -142,7 +145,7 @@ build_for = $(if $(shell rustc --print target-libdir --target $(1) 2>/dev/null |
 
 purity: setup-bare-metal ## the core builds for a bare-metal target and depends on nothing
 	test -z "$$(cargo tree --locked -p roundelay -e normal,build --prefix none | tail -n +2)"
-	$(call build_for,$(BARE_METAL),core$(comma)alloc) -p roundelay
+	$(call build_for,$(BARE_METAL),core$(comma)alloc) -p roundelay --config profile.dev.opt-level=0
 
 deny: setup-deny ## licences, sources and duplicates of dependencies
 	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources

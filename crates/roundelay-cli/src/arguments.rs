@@ -69,6 +69,7 @@ pub(crate) enum Command {
     /// scenario, the seed, and the behaviour of the disciplines and sources used. The same
     /// command after an interruption does the missing runs. DuckDB and polars read the folder
     /// directly. See docs/sweeps.md.
+    #[cfg_attr(not(feature = "parquet"), command(hide = true))]
     Sweep(Box<Sweep>),
     /// Record a schedule, replay it under another discipline, and count the packets that come out
     /// too late

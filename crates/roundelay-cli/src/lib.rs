@@ -5,6 +5,8 @@
 //! or a check failed; 2 invalid argument or input file; on a signal, the signal's status (130 in a
 //! shell after Ctrl-C).
 
+#![cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "parts of results that only the outputs in Parquet read"))]
+
 mod arguments;
 mod bench;
 mod bounds;

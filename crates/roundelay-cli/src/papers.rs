@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use roundelay_papers::cache::{Cache, hash};
 use roundelay_papers::catalogue::{Item, Paper, Work, papers};
+#[cfg(feature = "parquet")]
 use roundelay_papers::figures::Samples;
 use roundelay_papers::page::{Judged, Place, section};
 use roundelay_papers::plan::{Plan, Setting};
@@ -17,7 +18,9 @@ use roundelay_papers::record::Record;
 use roundelay_papers::runner::{Ran, Runner, Versions};
 use roundelay_papers::site::{Site, record_path};
 use roundelay_papers::text;
-use roundelay_report::{ItemPage, Measurement, item_html, provenance, write_text};
+#[cfg(feature = "parquet")]
+use roundelay_report::Measurement;
+use roundelay_report::{ItemPage, item_html, provenance, write_text};
 use roundelay_sim::scenario::Measures;
 
 use crate::arguments::Papers;
@@ -267,6 +270,7 @@ impl ItemResult<'_> {
     }
 
     /// One row per value and seed.
+    #[cfg(feature = "parquet")]
     pub(crate) fn measurements(&self) -> Vec<Measurement<'_>> {
         let mut rows = Vec::new();
         for (variation, figures) in &self.ran.variations {

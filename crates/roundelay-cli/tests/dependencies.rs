@@ -72,6 +72,26 @@ fn oracle_and_yardsticks_are_independent() {
     assert!(!dependencies.contains(&"roundelay-reference".to_owned()));
 }
 
+/// Names of the crates that the command is built from, with these options of `cargo tree`.
+fn crates_of_the_command(options: &[&str]) -> Vec<String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["tree", "--locked", "--offline", "-p", "roundelay-cli", "-e", "normal,build", "--prefix", "none", "--format", "{lib}"]);
+    let tree = cargo.args(options).output().expect("cargo runs");
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    String::from_utf8(tree.stdout).expect("names of crates").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_command_without_parquet_needs_none_of_its_crates() {
+    let of_parquet = |options: &[&str]| {
+        let mut found = crates_of_the_command(options);
+        found.retain(|name| ["parquet", "arrow", "thrift", "snap"].iter().any(|part| name.starts_with(part)));
+        found
+    };
+    assert_eq!(of_parquet(&["--no-default-features"]), Vec::<String>::new());
+    assert!(of_parquet(&[]).iter().any(|name| name == "parquet"));
+}
+
 /// A file beside `tests/main.rs` without a `mod` line there would never be compiled.
 #[test]
 fn every_test_file_is_compiled() {

@@ -8,7 +8,8 @@
 //! | Markdown | a report, or the issue of a forge | [`markdown`], [`Simulated::markdown`] |
 //! | HTML page | a person, later, or to be shared | [`html`], [`simulation_html`], [`item_html`] |
 //! | drawing | a document | [`Chart::svg`] |
-//! | Parquet | pandas, polars, DuckDB | `PacketFile`, `TableOf` (feature `parquet`, on by default) |
+//! | table in memory | CSV, Arrow | [`TableOf`] |
+//! | Parquet | pandas, polars, DuckDB | `PacketFile`, `TableOf::write` (feature `parquet`, on by default) |
 //!
 //! Everything except packets is rendered from [`roundelay_trace::Comparison`] and, for simulations,
 //! from [`Simulated`]; this crate computes no results, only chooses units, order and emphasis.
@@ -27,12 +28,16 @@ mod grid;
 mod html;
 mod json;
 mod lives;
+#[cfg(not(feature = "parquet"))]
+mod no_parquet;
 mod objective;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod provenance;
 mod replayed;
 mod simulation;
 mod table;
+mod tables;
 mod text;
 use roundelay_metrics::units;
 mod verified;
@@ -44,15 +49,21 @@ pub use grid::aligned;
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::json;
 pub use lives::{IndicesSummary, LivesSummary};
+#[cfg(not(feature = "parquet"))]
+pub use no_parquet::read_schedule;
 pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceResult, SourceRun, Verdict};
 #[cfg(feature = "parquet")]
 pub use parquet::{
-    COMPARED, Cells, Column, FLOWS, Fate, LINKS, Measurement, PacketFile, PacketRow, RATES, SIMULATED, SIMULATED_FLOWS, SWEEP_FIGURES,
-    Setting, SimulatedHops, SimulatedPackets, SweepFile, SweepRow, TRANSFERS, Table, TableOf, provenance, read_schedule, sweep_rows,
-    sweep_table, write_measurements, write_replays, write_schedule,
+    Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, read_schedule, write_measurements, write_replays,
+    write_schedule,
 };
+pub use provenance::provenance;
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{SCREEN, TableStyle, markdown, table, table_within};
+pub use tables::{
+    COMPARED, Cells, Column, FLOWS, LINKS, RATES, SIMULATED, SIMULATED_FLOWS, SWEEP_FIGURES, Setting, SweepFile, SweepRow, TRANSFERS,
+    Table, TableOf, sweep_rows, sweep_table,
+};
 pub use text::{clean, width};
 pub use verified::verified;

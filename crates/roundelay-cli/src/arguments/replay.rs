@@ -22,6 +22,7 @@ pub(crate) struct Replay {
     pub(crate) with: Vec<Candidate>,
 
     /// Network for a schedule in Parquet: a scenario file; its sources do not send
+    #[cfg_attr(not(feature = "parquet"), arg(hide = true))]
     #[arg(long, value_name = "NETWORK")]
     pub(crate) on: Option<PathBuf>,
 

@@ -27,11 +27,11 @@ use files::{OpenFile, OpenText, Unopened};
 pub(crate) use paths::files_of;
 
 macro_rules! outputs {
-    ($($module:ident,)*) => {
-        $(mod $module;)*
+    ($($(#[$built:meta])? $module:ident,)*) => {
+        $($(#[$built])? mod $module;)*
 
         /// All outputs, in the order of the help.
-        static ALL: &[&Output] = &[$(&$module::OUTPUT),*];
+        static ALL: &[&Output] = &[$($(#[$built])? &$module::OUTPUT),*];
     };
 }
 
@@ -41,7 +41,9 @@ outputs! {
     markdown,
     svg,
     csv,
+    #[cfg(feature = "parquet")]
     parquet,
+    #[cfg(feature = "parquet")]
     packets,
     log,
     pcapng,

@@ -161,6 +161,11 @@ pub struct Task {
 impl Session {
     /// Reads the plan, checks all points, and finds the known runs.
     pub(crate) fn open(arguments: &Sweep, host: &Host) -> Result<Self, Failure> {
+        if cfg!(not(feature = "parquet")) {
+            return Err(Failure::usage(
+                "sweep: this program was built without Parquet, the format of datasets; expected the feature 'parquet'",
+            ));
+        }
         let behaviours = host.parts.iter().fold(Behaviours::of_program(), |all, parts| all.with(&parts.versions));
         Self::open_with(arguments, host, behaviours)
     }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use parquet::data_type::ByteArray;
+use bytes::Bytes;
 
-use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::file::ColumnFile;
 use crate::ReportError;
+use crate::tables::{Column, GROUP_ROWS, Values, shared};
 
 /// A number measured by an experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,10 +36,10 @@ pub fn write_measurements(path: &Path, rows: &[Measurement<'_>], metadata: &[(St
 }
 
 fn columns(rows: &[Measurement<'_>]) -> Vec<Column> {
-    let texts = |of: fn(&Measurement<'_>) -> ByteArray| Values::Texts(rows.iter().map(of).collect());
+    let texts = |of: fn(&Measurement<'_>) -> Bytes| Values::Texts(rows.iter().map(of).collect());
     vec![
-        Column { name: "variation", values: texts(|row| ByteArray::from(row.variation)) },
-        Column { name: "figure", values: texts(|row| ByteArray::from(row.figure)) },
+        Column { name: "variation", values: texts(|row| shared(row.variation)) },
+        Column { name: "figure", values: texts(|row| shared(row.figure)) },
         Column { name: "x", values: Values::OptionalNumbers(rows.iter().map(|row| row.x).collect()) },
         Column { name: "seed", values: Values::Counts(rows.iter().map(|row| row.seed).collect()) },
         Column { name: "value", values: Values::Numbers(rows.iter().map(|row| row.value).collect()) },

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use parquet::data_type::ByteArray;
-
-use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::file::ColumnFile;
 use crate::ReportError;
+use crate::tables::{Column, GROUP_ROWS, Values, shared};
 
 /// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,7 +105,7 @@ impl PacketFile {
 }
 
 fn columns(rows: &[PacketRow]) -> [Column; 7] {
-    let names = Fate::ALL.map(|fate| ByteArray::from(fate.name()));
+    let names = Fate::ALL.map(|fate| shared(fate.name()));
     [
         Column { name: "arrival_ns", values: Values::Times(rows.iter().map(|row| row.arrival_ns).collect()) },
         Column { name: "flow", values: Values::Small(rows.iter().map(|row| row.flow).collect()) },

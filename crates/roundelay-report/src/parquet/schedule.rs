@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::path::Path;
 
-use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -12,8 +11,9 @@ use parquet::schema::types::Type;
 use roundelay_sim::Direction;
 use roundelay_sim::replay::{Line, Replay, Schedule};
 
-use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::file::ColumnFile;
 use crate::ReportError;
+use crate::tables::{Column, GROUP_ROWS, Values, shared};
 
 /// Writes a schedule with one row per packet, and `metadata`, for example from
 /// [`provenance`](crate::provenance).
@@ -32,7 +32,7 @@ pub fn write_schedule(path: &Path, schedule: &Schedule, metadata: &[(String, Str
 fn columns(schedule: &Schedule, rows: std::ops::Range<usize>) -> Vec<Column> {
     let packets = &schedule.packets[rows.clone()];
     let ends = |of: fn(&roundelay_sim::replay::Flow) -> roundelay_sim::NodeId| {
-        let name = |flow: u32| ByteArray::from(schedule.network().name(of(&schedule.flows[flow as usize])).as_str());
+        let name = |flow: u32| shared(schedule.network().name(of(&schedule.flows[flow as usize])).as_str());
         Values::Texts(packets.iter().map(|packet| name(packet.flow)).collect())
     };
     let times = |of: fn(&roundelay_sim::replay::Packet) -> roundelay::Instant| {
@@ -69,7 +69,7 @@ pub fn write_replays(
         let late = |row: usize| replay.and_then(|replay| replay.late(row, &schedule.packets[row]));
         let ended = |row: usize| late(row).and(replay).map(|replay| replay.outputs[row].as_picos().cast_signed());
         vec![
-            Column { name: "with", values: Values::Texts(rows.clone().map(|_| ByteArray::from(with)).collect()) },
+            Column { name: "with", values: Values::Texts(rows.clone().map(|_| shared(with)).collect()) },
             Column { name: "packet", values: Values::Counts(rows.clone().map(|row| row as u64).collect()) },
             Column { name: "output_ps", values: Values::OptionalTimes(rows.clone().map(ended).collect()) },
             Column {
@@ -189,7 +189,7 @@ mod tests {
 
     fn written(name: &str, length: Values, more: Option<Column>) -> std::path::PathBuf {
         let path = std::env::temp_dir().join(format!("roundelay-schedule-{name}-{}.parquet", std::process::id()));
-        let texts = |text: &str| Values::Texts(vec![ByteArray::from(text)]);
+        let texts = |text: &str| Values::Texts(vec![shared(text)]);
         let mut columns: Vec<_> = more.into_iter().collect();
         columns.extend([
             Column { name: "output_ps", values: Values::Times(vec![9]) },

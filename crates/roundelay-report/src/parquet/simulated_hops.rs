@@ -6,12 +6,13 @@
 
 use std::path::Path;
 
-use parquet::data_type::ByteArray;
+use bytes::Bytes;
 use roundelay::{Instant, Packet};
 use roundelay_sim::{LinkId, Network, PacketState, Probe, Tag};
 
-use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::file::ColumnFile;
 use crate::ReportError;
+use crate::tables::{Column, GROUP_ROWS, Values, shared};
 
 /// A packet and a link.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +30,7 @@ struct Row {
 pub struct SimulatedHops {
     file: ColumnFile,
     rows: Vec<Row>,
-    links: Vec<ByteArray>,
+    links: Vec<Bytes>,
     failure: Option<ReportError>,
 }
 
@@ -76,12 +77,12 @@ impl Probe for SimulatedHops {
 }
 
 /// Names of the links, by number.
-pub(super) fn names(network: &Network) -> Vec<ByteArray> {
+pub(super) fn names(network: &Network) -> Vec<Bytes> {
     let name = |link: &roundelay_sim::LinkConfig| roundelay_sim::link_name(&network.name(link.from), &network.name(link.to));
-    network.links().iter().map(|link| ByteArray::from(name(link).as_str())).collect()
+    network.links().iter().map(|link| shared(name(link).as_str())).collect()
 }
 
-fn columns(rows: &[Row], links: &[ByteArray]) -> [Column; 5] {
+fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 5] {
     let picos = |of: fn(&Row) -> Instant| Values::Times(rows.iter().map(|row| of(row).as_picos().cast_signed()).collect());
     [
         Column { name: "packet", values: Values::Counts(rows.iter().map(|row| row.packet).collect()) },

@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use parquet::data_type::ByteArray;
+use bytes::Bytes;
 use roundelay::{DropReason, Instant, Packet};
 use roundelay_sim::{Content, Direction, LinkId, Network, PacketState, Probe, Tag};
 
-use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::file::ColumnFile;
 use super::simulated_hops::names;
 use crate::ReportError;
+use crate::tables::{Column, GROUP_ROWS, Values, shared};
 
 /// Fate and times of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +61,7 @@ pub struct SimulatedPackets {
     file: ColumnFile,
     on_their_way: HashMap<u64, Row>,
     rows: Vec<Row>,
-    links: Vec<ByteArray>,
+    links: Vec<Bytes>,
     failure: Option<ReportError>,
 }
 
@@ -135,9 +136,9 @@ impl Probe for SimulatedPackets {
     }
 }
 
-fn columns(rows: &[Row], links: &[ByteArray]) -> [Column; 10] {
+fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 10] {
     let picos = |at: Instant| at.as_picos().cast_signed();
-    let link = |row: &Row| row.link.map_or_else(|| ByteArray::from(""), |link| links[link.0 as usize].clone());
+    let link = |row: &Row| row.link.map_or_else(|| shared(""), |link| links[link.0 as usize].clone());
     [
         Column { name: "packet", values: Values::Counts(rows.iter().map(|row| row.packet).collect()) },
         Column { name: "flow", values: Values::Counts(rows.iter().map(|row| row.flow).collect()) },
@@ -147,7 +148,7 @@ fn columns(rows: &[Row], links: &[ByteArray]) -> [Column; 10] {
         Column { name: "len", values: Values::Small(rows.iter().map(|row| row.len).collect()) },
         Column { name: "sent_ps", values: Values::Times(rows.iter().map(|row| picos(row.sent)).collect()) },
         Column { name: "end_ps", values: Values::OptionalTimes(rows.iter().map(|row| row.end.map(picos)).collect()) },
-        Column { name: "fate", values: Values::Texts(rows.iter().map(|row| ByteArray::from(row.fate)).collect()) },
+        Column { name: "fate", values: Values::Texts(rows.iter().map(|row| shared(row.fate)).collect()) },
         Column { name: "link", values: Values::Texts(rows.iter().map(link).collect()) },
     ]
 }

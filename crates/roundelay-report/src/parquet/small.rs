@@ -4,9 +4,7 @@
 //! The general encoder spends 5 us a column on set-up, more than the run of a small simulation with
 //! fifty columns. Format: Apache Parquet's `parquet.thrift` in Thrift's compact protocol.
 
-use parquet::data_type::ByteArray;
-
-use super::column::{Column, Values};
+use crate::tables::{Column, Values};
 
 /// Types of the compact protocol.
 const I32: u8 = 5;
@@ -105,7 +103,7 @@ impl Page {
                 Ok(Self(5, None, true, joined(presence(values), values.iter().flatten().map(|value| value.to_le_bytes()))))
             }
             Values::Texts(texts) => {
-                let parts = texts.iter().map(ByteArray::data).map(|text| [&(text.len() as u32).to_le_bytes()[..], text].concat());
+                let parts = texts.iter().map(|text| [&(text.len() as u32).to_le_bytes()[..], text].concat());
                 Ok(Self(6, Some(0), false, joined(Vec::new(), parts)))
             }
             _ => Err(format!("{}: a type that small files lack", column.name)),

@@ -1,7 +1,7 @@
 //! Memory: no allocation below the largest backlog so far, and memory use as given by `footprint`.
 
 use allocation_counter::measure;
-use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Pool, Scheduler};
 use roundelay_conformance::subjects;
 
@@ -17,6 +17,11 @@ fn packet(number: u32) -> Packet<u64> {
 
 fn take_dropped<S: Scheduler<u64>>(scheduler: &mut S) {
     while scheduler.take_dropped().is_some() {}
+}
+
+/// An [`AnyScheduler`]: functions over static types would be compiled for each discipline.
+fn scheduler(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
+    discipline.build(1).expect("legal parameters")
 }
 
 /// Enqueues a packet, then dequeues while more than `most` packets wait.
@@ -44,67 +49,55 @@ fn churn<S: Scheduler<u64>>(scheduler: &mut S, pairs: u32) {
 
 /// Allocations for a hundred thousand packets after a warm-up. None if the checks' own allocations
 /// hide them.
-struct SteadyState;
-
-impl Visitor for SteadyState {
-    type Output = Option<u64>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Option<u64> {
-        let mut scheduler = discipline.build(1).expect("legal parameters");
-        churn(&mut scheduler, 5_000);
-        let is_checked = cfg!(debug_assertions) && scheduler.backlog().packets < FEWEST_PACKETS;
-        (!is_checked).then(|| measure(|| churn(&mut scheduler, 100_000)).count_total)
-    }
+fn steady_state(discipline: &AnyDiscipline) -> Option<u64> {
+    let mut scheduler = scheduler(discipline);
+    churn(&mut scheduler, 5_000);
+    let is_checked = cfg!(debug_assertions) && scheduler.backlog().packets < FEWEST_PACKETS;
+    (!is_checked).then(|| measure(|| churn(&mut scheduler, 100_000)).count_total)
 }
 
 #[test]
 fn nothing_is_allocated_in_steady_state() {
     for discipline in subjects() {
-        assert_eq!(discipline.visit(SteadyState).unwrap_or(0), 0, "{discipline}");
+        assert_eq!(steady_state(&discipline).unwrap_or(0), 0, "{discipline}");
     }
 }
 
 /// Allocations of a full buffer during push-outs, most of them of a flow's only packet. None as
 /// above.
-struct PushOuts;
-
-impl Visitor for PushOuts {
-    type Output = Option<u64>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Option<u64> {
-        let (mut scheduler, flows, most) = (discipline.build::<u64>(1).expect("legal parameters"), 1024, MOST_PACKETS - 20);
-        // Returns the fewest queued packets once the buffer was full.
-        let mut push = |packets: u32| {
-            let (mut is_full, mut fewest) = (false, u64::MAX);
-            for number in 0..packets {
-                let flow = FlowId(number.wrapping_mul(7919) % flows);
-                let _ = scheduler.enqueue(Instant::ZERO, Packet { flow, ..packet(number) });
+fn push_outs(discipline: &AnyDiscipline) -> Option<u64> {
+    let (mut scheduler, flows, most) = (scheduler(discipline), 1024, MOST_PACKETS - 20);
+    // Returns the fewest queued packets once the buffer was full.
+    let mut push = |packets: u32| {
+        let (mut is_full, mut fewest) = (false, u64::MAX);
+        for number in 0..packets {
+            let flow = FlowId(number.wrapping_mul(7919) % flows);
+            let _ = scheduler.enqueue(Instant::ZERO, Packet { flow, ..packet(number) });
+            take_dropped(&mut scheduler);
+            while scheduler.backlog().packets > most {
+                assert!(scheduler.evict().is_some(), "something waits");
                 take_dropped(&mut scheduler);
-                while scheduler.backlog().packets > most {
-                    assert!(scheduler.evict().is_some(), "something waits");
-                    take_dropped(&mut scheduler);
-                    is_full = true;
-                }
-                if number % 5 == 0 {
-                    scheduler.dequeue(Instant::ZERO);
-                    take_dropped(&mut scheduler);
-                }
-                if is_full {
-                    fewest = fewest.min(scheduler.backlog().packets);
-                }
+                is_full = true;
             }
-            if is_full { fewest } else { 0 }
-        };
-        let is_checked = push(40_000) < FEWEST_PACKETS && cfg!(debug_assertions);
-        (!is_checked).then(|| measure(|| _ = push(20_000)).count_total)
-    }
+            if number % 5 == 0 {
+                scheduler.dequeue(Instant::ZERO);
+                take_dropped(&mut scheduler);
+            }
+            if is_full {
+                fewest = fewest.min(scheduler.backlog().packets);
+            }
+        }
+        if is_full { fewest } else { 0 }
+    };
+    let is_checked = push(40_000) < FEWEST_PACKETS && cfg!(debug_assertions);
+    (!is_checked).then(|| measure(|| _ = push(20_000)).count_total)
 }
 
 #[test]
 fn nothing_is_allocated_when_packets_are_pushed_out() {
     let (mut told, mut all) = (0, 0);
     for discipline in subjects() {
-        let allocations = discipline.visit(PushOuts);
+        let allocations = push_outs(&discipline);
         assert_eq!(allocations.unwrap_or(0), 0, "{discipline}");
         (told, all) = (told + usize::from(allocations.is_some()), all + 1);
     }
@@ -112,25 +105,19 @@ fn nothing_is_allocated_when_packets_are_pushed_out() {
 }
 
 /// Bytes allocated for additional flows, and the bytes given by `footprint`.
-struct Growth;
-
-impl Visitor for Growth {
-    type Output = (usize, usize);
-
-    fn visit<D: Discipline>(self, discipline: &D) -> (usize, usize) {
-        let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
-        let flows = 20_000;
-        let taken = measure(|| {
-            for flow in 0..flows {
-                let _ = scheduler.set_flow(FlowId(flow), FlowConfig::DEFAULT);
-                admit(&mut scheduler, Packet { flow: FlowId(flow), ..packet(flow) }, MOST_PACKETS);
-            }
-            // Wakes the index of the longest queue.
-            scheduler.evict();
-            take_dropped(&mut scheduler);
-        });
-        (usize::try_from(taken.bytes_current).unwrap_or(0), scheduler.footprint().bytes_per_flow * flows as usize)
-    }
+fn growth(discipline: &AnyDiscipline) -> (usize, usize) {
+    let mut scheduler = scheduler(discipline);
+    let flows = 20_000;
+    let taken = measure(|| {
+        for flow in 0..flows {
+            let _ = scheduler.set_flow(FlowId(flow), FlowConfig::DEFAULT);
+            admit(&mut scheduler, Packet { flow: FlowId(flow), ..packet(flow) }, MOST_PACKETS);
+        }
+        // Wakes the index of the longest queue.
+        scheduler.evict();
+        take_dropped(&mut scheduler);
+    });
+    (usize::try_from(taken.bytes_current).unwrap_or(0), scheduler.footprint().bytes_per_flow * flows as usize)
 }
 
 /// Full tables double, so up to twice the flows' memory can be allocated; the packet pool and
@@ -139,7 +126,7 @@ impl Visitor for Growth {
 fn what_is_taken_for_flows_is_what_the_footprint_says() {
     let fixed = 4 * MOST_PACKETS as usize * Pool::<u64>::bytes_per_packet() + (64 << 10);
     for discipline in subjects() {
-        let (taken, told) = discipline.visit(Growth);
+        let (taken, told) = growth(&discipline);
         assert!(taken <= 2 * told + fixed, "{discipline}: takes {taken} bytes, says {told}");
         assert!(told <= 2 * taken, "{discipline}: takes {taken} bytes, says {told}");
     }
@@ -193,7 +180,7 @@ fn what_is_fixed_is_what_the_footprint_says() {
 #[test]
 fn settings_that_change_back_and_forth_take_no_memory() {
     for discipline in subjects() {
-        let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
+        let mut scheduler = scheduler(&discipline);
         let mut flap = |times: u32| {
             for turn in 0..times {
                 let config = FlowConfig { weight: 1 + turn % 2, ..FlowConfig::DEFAULT };
@@ -213,25 +200,19 @@ fn settings_that_change_back_and_forth_take_no_memory() {
 /// table refuses its settings.
 #[test]
 fn a_stray_flow_number_takes_no_memory() {
-    struct Stray(FlowId);
-    impl Visitor for Stray {
-        type Output = u64;
-
-        fn visit<D: Discipline>(self, discipline: &D) -> u64 {
-            let mut scheduler = discipline.build(1).expect("legal parameters");
-            let stray = self.0;
-            let taken = measure(|| {
-                let refused = scheduler.enqueue(Instant::ZERO, Packet::new(stray, 64, 0u64)).is_err();
-                assert_eq!(refused, scheduler.set_flow(stray, FlowConfig::DEFAULT).is_err(), "{}", D::NAME);
-                scheduler.remove_flow(stray);
-            });
-            taken.bytes_total
-        }
+    fn taken(discipline: &AnyDiscipline, stray: FlowId) -> u64 {
+        let mut scheduler = scheduler(discipline);
+        let taken = measure(|| {
+            let refused = scheduler.enqueue(Instant::ZERO, Packet::new(stray, 64, 0)).is_err();
+            assert_eq!(refused, scheduler.set_flow(stray, FlowConfig::DEFAULT).is_err(), "{discipline}");
+            scheduler.remove_flow(stray);
+        });
+        taken.bytes_total
     }
     for discipline in subjects() {
-        let bytes = discipline.visit(Stray(FlowId(u32::MAX)));
+        let bytes = taken(&discipline, FlowId(u32::MAX));
         assert!(bytes < 1 << 17, "{discipline}: {bytes} bytes for a flow beyond all tables");
-        let bytes = discipline.visit(Stray(FlowId::LARGEST_TABLED));
+        let bytes = taken(&discipline, FlowId::LARGEST_TABLED);
         assert!(bytes < 1 << 28, "{discipline}: {bytes} bytes for the largest table");
     }
 }

@@ -1,4 +1,4 @@
-//! Parquet file of rates: one row per replica, flow and interval with received bytes. Times are
+//! Table of rates: one row per replica, flow and interval with received bytes. Times are
 //! picoseconds of simulated time.
 
 use roundelay_sim::scenario::Rates;

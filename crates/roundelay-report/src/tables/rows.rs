@@ -1,11 +1,14 @@
 //! Tables in memory or in a Parquet file: the same columns, batch by batch.
 
+#[cfg(feature = "parquet")]
 use std::path::Path;
 
 use roundelay_sim::scenario::Measures;
 
-use super::column::{Column, ColumnFile};
+use super::column::Column;
 use crate::ReportError;
+#[cfg(feature = "parquet")]
+use crate::parquet::ColumnFile;
 
 /// Receives a table: first the columns without rows, then each batch of rows.
 pub(super) type Each<'a> = &'a mut dyn FnMut(Vec<Column>) -> Result<(), ReportError>;
@@ -34,6 +37,7 @@ impl<R> TableOf<R> {
     ///
     /// # Errors
     /// The operating system's error, with the file's name.
+    #[cfg(feature = "parquet")]
     pub fn write(&self, path: &Path, results: &R, metadata: &[(String, String)]) -> Result<(), ReportError> {
         let mut file: Option<ColumnFile> = None;
         (self.batches)(results, &mut |columns| match &mut file {

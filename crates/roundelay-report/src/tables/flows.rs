@@ -1,9 +1,8 @@
-//! Parquet file of flows: one row per discipline and flow, with all figures.
+//! Table of flows: one row per discipline and flow, with all figures.
 
-use parquet::data_type::ByteArray;
 use roundelay_trace::{Comparison, Delay, DisciplineResult, FlowResult, FlowSummary};
 
-use super::column::{Column, Values};
+use super::column::{Column, Values, shared};
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 
@@ -93,7 +92,7 @@ fn fairness(rows: &[Row<'_>]) -> Vec<Column> {
 }
 
 fn texts<'a>(name: &'static str, rows: &'a [Row<'a>], text: impl Fn(&'a Row<'a>) -> &'a str) -> Column {
-    Column { name, values: Values::Texts(rows.iter().map(|row| ByteArray::from(text(row))).collect()) }
+    Column { name, values: Values::Texts(rows.iter().map(|row| shared(text(row))).collect()) }
 }
 
 fn counts(name: &'static str, rows: &[Row<'_>], count: impl Fn(&Row<'_>) -> u64) -> Column {

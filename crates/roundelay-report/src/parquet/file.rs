@@ -1,4 +1,4 @@
-//! Parquet column writer: plain values, and only the parts of the format needed here.
+//! Parquet file of columns: plain values, and only the parts of the format needed here.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,79 +15,9 @@ use parquet::schema::types::ColumnPath;
 
 use crate::ReportError;
 use crate::file::PartialFile;
-
-/// Rows per group, except in the last: a few megabytes of memory, and large enough for readers to
-/// skip groups.
-pub(super) const GROUP_ROWS: usize = 128 * 1024;
-
-/// A named column.
-#[derive(Debug)]
-pub struct Column {
-    pub(super) name: &'static str,
-    pub(super) values: Values,
-}
-
-/// The values of a column.
-#[derive(Debug)]
-pub enum Cells<'a> {
-    /// Signed numbers: times in nanoseconds or picoseconds, as the column's name says.
-    Signed(&'a [i64]),
-    /// Signed numbers or nothing.
-    OptionalSigned(&'a [Option<i64>]),
-    /// 32-bit unsigned numbers.
-    Small(&'a [u32]),
-    /// Unsigned numbers.
-    Unsigned(&'a [u64]),
-    /// Unsigned numbers or nothing.
-    OptionalUnsigned(&'a [Option<u64>]),
-    /// Floating-point numbers.
-    Numbers(&'a [f64]),
-    /// Floating-point numbers or nothing.
-    OptionalNumbers(&'a [Option<f64>]),
-    /// True or false.
-    Flags(&'a [bool]),
-    /// Texts.
-    Texts(Vec<&'a str>),
-}
-
-/// The values of a column, in one of the types used here.
-#[derive(Debug)]
-pub(super) enum Values {
-    /// Ascending instants, stored as differences. Nanoseconds or picoseconds, according to the
-    /// column's name.
-    Times(Vec<i64>),
-    OptionalTimes(Vec<Option<i64>>),
-    /// Unsigned, stored in the bits of Parquet's signed type.
-    Small(Vec<u32>),
-    Counts(Vec<u64>),
-    OptionalCounts(Vec<Option<u64>>),
-    Numbers(Vec<f64>),
-    OptionalNumbers(Vec<Option<f64>>),
-    Flags(Vec<bool>),
-    Texts(Vec<ByteArray>),
-}
+use crate::tables::{Column, Values};
 
 impl Column {
-    /// Name of the column.
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// The values.
-    pub fn cells(&self) -> Cells<'_> {
-        match &self.values {
-            Values::Times(values) => Cells::Signed(values),
-            Values::OptionalTimes(values) => Cells::OptionalSigned(values),
-            Values::Small(values) => Cells::Small(values),
-            Values::Counts(values) => Cells::Unsigned(values),
-            Values::OptionalCounts(values) => Cells::OptionalUnsigned(values),
-            Values::Numbers(values) => Cells::Numbers(values),
-            Values::OptionalNumbers(values) => Cells::OptionalNumbers(values),
-            Values::Flags(values) => Cells::Flags(values),
-            Values::Texts(values) => Cells::Texts(values.iter().map(|text| text.as_utf8().unwrap_or_default()).collect()),
-        }
-    }
-
     /// The column in Parquet's schema language.
     fn declaration(&self) -> String {
         let (kind, annotation) = match self.values {
@@ -124,7 +54,9 @@ impl Column {
             Values::Numbers(values) => write::<DoubleType, W>(group, values, None),
             Values::OptionalNumbers(values) => write_optional::<DoubleType, W>(group, values),
             Values::Flags(values) => write::<BoolType, W>(group, values, None),
-            Values::Texts(values) => write::<ByteArrayType, W>(group, values, None),
+            Values::Texts(values) => {
+                write::<ByteArrayType, W>(group, &values.iter().map(|text| ByteArray::from(text.clone())).collect::<Vec<_>>(), None)
+            }
         }
     }
 }
@@ -144,7 +76,7 @@ fn write_optional<T: DataType, W: Write + Send>(group: &mut Group<'_, W>, values
 }
 
 /// A Parquet file that gets its name when complete.
-pub(super) struct ColumnFile {
+pub(crate) struct ColumnFile {
     writer: SerializedFileWriter<std::fs::File>,
     file: PartialFile,
     path: PathBuf,
@@ -152,7 +84,7 @@ pub(super) struct ColumnFile {
 
 impl ColumnFile {
     /// Starts a file with the schema of `columns`; values are ignored.
-    pub(super) fn create(path: &Path, columns: &[Column], metadata: &[(String, String)]) -> Result<Self, ReportError> {
+    pub(crate) fn create(path: &Path, columns: &[Column], metadata: &[(String, String)]) -> Result<Self, ReportError> {
         let file = PartialFile::create(path)?;
         let handle = file.handle().map_err(ReportError::file("create", path))?;
         let writer = started(handle, columns, metadata).map_err(failure(path))?;
@@ -160,7 +92,7 @@ impl ColumnFile {
     }
 
     /// Appends a row group.
-    pub(super) fn write(&mut self, columns: &[Column]) -> Result<(), ReportError> {
+    pub(crate) fn write(&mut self, columns: &[Column]) -> Result<(), ReportError> {
         self.append(columns).map_err(failure(&self.path))
     }
 
@@ -169,7 +101,7 @@ impl ColumnFile {
     }
 
     /// Writes the footer and renames the file to its final name.
-    pub(super) fn finish(self) -> Result<(), ReportError> {
+    pub(crate) fn finish(self) -> Result<(), ReportError> {
         let Self { mut writer, file, path } = self;
         writer.finish().map_err(failure(&path))?;
         drop(writer);

@@ -1,12 +1,11 @@
-//! Parquet file of transfers: one row per replica and transfer of a simulation. Times are
+//! Table of transfers: one row per replica and transfer of a simulation. Times are
 //! picoseconds of simulated time.
 
-use parquet::data_type::ByteArray;
 use roundelay::{Duration, Instant};
 use roundelay_sim::NodeId;
 use roundelay_sim::scenario::{Results, Transfer};
 
-use super::column::{Column, GROUP_ROWS, Values};
+use super::column::{Column, GROUP_ROWS, Values, shared};
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
@@ -48,7 +47,7 @@ impl<'a> Rows<'a> {
     }
 
     fn texts(&self, name: &'static str, of: impl Fn(&Transfer) -> &'a str) -> Column {
-        Column { name, values: Values::Texts(self.transfers.iter().map(|transfer| ByteArray::from(of(transfer))).collect()) }
+        Column { name, values: Values::Texts(self.transfers.iter().map(|transfer| shared(of(transfer))).collect()) }
     }
 
     fn some_times(&self, name: &'static str, of: impl Fn(&Transfer) -> Option<u64>) -> Column {

@@ -1,9 +1,8 @@
-//! Parquet files of a simulation: one row per replica and flow, and one per replica and link.
+//! Tables of a simulation: one row per replica and flow, and one per replica and link.
 
-use parquet::data_type::ByteArray;
 use roundelay_sim::scenario::{Backlogged, FlowLife, FlowResult, LinkResult, Measures};
 
-use super::column::{Column, GROUP_ROWS, Values};
+use super::column::{Column, GROUP_ROWS, Values, shared};
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
@@ -81,7 +80,7 @@ fn plain_flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
     let some_counts = |name, of: fn(&FlowResult) -> Option<u64>| column(name, Values::OptionalCounts(flows().map(of).collect()));
     let numbers = |name, of: fn(&FlowResult) -> f64| column(name, Values::Numbers(flows().map(of).collect()));
     let some_numbers = |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows().map(of).collect()));
-    let texts = |name, of: fn(&FlowResult) -> &str| column(name, Values::Texts(flows().map(|flow| ByteArray::from(of(flow))).collect()));
+    let texts = |name, of: fn(&FlowResult) -> &str| column(name, Values::Texts(flows().map(|flow| shared(of(flow))).collect()));
     vec![
         column("seed", Values::Counts(flows().map(|_| seed).collect())),
         counts("flow", |flow| flow.number),
@@ -124,9 +123,8 @@ fn plain_link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
     let counts = |name, of: fn(&LinkResult) -> u64| column(name, Values::Counts(links.iter().map(of).collect()));
     let numbers = |name, of: fn(&LinkResult) -> f64| column(name, Values::Numbers(links.iter().map(of).collect()));
     let some_numbers = |name, of: fn(&LinkResult) -> Option<f64>| column(name, Values::OptionalNumbers(links.iter().map(of).collect()));
-    let texts =
-        |name, of: fn(&LinkResult) -> &str| column(name, Values::Texts(links.iter().map(|link| ByteArray::from(of(link))).collect()));
-    let name = |link: &LinkResult| ByteArray::from(link.name().as_str());
+    let texts = |name, of: fn(&LinkResult) -> &str| column(name, Values::Texts(links.iter().map(|link| shared(of(link))).collect()));
+    let name = |link: &LinkResult| shared(link.name().as_str());
     vec![
         column("seed", Values::Counts(vec![seed; links.len()])),
         column("link", Values::Texts(links.iter().map(name).collect())),

@@ -1,0 +1,29 @@
+//! Build without the feature `parquet`: files of sweeps and of schedules are refused.
+
+use std::path::Path;
+
+use roundelay_sim::replay::Line;
+
+use crate::SweepFile;
+
+const REASON: &str = "this program was built without Parquet; expected the feature 'parquet'";
+
+/// # Errors
+/// Always.
+pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
+    Err(format!("{}: {REASON}", path.display()))
+}
+
+impl SweepFile {
+    /// # Errors
+    /// Always.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err(REASON.to_owned())
+    }
+
+    /// # Errors
+    /// Always.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        Err(format!("{}: {REASON}", path.display()))
+    }
+}

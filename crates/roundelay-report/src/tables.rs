@@ -1,0 +1,30 @@
+//! Tables of results in columns: rows of flows, links, transfers and rates, for files and programs.
+
+mod column;
+mod flows;
+mod rates;
+mod rows;
+mod simulation;
+mod sweep;
+mod transfers;
+
+pub use column::{Cells, Column};
+#[cfg(feature = "parquet")]
+pub(crate) use column::{GROUP_ROWS, Values, shared};
+pub use flows::FLOWS;
+pub use rates::RATES;
+pub use rows::{Setting, Table, TableOf};
+pub use simulation::{LINKS, SIMULATED_FLOWS};
+#[cfg(feature = "parquet")]
+pub(crate) use sweep::{KEYS, sweep_columns};
+pub use sweep::{SWEEP_FIGURES, SweepFile, SweepRow, sweep_rows, sweep_table};
+pub use transfers::TRANSFERS;
+
+use roundelay_trace::Comparison;
+
+use crate::Simulated;
+
+/// The tables of a comparison.
+pub const COMPARED: [&TableOf<Comparison>; 1] = [&FLOWS];
+/// The tables of a simulation.
+pub const SIMULATED: [&TableOf<Simulated>; 4] = [&SIMULATED_FLOWS, &LINKS, &TRANSFERS, &RATES];

@@ -1,0 +1,83 @@
+//! Columns of tables: a name, and values of one of a few types.
+
+use bytes::Bytes;
+
+/// Rows per batch, except in the last: a few megabytes of memory, and large enough for readers of
+/// Parquet to skip batches.
+pub(crate) const GROUP_ROWS: usize = 128 * 1024;
+
+/// A named column.
+#[derive(Debug)]
+pub struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) values: Values,
+}
+
+/// The values of a column.
+#[derive(Debug)]
+pub enum Cells<'a> {
+    /// Signed numbers: times in nanoseconds or picoseconds, as the column's name says.
+    Signed(&'a [i64]),
+    /// Signed numbers or nothing.
+    OptionalSigned(&'a [Option<i64>]),
+    /// 32-bit unsigned numbers.
+    Small(&'a [u32]),
+    /// Unsigned numbers.
+    Unsigned(&'a [u64]),
+    /// Unsigned numbers or nothing.
+    OptionalUnsigned(&'a [Option<u64>]),
+    /// Floating-point numbers.
+    Numbers(&'a [f64]),
+    /// Floating-point numbers or nothing.
+    OptionalNumbers(&'a [Option<f64>]),
+    /// True or false.
+    Flags(&'a [bool]),
+    /// Texts.
+    Texts(Vec<&'a str>),
+}
+
+/// The values of a column, in one of the types used here.
+#[derive(Debug)]
+pub(crate) enum Values {
+    /// Ascending instants, stored as differences. Nanoseconds or picoseconds, according to the
+    /// column's name.
+    Times(Vec<i64>),
+    OptionalTimes(Vec<Option<i64>>),
+    /// Unsigned, stored in the bits of Parquet's signed type.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "in tables of packets alone"))]
+    Small(Vec<u32>),
+    Counts(Vec<u64>),
+    OptionalCounts(Vec<Option<u64>>),
+    Numbers(Vec<f64>),
+    OptionalNumbers(Vec<Option<f64>>),
+    Flags(Vec<bool>),
+    /// UTF-8. Rows share the bytes of repeated names.
+    Texts(Vec<Bytes>),
+}
+
+impl Column {
+    /// Name of the column.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The values.
+    pub fn cells(&self) -> Cells<'_> {
+        match &self.values {
+            Values::Times(values) => Cells::Signed(values),
+            Values::OptionalTimes(values) => Cells::OptionalSigned(values),
+            Values::Small(values) => Cells::Small(values),
+            Values::Counts(values) => Cells::Unsigned(values),
+            Values::OptionalCounts(values) => Cells::OptionalUnsigned(values),
+            Values::Numbers(values) => Cells::Numbers(values),
+            Values::OptionalNumbers(values) => Cells::OptionalNumbers(values),
+            Values::Flags(values) => Cells::Flags(values),
+            Values::Texts(values) => Cells::Texts(values.iter().map(|text| str::from_utf8(text).unwrap_or_default()).collect()),
+        }
+    }
+}
+
+/// A text of [`Values::Texts`].
+pub(crate) fn shared(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
