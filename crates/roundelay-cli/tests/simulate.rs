@@ -253,7 +253,7 @@ fn parquet_has_a_row_a_replica_and_flow() {
 #[test]
 fn a_template_can_be_run() {
     let text = stdout(&run(&["--template", "parking_lot"]));
-    assert!(text.starts_with("# One flow over three bottlenecks"));
+    assert!(text.starts_with("# One flow crosses three bottlenecks"));
     let scenario = Scenario::new("template", &text.replace("\"20s\"", "\"2s\"").replace("\"5s\"", "\"1s\""));
     assert!(stdout(&run(&[scenario.path(), "-q"])).contains("long way"));
 }

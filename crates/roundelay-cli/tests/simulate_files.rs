@@ -226,7 +226,7 @@ fn files_that_are_not_there_are_a_wrong_use() {
     }
     let no_capture = run(&["compare", "README.md", "--rate", "1mbit"], "");
     assert_eq!(no_capture.status.code(), Some(2), "{}", stderr(&no_capture));
-    assert!(stdout(&run(&["--help"], "")).contains("Exit status: 0 fine; 1 "));
+    assert!(stdout(&run(&["--help"], "")).contains("Exit status: 0 success; 1 "));
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub enum SimulationError {
     Stopped,
 }
 
-/// Events scheduled between two looks for a stop: a few milliseconds.
+/// Events scheduled between two checks for a stop. They take a few milliseconds: short for a user
+/// who waits, long beside the check.
 const LOOK_EVERY: u64 = 1 << 14;
 
 /// An agent and a stream of random numbers.

@@ -171,7 +171,12 @@ impl Lane {
         self.check_clock()?;
         self.meters.close()?;
         let everyone: Vec<_> = (0..flows).collect();
-        let results: Vec<_> = everyone.iter().map(|flow| self.flow_result(*flow, charted.contains(flow))).collect();
+        let tolerance = self.meters.tolerance();
+        let result = |flow: &usize| {
+            let guarantees = |share: &_| self.discipline.guarantees(share);
+            self.meters.flow_result(FlowId(*flow as u32), tolerance, guarantees, charted.contains(flow))
+        };
+        let results: Vec<_> = everyone.iter().map(result).collect();
         let info = self.discipline.info();
         let footprint = self.port.scheduler().footprint();
         let footprint = match &self.leaves {
@@ -239,10 +244,6 @@ impl Lane {
         Err(format!(
             "{spec}: time can be told for 213 days from the first packet on: the capture is longer, or its packets wait longer at {rate}"
         ))
-    }
-
-    fn flow_result(&self, number: usize, charted: bool) -> FlowResult {
-        self.meters.flow_result(FlowId(number as u32), |share| self.discipline.guarantees(share), charted)
     }
 }
 
@@ -333,28 +334,6 @@ mod tests {
         for (number, part) in parts.into_iter().enumerate() {
             assert_eq!(kept_bounds_of(liar(part), 1), Some(true), "promise {number}");
             assert_eq!(kept_bounds_of(liar(part), 20), Some(false), "promise {number}");
-        }
-    }
-
-    /// Visits to meters of flows by a lane with these flows, of two packets each.
-    fn visits(discipline: AnyDiscipline, flows: u32) -> u64 {
-        let link = Link { known: &Known::default(), rate: "8mbit".parse().unwrap(), seed: 1 };
-        let mut lane = Lane::new(&QueueSpec::from(discipline), Limit::of_packets(100), &link, None).unwrap();
-        let visits = lane.meters.visits();
-        let each = |event: fn() -> EventKind| (0..flows).map(move |flow| Event { at: Instant::ZERO, flow: FlowId(flow), kind: event() });
-        let all = [|| EventKind::Join(CONFIG, RulePlace::NONE), || arrival(1500), || arrival(100), || EventKind::Leave];
-        lane.run(&all.into_iter().flat_map(each).collect::<Vec<_>>(), &[]).unwrap();
-        let (flows, charted) = (flows as usize, (0..100).collect::<Vec<_>>());
-        lane.finish(flows, &Sorts { light: (0..flows).collect(), kinds: Vec::new() }, &charted).unwrap();
-        visits.load(std::sync::atomic::Ordering::Relaxed)
-    }
-
-    /// A sum over all flows in the result of each flow would be quadratic.
-    #[test]
-    fn the_work_of_a_lane_is_linear_in_the_flows() {
-        for discipline in [AnyDiscipline::from(fifo::Config), wf2q_plus::Config.into()] {
-            let [some, more] = [500, 2000].map(|flows| visits(discipline.clone(), flows));
-            assert!(more > 2000 && more <= 4 * some + 1000, "{discipline}: {some} visits for 500 flows, {more} for 2000");
         }
     }
 

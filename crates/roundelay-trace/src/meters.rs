@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::mem;
-use std::ops::{Index, IndexMut};
 
 use roundelay::{DropReason, Duration, Ecn, FlowConfig, FlowId, Guarantees, Instant, Observer, Packet, Rate, Share};
 use roundelay_metrics::{BitWfi, Delays, JainWhileBacklogged, Lateness, LevelSeries, PairFairness, Reordering, Stamp, SumSeries, TimeWfi};
@@ -30,7 +29,7 @@ pub(crate) struct Note {
 /// All measurements on one discipline.
 pub(crate) struct Meters {
     rate: Rate,
-    flows: FlowMeters,
+    flows: Vec<FlowMeter>,
     gps: GpsServer<f64>,
     bit_wfi: BitWfi,
     time_wfi: TimeWfi,
@@ -71,68 +70,21 @@ struct FlowMeter {
     curves: Option<CurveMeter>,
 }
 
-/// The meters of all flows. Tests count the visits: the work must be linear in the flows.
-#[derive(Default)]
-struct FlowMeters {
-    all: Vec<FlowMeter>,
-    #[cfg(test)]
-    visits: Visits,
-}
-
-/// Visits to meters of flows, also after the meters have gone.
-#[cfg(test)]
-pub(crate) type Visits = std::sync::Arc<std::sync::atomic::AtomicU64>;
-
-impl FlowMeters {
-    const fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    fn push(&mut self, meter: FlowMeter) {
-        self.all.push(meter);
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &FlowMeter> {
-        (0..self.len()).map(|number| &self[number])
-    }
-
-    #[cfg(test)]
-    fn visit(&self) {
-        self.visits.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    }
-}
-
-impl Index<usize> for FlowMeters {
-    type Output = FlowMeter;
-
-    #[inline]
-    fn index(&self, number: usize) -> &FlowMeter {
-        #[cfg(test)]
-        self.visit();
-        &self.all[number]
-    }
-}
-
-impl IndexMut<usize> for FlowMeters {
-    #[inline]
-    fn index_mut(&mut self, number: usize) -> &mut FlowMeter {
-        #[cfg(test)]
-        self.visit();
-        &mut self.all[number]
-    }
+/// Excess over a bound that is no violation: the rounding of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tolerance {
+    bytes: f64,
+    /// The time of `bytes` on the link.
+    seconds: f64,
+    /// Each transmission ends on a whole picosecond, up to one picosecond late.
+    clock: f64,
 }
 
 impl Meters {
-    /// The count of visits to meters of flows.
-    #[cfg(test)]
-    pub(crate) fn visits(&self) -> Visits {
-        self.flows.visits.clone()
-    }
-
     pub(crate) fn new(rate: Rate, sink: Option<Box<dyn PacketSink>>) -> Self {
         Self {
             rate,
-            flows: FlowMeters::default(),
+            flows: Vec::new(),
             gps: GpsServer::new(rate),
             bit_wfi: BitWfi::default(),
             time_wfi: TimeWfi::new(rate),
@@ -265,9 +217,7 @@ impl Meters {
 
     /// No further packet arrives.
     pub(crate) fn note_last_arrival(&mut self) {
-        for flow in 0..self.flows.len() {
-            self.flows[flow].bytes_in_time = self.flows[flow].sent_bytes;
-        }
+        self.flows.iter_mut().for_each(|meter| meter.bytes_in_time = meter.sent_bytes);
     }
 
     pub(crate) fn close(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -277,10 +227,24 @@ impl Meters {
         self.sink.take().map_or(Ok(()), PacketSink::finish)
     }
 
+    /// Shares are rounded to one part in 2^20, by some disciplines 2^19: a bound may be exceeded by
+    /// this part of the sent bytes. One value for all flows: results are linear in the flows.
+    pub(crate) fn tolerance(&self) -> Tolerance {
+        let bytes = self.sent_bytes as f64 / f64::from(1 << 19) + 1.0;
+        let seconds = bytes * 8.0 / self.rate.bits_per_second() as f64;
+        Tolerance { bytes, seconds, clock: self.sent_packets as f64 * 1e-12 }
+    }
+
     /// The flow's measurements and its promised bounds.
-    pub(crate) fn flow_result(&self, flow: FlowId, guarantees: impl Fn(&Share) -> Guarantees, charted: bool) -> FlowResult {
+    pub(crate) fn flow_result(
+        &self,
+        flow: FlowId,
+        tolerance: Tolerance,
+        guarantees: impl Fn(&Share) -> Guarantees,
+        charted: bool,
+    ) -> FlowResult {
         let meter = &self.flows[flow.index()];
-        let (bytes, seconds) = (self.rounding_slack(), self.seconds_of(self.rounding_slack()));
+        let Tolerance { bytes, seconds, clock } = tolerance;
         let promised = self.extremes.promised(meter.config, self.rate, guarantees);
         FlowResult {
             outcome: self.outcome(&[flow.index()]),
@@ -289,28 +253,13 @@ impl Meters {
             b_wfi: self.bit_wfi.worst(flow),
             b_wfi_bound: promised.b_wfi.map(|bound| bound + bytes),
             t_wfi: self.time_wfi.worst(flow).unwrap_or(0.0),
-            t_wfi_bound: promised.t_wfi.map(|bound| bound + seconds + self.clock_slack()),
+            t_wfi_bound: promised.t_wfi.map(|bound| bound + seconds + clock),
             latency: self.lateness.worst(flow).unwrap_or(0.0),
-            latency_bound: promised.latency.map(|bound| bound + seconds + self.clock_slack()),
+            latency_bound: promised.latency.map(|bound| bound + seconds + clock),
             fairness: self.extremes.seconds_of_lead(self.pairs.worst(flow), self.rate),
             fairness_bound: promised.fairness.map(|bound| bound + seconds),
             curves: meter.curves.as_ref().filter(|_| charted).map(|curves| curves.to_curves(self.end, &meter.delays)),
         }
-    }
-
-    /// Each transmission ends on a whole picosecond, up to one picosecond late.
-    fn clock_slack(&self) -> f64 {
-        self.sent_packets as f64 * 1e-12
-    }
-
-    /// Shares are rounded to one part in 2^20, by some disciplines 2^19: a bound may be exceeded by
-    /// this part of the sent bytes.
-    fn rounding_slack(&self) -> f64 {
-        self.sent_bytes as f64 / f64::from(1 << 19) + 1.0
-    }
-
-    fn seconds_of(&self, bytes: f64) -> f64 {
-        bytes * 8.0 / self.rate.bits_per_second() as f64
     }
 
     /// Time of the last arrival or departure.

@@ -93,8 +93,8 @@ fn light_harm(outcome: &Outcome) -> f64 {
     outcome.delay.map_or(0.0, |delay| delay.p99) + retries(outcome.loss)
 }
 
-/// Harm to a flow. Delay and losses of a bulk flow are its own doing; a queue hurts it by less
-/// service than its fair share, which costs as much as the loss of as large a part. A lost
+/// Harm to a flow. A bulk flow causes its own delay and losses: the harm by a queue is the missing
+/// part of the fair share, and costs as much as the loss of an equal part of the packets. A lost
 /// acknowledgement costs nothing if another gets through.
 pub(crate) fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
     let outcome = &result.flows[flow].outcome;

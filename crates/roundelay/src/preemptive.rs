@@ -19,8 +19,8 @@ use crate::units::Rate;
 /// The payload in the scheduler of a [`PreemptivePort`]: the packet's own payload and the progress
 /// of its transmission.
 ///
-/// The enclosing packet keeps its length. Its arrival and slack are those of its last return to the
-/// queue; slack counts from there.
+/// The enclosing packet keeps its length. The fields for arrival and slack are set anew at each
+/// return to the queue; slack counts from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partial<T> {
     payload: T,

@@ -7,7 +7,8 @@ use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
 use roundelay_trace::{
-    Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LONG_PACKETS, NOT_IP, TRUNCATED_COMPRESSION, UNREADABLE, UnparsableCounts, parse,
+    Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LONG_PACKETS, NOT_IP, TRUNCATED_COMPRESSION, UNREADABLE, UnparsableCounts,
+    parse,
 };
 
 /// Maximum number of packets of a capture: all are kept in memory.

@@ -104,7 +104,8 @@ fn head(columns: &[Column], sent: usize) -> String {
     format!("{groups}<tr>{}{names}</tr>\n", heading("Discipline", "As the user would write it"))
 }
 
-fn heading(head: &str, about: &str) -> String {
+/// A heading that sorts the table.
+pub(super) fn heading(head: &str, about: &str) -> String {
     format!("<th scope=\"col\" title=\"{}\"><button type=\"button\">{}</button></th>", escape(about), escape(head))
 }
 

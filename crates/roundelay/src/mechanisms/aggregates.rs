@@ -293,8 +293,8 @@ impl Aggregates {
     }
 
     /// 1. The groups hold the backlogged aggregates (`Groups::check`).
-    /// 2. An aggregate never exceeds its capacity; it is open while it has flows and room, and free
-    ///    when it has none.
+    /// 2. An aggregate never exceeds its capacity: open with flows and room for more, free without
+    ///    flows.
     /// 7. Vacated memberships belong to a backlogged aggregate not yet served to `places_until`.
     pub(crate) fn check(&self, members: &[u32], most: u32) {
         self.groups.check(|aggregate| aggregate.is_backlogged().then(|| aggregate.span()));

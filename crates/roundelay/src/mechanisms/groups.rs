@@ -324,8 +324,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// Fig. 6, `unblock_groups`: the finish time of a served group rose. If no eligible group above
     /// finishes as early, all groups below become ready (Theorem 8).
     ///
-    /// A group below may have become eligible and ready since the choice. Its finish time is no
-    /// earlier than those of the groups below it (Lemma 3), so it blocks none.
+    /// A group below may have become eligible and ready since the choice. Lemma 3: its finish time is
+    /// no earlier than those of lower groups, so no lower group is blocked.
     #[inline]
     fn unblock(&mut self, group: usize, old_finish: VirtualTime) {
         let blocker = lowest(self.sets[ER] & above(group));

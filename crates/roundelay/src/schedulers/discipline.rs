@@ -43,13 +43,12 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// Whether the discipline is only a baseline for comparisons, not for use at a port.
     const YARDSTICK: bool = false;
     /// Reasons for drops at a port with this discipline. [`DropReason::Full`] is a reason of all: a
-    /// packet may be longer than the limit. Not counted: handles beyond [`Handle::LARGEST`], and what
-    /// only a node of a hierarchy refuses.
+    /// packet may be longer than the limit. Not counted: handles beyond [`Handle::LARGEST`], and
+    /// packets refused only by nodes of a hierarchy.
     const DROPS: &'static [DropReason];
-    /// Those of the reasons that are also given at bounds of the discipline's own, such as the
-    /// packets of one queue, where the buffer's limit is not exceeded. A discipline without
-    /// [`DropReason::Refused`] here refuses a packet for its length or its flow's number only, never
-    /// for the packets that wait.
+    /// Reasons of [`Self::DROPS`] for drops below the buffer's limit, at the discipline's own bounds,
+    /// such as a limit for one queue. Without [`DropReason::Refused`] here, the discipline refuses a
+    /// packet only for its length or its flow's number, never for the backlog.
     const BOUNDS: &'static [DropReason] = &[];
     /// Whether the discipline can share a link among the children of a node in a hierarchy, with
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.

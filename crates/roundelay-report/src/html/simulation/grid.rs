@@ -1,6 +1,7 @@
 //! HTML tables of figures, each a mean over replicas.
 
 use crate::html::escape;
+use crate::html::summary::heading;
 use crate::simulation::{figure, interval};
 
 /// A column: heading, explanation, figure and unit.
@@ -51,10 +52,6 @@ pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Col
         heading(what, ""),
         lines.join("\n")
     )
-}
-
-fn heading(head: &str, about: &str) -> String {
-    format!("<th scope=\"col\" title=\"{}\"><button type=\"button\">{}</button></th>", escape(about), escape(head))
 }
 
 fn line<R>(row: &Row<'_, R>, columns: &[&Column<R>]) -> String {

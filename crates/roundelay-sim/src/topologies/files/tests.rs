@@ -182,8 +182,14 @@ fn rates_and_delays_are_written_as_in_scenarios() {
     let gml = |keys: &str| read(Format::Gml, &GML.replace("LinkSpeedRaw 2500000000.0", keys), None);
     assert_eq!(link(&gml("delay 0").unwrap(), "Milan", "Rome"), told("2500mbit", "0s", 1));
     let refused = |keys: &str| gml(keys).unwrap_err().to_string();
-    assert_eq!(refused("rate 1000000"), "first:8: rate: '1000000' has no unit: expected a rate, as in \"10mbit\", from 1bit to 18000000tbit");
-    assert_eq!(refused("delay 2.5"), "first:8: delay: '2.5' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days");
+    assert_eq!(
+        refused("rate 1000000"),
+        "first:8: rate: '1000000' has no unit: expected a rate, as in \"10mbit\", from 1bit to 18000000tbit"
+    );
+    assert_eq!(
+        refused("delay 2.5"),
+        "first:8: delay: '2.5' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"
+    );
 }
 
 #[test]
