@@ -11,7 +11,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::ColumnPath;
+use parquet::schema::types::{ColumnPath, Type};
 
 use crate::ReportError;
 use crate::file::PartialFile;
@@ -184,9 +184,13 @@ impl std::fmt::Debug for ColumnFile {
 }
 
 fn started<W: Write + Send>(to: W, columns: &[Column], metadata: &[(String, String)]) -> Result<SerializedFileWriter<W>, ParquetError> {
+    SerializedFileWriter::new(to, Arc::new(schema(columns)?), Arc::new(properties(columns, metadata)))
+}
+
+/// The schema of `columns`; values are ignored.
+pub(super) fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
     let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
-    let schema = parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" ")))?;
-    SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties(columns, metadata)))
+    parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" ")))
 }
 
 fn append<W: Write + Send>(writer: &mut SerializedFileWriter<W>, columns: &[Column]) -> Result<(), ParquetError> {

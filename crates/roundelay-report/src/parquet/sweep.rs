@@ -2,15 +2,16 @@
 //! [`Summary`](crate::Summary).
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
+use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
 use roundelay_sim::scenario::{ClassResult, GroupLives, GroupResult, Results};
 
-use super::column::{Column, Values};
+use super::column::{Column, Values, schema};
 use super::rows::Table;
 use super::small;
 use crate::lives::{Worst, worst};
@@ -162,9 +163,14 @@ impl SweepFile {
     ///
     /// # Errors
     ///
-    /// A column has a type that small files lack.
+    /// The encoder's error.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        small::file_bytes(&columns(&self.rows), self.rows.len(), &self.metadata)
+        // Reading the schema's text costs as much as the file.
+        static SCHEMA: LazyLock<SchemaDescPtr> = LazyLock::new(|| {
+            let schema = schema(&columns(&[])).expect("names of columns are legal");
+            Arc::new(SchemaDescriptor::new(Arc::new(schema)))
+        });
+        small::file_bytes(&SCHEMA, &columns(&self.rows), self.rows.len(), &self.metadata).map_err(|error| error.to_string())
     }
 
     /// Reads a file.
