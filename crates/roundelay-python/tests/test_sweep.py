@@ -61,6 +61,10 @@ def test_a_sweep_is_that_of_the_command(tmp_path):
     again = rd.sweep(tmp_path / "s.toml", OVER, seeds=4, out=tmp_path / "here")
     assert (again.done, again.cached) == (4, 12)
     assert "Sweep(4 points, 12 runs cached, 4 done, 0 failed)" == repr(again)
+    assert f"Dataset: {tmp_path / 'here'} (DuckDB" in str(again) and again.to_dict()["dataset"] == str(tmp_path / "here")
+    # Without `out` there is no dataset after the call.
+    without = rd.sweep(SCENARIO, {"queue.core": ["fifo"]})
+    assert str(without).endswith(": 1 point, 1 run: 0 cached, 1 done, 0 failed\n") and without.to_dict()["dataset"] is None
 
 
 def test_readers_take_results_and_datasets_as_they_are(tmp_path):
@@ -441,6 +445,7 @@ def test_a_store_of_s3_has_the_same_bytes_and_goes_on(tmp_path, expected, monkey
         assert any(path.endswith(".jsonl") for path in store.find("sweeps/mine"))
         result = rd.sweep(SCENARIO, OVER, seeds=40, out="s3://sweeps/mine")
         assert result.cached >= 60 and result.cached + result.done == 160
+        assert str(result).splitlines()[1] == "Dataset: s3://sweeps/mine"
         store.invalidate_cache()
         found = {path.removeprefix("sweeps/mine/"): store.cat_file(path) for path in store.find("sweeps/mine")}
         assert found == expected

@@ -40,7 +40,12 @@ class Sweep:
         self._dict: dict[str, Any] = json.loads(native.json())
         for failed in self._dict["failed"]:
             failed["command"] = call.repeated(failed["values"], failed["seed"])
+        self._dict["dataset"] = path
         self._text = native.text()
+        if path is None or "://" in path:
+            # The folder was temporary.
+            lines = [line for line in self._text.splitlines(keepends=True) if not line.startswith("Dataset: ")]
+            self._text = "".join([lines[0], *([f"Dataset: {path}\n"] if path else []), *lines[1:]])
         #: A line for each run of the plan, as ``roundelay sweep --why``: what the run was before this call,
         #: ``new``, ``changed`` (with keys, files and behaviours) or ``cached``.
         self.why: str = native.why()
