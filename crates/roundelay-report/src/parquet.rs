@@ -15,7 +15,6 @@ mod schedule;
 mod simulated_hops;
 mod simulated_packets;
 mod simulation;
-mod small;
 mod sweep;
 mod transfers;
 

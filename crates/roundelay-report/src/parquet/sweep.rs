@@ -8,12 +8,11 @@ use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
-use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
+use parquet::schema::types::Type;
 use roundelay_sim::scenario::{ClassResult, GroupLives, GroupResult, Results};
 
-use super::column::{Column, Values, schema};
+use super::column::{Column, Values, schema, small_file};
 use super::rows::Table;
-use super::small;
 use crate::lives::{Worst, worst};
 
 /// Figures of a source, figures on request of `[meter]`, figures of each class of links.
@@ -166,11 +165,8 @@ impl SweepFile {
     /// The encoder's error.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
         // Reading the schema's text costs as much as the file.
-        static SCHEMA: LazyLock<SchemaDescPtr> = LazyLock::new(|| {
-            let schema = schema(&columns(&[])).expect("names of columns are legal");
-            Arc::new(SchemaDescriptor::new(Arc::new(schema)))
-        });
-        small::file_bytes(&SCHEMA, &columns(&self.rows), self.rows.len(), &self.metadata).map_err(|error| error.to_string())
+        static SCHEMA: LazyLock<Arc<Type>> = LazyLock::new(|| Arc::new(schema(&columns(&[])).expect("names of columns are legal")));
+        small_file(&SCHEMA, &columns(&self.rows), &self.metadata).map_err(|error| error.to_string())
     }
 
     /// Reads a file.
