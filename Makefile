@@ -106,19 +106,16 @@ python: wheel ## the Python package: the wheel, its tests, and the completeness 
 	PATH="$(CURDIR)/$(PYTHON):$$PATH" $(PYTHON)/pyright --verifytypes roundelay --ignoreexternal
 
 # A free-threaded Python has no stable ABI before 3.15: a wheel for each version. The settings stand for the interpreter: for versions
-# after 3.13 it need not be there. 3.13t is built from source and runs the tests; it needs PyO3 0.28, so the wheel's source is a copy
-# with another Cargo.lock.
+# after 3.13 it need not be there. 3.13t is built from source and runs the tests; it needs PyO3 0.28: another Cargo.lock during the build.
 FREETHREADED ?= 3.13
 FREETHREADED_WHEEL := target/python-freethreaded
-wheel-freethreaded: setup-npm setup-python setup-freethreaded ## a wheel for a free-threaded Python, and the package's tests in 3.13t, without a GIL: FREETHREADED=3.13
+wheel-freethreaded: setup-npm setup-python ## a wheel for a free-threaded Python, and the package's tests in 3.13t, without a GIL: FREETHREADED=3.13
 	rm -rf $(FREETHREADED_WHEEL)
-	mkdir -p $(FREETHREADED_WHEEL)/source
-	git ls-files -z --cached --others --exclude-standard | tar --create --null --files-from - --ignore-failed-read | tar --extract --directory $(FREETHREADED_WHEEL)/source
-	ln -s $(CURDIR)/$(REPORT_CRATE)/node_modules $(FREETHREADED_WHEEL)/source/$(REPORT_CRATE)/node_modules
-	test $(FREETHREADED) != 3.13 || cargo update --quiet --manifest-path $(FREETHREADED_WHEEL)/source/Cargo.toml pyo3 --precise 0.28.3
+	mkdir -p $(FREETHREADED_WHEEL)
 	printf '%s\n' implementation=CPython version=$(FREETHREADED) shared=true pointer_width=64 build_flags=Py_GIL_DISABLED > $(FREETHREADED_WHEEL)/settings
-	cd $(FREETHREADED_WHEEL)/source && PYO3_CONFIG_FILE=$(CURDIR)/$(FREETHREADED_WHEEL)/settings CARGO_TARGET_DIR=$(CURDIR)/target \
-	  $(CURDIR)/$(PYTHON)/maturin build --release --out ..
+	cp Cargo.lock $(FREETHREADED_WHEEL)/Cargo.lock; trap 'cp $(FREETHREADED_WHEEL)/Cargo.lock Cargo.lock' EXIT; \
+	  test $(FREETHREADED) != 3.13 || cargo update --quiet pyo3 --precise 0.28.3; \
+	  PYO3_CONFIG_FILE=$(CURDIR)/$(FREETHREADED_WHEEL)/settings $(PYTHON)/maturin build --release --out $(FREETHREADED_WHEEL)
 	ls $(FREETHREADED_WHEEL)/roundelay-*-cp$(subst .,,$(FREETHREADED))t-*.whl
 	test $(FREETHREADED) != 3.13 || $(MAKE) test-freethreaded
 
@@ -126,7 +123,7 @@ test-freethreaded: setup-freethreaded
 	rm -rf $(FREETHREADED_WHEEL)/venv
 	$(PYTHON_T) -m venv $(FREETHREADED_WHEEL)/venv
 	$(FREETHREADED_WHEEL)/venv/bin/pip install --quiet --only-binary :all: -r crates/roundelay-python/requirements-freethreaded.txt $(FREETHREADED_WHEEL)/roundelay-*.whl
-	$(FREETHREADED_WHEEL)/venv/bin/pytest --quiet
+	$(FREETHREADED_WHEEL)/venv/bin/pytest --quiet -rs
 
 python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own beside ns.py's and ns-3's
 	test -d $(TOOLS)/ns3 || $(PYTHON)/pip install --quiet --target $(TOOLS)/ns3 ns3==3.44.post0
