@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use roundelay::schedulers::AnyDiscipline;
 use roundelay_report::clean;
 use roundelay_sim::scenario::{ReadCapture, Scenario, ScenarioError};
 use roundelay_trace::Stop;
@@ -49,13 +50,15 @@ impl Read {
         Ok(Self { name, scenario, text, notes: notes.into_inner() })
     }
 
-    /// A scenario from a text; files named in it are relative to `folder`.
+    /// A scenario from a text; files named in it are relative to `folder`. Queues may have the names of
+    /// these disciplines of the program.
     ///
     /// # Errors
     /// The text is not a valid scenario: the message, without file and line.
-    pub(crate) fn of_text(name: &str, text: &str, folder: &Path, stop: &Stop) -> Result<Scenario, String> {
+    pub(crate) fn of_text(name: &str, text: &str, folder: &Path, own: &[AnyDiscipline], stop: &Stop) -> Result<Scenario, String> {
         let notes = RefCell::default();
-        let scenario = Scenario::from_toml_with(name, text, folder, &|path, by, end| captures::read(path, by, end, &notes));
+        let capture: &ReadCapture<'_> = &|path, by, end| captures::read(path, by, end, &notes);
+        let scenario = Scenario::from_toml_with_own(name, text, folder, capture, own);
         let mut scenario = scenario.map_err(|error| clean(&error.message))?;
         scenario.topology.network.set_stop(stop.clone());
         Ok(scenario)

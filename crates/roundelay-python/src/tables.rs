@@ -154,7 +154,9 @@ impl Table {
         drop(requested_schema);
         let batches = self.batches.clone().into_iter().map(Ok);
         let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, self.schema.clone())));
-        PyCapsule::new_with_value(py, stream, STREAM)
+        // The name of the call in PyO3 0.28 too, the last version for Python 3.13t.
+        #[allow(deprecated, reason = "new_with_value is missing in PyO3 0.28")]
+        PyCapsule::new(py, stream, Some(STREAM.to_owned()))
     }
 
     /// Names of the columns.

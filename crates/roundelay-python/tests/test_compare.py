@@ -6,16 +6,14 @@ import inspect
 import json
 import re
 
-import duckdb
 import matplotlib
 import pandas
-import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
 
 import roundelay as rd
-from conftest import CAPTURE, command, output
+from conftest import CAPTURE, SMALL, command, output
 
 QUEUES = ["fifo", "fq_codel", "qfq"]
 NAME = "examples/captures/home-downlink.pcap"
@@ -58,14 +56,25 @@ def test_selection_options_are_the_commands(repository, tmp_path):
     assert result.to_json() == told
 
 
-def test_every_option_of_the_command_has_a_keyword():
-    """Options for a terminal have none; `cost` is `--no-cost` turned round."""
-    told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("help", "compare").stdout, re.MULTILINE)
-    known = set(inspect.signature(rd.compare).parameters) | {"json", "quiet", "help", "no_cost", "tree", "wide"}
+@pytest.mark.parametrize(
+    ("call", "without"),
+    [(rd.compare, {"no_cost", "tree", "wide"}), (rd.simulate, {"template", "schema", "dry_run"}), (rd.replay, {"with", "plain"})],
+)
+def test_every_option_of_the_command_has_a_keyword(call, without):
+    """Options for a terminal have none; some keywords have another name."""
+    told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("help", call.__name__).stdout, re.MULTILINE)
+    assert len(told) > 8
+    known = set(inspect.signature(call).parameters) | {"json", "quiet", "help"} | without
     assert {each.replace("-", "_") for each in told} <= known
-    told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("help", "simulate").stdout, re.MULTILINE)
-    known = set(inspect.signature(rd.simulate).parameters) | {"json", "quiet", "help", "template", "schema", "dry_run"}
-    assert {each.replace("-", "_") for each in told} <= known
+
+
+def test_markdown_is_the_commands(repository, tmp_path):
+    rd.compare(CAPTURE, "5mbit", ["fifo"], markdown=tmp_path / "here.md")
+    output("compare", CAPTURE, "fifo", "--rate", "5mbit", "--no-cost", "--markdown", tmp_path / "there.md")
+    assert (tmp_path / "here.md").read_text() == (tmp_path / "there.md").read_text() != ""
+    rd.replay(SMALL, markdown=tmp_path / "replay.md")
+    rd.simulate(SMALL, markdown=tmp_path / "simulate.md")
+    assert all("| " in (tmp_path / f"{name}.md").read_text() for name in ("replay", "simulate"))
     told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("help", "replay").stdout, re.MULTILINE)
     known = set(inspect.signature(rd.replay).parameters) | {"json", "quiet", "help", "with", "plain"}
     assert {each.replace("-", "_") for each in told} <= known
@@ -88,6 +97,7 @@ def test_flows_are_those_of_the_parquet_file(repository, tmp_path):
 
 
 def test_pandas_polars_and_duckdb_read_a_result_as_it_is(result):
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
     flows = result.flows
     frame = polars.DataFrame(result)
     assert frame.shape == (len(flows), len(flows.column_names)) == (216, 36)

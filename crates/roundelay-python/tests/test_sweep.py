@@ -61,12 +61,16 @@ def test_a_sweep_is_that_of_the_command(tmp_path):
     again = rd.sweep(tmp_path / "s.toml", OVER, seeds=4, out=tmp_path / "here")
     assert (again.done, again.cached) == (4, 12)
     assert "Sweep(4 points, 12 runs cached, 4 done, 0 failed)" == repr(again)
+    assert f"Dataset: {tmp_path / 'here'} (DuckDB" in str(again) and again.to_dict()["dataset"] == str(tmp_path / "here")
+    # Without `out` there is no dataset after the call.
+    without = rd.sweep(SCENARIO, {"queue.core": ["fifo"]})
+    assert str(without).endswith(": 1 point, 1 run: 0 cached, 1 done, 0 failed\n") and without.to_dict()["dataset"] is None
 
 
 def test_readers_take_results_and_datasets_as_they_are(tmp_path):
-    import duckdb
-    import polars
     import pyarrow
+
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
 
     result = rd.sweep(SCENARIO, OVER, seeds=3, out=tmp_path / "d")
     table = pyarrow.table(result)
@@ -215,6 +219,72 @@ def test_an_exception_of_a_class_is_a_failure_of_its_run(threads):
     result = rd.sweep(SCENARIO, {"queue.core": ["fifo", Raises]}, seeds=2, executor=executor)
     assert (result.done, len(result.failed)) == (2, 2)
     assert all("half a second is enough" in failed["message"] and "of Raises: dequeue(now=0.5" in failed["message"] for failed in result.failed)
+
+
+class Shortest(Own):
+    """The shortest packet first, from a buffer of its own."""
+
+    limit = "30p"
+    reorders = True
+
+    def dequeue(self, now):
+        self.waiting.sort(key=lambda packet: packet.length)
+        return super().dequeue(now)
+
+
+PORTS = SCENARIO + '''
+[[port]]
+from = "left"
+to = "right"
+queue = "fifo"
+[[port]]
+from = "right"
+to = "left"
+queue = "fifo"
+'''
+
+
+def test_several_classes_are_values_of_ports_and_of_a_class_of_links(tmp_path):
+    over = {"port.left>right.queue": ["fifo limit 1000", Own, Shortest], "port.right>left.queue": ["fifo limit 1000", Own], "queue.edge": ["fifo limit 1000", Own]}
+    result = rd.sweep(PORTS, over, seeds=2, out=tmp_path / "d")
+    assert (result.done, result.failed) == (24, [])
+    columns = result.runs.to_dict()
+    figures: dict[str, list] = {}
+    for forth, back, edge, *rest in zip(*(columns[key] for key in [*over, "seed", "source", "delay_p99", "loss"]), strict=True):
+        figures.setdefault(forth, []).append(tuple(rest))
+        assert (back in ("Own", "fifo limit 1000")) and edge in ("Own", "fifo limit 1000")
+    # FIFO queues are equal, whoever wrote them; the port that carries the load has the third.
+    assert len(set(figures["Own"])) == 6 and set(figures["Own"]) == set(figures["fifo limit 1000"])
+    assert set(figures["Shortest limit 30p"]).isdisjoint(figures["Own"])
+    newer = type("Own", (Own,), {"version": "2"})
+    over = {key: [newer if value is Own else value for value in values] for key, values in over.items()}
+    again = rd.sweep(PORTS, over, seeds=2, out=tmp_path / "d")
+    # Four of the twelve points have no Own.
+    assert (again.cached, again.done) == (4, 20)
+
+
+class Fails(Own):
+    limit = "10p"
+
+    def enqueue(self, packet, now):
+        raise LookupError("no table")
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_the_call_that_repeats_a_failed_run_does_repeat_it(tmp_path, monkeypatch, as_file):
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(TCP)
+    scenario, congestion = "s.toml" if as_file else TCP, {"downloads": Control}
+    over = {"queue.core": ["fifo", Fails], "topology.rate": "1mbit..2mbit/2"}
+    result = rd.sweep(scenario, over, seeds=2, congestion=congestion, out="d")
+    assert (result.done, len(result.failed)) == (4, 4)
+    names = {"rd": rd, "Fails": Fails, "congestion": congestion} | ({} if as_file else {"scenario": scenario})
+    for failed in result.failed:
+        again = eval(failed["command"], names)  # noqa: S307
+        assert [each["message"] for each in again.failed] == [failed["message"]] and "no table" in failed["message"]
+        assert (again.cached, again.done, again.failed[0]["point"]) == (0, 0, failed["point"])
+        assert again.to_dict()["failed"][0]["command"] == failed["command"]
+    assert result.failed[0]["command"].startswith("rd.sweep('s.toml', {" if as_file else "rd.sweep(scenario, {'queue.core': [Fails], 'topology.rate': [")
 
 
 @pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
@@ -375,6 +445,7 @@ def test_a_store_of_s3_has_the_same_bytes_and_goes_on(tmp_path, expected, monkey
         assert any(path.endswith(".jsonl") for path in store.find("sweeps/mine"))
         result = rd.sweep(SCENARIO, OVER, seeds=40, out="s3://sweeps/mine")
         assert result.cached >= 60 and result.cached + result.done == 160
+        assert str(result).splitlines()[1] == "Dataset: s3://sweeps/mine"
         store.invalidate_cache()
         found = {path.removeprefix("sweeps/mine/"): store.cat_file(path) for path in store.find("sweeps/mine")}
         assert found == expected

@@ -11,7 +11,6 @@ mod packets;
 mod schedule;
 mod simulated_hops;
 mod simulated_packets;
-mod small;
 mod sweep;
 
 pub(crate) use file::ColumnFile;

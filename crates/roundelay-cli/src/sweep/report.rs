@@ -1,5 +1,6 @@
 //! Summary of a sweep: text and JSON.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -7,12 +8,14 @@ use roundelay_report::{SweepRow, aligned, clean};
 use roundelay_sim::scenario::Interval;
 use serde_json::json;
 
+use super::plan::Values;
 use crate::failure::Failure;
 
 /// A failed run.
 #[derive(Debug, Clone)]
 pub(super) struct Failed {
     pub(super) point: String,
+    pub(super) values: Values,
     pub(super) seed: u64,
     pub(super) message: String,
     /// Command that repeats the run.
@@ -72,8 +75,10 @@ pub struct Summary {
 impl Summary {
     /// The output of `--json`.
     pub fn json(&self) -> String {
-        let failed =
-            |failed: &Failed| json!({ "point": failed.point, "seed": failed.seed, "message": failed.message, "command": failed.command });
+        let failed = |failed: &Failed| {
+            let values: BTreeMap<_, _> = failed.values.iter().map(|(key, value)| (key, value)).collect();
+            json!({ "point": failed.point, "values": values, "seed": failed.seed, "message": failed.message, "command": failed.command })
+        };
         let interval = |interval: &Interval| json!({ "mean": interval.mean, "half_width": interval.half_width });
         let point = |point: &FigureOfPoint| {
             let keys: serde_json::Map<String, serde_json::Value> =

@@ -290,7 +290,7 @@ impl Session {
         let known = point.fresh().scenario.clone();
         let scenario = match known {
             Some(scenario) => scenario,
-            None => point.fresh().scenario.insert(Read::of_text(name, &text()?, folder, &self.stop)?.into()).clone(),
+            None => point.fresh().scenario.insert(Read::of_text(name, &text()?, folder, &[], &self.stop)?.into()).clone(),
         };
         simulate(&scenario, seed)
     }
@@ -328,7 +328,7 @@ impl Session {
         let [file, out] = [file, self.folder.display().to_string()].map(|path| quoted(&path));
         let keys: String = values.iter().map(|(key, value)| format!(" {}", word(key, value))).collect();
         let command = format!("roundelay sweep {file}{keys} --seed {seed} --out {out}");
-        let failed = Failed { point: name_of(&labels(values)), seed, message, command };
+        let failed = Failed { point: name_of(&labels(values)), values: values.clone(), seed, message, command };
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).push(failed);
     }
 
@@ -516,7 +516,7 @@ pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec
     let Task { name, scenario, folder, seed, .. } = &task;
     let rows = match parts {
         Some(parts) => simulate_with(&(parts.make)(), *seed, |parts| parts.read(name, scenario, folder, stop)),
-        None => Read::of_text(name, scenario, folder, stop).and_then(|scenario| simulate(&scenario, *seed)),
+        None => Read::of_text(name, scenario, folder, &[], stop).and_then(|scenario| simulate(&scenario, *seed)),
     };
     if stop.is_requested() {
         return Err(Failure::stopped());
@@ -579,7 +579,7 @@ fn point(plan: &Plan, values: &Values, folder: &Path, behaviours: &Behaviours, h
     let (table, text) = text_of(plan, values)?;
     let scenario = match &host.parts {
         Some(parts) => (parts.make)().read(&plan.name, &text, &plan.folder, &host.stop)?,
-        None => Read::of_text(&plan.name, &text, &plan.folder, &host.stop)?,
+        None => Read::of_text(&plan.name, &text, &plan.folder, &[], &host.stop)?,
     };
     let origin = Origin::new(&table, &scenario, behaviours, hashes)?;
     let identity = origin.identity();

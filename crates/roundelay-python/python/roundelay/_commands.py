@@ -62,6 +62,7 @@ def compare(
     html: Path | None = None,
     parquet: Path | None = None,
     csv: Path | None = None,
+    markdown: Path | None = None,
     threads: int | None = None,
     progress: Progress = None,
     **more: Any,
@@ -85,8 +86,8 @@ def compare(
     match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000.
 
     ``seed``: of hashes and random choices, by default 1. ``cost``: also measure the nanoseconds for a
-    packet, the only result that differs from run to run. ``html``, ``parquet``, ``csv``: files to write, as
-    the command does. ``threads``: by default one for each core. ``progress``: True or
+    packet, the only result that differs from run to run. ``html``, ``parquet``, ``csv``, ``markdown``: files to
+    write, as the command does. ``threads``: by default one for each core. ``progress``: True or
     False for a bar or none, by default a bar in notebooks if tqdm is installed; or a function that gets the
     work done and all work, and may raise an exception to end the call. Further keywords are the command's
     options, with underscores.
@@ -120,11 +121,12 @@ def compare(
             "html": html,
             "parquet": parquet,
             "csv": csv,
+            "markdown": markdown,
             "threads": threads,
             **more,
         }
     )
-    files = paths(capture, trees, weights, html, parquet, csv)
+    files = paths(capture, trees, weights, html, parquet, csv, markdown)
     with reporting(progress) as show:
         return Comparison(_located(files, lambda: _native.compare(words, own, show)))
 
@@ -139,6 +141,7 @@ def simulate(
     html: Path | None = None,
     parquet: Path | None = None,
     csv: Path | None = None,
+    markdown: Path | None = None,
     packets: bool = False,
     log: Path | None = None,
     pcapng: Path | None = None,
@@ -157,8 +160,8 @@ def simulate(
     buffers keep their sizes unless it has a limit. ``congestion``: a congestion control for all sources
     over TCP, or one for each name of a source: ``"reno"``, ``"cubic"`` or a class written in Python
     (:class:`CongestionControl`). ``seed``: instead of the scenario's. ``replicas``: number of runs with
-    consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``csv``, ``packets``, ``log``, ``pcapng``:
-    files to write, as the command does. ``threads``: by default one for each core. ``progress``: as in
+    consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``csv``, ``markdown``, ``packets``, ``log``,
+    ``pcapng``: files to write, as the command does. ``threads``: by default one for each core. ``progress``: as in
     :func:`compare`.
 
     Raises :class:`UsageError` for a wrong scenario, :class:`RunError` if the run fails or a file cannot
@@ -177,6 +180,7 @@ def simulate(
             "html": html,
             "parquet": parquet,
             "csv": csv,
+            "markdown": markdown,
             "packets": packets,
             "log": log,
             "pcapng": pcapng,
@@ -184,7 +188,7 @@ def simulate(
             **more,
         }
     )
-    files += paths(html, parquet, csv, log, pcapng)
+    files += paths(html, parquet, csv, markdown, log, pcapng)
     mine = controls(congestion)
     with reporting(progress) as show:
         return Simulation(_located(files, lambda: _native.simulate(words, given, own, mine, show)))
@@ -203,6 +207,7 @@ def replay(
     replicas: int = 1,
     html: Path | None = None,
     parquet: Path | None = None,
+    markdown: Path | None = None,
     threads: int | None = None,
     progress: Progress = None,
     **more: Any,
@@ -230,11 +235,12 @@ def replay(
             "replicas": replicas,
             "html": html,
             "parquet": parquet,
+            "markdown": markdown,
             "threads": threads,
             **more,
         }
     )
-    files += paths(on, html, parquet)
+    files += paths(on, html, parquet, markdown)
     mine = controls(congestion)
     with reporting(progress) as show:
         return Replay(_located(files, lambda: _native.replay(words, given, mine, show)))

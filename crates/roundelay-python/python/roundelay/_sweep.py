@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from . import _native, _toml
 from ._classes import Classes, word
@@ -35,10 +36,16 @@ _UPLOAD_EVERY = 16
 class Sweep:
     """Result of :func:`roundelay.sweep`. As Arrow: one row for each run and source."""
 
-    def __init__(self, native: _native.Swept, path: str | None) -> None:
-        self._json = native.json()
-        self._dict: dict[str, Any] = json.loads(self._json)
+    def __init__(self, native: _native.Swept, path: str | None, call: _Call) -> None:
+        self._dict: dict[str, Any] = json.loads(native.json())
+        for failed in self._dict["failed"]:
+            failed["command"] = call.repeated(failed["values"], failed["seed"])
+        self._dict["dataset"] = path
         self._text = native.text()
+        if path is None or "://" in path:
+            # The folder was temporary.
+            lines = [line for line in self._text.splitlines(keepends=True) if not line.startswith("Dataset: ")]
+            self._text = "".join([lines[0], *([f"Dataset: {path}\n"] if path else []), *lines[1:]])
         #: A line for each run of the plan, as ``roundelay sweep --why``: what the run was before this call,
         #: ``new``, ``changed`` (with keys, files and behaviours) or ``cached``.
         self.why: str = native.why()
@@ -49,7 +56,11 @@ class Sweep:
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """Failed runs: ``point``, ``seed``, ``message``, and the ``command`` that repeats the run."""
+        """Failed runs: ``point``, its ``values`` by key, ``seed``, ``message``, and ``command``, the call that repeats the run.
+
+        Names in the call are those of classes; ``scenario`` and ``congestion`` stand for what the sweep was called with,
+        unless the scenario is a file.
+        """
         return self._dict["failed"]
 
     @property
@@ -63,8 +74,8 @@ class Sweep:
         return self._dict["runs"]["done"]
 
     def to_dict(self) -> dict[str, Any]:
-        """The command's JSON as a dictionary."""
-        return json.loads(self._json)
+        """The command's JSON as a dictionary, with calls of this function for its commands."""
+        return copy.deepcopy(self._dict)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The table of runs as a stream of Arrow arrays (PyCapsule interface)."""
@@ -170,7 +181,31 @@ def sweep(
             session = _located(names, lambda: _native.Session(words, given, own))
             native = _run(session, functools.partial(_batch, classes), executor, store, show)
         store.complete()
-    return Sweep(native, store.name)
+    classes_by_word = {word(queue): queue for queue in (classes.queues.values() if classes else ())}
+    return Sweep(native, store.name, _Call(scenario, classes_by_word, congestion, out))
+
+
+class _Call(NamedTuple):
+    """Arguments of a sweep that a call for one of its runs repeats."""
+
+    scenario: Any
+    #: Classes by their values in the plan.
+    classes: Mapping[str, Callable[..., Any]]
+    congestion: Any
+    out: Path | None
+
+    def repeated(self, values: Mapping[str, Any], seed: int) -> str:
+        """A call of :func:`sweep` that does one run."""
+
+        def written(value: Any) -> str:
+            queue = self.classes.get(value) if isinstance(value, str) else None
+            return repr(value) if queue is None else getattr(queue, "__name__", type(queue).__name__)
+
+        over = ", ".join(f"{key!r}: [{written(value)}]" for key, value in values.items())
+        scenario = "scenario" if _toml.text_of(self.scenario) is not None else repr(os.fspath(self.scenario))
+        congestion = ", congestion=congestion" if self.congestion else ""
+        out = "" if self.out is None else f", out={os.fspath(self.out)!r}"
+        return f"rd.sweep({scenario}, {{{over}}}, seed={seed}{congestion}{out})"
 
 
 def _plan(scenario: Any, over: Mapping[str, Any], congestion: Any) -> tuple[str, list[str], Classes | None]:

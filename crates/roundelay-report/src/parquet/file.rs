@@ -8,10 +8,10 @@ use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::ColumnPath;
+use parquet::schema::types::{ColumnPath, Type};
 
 use crate::ReportError;
 use crate::file::PartialFile;
@@ -116,9 +116,23 @@ impl std::fmt::Debug for ColumnFile {
 }
 
 fn started<W: Write + Send>(to: W, columns: &[Column], metadata: &[(String, String)]) -> Result<SerializedFileWriter<W>, ParquetError> {
+    SerializedFileWriter::new(to, Arc::new(schema(columns)?), Arc::new(properties(columns, metadata)))
+}
+
+/// A file in memory with one row group of few rows: plain values, without dictionaries, statistics,
+/// indices and compression, which would cost more than the values.
+pub(super) fn small_file(schema: &Arc<Type>, columns: &[Column], metadata: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
+    let plain = properties(columns, metadata).into_builder().set_dictionary_enabled(false).set_compression(Compression::UNCOMPRESSED);
+    let plain = plain.set_statistics_enabled(EnabledStatistics::None).set_offset_index_disabled(true);
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema.clone(), Arc::new(plain.build()))?;
+    append(&mut writer, columns)?;
+    writer.into_inner()
+}
+
+/// The schema of `columns`; values are ignored.
+pub(super) fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
     let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
-    let schema = parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" ")))?;
-    SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties(columns, metadata)))
+    parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" ")))
 }
 
 fn append<W: Write + Send>(writer: &mut SerializedFileWriter<W>, columns: &[Column]) -> Result<(), ParquetError> {

@@ -1,13 +1,14 @@
 //! Parquet file of a point of a sweep, written and read.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
+use parquet::schema::types::Type;
 
-use super::small;
+use super::file::{schema, small_file};
 use crate::tables::{KEYS, SWEEP_FIGURES, SweepFile, SweepRow, sweep_columns};
 
 impl SweepFile {
@@ -15,9 +16,11 @@ impl SweepFile {
     ///
     /// # Errors
     ///
-    /// A column has a type that small files lack.
+    /// The encoder's error.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        small::file_bytes(&sweep_columns(&self.rows), self.rows.len(), &self.metadata)
+        // Reading the schema's text costs as much as the file.
+        static SCHEMA: LazyLock<Arc<Type>> = LazyLock::new(|| Arc::new(schema(&sweep_columns(&[])).expect("names of columns are legal")));
+        small_file(&SCHEMA, &sweep_columns(&self.rows), &self.metadata).map_err(|error| error.to_string())
     }
 
     /// Reads a file.

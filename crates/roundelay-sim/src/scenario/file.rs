@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Duration, Limit};
 use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
@@ -22,7 +23,7 @@ use crate::network::LinkClass;
 use crate::random::mix;
 use crate::routing::{Metric, Routing};
 use crate::topologies::{Queues, Topology};
-use crate::written::{InWords, Maybe, Ordering, some_whole, whole};
+use crate::written::{InWords, Maybe, Ordering, some_whole, whole, with_own};
 
 /// The shortest run.
 const SHORTEST: Duration = Duration::from_nanos(1);
@@ -146,6 +147,21 @@ impl Scenario {
             });
         }
         Ok(scenario)
+    }
+
+    /// As [`Scenario::from_toml_with`]; queues may have the names of these disciplines of the program,
+    /// with a limit and without parameters.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn from_toml_with_own(
+        file: &str,
+        text: &str,
+        folder: &Path,
+        capture: &ReadCapture<'_>,
+        disciplines: &[AnyDiscipline],
+    ) -> Result<Self, ScenarioError> {
+        with_own(disciplines, || Self::from_toml_with(file, text, folder, capture))
     }
 
     /// As [`Scenario::from_toml_with`], but sources may be missing.

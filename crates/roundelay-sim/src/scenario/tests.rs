@@ -1,6 +1,8 @@
 use std::path::Path;
 
 use proptest::prelude::*;
+use roundelay::schedulers::{AnyDiscipline, custom, fifo};
+use roundelay::{ByCopy, Limit};
 
 use super::*;
 
@@ -52,6 +54,25 @@ fn read(text: &str) -> Result<Scenario, ScenarioError> {
 fn refused(piece: &str, other: &str) -> String {
     assert!(DUMBBELL.contains(piece), "no '{piece}'");
     read(&DUMBBELL.replacen(piece, other, 1)).map_or_else(|error| error.to_string(), |_| "it was read".to_owned())
+}
+
+#[test]
+fn queues_have_the_names_of_disciplines_of_the_program() {
+    let own = |name| AnyDiscipline::Custom(custom::Config::new(name, |_seed| ByCopy::new(fifo::Fifo::default())));
+    let text = DUMBBELL.replace("\"fifo limit 100\"", "\"Mine\"").replace("\"qfq\"", "\"Other limit 7\"");
+    let none = |_: &Path, _: FlowBy, _: Duration| Ok(Vec::new());
+    let with = |disciplines: &[AnyDiscipline]| Scenario::from_toml_with_own("mine.toml", &text, Path::new("."), &none, disciplines);
+    let scenario = with(&[own("Mine"), own("Other")]).unwrap();
+    let network = &scenario.topology.network;
+    let queue = |from: &str, to: &str| {
+        let link = network.links().iter().find(|link| network.name(link.from) == from && network.name(link.to) == to).unwrap();
+        (link.queue.discipline.name(), link.queue.limit)
+    };
+    assert_eq!(queue("left", "right"), ("Other", Some(Limit::of_packets(7))));
+    assert_eq!(queue("right", "left"), ("Mine", None));
+    assert!(with(&[own("Other")]).unwrap_err().message.contains("'Mine'"));
+    // Only while this scenario is read.
+    assert!(read(&text).unwrap_err().message.contains("'Mine'"));
 }
 
 #[test]
