@@ -55,8 +55,9 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
+	cargo test --release --locked -p roundelay-cli --test all -- command:: --ignored
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check

@@ -110,7 +110,7 @@ fn a_usage_error_names_what_is_legal() {
         (&["--rate", "1mbit", "drr quantum"], &["drr: quantum: expected a value"]),
         (&["--rate", "1mbit", "fq_codel aim 5ms"], &["no parameter is called 'aim'", "target", "limit"]),
         (&["--rate", "1mbit", "--buffer", "full"], &["1000p", "150kb"]),
-        (&["--rate", "1mbit", "--buffer", "0p"], &["0p", "1p or more", "lets nothing through"]),
+        (&["--rate", "1mbit", "--buffer", "0p"], &["0p", "1p or more", "1b or more"]),
         (&["--rate", "1mbit", "--buffer", "0b"], &["0b", "1b or more"]),
         (&["--rate", "1mbit", "drr quantum 300b quantum 400b"], &["drr: quantum is written twice; expected it once"]),
         (&["--rate", "1mbit", "fqcodel"], &["no discipline is called 'fqcodel'; did you mean 'fq_codel'?", "roundelay list"]),
@@ -541,7 +541,7 @@ fn a_buffer_holds_something() {
     let compare = |words: &[&str]| failure(run(&[&["compare", &capture, "--rate", "4mbit"], words].concat()), 2);
     for words in [&["fifo limit 0"][..], &["fifo", "drr limit 0b"], &["fifo", "--buffer", "0p"]] {
         let message = compare(words);
-        assert!(message.contains("expected packets, 1p or more (1000p), or bytes, 1b or more (150kb)"), "{message}");
+        assert!(message.contains("expected packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)"), "{message}");
     }
 }
 
@@ -575,6 +575,36 @@ fn wrong_values_are_answered_with_the_range_and_their_key() {
     assert!(text.contains("--seed") && text.contains("legal range 0 to 18446744073709551615"), "{text}");
     let text = message(&["--rate", "4mbit", "--buffer", "0p"]);
     assert!(text.contains("--buffer") && text.contains("1p or more"), "{text}");
+}
+
+/// Instructions of a comparison of a capture with this number of flows, of two packets each.
+fn instructions(folder: &Folder, flows: u32) -> u64 {
+    let mut bytes = capture();
+    let record = bytes[24..24 + 16 + 28].to_vec();
+    bytes.truncate(24);
+    for number in 0..2 * flows {
+        bytes.extend(&record);
+        let end = bytes.len();
+        bytes[end - 12..end - 8].copy_from_slice(&(number % flows).to_be_bytes());
+    }
+    let capture = folder.file(&format!("{flows}.pcap"), bytes);
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", env!("CARGO_BIN_EXE_roundelay"), "compare"]).arg(capture);
+    command.args(["--rate", "1gbit", "--no-cost", "--json", "--threads", "1", "--max-flows", "100000", "fifo", "drr", "wf2q_plus"]);
+    let output = command.output().expect("valgrind");
+    let said = text(&output.stderr);
+    let (_, count) = said.split_once("Collected : ").unwrap_or_else(|| panic!("{said}"));
+    count.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Regression: a sum over all flows in the result of each flow took time with the square of the flows.
+#[test]
+#[ignore = "run by make test-full: a minute under valgrind"]
+fn the_work_of_a_comparison_is_linear_in_the_flows() {
+    let folder = Folder::new();
+    let [one, two, four] = [2000, 4000, 8000].map(|flows| instructions(&folder, flows));
+    let growth = (four - two) as f64 / (two - one) as f64;
+    assert!((1.5..2.6).contains(&growth), "{one}, {two}, {four} instructions: {growth}, where a square has 4");
 }
 
 /// With less and less memory a run ends well, or with a message and status 1: no abort.

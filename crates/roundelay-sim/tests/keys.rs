@@ -201,7 +201,11 @@ fn decisions_cost_time() {
         ),
         ("lstf preempt", "decision = \"1ms\"", "mine.toml:12: lstf: preempt: expected off, as decisions of the port cost time"),
         ("drr", "decision = \"4000s\"", "mine.toml:12: decision 4000s: legal range 0 to 3600s"),
-        ("drr", "decision = 5", "mine.toml:12: decision: '5' has no unit: expected a time in s, ms, us or ns, as in \"5ms\""),
+        (
+            "drr",
+            "decision = 5",
+            "mine.toml:12: decision: '5' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days",
+        ),
         (
             "drr",
             "decision = { dr = \"1ms\" }",

@@ -138,7 +138,10 @@ fn errors_name_the_line() {
         refused("priority 1 plus 1s"),
         "mine.toml:9: urgency: 'priority 1 plus 1s': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"
     );
-    assert_eq!(refused("size 1s plus 100"), "mine.toml:9: urgency: '100' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
+    assert_eq!(
+        refused("size 1s plus 100"),
+        "mine.toml:9: urgency: '100' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"
+    );
     assert_eq!(
         refused("cautious 1s 1gbit plus 1s"),
         "mine.toml:9: urgency: \"cautious\" is for sources over TCP: others have no tail to send"

@@ -541,7 +541,7 @@ mod tests {
             (of_ipv6(TCP, &tcp(32, 0x10)), "IPv6"),
             (of_ipv6(0, &of_hop_by_hop), "IPv6 with an extension header"),
         ] {
-            assert!(acknowledges(&frame, 1514) && acknowledges(&frame, 60), "{what}");
+            assert!(acknowledges(&frame, 1514) && acknowledges(&frame, 64), "{what}");
         }
     }
 
