@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded python python-bench setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -55,7 +55,7 @@ test: lint rustdoc test-debug test-release purity deny browser ## everything tha
 kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is that of an undisturbed sweep
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
-test-full: test own-scheduler without-parquet page-test wheel-freethreaded python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: --ignored
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
@@ -66,6 +66,7 @@ test-full: test own-scheduler without-parquet page-test wheel-freethreaded pytho
 
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
+	for patch in crates/roundelay/tests/seeded/*.patch; do git apply -C1 --check $$patch || exit 1; done # make seeded takes an hour
 	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs crates/roundelay-sim/src/topologies/*.rs # modules that macros declare
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
@@ -117,11 +118,16 @@ wheel-freethreaded: setup-npm setup-python ## a wheel for a free-threaded Python
 	rm -rf $(FREETHREADED_WHEEL)
 	mkdir -p $(FREETHREADED_WHEEL)
 	printf '%s\n' implementation=CPython version=$(FREETHREADED) shared=true pointer_width=64 build_flags=Py_GIL_DISABLED > $(FREETHREADED_WHEEL)/settings
+	git diff --quiet Cargo.lock || { echo "Cargo.lock differs from the committed one: git checkout Cargo.lock"; exit 1; }
 	cp Cargo.lock $(FREETHREADED_WHEEL)/Cargo.lock; trap 'cp $(FREETHREADED_WHEEL)/Cargo.lock Cargo.lock' EXIT; \
 	  test $(FREETHREADED) != 3.13 || cargo update --quiet pyo3 --precise 0.28.3; \
 	  PYO3_CONFIG_FILE=$(CURDIR)/$(FREETHREADED_WHEEL)/settings $(PYTHON)/maturin build --release --out $(FREETHREADED_WHEEL)
 	ls $(FREETHREADED_WHEEL)/roundelay-*-cp$(subst .,,$(FREETHREADED))t-*.whl
 	test $(FREETHREADED) != 3.13 || $(MAKE) test-freethreaded
+
+# The PyO3 of the lock, for versions of Python whose source Debian does not have.
+wheel-3.14t:
+	$(MAKE) wheel-freethreaded FREETHREADED=3.14
 
 test-freethreaded: setup-freethreaded
 	rm -rf $(FREETHREADED_WHEEL)/venv

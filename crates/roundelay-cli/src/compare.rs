@@ -74,9 +74,9 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     let metadata = metadata(&options);
     let words: Vec<_> = iter::once("roundelay".to_owned()).chain(arguments.words.iter().map(|word| shell_word(word))).collect();
     let outputs = arguments.outputs.begin(&Measures::default(), &metadata)?;
-    let mut witness = CallObserver { outputs, bar, host, command: words.join(" ") };
-    let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut witness))?;
-    let CallObserver { outputs, .. } = witness;
+    let mut observer = CallObserver { outputs, bar, host, command: words.join(" ") };
+    let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut observer))?;
+    let CallObserver { outputs, .. } = observer;
     let comparison = outcome.map_err(|error| match error {
         CompareError::Stopped => Failure::stopped(),
         CompareError::Lane(error) => Failure::run(error),

@@ -238,10 +238,17 @@ thread_local! {
 
 /// Calls a reader, for which disciplines of the program have a name in values, too.
 pub(crate) fn with_own<R>(disciplines: &[AnyDiscipline], read: impl FnOnce() -> R) -> R {
-    let outer = OWN.replace(disciplines.to_vec());
-    let result = read();
-    OWN.set(outer);
-    result
+    /// Restores the names of before, after a panic of the reader too.
+    struct Outer(Vec<AnyDiscipline>);
+
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            OWN.set(std::mem::take(&mut self.0));
+        }
+    }
+
+    let _outer = Outer(OWN.replace(disciplines.to_vec()));
+    read()
 }
 
 /// A discipline of the program, with the limit of its buffer where one is written.

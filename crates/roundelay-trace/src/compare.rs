@@ -176,7 +176,7 @@ pub trait ReplayObserver {
     }
 }
 
-/// A companion that does nothing.
+/// An observer that does nothing.
 impl ReplayObserver for () {}
 
 /// Replays each packet of the capture at its capture time to each discipline, each on its own port.
@@ -187,29 +187,29 @@ impl ReplayObserver for () {}
 ///
 /// # Errors
 /// See [`CompareError`].
-pub fn compare(capture: Capture, options: &Options, companion: &mut impl ReplayObserver) -> Result<Comparison, CompareError> {
+pub fn compare(capture: Capture, options: &Options, observer: &mut impl ReplayObserver) -> Result<Comparison, CompareError> {
     let classifier = Classifier::with_max_flows(options.flow_by, options.max_flows);
     let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), (options.rate, options.link));
     let (mut block, mut sample) = (Vec::new(), Vec::new());
-    let (mut lanes, stop) = (Vec::new(), companion.stop());
+    let (mut lanes, stop) = (Vec::new(), observer.stop());
     let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
     let specs: Vec<_> = options.specs.iter().chain(leaves).collect();
     for info in specs.iter().map(|spec| spec.discipline.info()).filter(|info| info.weighted) {
         ConfigError::in_range(info.name, "weight", options.weights.largest().into(), 1, info.max_weight.into())?;
     }
     if specs.into_iter().any(reads_sizes) {
-        read_ahead(&mut offered, &mut block, companion)?;
+        read_ahead(&mut offered, &mut block, observer)?;
     }
     let known = offered.known();
     while !block.is_empty() || offered.read(&mut block, BLOCK)? {
         if lanes.is_empty() {
-            lanes = build_lanes(options, &known, companion, offered.first_unix_nanos())?;
+            lanes = build_lanes(options, &known, observer, offered.first_unix_nanos())?;
         }
         keep_sample(&mut sample, &block);
         let flows = offered.classifier().flows();
         let run = |lane: &mut Lane| if stop.is_requested() { Ok(()) } else { lane.run(&block, flows) };
         lanes.par_iter_mut().try_for_each(run).map_err(CompareError::Lane)?;
-        companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        observer.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
         go_on(&stop)?;
         block.clear();
     }
@@ -219,9 +219,8 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl ReplayO
     if offered.classifier().unparsable().unknown_link == offered.packets() {
         return Err(CompareError::UnknownLink { name: offered.capture().name().to_owned(), link: offered.link() });
     }
-    let command = companion
-        .command()
-        .unwrap_or_else(|| format!("roundelay compare {} --rate {}", shell_word(offered.capture().name()), options.rate));
+    let command =
+        observer.command().unwrap_or_else(|| format!("roundelay compare {} --rate {}", shell_word(offered.capture().name()), options.rate));
     let mut comparison = conclude(&offered, lanes, &sample, &known, options, &stop)?;
     comparison.verdict.reserve = offered.selector().reserve(&command, comparison.capture.seconds);
     if comparison.verdict.reserve.is_some() && !comparison.verdict.commands.is_empty() {
@@ -250,25 +249,25 @@ fn without_packets(offered: &Offered) -> CompareError {
 }
 
 /// Reads the whole capture into `block`, for disciplines that need flow sizes in advance.
-fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut impl ReplayObserver) -> Result<(), CompareError> {
-    let (mut next, stop) = (Vec::new(), companion.stop());
+fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, observer: &mut impl ReplayObserver) -> Result<(), CompareError> {
+    let (mut next, stop) = (Vec::new(), observer.stop());
     while offered.read(&mut next, BLOCK)? {
         block.append(&mut next);
-        companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        observer.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
         go_on(&stop)?;
     }
     Ok(())
 }
 
-fn build_lanes(options: &Options, known: &Known, companion: &mut impl ReplayObserver, zero: i64) -> Result<Vec<Lane>, CompareError> {
+fn build_lanes(options: &Options, known: &Known, observer: &mut impl ReplayObserver, zero: i64) -> Result<Vec<Lane>, CompareError> {
     let link = Link { known, rate: options.rate, seed: options.seed };
     let mut lanes = Vec::new();
     for spec in &options.specs {
-        let sink = companion.sink(spec.discipline.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
+        let sink = observer.sink(spec.discipline.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
         lanes.push(Lane::new(spec, options.limit_of(spec), &link, sink)?);
     }
     for tree in &options.trees {
-        let sink = companion.sink(tree.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
+        let sink = observer.sink(tree.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
         lanes.push(Lane::of_tree(tree, options.limit_of_trees(), &link, sink)?);
     }
     Ok(lanes)
@@ -333,6 +332,10 @@ fn conclude(
     };
     judge_kinds(&mut comparison);
     let Choice { best, mut sentences, is_contended } = verdict(&comparison, &standings);
+    let behind = plateau_note(offered, options.rate).filter(|_| !is_contended);
+    sentences.extend(
+        behind.map(|_| "The capture may lie behind the bottleneck, as a note above says: then this verdict means nothing.".to_owned()),
+    );
     sentences.extend(offered.selector().opposite_note().filter(|_| !is_contended));
     sentences.extend(calls_among_bulk(offered, options));
     sentences.extend(short_targets(offered, options).filter(|_| is_contended));
@@ -396,33 +399,34 @@ fn calls_among_bulk(offered: &Offered, options: &Options) -> Option<String> {
 /// Longest transmission of a packet for which a target of CoDel makes sense.
 const LONGEST_TARGET: f64 = 1.0;
 
-/// Note on targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2), with an
-/// interval of ten times the target at least (RFC 8289, section 4.3).
+/// Note on targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2). An interval
+/// below twice the new target becomes ten times the target (RFC 8289, section 4.3).
 fn short_targets(offered: &Offered, options: &Options) -> Option<String> {
     let (full, link) = (if options.link.raw { FULL_PACKET } else { FULL_PACKET - 14 }, options.link);
     // A frame merged by offloading is no packet of the link.
     let packet = if offered.oddities().superframes == 0 { offered.longest_packet() } else { link.len_on_link(full) };
     let time = options.rate.time_of(packet.into());
-    let target = |discipline: &AnyDiscipline| match discipline {
-        AnyDiscipline::Codel(config) => Some((config.target, config.interval)),
-        AnyDiscipline::FqCodel(config) => Some((config.target, config.interval)),
+    let signals = |discipline: &AnyDiscipline| match discipline {
+        AnyDiscipline::Codel(config) => Some((config.target, config.interval, config.linux)),
+        AnyDiscipline::FqCodel(config) => Some((config.target, config.interval, config.linux)),
         _ => None,
     };
-    let leaves = options.trees.iter().flat_map(TreeFile::leaves);
-    let short = |spec: &QueueSpec| {
-        target(&spec.discipline).filter(|(target, _)| *target < time).map(|(_, interval)| (spec.discipline.name(), interval))
+    let seconds_of_time = time.as_secs_f64();
+    let target = (seconds_of_time * 1e3).ceil();
+    let better = |spec: &QueueSpec| {
+        let (_, interval, linux) = signals(&spec.discipline).filter(|(target, ..)| *target < time)?;
+        let is_short = interval.as_secs_f64() * 1e3 < 2.0 * target;
+        let interval = if is_short { format!(" interval {}ms", 10.0 * target) } else { String::new() };
+        Some(format!("'{}{} target {target}ms{interval}'", spec.discipline.name(), if linux { " linux" } else { "" }))
     };
-    let short: Vec<_> = options.specs.iter().chain(leaves).filter_map(short).collect();
-    let (names, time): (BTreeSet<_>, _) = (short.iter().map(|(name, _)| *name).collect(), time.as_secs_f64());
-    let target = (time * 1e3).ceil();
-    let is_short = short.iter().any(|(_, interval)| interval.as_secs_f64() * 1e3 < 2.0 * target);
-    let interval = if is_short { format!(" interval {}ms", 10.0 * target) } else { String::new() };
-    (!names.is_empty() && time <= LONGEST_TARGET).then(|| {
+    let leaves = options.trees.iter().flat_map(TreeFile::leaves);
+    let better: BTreeSet<_> = options.specs.iter().chain(leaves).filter_map(better).collect();
+    (!better.is_empty() && seconds_of_time <= LONGEST_TARGET).then(|| {
         format!(
-            "A packet of {packet} bytes takes {} on this link, longer than the target of {}: there two packets in a queue count as congestion. \
-             Compare with 'target {target}ms{interval}' (RFC 8290, section 5.2.2).",
-            seconds(time),
-            Vec::from_iter(names).join(" and "),
+            "A packet of {packet} bytes takes {} on this link, longer than a target of CoDel here: two packets in a queue count as congestion. \
+             Compare with {} (RFC 8290, section 5.2.2).",
+            seconds(seconds_of_time),
+            Vec::from_iter(better).join(", "),
         )
     })
 }
@@ -533,10 +537,10 @@ const BEHIND: std::ops::RangeInclusive<f64> = 0.5..=1.05;
 /// Note on a capture that was probably taken behind the bottleneck.
 fn plateau_note(offered: &Offered, link: Rate) -> Option<String> {
     let (highest, part) = offered.plateau().rate().filter(|(highest, _)| BEHIND.contains(&(highest / link.bits_per_second() as f64)))?;
+    let highest = rate(highest);
     Some(format!(
-        "The rate never exceeds {} and has this value in {} of the time, as behind the queue of such a link. If packets waited there, they do not \
-         wait here again: capture before that queue, or give a --rate below.",
-        rate(highest),
+        "In {} of the time the rate is at most 5% below {highest}, which it hardly ever exceeds: as behind the queue of such a link, or from senders \
+         of a constant rate. Packets that waited there do not wait here again: capture before that queue, or give a --rate below {highest}.",
         percent(part)
     ))
 }

@@ -293,13 +293,12 @@ impl Frame<'_> {
         Some((packet, self.original_len.saturating_sub(before)))
     }
 
-    /// Whether the frame is a TCP segment without data that acknowledges: ACK without SYN, FIN and RST.
-    /// Of headers that are not captured up to the flags the length decides: at most 60 bytes of TCP
+    /// Whether the frame is a TCP segment without data and SYN, whose loss delays nobody: an
+    /// acknowledgement, or the end of a connection. Of headers that are not captured up to the flags the length decides: at most 60 bytes of TCP
     /// (RFC 9293, section 3.1) are taken for a header.
     pub(crate) fn is_bare_acknowledgement(&self) -> bool {
         const LONGEST_HEADER: usize = 60;
-        const FLAGS: u8 = 0b1_0111;
-        const ACK: u8 = 0b1_0000;
+        const SYN: u8 = 0b10;
         if self.original_len > LONGEST_ACKNOWLEDGEMENT {
             return false;
         }
@@ -310,7 +309,7 @@ impl Frame<'_> {
         let before = payload.payload.as_ptr() as usize - packet.as_ptr() as usize;
         let segment = (len as usize).saturating_sub(before);
         match payload.payload {
-            [_, _, _, _, _, _, _, _, _, _, _, _, offset, flags, ..] => segment <= usize::from(offset >> 4) * 4 && flags & FLAGS == ACK,
+            [_, _, _, _, _, _, _, _, _, _, _, _, offset, flags, ..] => segment <= usize::from(offset >> 4) * 4 && flags & SYN == 0,
             _ => segment <= LONGEST_HEADER,
         }
     }
@@ -538,6 +537,7 @@ mod tests {
             (of_ipv4(&tcp(20, 0x10), 0), "IPv4"),
             (of_ipv4(&tcp(44, 0x10), 0), "timestamps and a selective acknowledgement"),
             (padded, "the shortest Ethernet frame"),
+            (of_ipv4(&tcp(20, 0x04), 0), "RST"),
             (of_ipv6(TCP, &tcp(32, 0x10)), "IPv6"),
             (of_ipv6(0, &of_hop_by_hop), "IPv6 with an extension header"),
         ] {
@@ -558,8 +558,6 @@ mod tests {
             (of_ipv6(TCP, &with_data(1)), "a byte of data over IPv6"),
             (of_ipv4(&tcp(40, 0x02), 0), "SYN"),
             (of_ipv4(&tcp(40, 0x12), 0), "SYN and ACK"),
-            (of_ipv4(&tcp(20, 0x14), 0), "RST"),
-            (of_ipv4(&tcp(20, 0x11), 0), "FIN"),
             (of_ipv4(&tcp(20, 0x10), 0x2000), "a fragment"),
             (unset, "a length that offloading leaves unset"),
         ] {

@@ -45,7 +45,7 @@ pub(crate) struct OfferedFlow {
     pub(crate) first: Instant,
     pub(crate) last: Instant,
     backlogs: Backlogs,
-    /// TCP segments without data that acknowledge.
+    /// TCP segments without data and SYN.
     bare: u64,
     /// The flow has joined and not left.
     present: bool,

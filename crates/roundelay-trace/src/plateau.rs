@@ -9,13 +9,13 @@ use roundelay::{Duration, Instant, Rate};
 /// Shortest window of the rate.
 const WINDOW: Duration = Duration::from_millis(100);
 /// Full packets of a window at least: a packet more or less must not matter.
-const PACKETS: u64 = 64;
+const PACKETS: u64 = 40;
 /// Fewest windows that tell.
-const WINDOWS: u64 = 20;
+const WINDOWS: u64 = 15;
 /// Ratio of neighbouring steps of the histogram.
 const STEP: f64 = 1.005;
 /// Part of the highest rate that still belongs to the plateau.
-const NEAR: f64 = 0.96;
+const NEAR: f64 = 0.95;
 /// Minimum part of the windows on a plateau.
 const PART: f64 = 0.2;
 /// Windows above the plateau, at most: bursts of a host's own.

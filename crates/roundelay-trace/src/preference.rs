@@ -18,6 +18,9 @@ use crate::verdict::{CLOSE, Harm, NOTABLE, memory, notably};
 /// Figures with a ratio below this factor look equal in the table.
 const VISIBLE: f64 = 1.005;
 
+/// Losses that differ by less than this fraction of the packets are no reason beside a delay.
+const VISIBLE_LOSS: f64 = 0.005;
+
 /// The verdict's choice and its inputs.
 pub(crate) struct Preference<'a> {
     pub(crate) comparison: &'a Comparison,
@@ -96,11 +99,14 @@ impl Preference<'_> {
         }
         let (name, spec) = (kind.name(), self.spec(self.best));
         let Some(wait) = theirs.p99 else { return Some(format!("nothing gets through of {name}")) };
-        if theirs.loss > ours.loss && kind != Kind::Acknowledgements {
+        if theirs.loss > ours.loss + VISIBLE_LOSS && kind != Kind::Acknowledgements {
             let lost = percent(theirs.loss);
-            let cost =
-                if kind == Kind::Call { "no call sends a packet again" } else { "a loss costs its sender a second of waiting or more" };
-            return Some(format!("loses {lost} of the packets of {name}, and {cost}"));
+            let cost = match kind {
+                Kind::Call => ", and no call sends a packet again",
+                Kind::Dns | Kind::Web => ", and a loss costs its sender a second of waiting or more",
+                _ => "",
+            };
+            return Some(format!("loses {lost} of the packets of {name}{cost}"));
         }
         let typical = ours.p99.filter(|least| wait > least * CLOSE).map(|least| (name.to_owned(), wait, least));
         let worst = |outcome: &KindOutcome| outcome.worst_p99;
@@ -171,10 +177,10 @@ impl Preference<'_> {
         }
     }
 
-    /// `qfq delays light flows less than drr (17.3 ms against 18.1 ms)`.
+    /// `qfq delays a typical light flow less than drr (17.3 ms against 18.1 ms)`.
     fn lower(&self, ahead: usize) -> String {
         let figure = |index| self.figure(index).map_or_else(String::new, precise);
-        let whose = if self.has_light { "delays light flows less" } else { "delays packets less" };
+        let whose = if self.has_light { "delays a typical light flow less" } else { "delays packets less" };
         format!("{} {whose} than {} ({} against {})", self.spec(ahead), self.spec(self.best), figure(ahead), figure(self.best))
     }
 

@@ -281,7 +281,9 @@ impl Selector {
             let sentence = format!("{wrong} No other selection of interface and direction mends this; --filter may.");
             return Some(Reserve { sentence, command: None });
         }
-        let load = |bytes: u64| if seconds > 0.0 { format!(", {} on average", rate(bytes as f64 * 8.0 / seconds)) } else { String::new() };
+        let has_load = seconds > 0.0 && self.mirror_note().is_none();
+        let over_all = |bytes: u64| format!(", {} over the whole capture", rate(bytes as f64 * 8.0 / seconds));
+        let load = |bytes: u64| if has_load { over_all(bytes) } else { String::new() };
         let mends = match remedy {
             Some(Remedy { is_pure: true, bytes, .. }) => format!("This command has one direction of one link{}", load(bytes)),
             Some(Remedy { bytes, .. }) => format!("This command comes nearest to one direction of one link{}", load(bytes)),
@@ -301,12 +303,11 @@ impl Selector {
         [interface, side.map(|side| side_words(side).to_vec())].into_iter().flatten().flatten().collect()
     }
 
-    /// A sentence on the load of the direction that is left out. None where copies of the replayed
-    /// packets are left out with it.
+    /// A sentence on the load of the direction that is left out. None for `in` and `out`: on a router the
+    /// other direction comes in at another interface, before the queue.
     pub(crate) fn opposite_note(&self) -> Option<String> {
         let side = self.selection.direction.as_ref()?.side;
-        let is_apart = !matches!(side, Side::Heading(_)) || self.selection.interface.is_some();
-        let load = self.opposite.load().filter(|_| is_apart)?;
+        let load = self.opposite.load().filter(|_| !matches!(side, Side::Heading(_)))?;
         let other = side_words(side.opposite()).join(" ");
         Some(format!("The other direction, {} on average, is left out: {other} compares it.", rate(load)))
     }

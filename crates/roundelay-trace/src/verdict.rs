@@ -33,7 +33,8 @@ const SHORTEST_RETRY: f64 = 1.0;
 /// Maximum harm by loss: the longest timeout may be limited to this (RFC 6298, section 2.5).
 const LONGEST_RETRY: f64 = 60.0;
 
-/// Acknowledgements of a transfer that goes on; fewer end one.
+/// Fewest lost acknowledgements that count where none gets through: the last few of a connection delay
+/// nobody.
 const A_STREAM: u64 = 10;
 
 /// Losses that differ by this fraction of the packets count as much as harms with a ratio of
@@ -317,8 +318,10 @@ fn peers(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], f
         let is_near = harms[**index].regret <= least * NOTABLE && harms[**index].division() <= harms[best].division();
         **index != best && standings[**index].on_linux && is_near
     };
-    let names: Vec<_> = fit.iter().filter(is_peer).map(|index| results[*index].spec.as_str()).take(PEERS).collect();
-    (!names.is_empty()).then(|| format!("About as good: {}.", names.join(", ")))
+    let names: Vec<_> = fit.iter().filter(is_peer).map(|index| results[*index].spec.as_str()).collect();
+    let more = if names.len() > PEERS { format!(" and {} more", names.len() - PEERS) } else { String::new() };
+    let named = &names[..names.len().min(PEERS)];
+    (!names.is_empty()).then(|| format!("About as good: {}{more}.", named.join(", ")))
 }
 
 /// The first sentence about a discipline chosen by harm: what each kind gets under it.
@@ -393,7 +396,7 @@ fn blame(comparison: &Comparison, (loser, winner): (usize, usize), hurt: Kind, o
     let worst = flows.iter().copied().max_by(|a, b| more(a).total_cmp(&more(b))).filter(|flow| more(flow) > 0.0);
     let worst = worst.map(|flow| (&comparison.flows[flow].label, outcome(loser, flow), outcome(winner, flow)));
     let factor = ours.p99.map_or(1.0, |least| wait / least);
-    let is_lost = theirs.loss > ours.loss;
+    let is_lost = theirs.loss > ours.loss && hurt != Kind::Acknowledgements;
     if factor < NOTABLE && !is_lost {
         return worst.map(|(label, theirs, ours)| format!("{spec} hurts {}: {label} has {theirs}, against {ours}.", hurt.name()));
     }
@@ -417,7 +420,7 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
     let part = percent(late as f64 / winner.total.packets.max(1) as f64);
     let packets = if late == 1 { "packet leaves after a later one of its flow" } else { "packets leave after a later one of their flow" };
     let order = format!("{} reorders: {late} {packets} ({part}), which TCP receivers may take for losses.", winner.spec);
-    let buffers = "The disciplines had different buffers; --buffer gives all the same.".to_owned();
+    let buffers = "The disciplines had different buffers; --buffer gives all the same buffer.".to_owned();
     let is_short = winner.total.loss > 0.01;
     let unlike = results.iter().any(|result| result.limit != winner.limit);
     // A short buffer is no merit of the discipline; without buffer drops the buffer has not

@@ -809,7 +809,7 @@ fn who_locks_light_flows_out_is_not_best() {
     assert_eq!(comparison.disciplines[comparison.verdict.best].name, "lstf", "{:?}", comparison.verdict.sentences);
     let text = comparison.verdict.sentences.join(" ");
     assert!(
-        text.contains("; none of these is lost. ") && text.contains("priority delays light flows less than lstf (239 ms against "),
+        text.contains("; none of these is lost. ") && text.contains("priority delays a typical light flow less than lstf (239 ms against "),
         "{text}"
     );
     assert!(text.contains("but loses 55.7% of the packets of calls and games, and no call sends a packet again."), "{text}");
@@ -821,7 +821,7 @@ fn who_needs_what_no_port_knows_is_not_best() {
     let comparison = compare(example(), &options("5mbit", all_specs()), &mut ()).unwrap();
     let text = comparison.verdict.sentences.join(" ");
     assert_eq!(comparison.disciplines[comparison.verdict.best].name, "fq_codel", "{text}");
-    let sjf = "sjf delays light flows less than fq_codel (25.0 ms against 66.8 ms), but needs to know how long each flow will be, which no port does.";
+    let sjf = "sjf delays a typical light flow less than fq_codel (25.0 ms against 66.8 ms), but needs to know how long each flow will be, which no port does.";
     assert!(text.contains(sjf) && text.contains("fifo hurts DNS (2 flows): "), "{text}");
     for (spec, reason) in
         [("srpt", "needs to know"), ("lifo", "is there to compare"), ("edf", "goes by deadlines"), ("fifo_plus", "goes by slack")]
@@ -976,13 +976,13 @@ fn a_lower_figure_than_that_of_the_best_is_explained() {
         (
             ["s_kps", "fq_codel"],
             "fq_codel",
-            "s_kps delays light flows less than fq_codel (63.9 ms against 66.8 ms), but less than a factor of 1.5 between the two counts as none, \
+            "s_kps delays a typical light flow less than fq_codel (63.9 ms against 66.8 ms), but less than a factor of 1.5 between the two counts as none, \
              losses counted in, and no tc commands are known for it.",
         ),
         (
             ["fifo limit 10", "qfq"],
             "qfq",
-            "fifo limit 10 delays light flows less than qfq (21.7 ms against 87.2 ms), but loses 37.7% of the packets of web, and a loss costs its \
+            "fifo limit 10 delays a typical light flow less than qfq (21.7 ms against 87.2 ms), but loses 37.7% of the packets of web, and a loss costs its \
              sender a second of waiting or more.",
         ),
         // A call waits 20.8 ms under qfq and 2.7 ms under wf2q_plus.
@@ -991,7 +991,7 @@ fn a_lower_figure_than_that_of_the_best_is_explained() {
     ] {
         let (name, text) = of_example(&texts);
         assert!(name == best && text.contains(reason), "{texts:?}: {text}");
-        assert_eq!(text.contains("delays light flows less"), !reason.is_empty(), "{text}");
+        assert_eq!(text.contains("delays a typical light flow less"), !reason.is_empty(), "{text}");
     }
     assert!(of_example(&["srpt", "drr"]).1.contains("srpt would do less harm, but needs to know"));
 }
@@ -1016,8 +1016,11 @@ fn no_lower_figure_goes_without_a_word() {
             let figure = |index: usize| comparison.disciplines[index].light_p99.unwrap();
             let best = comparison.verdict.best;
             let text = comparison.verdict.sentences.join(" ");
-            let has_reason =
-                ["delays light flows less than", "would do less harm, but", &format!("But {} ", comparison.disciplines[best].spec)];
+            let has_reason = [
+                "delays a typical light flow less than",
+                "would do less harm, but",
+                &format!("But {} ", comparison.disciplines[best].spec),
+            ];
             if figure(1 - best) * 1.01 < figure(best) {
                 assert!(has_reason.iter().any(|reason| text.contains(reason)), "{one}, {other}: {text}");
                 explained += 1;

@@ -443,8 +443,8 @@ fn a_mixed_capture_is_noted_with_the_command_that_mends_it() {
     assert_eq!(
         sentence,
         "The figures below are of a wrong load: both directions of connections and several interfaces share the replayed link, as the \
-         notes say. This command has one direction of one link, 852 kbit/s on average (the other direction, 568 kbit/s on average: \
-         --interface 'wan 1'):"
+         notes say. This command has one direction of one link, 852 kbit/s over the whole capture (the other direction, 568 kbit/s over the whole \
+         capture: --interface 'wan 1'):"
     );
     assert_eq!(options, "--interface eth0");
     assert_eq!(follow(&mixed("wan 1")), (options, 3));
@@ -555,7 +555,7 @@ fn the_load_of_the_other_direction_is_told_where_nothing_contends() {
     let text = sentences("to 192.168.1.0/24");
     assert!(text.starts_with("Nothing contends for this link: fifo will do. The other direction, "), "{text}");
     assert!(text.contains(" on average, is left out: --direction 'from 192.168.1.0/24' compares it."), "{text}");
-    assert!(!sentences("in").contains("The other direction"), "of two interfaces, copies leave with it");
+    assert!(!sentences("in").contains("The other direction"), "it comes in at another interface");
 }
 
 /// An option that is given stays.
@@ -565,7 +565,7 @@ fn what_is_selected_already_stays_selected() {
     assert_eq!(options, "--direction out");
     assert!(
         sentence
-            .ends_with("one direction of one link, 791 kbit/s on average (the other direction, 395 kbit/s on average: --direction in):"),
+            .ends_with("one direction of one link, 791 kbit/s over the whole capture (the other direction, 395 kbit/s over the whole capture: --direction in):"),
         "{sentence}"
     );
     let (_, options) = warning(&behind(SLL2, false, 7), of_direction("out")).unwrap();

@@ -326,10 +326,11 @@ fn the_harm_of_a_fifo_is_named_before_that_of_others() {
 #[test]
 fn a_target_below_the_time_of_a_packet_is_named() {
     let flows = || vec![steady(download(0), 4_000_000, 1500, 10), talk(0, 10)];
-    let short = "A packet of 1500 bytes takes 17.1 ms on this link, longer than the target of codel and fq_codel: there two packets";
+    let short = "A packet of 1500 bytes takes 17.1 ms on this link, longer than a target of CoDel here: two packets";
     let judge = |rate: &str, specs: &[&str]| judged(flows(), rate, specs);
-    judge("700kbit", &["fifo", "codel", "fq_codel"]).is(&["fq_codel"], &[short, "'target 18ms' "]);
-    judge("100kbit", &["fifo", "codel", "fq_codel"]).is(&["fq_codel", "codel", "fifo"], &["'target 120ms interval 1200ms'"]);
+    judge("700kbit", &["fifo", "codel", "fq_codel"])
+        .is(&["fq_codel"], &[short, "Compare with 'codel target 18ms', 'fq_codel target 18ms' (RFC 8290"]);
+    judge("100kbit", &["fifo", "codel", "fq_codel"]).is(&["fq_codel", "codel", "fifo"], &["'fq_codel target 120ms interval 1200ms'"]);
     judge("100bit", &["fifo", "codel"]).says_not(&["A packet of"]);
     judge("700kbit", &["fifo", "codel target 18ms", "fq_codel target 20ms linux"]).says_not(&["A packet of"]);
     judge("2500kbit", &["fifo", "codel", "fq_codel"]).says_not(&["A packet of"]);

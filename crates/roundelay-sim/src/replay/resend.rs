@@ -113,7 +113,7 @@ impl Probe for Exits {
         self.outputs[state.number as usize] = now;
     }
 
-    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Tag>, _cargo: &PacketState, _reason: DropReason) {
+    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Tag>, _state: &PacketState, _reason: DropReason) {
         self.dropped += 1;
     }
 }
