@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use crate::agent::{Agent, Context, Outgoing};
 use crate::sources::load::{Amount, Load};
-use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::stamp::Stamp;
 use crate::sources::{Check, SourceError, packet_len};
 use crate::written::InWords;

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use crate::agent::{Agent, Context};
 use crate::sources::draw::Span;
 use crate::sources::load::{Amount, Load, at_rate};
-use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::pace::Pace;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
 use crate::written::{InWords, some_whole};
 

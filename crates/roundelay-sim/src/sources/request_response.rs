@@ -18,9 +18,9 @@ use crate::sources::draw::Span;
 use crate::sources::exchange::Exchange;
 use crate::sources::load::{Amount, Load};
 use crate::sources::on_off::check_times;
-use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, SourceError};
 use crate::written::InWords;
 

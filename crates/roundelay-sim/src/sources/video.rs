@@ -13,9 +13,9 @@ use crate::agent::{Agent, Arrival, Context};
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::load::{Amount, Load};
-use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Conditions, Ending, Facts, Site, Source};
+use crate::sources::source_flow::{SourceFlow, Terms, Turn};
 use crate::sources::{Check, SourceError};
 use crate::written::InWords;
 

@@ -14,9 +14,9 @@ use crate::sources::arrivals::{Carrier, Mould, Transport, full_len};
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::line::Line;
 use crate::sources::load::{Amount, Load};
-use crate::sources::source_flow::Terms;
 use crate::sources::protocol::Protocol;
 use crate::sources::source::{Between, Conditions, Facts, FileFault, Listed, Reading, Site, Source};
+use crate::sources::source_flow::Terms;
 use crate::sources::{Check, SourceError, draw};
 use crate::written::InWords;
 
