@@ -203,6 +203,8 @@ pub struct FlowResult {
     pub outcome: Outcome,
     /// Bytes whose transmission began by the last arrival of the capture.
     pub bytes_in_time: u64,
+    /// Loss among the flow's packets other than TCP segments without data and SYN, 0 to 1.
+    pub data_loss: f64,
     /// Largest lag behind an ideal GPS server, bytes.
     pub lag: f64,
     /// Measured bit worst-case fair index, bytes (QFQ paper, Eq. 7).

@@ -138,7 +138,7 @@ impl Lane {
             self.share_weights(event.at);
             match event.kind {
                 EventKind::Arrival(offer) => {
-                    let note = self.meters.offer(event.at, event.flow, offer.len, offer.ecn);
+                    let note = self.meters.offer(event.at, event.flow, offer);
                     let packet = self.marker.packet(event.at, event.flow, offer, note);
                     self.port.arrive(event.at, packet, &mut self.meters);
                 }
@@ -289,7 +289,7 @@ mod tests {
     const CONFIG: FlowConfig = FlowConfig { weight: 1, max_packet_len: 1514 };
 
     fn arrival(len: u32) -> EventKind {
-        EventKind::Arrival(Offer { len, ecn: Ecn::NotCapable, dscp: 0 })
+        EventKind::Arrival(Offer { len, ecn: Ecn::NotCapable, dscp: 0, is_bare: false })
     }
 
     /// A link of 8 Mbit/s: a byte takes a microsecond.
@@ -416,6 +416,7 @@ mod tests {
     fn either_index_beyond_its_bound_is_a_bound_broken() {
         let flow = |b_wfi, t_wfi| FlowResult {
             bytes_in_time: 0,
+            data_loss: 0.0,
             outcome: Outcome::default(),
             lag: 0.0,
             b_wfi,

@@ -10,6 +10,7 @@ use roundelay_reference::GpsServer;
 use crate::audit::{Crowd, Extremes};
 use crate::comparison::{Curves, Delay, Drops, FlowResult, Jain, Outcome};
 use crate::lane::{PacketFate, PacketRecord, PacketSink};
+use crate::urgency::Offer;
 
 /// Number of flows with curves: the first flows seen.
 pub(crate) const FLOWS_WITH_CURVES: usize = 128;
@@ -24,6 +25,7 @@ pub(crate) struct Note {
     /// Number of the packet in its flow's order of arrival.
     sequence: u64,
     marked_on_arrival: bool,
+    is_bare: bool,
 }
 
 /// All measurements on one discipline.
@@ -59,6 +61,7 @@ struct FlowMeter {
     /// `sent_bytes` at the last arrival of the capture.
     bytes_in_time: u64,
     drops: Drops,
+    data: DataPackets,
     marked: u64,
     delays: Delays,
     backlog: u64,
@@ -68,6 +71,19 @@ struct FlowMeter {
     config: FlowConfig,
     present: bool,
     curves: Option<CurveMeter>,
+}
+
+/// Packets other than bare acknowledgements.
+#[derive(Debug, Clone, Copy, Default)]
+struct DataPackets {
+    arrived: u64,
+    dropped: u64,
+}
+
+impl DataPackets {
+    fn loss(self) -> f64 {
+        self.dropped as f64 / self.arrived.max(1) as f64
+    }
 }
 
 /// Excess over a bound that is no violation: the rounding of a run.
@@ -163,7 +179,7 @@ impl Meters {
         self.extremes.watch_crowd(Crowd { flows: self.present, weight: self.bit_wfi.total_weight() });
     }
 
-    pub(crate) fn offer(&mut self, now: Instant, flow: FlowId, len: u32, ecn: Ecn) -> Note {
+    pub(crate) fn offer(&mut self, now: Instant, flow: FlowId, Offer { len, ecn, is_bare, .. }: Offer) -> Note {
         self.complete_until(now);
         self.end = self.end.max(now);
         self.extremes.watch_packet(len);
@@ -175,8 +191,9 @@ impl Meters {
         let meter = &mut self.flows[flow.index()];
         let sequence = meter.arrived;
         meter.arrived += 1;
+        meter.data.arrived += u64::from(!is_bare);
         self.change_backlog(now, flow, i64::from(len));
-        Note { stamp, sequence, marked_on_arrival: ecn == Ecn::Marked }
+        Note { stamp, sequence, marked_on_arrival: ecn == Ecn::Marked, is_bare }
     }
 
     fn change_backlog(&mut self, now: Instant, flow: FlowId, bytes: i64) {
@@ -249,6 +266,7 @@ impl Meters {
         FlowResult {
             outcome: self.outcome(&[flow.index()]),
             bytes_in_time: meter.bytes_in_time,
+            data_loss: meter.data.loss(),
             lag: meter.lag,
             b_wfi: self.bit_wfi.worst(flow),
             b_wfi_bound: promised.b_wfi.map(|bound| bound + bytes),
@@ -364,6 +382,7 @@ impl Observer<Note> for Meters {
         let meter = &mut self.flows[flow.index()];
         meter.forgiven += f64::from(len) - taken_back;
         meter.drops.count(reason);
+        meter.data.dropped += u64::from(!packet.payload.is_bare);
         self.record(PacketRecord { arrival: packet.arrival, flow, len, fate: PacketFate::Dropped(reason) });
     }
 }

@@ -188,7 +188,7 @@ impl Offered {
             self.let_quiet_flows_leave(at, block);
             self.count(at, flow, len, block);
             self.flows[flow.index()].bare += u64::from(is_bare);
-            let offer = Offer { len, ecn, dscp };
+            let offer = Offer { len, ecn, dscp, is_bare };
             self.classified |= offer.is_classified();
             block.push(Event { at, flow, kind: EventKind::Arrival(offer) });
         }

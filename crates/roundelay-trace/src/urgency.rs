@@ -23,6 +23,8 @@ pub(crate) struct Offer {
     pub(crate) ecn: Ecn,
     /// Differentiated Services code point; 0 if absent.
     pub(crate) dscp: u8,
+    /// A TCP segment without data and SYN: its loss delays nobody.
+    pub(crate) is_bare: bool,
 }
 
 impl Offer {
@@ -162,7 +164,7 @@ mod tests {
     const B: FlowId = FlowId(1);
 
     fn offer(len: u32, dscp: u8) -> Offer {
-        Offer { len, ecn: Ecn::Capable, dscp }
+        Offer { len, ecn: Ecn::Capable, dscp, is_bare: false }
     }
 
     fn priorities(meaning: Priority, offers: &[(FlowId, u32, u8)]) -> Vec<u32> {

@@ -96,13 +96,15 @@ fn light_harm(outcome: &Outcome) -> f64 {
 
 /// Harm to a flow. A bulk flow causes its own delay and losses: the harm by a queue is the missing
 /// part of the fair share, and costs as much as the loss of an equal part of the packets. A lost
-/// acknowledgement costs nothing if another gets through.
+/// acknowledgement costs nothing if another gets through; a lost request among acknowledgements counts.
 pub(crate) fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
     let outcome = &result.flows[flow].outcome;
     match comparison.flows[flow].kind {
         Kind::Bulk => retries(1.0 - share_of(comparison, result, flow)),
-        Kind::Acknowledgements if outcome.drops.total() < A_STREAM => outcome.delay.map_or(0.0, |delay| delay.p99),
-        Kind::Acknowledgements => outcome.delay.map_or(LONGEST_RETRY, |delay| delay.p99),
+        Kind::Acknowledgements => {
+            let without = if outcome.drops.total() < A_STREAM { 0.0 } else { LONGEST_RETRY };
+            outcome.delay.map_or(without, |delay| delay.p99) + retries(result.flows[flow].data_loss)
+        }
         Kind::Call | Kind::Dns | Kind::Web | Kind::Other => light_harm(outcome),
     }
 }

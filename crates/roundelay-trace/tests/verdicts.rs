@@ -241,6 +241,25 @@ fn a_request_for_a_connection_is_no_acknowledgement() {
         .says_not(&["acknowledgements"]);
 }
 
+/// Regression: downloads whose SYN was lost lost nothing that counted.
+#[test]
+fn a_lost_request_in_a_flow_of_acknowledgements_counts() {
+    let download_from = |first: u8| {
+        move |number: u16| {
+            let flow = Flow { protocol: TCP, ports: (60_000 + number, 443), dscp: 0, flags: ACK };
+            let start = u64::from(number) * 400 * MILLISECOND + MILLISECOND;
+            let later = (1..150).map(move |packet| (start + 300 * MILLISECOND + packet * 20 * MILLISECOND, flow, 54));
+            [(start, Flow { flags: first, ..flow }, 54)].into_iter().chain(later).collect::<Vec<_>>()
+        }
+    };
+    // A burst of an upload fills 30 packets of buffer at each start.
+    let upload = || bursts(Flow { protocol: TCP, ports: (50_000, 22), dscp: 0, flags: ACK }, 31, 400 * MILLISECOND, 10);
+    let with =
+        |first: u8| judged((0..20).map(download_from(first)).chain([upload()]).collect(), "1mbit", &["fifo limit 30", "drr limit 30"]);
+    with(SYN).is(&["drr limit 30"], &["for acknowledgements (20 flows)", "fifo limit 30 hurts acknowledgements (20 flows)"]);
+    with(ACK).says_not(&["fifo limit 30 hurts acknowledgements"]);
+}
+
 /// Regression: two thirds of the requests among acknowledgements were lost without a word.
 #[test]
 fn requests_among_acknowledgements_count() {

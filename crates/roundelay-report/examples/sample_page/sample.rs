@@ -322,6 +322,7 @@ fn flow_result(flow: usize, records: &[Record], sketch: &Sketch) -> FlowResult {
     let per_second = LINK_RATE as f64 / 8.0 / SOURCES.len() as f64;
     FlowResult {
         bytes_in_time: outcome.bytes,
+        data_loss: outcome.loss,
         outcome,
         lag,
         b_wfi,
