@@ -332,10 +332,8 @@ fn conclude(
     };
     judge_kinds(&mut comparison);
     let Choice { best, mut sentences, is_contended } = verdict(&comparison, &standings);
-    let behind = plateau_note(offered, options.rate).filter(|_| !is_contended);
-    sentences.extend(
-        behind.map(|_| "The capture may lie behind the bottleneck, as a note above says: then this verdict means nothing.".to_owned()),
-    );
+    let behind = plateau_note(offered, options.rate).map(|_| BEHIND_THE_BOTTLENECK.to_owned());
+    sentences.extend(behind);
     sentences.extend(offered.selector().opposite_note().filter(|_| !is_contended));
     sentences.extend(calls_among_bulk(offered, options));
     sentences.extend(short_targets(offered, options).filter(|_| is_contended));
@@ -533,6 +531,9 @@ fn overload_note(offered: &Offered, rate: Rate) -> Option<String> {
 /// Highest rates of a capture at which the replayed link has the queue that the capture lies behind, as parts
 /// of the link's rate. At a higher rate the replayed link is the bottleneck, at a lower one none is near.
 const BEHIND: std::ops::RangeInclusive<f64> = 0.5..=1.05;
+
+/// Caveat of a verdict beside the note on the highest rate.
+const BEHIND_THE_BOTTLENECK: &str = "The capture may lie behind the bottleneck, as a note says: these figures lack the waiting there.";
 
 /// Note on a capture that was probably taken behind the bottleneck.
 fn plateau_note(offered: &Offered, link: Rate) -> Option<String> {

@@ -329,7 +329,10 @@ fn a_capture_behind_the_bottleneck_is_noted() {
     let behind =
         || (0..20).flat_map(|second| (0..416).map(move |packet| (second * SECOND + packet * 1_200_000, download(0), 1500))).collect();
     let noted = |rate: &str| {
-        judged(vec![behind()], rate, &["fifo"]).comparison.capture.notes.iter().any(|note| note.contains("as behind the queue"))
+        let judged = judged(vec![behind()], rate, &["fifo"]);
+        let has_note = judged.comparison.capture.notes.iter().any(|note| note.contains("as behind the queue"));
+        assert_eq!(has_note, judged.text.contains("may lie behind the bottleneck"), "{}", judged.text);
+        has_note
     };
     assert!(noted("10.1mbit") && noted("12mbit"));
     assert!(!noted("5mbit") && !noted("100mbit"));
