@@ -432,3 +432,17 @@ fn known_bug_16_decisions_are_the_same_when_virtual_time_wraps() {
     }
     assert!(pair.reference.candidates().iter().all(|candidate| candidate.flow.0 < 2));
 }
+
+/// A weight that is raised counts once in the sum of weights.
+#[test]
+fn a_raised_weight_counts_once() {
+    let mut scheduler: wf2q_plus::Wf2qPlus<()> = wf2q_plus::Config.build(1).expect("legal");
+    let mut set = |flow, weight| scheduler.set_flow(FlowId(flow), FlowConfig { weight, ..FlowConfig::DEFAULT }).expect("a legal weight");
+    set(0, 1);
+    set(1, 2);
+    set(0, 5);
+    for flow in [0, 1] {
+        scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).expect("room");
+    }
+    assert_eq!(scheduler.total_weight(), Some(7));
+}
