@@ -294,8 +294,8 @@ impl Frame<'_> {
     }
 
     /// Whether the frame is a TCP segment without data and SYN, whose loss delays nobody: an
-    /// acknowledgement, or the end of a connection. Of headers that are not captured up to the flags the length decides: at most 60 bytes of TCP
-    /// (RFC 9293, section 3.1) are taken for a header.
+    /// acknowledgement, or the end of a connection. If the capture ends before the flags, the length
+    /// decides: up to 60 bytes of TCP are taken for a header (RFC 9293, section 3.1).
     pub(crate) fn is_bare_acknowledgement(&self) -> bool {
         const LONGEST_HEADER: usize = 60;
         const SYN: u8 = 0b10;

@@ -1,7 +1,8 @@
-//! Kinds of flows, by header fields and demand: calls and games, DNS, web, acknowledgements, bulk.
+//! Kinds of flows, by header fields and demand: calls and games, DNS, web, other light traffic,
+//! acknowledgements, bulk.
 //!
-//! A queue hurts these in different ways: a call by the wait of each packet, a bulk transfer by the
-//! part of its fair share that it lacks. The verdict (`verdict.rs`) judges each kind on its own.
+//! A queue hurts each kind in another way: a call by the wait of each packet, a bulk transfer by the
+//! missing part of a fair share. The verdict (`verdict.rs`) judges each kind on its own.
 
 use serde::Serialize;
 

@@ -465,7 +465,7 @@ fn call_in_a_flood(dscp: u8) -> Vec<Vec<Packet>> {
     crowd.chain([talk(0, 10).into_iter().map(|(at, flow, len)| (at, Flow { dscp, ..flow }, len)).collect()]).collect()
 }
 
-/// Regression: the call was bulk, as it asks for more than its fair share, and no sentence named it.
+/// Regression: the call was bulk, for asking more than a fair share, and no sentence named the call.
 #[test]
 fn a_call_in_a_flood_of_small_flows_is_not_forgotten() {
     judged(call_in_a_flood(46), "5mbit", &DEPLOYED).is(&["priority"], &["for calls and games (1 flow)", "hurts calls and games (1 flow):"]);
