@@ -49,7 +49,7 @@ pub(crate) struct LinkState {
     must_end: u128,
     /// Bytes in the queue.
     bytes: u64,
-    /// The last arrival: its time, its flow and the queue length after it.
+    /// The last arrival: time, flow, and the queue length afterwards.
     last: (u64, u64, usize),
     /// The discipline; none for a tree, of which the log has only the name.
     discipline: Option<AnyDiscipline>,
@@ -291,7 +291,7 @@ impl LinkState {
         })
     }
 
-    /// Checks that the queue has been such that the discipline may signal.
+    /// Checks the queue's history: the discipline may signal now.
     fn has_onset(&self, dropped: Waiting, now: u64) -> Check {
         let queue = &self.record.queue;
         match self.onset().unwrap_or(Onset::Unknown) {

@@ -335,7 +335,7 @@ fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
     }
     let is_there = !found.is_empty() || !files(folder).is_empty();
     let expected: Vec<_> = keys.iter().map(|key| escaped(key)).collect();
-    // A process that was killed while it made the folders of a point has left the first of them.
+    // A process killed while making the folders of a point leaves the first folders alone.
     let is_begun = expected.starts_with(&found) && files(&path).is_empty();
     if !is_there || found == expected || is_begun {
         return Ok(());
