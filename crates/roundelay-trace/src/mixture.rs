@@ -206,23 +206,14 @@ impl Mixture {
         if selection == Candidate::default() {
             return None;
         }
-        let ways = self.ways(&pieces, selection);
+        let chosen = ways(&pieces, selection);
         let meets = |candidate: Candidate| {
-            self.ways(&pieces, candidate).iter().zip(&ways).any(|(own, chosen)| own.iter().zip(chosen).any(|(a, b)| a.min(b) > &0))
+            ways(&pieces, candidate).iter().zip(&chosen).any(|(own, chosen)| own.iter().zip(chosen).any(|(a, b)| a.min(b) > &0))
         };
         let mut others: Vec<_> = tried.iter().filter(|(_, extent)| extent.bytes > 0 && !self.is_mixed(extent)).collect();
         others.sort_by_key(|(_, extent)| Reverse(extent.bytes));
         let other = others.into_iter().find(|(candidate, _)| !meets(*candidate)).map(|(candidate, extent)| (*candidate, extent.bytes));
         Some(Remedy { selection, bytes, is_pure, other })
-    }
-
-    /// Bytes of each connection's two directions under a selection.
-    fn ways(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
-        let mut ways = vec![[0; 2]; pieces.len()];
-        for piece in pieces {
-            ways[piece.connection][usize::from(piece.is_forward)] += piece.bytes(candidate);
-        }
-        ways
     }
 
     /// The busiest interfaces first, then none: an interface has a direction of its own.
@@ -279,12 +270,8 @@ impl Mixture {
 
     fn extent_of(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Extent {
         let bytes: Vec<u64> = pieces.iter().map(|piece| piece.bytes(candidate)).collect();
-        let (mut ways, mut interfaces) = (vec![[0; 2]; pieces.len()], HashMap::<u32, u64>::new());
+        let (ways, mut interfaces) = (ways(pieces, candidate), HashMap::<u32, u64>::new());
         for (piece, bytes) in pieces.iter().zip(&bytes).filter(|(_, bytes)| **bytes > 0) {
-            // A sender's packets to itself have one direction.
-            if piece.half.ends[0] != piece.half.ends[1] {
-                ways[piece.connection][usize::from(piece.is_forward)] += bytes;
-            }
             piece.half.place.0.into_iter().for_each(|interface| *interfaces.entry(interface).or_default() += bytes);
         }
         let lighter = ways.iter().map(|[one, other]| *one.min(other));
@@ -300,6 +287,16 @@ impl Mixture {
             excess: lighter.sum::<u64>() + of_copies + elsewhere,
         }
     }
+}
+
+/// Bytes of each connection's two directions under a selection. A sender's packets to itself have one
+/// direction.
+fn ways(pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
+    let mut ways = vec![[0; 2]; pieces.len()];
+    for piece in pieces.iter().filter(|piece| piece.half.ends[0] != piece.half.ends[1]) {
+        ways[piece.connection][usize::from(piece.is_forward)] += piece.bytes(candidate);
+    }
+    ways
 }
 
 impl Piece<'_> {

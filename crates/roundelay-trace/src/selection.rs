@@ -307,7 +307,7 @@ impl Selector {
     /// other direction comes in at another interface, before the queue.
     pub(crate) fn opposite_note(&self) -> Option<String> {
         let side = self.selection.direction.as_ref()?.side;
-        let load = self.opposite.load().filter(|_| !matches!(side, Side::Heading(_)))?;
+        let load = self.opposite.load()?;
         let other = side_words(side.opposite()).join(" ");
         Some(format!("The other direction, {} on average, is left out: {other} compares it.", rate(load)))
     }
@@ -372,7 +372,8 @@ fn side_words(side: Side) -> [String; 2] {
 impl Opposite {
     /// Counts a packet without the direction `side`. `passes`: the filter would admit the packet.
     fn count(&mut self, frame: &Frame<'_>, side: Side, headers: Option<&Headers>, passes: bool) {
-        if passes && side.opposite().matches(&frame.tap, headers) && self.duplicates.sight(frame, false) == Sighting::First {
+        let is_heading = matches!(side, Side::Heading(_));
+        if passes && !is_heading && side.opposite().matches(&frame.tap, headers) && self.duplicates.sight(frame, false) == Sighting::First {
             self.bytes += u64::from(frame.len_on_link());
             let (first, last) = self.times.unwrap_or((frame.time_nanos, frame.time_nanos));
             self.times = Some((first.min(frame.time_nanos), last.max(frame.time_nanos)));
