@@ -130,6 +130,7 @@ wheel-3.14t:
 	$(MAKE) wheel-freethreaded FREETHREADED=3.14
 
 test-freethreaded: setup-freethreaded
+	@ls $(FREETHREADED_WHEEL)/roundelay-*.whl > /dev/null || { echo "no wheel: make wheel-freethreaded builds it and runs the tests"; exit 1; }
 	rm -rf $(FREETHREADED_WHEEL)/venv
 	$(PYTHON_T) -m venv $(FREETHREADED_WHEEL)/venv
 	$(FREETHREADED_WHEEL)/venv/bin/pip install --quiet --only-binary :all: -r crates/roundelay-python/requirements-freethreaded.txt $(FREETHREADED_WHEEL)/roundelay-*.whl

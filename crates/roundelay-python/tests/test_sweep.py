@@ -287,6 +287,13 @@ def test_the_call_that_repeats_a_failed_run_does_repeat_it(tmp_path, monkeypatch
     assert result.failed[0]["command"].startswith("rd.sweep('s.toml', {" if as_file else "rd.sweep(scenario, {'queue.core': [Fails], 'topology.rate': [")
 
 
+def test_classes_of_one_name_are_told_apart_in_the_call():
+    other = type("Fails", (Fails,), {"name": "Other", "version": "1", "__module__": "mine"})
+    result = rd.sweep(TCP, {"queue.core": [Fails, other]})
+    calls = [failed["command"] for failed in result.failed]
+    assert ["[mine.Fails]" in call for call in calls] == [False, True] and f"[{Fails.__module__}.Fails]" in calls[0]
+
+
 @pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_classes_travel_to_executors(tmp_path, kind):
     over = {"queue.core": ["fifo", Own]}

@@ -9,7 +9,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
-use roundelay::{Billionths, Bytes, ConfigError, Duration, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate, tree};
+use roundelay::{Billionths, Bytes, Duration, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate, tree};
 use roundelay_trace::dscp_number;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -251,15 +251,6 @@ pub(crate) fn with_own<R>(disciplines: &[AnyDiscipline], read: impl FnOnce() -> 
     read()
 }
 
-/// A discipline of the program, with the limit of its buffer where one is written.
-fn own(text: &str) -> Option<Result<QueueSpec, ConfigError>> {
-    let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-    let discipline = OWN.with_borrow(|own| own.iter().find(|own| own.name() == name).cloned())?;
-    // A limit is written as that of any discipline without parameters.
-    let limit = format!("fifo {rest}").parse::<QueueSpec>().map(|spec| spec.limit);
-    Some(limit.map(|limit| QueueSpec { discipline, limit }))
-}
-
 /// A queue's discipline, or a tree in the scenario or in a file.
 #[derive(Debug, Clone)]
 pub(crate) enum Ordering {
@@ -271,7 +262,7 @@ impl Written for Ordering {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"fq_codel limit 1000\", or a tree, as in \"tree home.toml\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let spec = |text: &str| own(text).unwrap_or_else(|| text.parse::<QueueSpec>()).map_err(|error| error.to_string());
+        let spec = |text: &str| OWN.with_borrow(|own| QueueSpec::read(text, own)).map_err(|error| error.to_string());
         let Some(tree) = text.trim().strip_prefix(TREE).filter(|rest| rest.is_empty() || rest.starts_with(' ')) else {
             return spec(text).map(Self::Discipline);
         };

@@ -22,6 +22,41 @@ pub struct QueueSpec {
 }
 
 impl QueueSpec {
+    /// Reads a queue's text, in which the disciplines of `own` have their names too: custom ones of the
+    /// program, without parameters.
+    ///
+    /// # Errors
+    /// As of [`AnyDiscipline::named`] and of the discipline's parameters.
+    pub fn read(text: &str, own: &[AnyDiscipline]) -> Result<Self, ConfigError> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let ours = TC_NAMES.iter().find(|(of_tc, _)| *of_tc == name).map_or(name, |(_, ours)| ours);
+        let own = own.iter().find(|own| own.name() == name);
+        let mut discipline = own.map_or_else(|| AnyDiscipline::named(ours), |own| Ok(own.clone()))?;
+        let default = if name == BFIFO { Limit::UNBOUNDED } else { discipline.default_limit() };
+        let in_bytes = name == BFIFO || default.is_in_bytes();
+        let mut limit = LimitReader { discipline: discipline.name(), default, in_bytes, limit: None, memory_bytes: None };
+        let mut written: Vec<(&str, &str)> = Vec::new();
+        while let Some(word) = words.next() {
+            let parameter = match limit.read(word, &mut words)? {
+                Some(parameter) => parameter,
+                None => discipline.set(word, &mut words)?,
+            };
+            if let Some((_, first)) = written.iter().find(|(other, _)| *other == parameter) {
+                let (first, second) = ((*first).to_owned(), word.to_owned());
+                return Err(ConfigError::Repeated { discipline: discipline.name(), first, second });
+            }
+            written.push((parameter, word));
+        }
+        discipline.visit(Check)?;
+        let limit = limit.over_default();
+        if name == BFIFO && limit.is_none() {
+            let (parameter, expected) = ("limit".to_owned(), "bytes, as in bfifo limit 150000".to_owned());
+            return Err(ConfigError::BadValue { discipline: BFIFO, parameter, expected });
+        }
+        Ok(Self { limit, discipline })
+    }
+
     /// The limit: as written, else the discipline's default.
     pub fn limit_or_default(&self) -> Limit {
         self.limit.unwrap_or_else(|| self.discipline.default_limit())
@@ -46,32 +81,7 @@ impl FromStr for QueueSpec {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let mut words = text.split_whitespace();
-        let name = words.next().unwrap_or_default();
-        let ours = TC_NAMES.iter().find(|(of_tc, _)| *of_tc == name).map_or(name, |(_, ours)| ours);
-        let mut discipline = AnyDiscipline::named(ours)?;
-        let default = if name == BFIFO { Limit::UNBOUNDED } else { discipline.default_limit() };
-        let in_bytes = name == BFIFO || default.is_in_bytes();
-        let mut limit = LimitReader { discipline: discipline.name(), default, in_bytes, limit: None, memory_bytes: None };
-        let mut written: Vec<(&str, &str)> = Vec::new();
-        while let Some(word) = words.next() {
-            let parameter = match limit.read(word, &mut words)? {
-                Some(parameter) => parameter,
-                None => discipline.set(word, &mut words)?,
-            };
-            if let Some((_, first)) = written.iter().find(|(other, _)| *other == parameter) {
-                let (first, second) = ((*first).to_owned(), word.to_owned());
-                return Err(ConfigError::Repeated { discipline: discipline.name(), first, second });
-            }
-            written.push((parameter, word));
-        }
-        discipline.visit(Check)?;
-        let limit = limit.over_default();
-        if name == BFIFO && limit.is_none() {
-            let (parameter, expected) = ("limit".to_owned(), "bytes, as in bfifo limit 150000".to_owned());
-            return Err(ConfigError::BadValue { discipline: BFIFO, parameter, expected });
-        }
-        Ok(Self { limit, discipline })
+        Self::read(text, &[])
     }
 }
 

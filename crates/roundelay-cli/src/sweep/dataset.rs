@@ -210,7 +210,7 @@ impl Dataset {
         let folder = self.folder.join(folder);
         let path = folder.join(format!("{point}.parquet"));
         let failed = |error: io::Error| format!("{}: {error}", path.display());
-        fs::create_dir_all(&folder).map_err(failed)?;
+        let mut is_new = create(&folder).map_err(failed)?;
         let partial = {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
             journal.files += 1;
@@ -218,7 +218,7 @@ impl Dataset {
         };
         let new: BTreeMap<u64, Vec<SweepRow>> = runs.into_iter().map(|done| (done.seed, done.rows().collect())).collect();
         loop {
-            let before = State::of(&path);
+            let before = if is_new { None } else { State::of(&path) };
             // An incomplete file, after a power failure, is replaced.
             let file = if before.is_some() { SweepFile::read(&path).unwrap_or_default() } else { SweepFile::default() };
             let mut all: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
@@ -231,9 +231,13 @@ impl Dataset {
             // Otherwise another process has added runs of the same point meanwhile.
             if State::of(&path) == before {
                 fs::rename(&partial, &path).map_err(failed)?;
+                if is_new {
+                    return Ok(());
+                }
                 let mut others = entries(&folder).map_err(failed)?.into_iter().filter(|other| is_parquet(other) && *other != path);
                 return others.try_for_each(fs::remove_file).map_err(failed);
             }
+            is_new = false;
         }
     }
 
@@ -270,6 +274,14 @@ impl Dataset {
         // Not empty: another process is at work.
         drop(fs::remove_dir(self.folder.join(JOURNAL)));
         Ok(left)
+    }
+}
+
+/// Makes a folder, and those above. Returns whether the folder is new.
+fn create(folder: &Path) -> io::Result<bool> {
+    match fs::create_dir(folder) {
+        Ok(()) => Ok(true),
+        Err(_) => fs::create_dir_all(folder).map(|()| false),
     }
 }
 
@@ -313,10 +325,11 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Number of Parquet files below a folder whose paths are not in `known`.
 pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
-    let of = |path: PathBuf| match path.is_dir() {
-        true if path.ends_with(JOURNAL) => 0,
-        true => others(&path, known),
-        false => usize::from(is_parquet(&path) && !known.contains(&path)),
+    let of = |path: PathBuf| match is_parquet(&path) {
+        true => usize::from(!known.contains(&path)),
+        false if path.ends_with(JOURNAL) => 0,
+        // No paths in a file.
+        false => others(&path, known),
     };
     entries(folder).unwrap_or_default().into_iter().map(of).sum()
 }

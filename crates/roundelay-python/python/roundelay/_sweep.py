@@ -58,7 +58,7 @@ class Sweep:
     def failed(self) -> list[dict[str, Any]]:
         """Failed runs: ``point``, its ``values`` by key, ``seed``, ``message``, and ``command``, the call that repeats the run.
 
-        Names in the call are those of classes; ``scenario`` and ``congestion`` stand for what the sweep was called with,
+        Names in the call are those of classes, with the module if two classes have one name; ``scenario`` and ``congestion`` stand for what the sweep was called with,
         unless the scenario is a file.
         """
         return self._dict["failed"]
@@ -197,15 +197,25 @@ class _Call(NamedTuple):
     def repeated(self, values: Mapping[str, Any], seed: int) -> str:
         """A call of :func:`sweep` that does one run."""
 
+        names = [_called(queue) for queue in self.classes.values()]
+
         def written(value: Any) -> str:
             queue = self.classes.get(value) if isinstance(value, str) else None
-            return repr(value) if queue is None else getattr(queue, "__name__", type(queue).__name__)
+            if queue is None:
+                return repr(value)
+            name = _called(queue)
+            return name if names.count(name) == 1 else f"{queue.__module__}.{getattr(queue, '__qualname__', name)}"
 
         over = ", ".join(f"{key!r}: [{written(value)}]" for key, value in values.items())
         scenario = "scenario" if _toml.text_of(self.scenario) is not None else repr(os.fspath(self.scenario))
         congestion = ", congestion=congestion" if self.congestion else ""
         out = "" if self.out is None else f", out={os.fspath(self.out)!r}"
         return f"rd.sweep({scenario}, {{{over}}}, seed={seed}{congestion}{out})"
+
+
+def _called(queue: Callable[..., Any]) -> str:
+    """Name of a class in a program."""
+    return getattr(queue, "__name__", type(queue).__name__)
 
 
 def _plan(scenario: Any, over: Mapping[str, Any], congestion: Any) -> tuple[str, list[str], Classes | None]:

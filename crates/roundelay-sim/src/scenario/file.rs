@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Duration, Limit};
+use roundelay::{Duration, Limit, QueueSpec};
 use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -153,7 +153,7 @@ impl Scenario {
     /// with a limit and without parameters.
     ///
     /// # Errors
-    /// As above.
+    /// As above, or a name is that of a built-in discipline.
     pub fn from_toml_with_own(
         file: &str,
         text: &str,
@@ -161,6 +161,10 @@ impl Scenario {
         capture: &ReadCapture<'_>,
         disciplines: &[AnyDiscipline],
     ) -> Result<Self, ScenarioError> {
+        if let Some(name) = disciplines.iter().map(AnyDiscipline::name).find(|name| QueueSpec::read(name, &[]).is_ok()) {
+            let message = format!("'{name}': a discipline of the program with the name of a built-in one: expected another name");
+            return Err(ScenarioError { file: file.to_owned(), line: 0, message });
+        }
         with_own(disciplines, || Self::from_toml_with(file, text, folder, capture))
     }
 
