@@ -86,12 +86,12 @@ impl Origin {
         hash(&[&self.scenario, &all[0], &all[1]])
     }
 
-    /// The origin as metadata of a Parquet file.
-    pub(super) fn metadata(&self) -> Vec<(String, String)> {
+    /// The origin as metadata of the Parquet file of the point with this identity.
+    pub(super) fn metadata(&self, point: &str) -> Vec<(String, String)> {
         let json = |map: &BTreeMap<String, String>| serde_json::json!(map).to_string();
         let entries = [
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("point", self.identity()),
+            ("point", point.to_owned()),
             ("scenario", self.scenario.clone()),
             ("inputs", json(&self.inputs)),
             ("behaviours", json(&self.behaviours)),
