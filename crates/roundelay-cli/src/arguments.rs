@@ -27,7 +27,7 @@ pub(crate) use sweep::Sweep;
 const EXIT_STATUS: &str = "Exit status: 0 success; 1 the run failed, or a check failed (a bound is violated, a log is inconsistent); 2 an argument is \
     wrong, or an input file is missing or invalid; 130 interrupted";
 
-/// Which queue discipline for this link and this traffic?
+/// Compare queue disciplines (packet schedulers and AQM) on captures and in simulated networks
 #[derive(Debug, Parser)]
 #[command(name = "roundelay", version, disable_help_subcommand = true, arg_required_else_help = true, after_help = EXIT_STATUS)]
 pub(crate) struct Arguments {
@@ -52,9 +52,8 @@ pub(crate) enum Command {
     /// Replay a capture through several disciplines, compare them flow by flow, and name the best
     /// one
     ///
-    /// Every packet of the capture arrives at every discipline at its capture time, in front of a
-    /// link of the given rate. The replay is open-loop: TCP does not react to delay or loss in the
-    /// replay.
+    /// Each discipline gets every packet at its capture time, in front of a link of the given rate.
+    /// The replay is open-loop: TCP does not react to its delays and losses. See docs/compare.md.
     Compare(Box<Compare>),
     /// Simulate a network: reads a scenario in TOML; reports throughput, delay, loss, fairness and
     /// completion times
@@ -65,9 +64,9 @@ pub(crate) enum Command {
     /// Run a scenario for all combinations of values of its keys, with replicas, into one Parquet
     /// dataset
     ///
-    /// A run that is already in the dataset is not repeated: its identity is a hash of the resolved
-    /// scenario, the seed, and the behaviour of the disciplines and sources used. The same
-    /// command after an interruption does the missing runs. DuckDB and polars read the folder
+    /// A run that is already in the dataset is not repeated: runs are identified by a hash of the
+    /// scenario, the seed, and the behaviour of the disciplines and sources used. After an
+    /// interruption, the same command does the missing runs. DuckDB and polars read the folder
     /// directly. See docs/sweeps.md.
     #[cfg_attr(not(feature = "parquet"), command(hide = true))]
     Sweep(Box<Sweep>),
@@ -76,10 +75,10 @@ pub(crate) enum Command {
     ///
     /// The scenario first runs with its own queues. The same packets are then sent again at the
     /// same times, with their recorded output times in the headers, and all router queues schedule
-    /// by these headers. Least slack time first (lstf) is as near to a universal packet scheduler
-    /// as possible (Mittal et al., NSDI 2016). A packet that leaves the network later than recorded
-    /// is overdue. Sources stop at the end of the scenario's duration; both runs go on until the
-    /// network is empty.
+    /// by these headers. A packet that leaves the network later than recorded is overdue. Least
+    /// slack time first (lstf) comes nearest to a universal packet scheduler (Mittal et al., NSDI
+    /// 2016). Sources stop at the end of the scenario's duration; both runs go on until the network
+    /// is empty. See docs/simulator/replay.md.
     Replay(Box<Replay>),
     /// Test whether least slack time first (lstf) serves an objective as well as the discipline
     /// made for it, and at what cost
@@ -90,8 +89,8 @@ pub(crate) enum Command {
     Objective(Box<Objective>),
     /// Check the log of a simulation for events that are impossible in a real network
     ///
-    /// Reads the log written by `roundelay simulate --log`. The log is the checker's only source of
-    /// information. Exit status 1 if the log has a fault.
+    /// Reads the log written by `roundelay simulate --log`, and nothing else. Exit status 1 if the
+    /// log has a fault.
     Verify(Verify),
     /// Measure the cost of a packet, enqueue plus dequeue, under the loads of the QFQ paper
     ///
@@ -99,20 +98,20 @@ pub(crate) enum Command {
     /// minus the cost of none. Packed: packets reuse the same memory; scattered: packets anywhere
     /// in memory, as in a busy router. docs/performance.md explains the figures.
     Bench(Box<Bench>),
-    /// Run a table, figure or theorem of the papers, and print published and own results side by
-    /// side with a verdict for each claim
+    /// Repeat a table, figure or theorem of five papers: published results and ours side by side,
+    /// with a verdict for each claim
     ///
     /// Without arguments: lists papers and items. Runs are cached: a second run takes seconds, and
-    /// an interrupted run continues from the cache. After a change of the program, simulations with
-    /// changed disciplines, sources or networks run again, and all other experiments. Verdicts and
-    /// the evidence for them: docs/papers/index.md.
+    /// an interrupted run continues from the cache. After a change of the program, a simulation
+    /// runs again only if its disciplines, sources or network changed; all other experiments run
+    /// again. Verdicts and evidence: docs/papers/index.md.
     Papers(Papers),
     /// Print the worst-case delay bounds that disciplines guarantee to flows with token buckets,
     /// over one link or several
     ///
-    /// No replay and no simulation: these are proven bounds, see docs/bounds.md.
+    /// The bounds are proven: nothing is replayed or simulated. See docs/bounds.md.
     Bounds(Bounds),
-    /// List all disciplines
+    /// List all disciplines, with a line of description each
     List {
         /// Print JSON
         #[arg(long)]
@@ -132,7 +131,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Capture file, pcap or pcapng, as it is or compressed with gzip, zstd or xz; - reads standard
+    /// Capture file, pcap or pcapng, plain or compressed with gzip, zstd or xz; - reads standard
     /// input
     pub(crate) capture: PathBuf,
 
@@ -150,21 +149,22 @@ pub(crate) struct Compare {
     pub(crate) rate: Rate,
 
     /// Kind of link, by a keyword of tc-cake(8): docsis, ethernet, "ethernet ether-vlan", pppoe-ptm,
-    /// conservative, ...; sets overhead, minimum and framing, which count in all lengths
+    /// conservative, ...; sets overhead, minimum length and framing
     #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<LinkLayer>())]
     pub(crate) link: Option<LinkLayer>,
 
-    /// Bytes that the link adds to each IP packet, -64 to 65535; replaces that of --link
+    /// Bytes that the link adds to each IP packet, -64 to 65535; replaces the overhead of --link
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
           value_parser = whole(LinkLayer::OVERHEAD))]
     pub(crate) overhead: Option<i32>,
 
-    /// Bytes that each packet takes at least, with overhead, 0 to 65535; replaces that of --link
+    /// Minimum length of a packet in bytes, overhead included, 0 to 65535; replaces the minimum of
+    /// --link
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::MPU))]
     pub(crate) mpu: Option<u32>,
 
-    /// Framing of the link: none, atm (cells of 53 bytes for each 48) or ptm (65 for each 64);
-    /// replaces that of --link
+    /// Framing of the link: none, atm (53 bytes for each 48) or ptm (65 bytes for each 64); replaces
+    /// the framing of --link
     #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<Framing>())]
     pub(crate) framing: Option<Framing>,
 
@@ -193,7 +193,7 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) keep_duplicates: bool,
 
-    /// The capture is of a mirror port that copied every packet: leave out the second of two equal
+    /// For a capture of a mirror port that copied every packet: leave out the second of two equal
     /// packets at one interface within a millisecond
     #[arg(long)]
     pub(crate) mirrored: bool,
@@ -202,8 +202,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
     pub(crate) flow_by: FlowBy,
 
-    /// Rule for weights of flows, 1 to 1024 (drr: 65535), as in 'dst port 443 = 10'; the first match
-    /// counts; may be repeated
+    /// Rule for weights of flows, 1 to 1024 (drr: to 65535), as in 'dst port 443 = 10'; the first
+    /// matching rule counts; may be repeated
     #[arg(long = "weight", value_name = "RULE", value_parser = parse_weight)]
     pub(crate) weight: Vec<WeightRule>,
 
@@ -219,8 +219,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
-    /// All sections, columns and names in full, however wide; without this option, what fits into 40
-    /// lines and the width of the terminal
+    /// All sections, columns and names in full; without this option, those that fit into 40 lines
+    /// and the width of the terminal
     #[arg(long)]
     pub(crate) wide: bool,
 
@@ -250,7 +250,8 @@ pub(crate) struct Bench {
     #[arg(value_parser = parse_spec)]
     pub(crate) disciplines: Vec<QueueSpec>,
 
-    /// Flows: 512, weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2); may be repeated
+    /// Number of flows: 512 (of weight 1), or by weight, as weight:flows (1:32k,2:4k) or
+    /// flows-wWEIGHT (500-w1,250-w2); may be repeated
     #[arg(long, value_name = "SET", allow_hyphen_values = true, default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
     pub(crate) flows: Vec<FlowSet>,
 
@@ -259,13 +260,12 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = |text: &str| text.parse::<Pattern>())]
     pub(crate) pattern: Vec<Pattern>,
 
-    /// The flow of the next packet: shortest (the flow with the shortest backlog, packets in
-    /// buffers: the QFQ paper's generator) or turns (flows in turn, no buffers)
+    /// The flow of the next packet: shortest (the flow with the shortest backlog; packets have
+    /// buffers: the QFQ paper's generator) or turns (flows in turn; packets have no buffers)
     #[arg(long, default_value = "shortest", value_parser = |text: &str| text.parse::<Order>())]
     pub(crate) order: Order,
 
-    /// Measure each discipline by handle as well: a number stands for a packet that stays with the
-    /// caller
+    /// Also measure each discipline by handle: the caller keeps the packet, the scheduler a number
     #[arg(long)]
     pub(crate) handles: bool,
 
@@ -278,8 +278,8 @@ pub(crate) struct Bench {
     #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
     pub(crate) lengths: Lengths,
 
-    /// Packets in one enqueue or dequeue call, 0 to 1024; 0: one call for each packet; may be
-    /// repeated
+    /// Number of packets in a call of enqueue or dequeue, 0 to 1024; 0: one, by the calls for single
+    /// packets; may be repeated
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = whole(0_u32..=1024))]
     pub(crate) burst: Vec<u32>,
 
@@ -288,11 +288,11 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_pairs)]
     pub(crate) pairs: Option<u64>,
 
-    /// Rounds of measurement; in each round every discipline has its turn
+    /// Number of rounds; each round measures every discipline
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 5, value_parser = whole(1_u16..=10_000))]
     pub(crate) rounds: u16,
 
-    /// Count instructions and cache misses under valgrind: no noise
+    /// Count instructions and cache misses under valgrind, instead of time
     #[arg(long)]
     pub(crate) instructions: bool,
 
@@ -342,7 +342,7 @@ pub(crate) struct Papers {
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Runs of each column and variation, with seeds from 1 [default: the plan's]
+    /// Number of runs of each column and variation, with seeds from 1 [default: the plan's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "pages", value_parser = whole(1_u16..=10_000))]
     pub(crate) seeds: Option<u16>,
 
@@ -350,8 +350,7 @@ pub(crate) struct Papers {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Replace the examined disciplines by this one: a deliberate fault, to test that verdicts
-    /// change
+    /// Replace the examined disciplines by this one, to test that verdicts change
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_text_of_spec, conflicts_with = "pages")]
     pub(crate) instead: Option<String>,
 
@@ -429,8 +428,8 @@ pub(crate) struct Simulate {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Use this discipline on all router ports, as in "fq_codel target 5ms"; host ports keep
-    /// theirs, and buffers their sizes, unless it sets a limit
+    /// Use this discipline on all router ports, as in "fq_codel target 5ms"; host ports keep their
+    /// disciplines, and buffers their sizes, unless DISCIPLINE sets a limit
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
     pub(crate) queue: Option<QueueSpec>,
 

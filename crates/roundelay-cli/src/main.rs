@@ -1,4 +1,4 @@
-//! `roundelay`: which queue discipline for this link and this traffic?
+//! The program `roundelay`: compares queue disciplines on captures and in simulated networks.
 
 mod allocator;
 

@@ -1,4 +1,4 @@
-//! Random calls, the same for the same seed.
+//! Random calls of a scheduler, for the conformance check: the same seed gives the same calls.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -1,4 +1,4 @@
-//! Sum of weights over time.
+//! Sum of all flows' weights over time, with its maximum since any past instant.
 
 use roundelay::Instant;
 

@@ -13,10 +13,10 @@ use roundelay_cli::call::{Gauge, Stop};
 use crate::errors;
 use crate::own::Fault;
 
-/// Time between two looks for signals.
+/// Time between two checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A Python function that is called with the work done and all work, or nobody.
+/// Progress of a call: reported to a Python function, if any, as the work done and all work.
 #[derive(Default)]
 pub(crate) struct Report {
     gauge: Gauge,

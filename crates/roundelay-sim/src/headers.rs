@@ -1,5 +1,4 @@
-//! Packet headers of a flow: trees sort flows by them, and captures ([`pcapng`](crate::pcapng))
-//! contain them.
+//! Packet headers of a flow, for the rules of trees and for captures ([`pcapng`](crate::pcapng)).
 
 use std::net::{IpAddr, Ipv4Addr};
 

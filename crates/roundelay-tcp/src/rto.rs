@@ -1,4 +1,4 @@
-//! Retransmission timer: RFC 6298.
+//! TCP's retransmission timer and round-trip estimate: RFC 6298.
 
 use roundelay::{Duration, Instant};
 

@@ -1,7 +1,7 @@
-//! Standing of a discipline: reasons for and against its use on a real port, independent of the
-//! results.
+//! Standing of a discipline: whether the verdict may recommend the discipline for a real port,
+//! independent of the results.
 //!
-//! Not recommended: disciplines that need fields a port or this capture does not have, and
+//! Not recommended: disciplines that use fields missing in a port or in this capture, and
 //! baselines. Their results are shown like all others.
 
 use roundelay::QueueSpec;

@@ -1,4 +1,4 @@
-//! State of a network as told by a log: packets on their way, open flows, links.
+//! State of a network, rebuilt from the events of a log: packets in flight, open flows, links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ struct FlowState {
     edge: bool,
     longest: Option<u32>,
     is_finished: bool,
-    /// A packet of the flow was struck out; the counts are not checked.
+    /// A packet of the flow was struck out after a fault: the counts are not checked.
     is_doubtful: bool,
 }
 
@@ -315,8 +315,8 @@ impl NetworkState {
         Ok(())
     }
 
-    /// A flow that is finished, has no packets on their way, and is not closed although time goes on
-    /// to `time`.
+    /// A flow that is finished, has no packets in flight, and is not closed although time advances to
+    /// `time`.
     pub(crate) fn overdue(&mut self, time: u64) -> Option<String> {
         if time <= self.now {
             return None;
@@ -376,7 +376,8 @@ impl NetworkState {
         ensure(counted == (sent, delivered), || format!("{} of its packets were sent and {} delivered", counted.0, counted.1))
     }
 
-    /// The end of the log: no event is overdue, flows closed or not are those opened.
+    /// The end of the log: checks that no event is overdue, and that each opened flow is closed or
+    /// counted as open.
     fn end(&mut self, open: u64) -> Check {
         self.has_ended = true;
         let has_wire = |link: &LinkState| link.has_jitter().and_then(|()| if self.struck.is_empty() { link.has_losses() } else { Ok(()) });
@@ -406,7 +407,7 @@ impl NetworkState {
     }
 }
 
-/// Checks that names, if any, are those of the nodes, one each.
+/// Checks the names of the nodes: a different one for each node, or none at all.
 fn are_of_nodes(names: &[String], nodes: u32) -> Check {
     ensure(names.is_empty() || names.len() == nodes as usize, || format!("{nodes} nodes, and {} names", names.len()))?;
     let mut known = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! Moves: what a call changed, one rule of the paper each, found by comparing the states before and
-//! after the call. The scheduler itself is not instrumented.
+//! Moves of QFQ: the rules of the paper that a call has applied, found by comparing the states before
+//! and after the call. The scheduler itself is not instrumented.
 
 use serde::Serialize;
 

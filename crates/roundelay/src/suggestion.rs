@@ -1,4 +1,5 @@
-//! Names in messages: the list of legal ones, and "did you mean", the known name for an unknown one, by the synonyms of `tc` and the literature, or by spelling.
+//! "Did you mean": the known name for an unknown one in error messages, by the synonyms of `tc` and
+//! the literature or by spelling; and the list of legal names.
 //!
 //! Edit distances are computed here because the core has no dependencies and all parsers of names
 //! should give the same suggestions.

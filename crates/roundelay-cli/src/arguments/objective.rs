@@ -21,19 +21,19 @@ pub(crate) struct Objective {
     #[arg(long, value_name = "MEASURE", value_parser = |text: &str| text.parse::<Measure>())]
     pub(crate) objective: Option<Measure>,
 
-    /// Count only packets and flows of this source, by its name in the file [default: the file's,
-    /// else all sources]
+    /// Measure only packets and flows of the source with this name [default: the file's, else all
+    /// sources]
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Option<String>,
 
-    /// Slack that all sources write for lstf: "size 1s", "remaining 1s", "slack 1s", "fair 10mbit",
-    /// "deadline 10ms", or "own" for each source's own urgency [default: the file's, else that of the
-    /// UPS paper]
+    /// Slack that sources write into headers for lstf: "size 1s", "remaining 1s", "slack 1s", "fair
+    /// 10mbit", "deadline 10ms", or "own" for each source's own urgency [default: the file's, else
+    /// that of the UPS paper]
     #[arg(long, value_name = "RULE", value_parser = |text: &str| text.parse::<SlackText>())]
     pub(crate) slack: Option<SlackText>,
 
-    /// Discipline to compare lstf with [default: the file's, else sjf, fifo_plus, fq, wf2q_plus or
-    /// edf, by objective]
+    /// Discipline made for the objective, compared with lstf [default: the file's, else by objective
+    /// sjf, fifo_plus, fq, wf2q_plus or edf]
     #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
     pub(crate) specialist: Option<DisciplineText>,
 

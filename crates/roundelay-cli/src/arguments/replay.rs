@@ -26,8 +26,8 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "NETWORK")]
     pub(crate) on: Option<PathBuf>,
 
-    /// Initial slack of packets: wait (time waited in the recorded run), path-end (recorded time
-    /// in the network), or none
+    /// Initial slack of a packet: wait (its time in queues in the recorded run), path-end (its time
+    /// in the network in the recorded run), or none
     #[arg(long, value_name = "RULE", default_value = "wait", value_parser = parse_slack)]
     pub(crate) slack: SlackRule,
 
@@ -35,7 +35,7 @@ pub(crate) struct Replay {
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", value_parser = parse_time)]
     pub(crate) resolution: Option<Duration>,
 
-    /// T: packets late by more than T are counted separately [default: the longest transmission
+    /// T: packets overdue by more than T are counted separately [default: the longest transmission
     /// time of a packet on a link of its path]
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", value_parser = parse_time)]
     pub(crate) threshold: Option<Duration>,

@@ -15,7 +15,7 @@ pub(crate) struct Sweep {
     pub(crate) file: PathBuf,
 
     /// Key of the scenario with values: queue.core=fq_codel,qfq; source.calls.rate=64kbit..1mbit/2
-    /// (each twice the one before); topology.delay=10ms..50ms+10ms (steps); runs are all combinations
+    /// (doubled each time); topology.delay=10ms..50ms+10ms (steps); all combinations are run
     #[arg(value_name = "KEY=VALUES")]
     pub(crate) keys: Vec<String>,
 
@@ -32,17 +32,17 @@ pub(crate) struct Sweep {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,
 
-    /// Only part I of N of the runs, as in 3/16: for N processes without a coordinator, with the same
-    /// folder or one each
+    /// Do only part I of N of the runs, as in 3/16: for N processes without a coordinator, with one
+    /// folder for all or one for each
     #[arg(long, value_name = "I/N", allow_hyphen_values = true, value_parser = |text: &str| text.parse::<Shard>())]
     pub(crate) shard: Option<Shard>,
 
-    /// Print for each run whether it is new, changed (and what) or cached, and run nothing
+    /// Print new, changed (with the changes) or cached for each run, and run nothing
     #[arg(long)]
     pub(crate) why: bool,
 
     /// Add runs to each point until the 95% confidence interval of --figure is narrow enough:
-    /// ci=2%, half its width as part of the mean
+    /// with ci=2%, half the width is at most 2% of the mean
     #[arg(long, value_name = "ci=PART", requires = "figure", conflicts_with = "shard", value_parser = |text: &str| text.parse::<Precision>())]
     pub(crate) until: Option<Precision>,
 
@@ -51,7 +51,7 @@ pub(crate) struct Sweep {
     pub(crate) max_replicas: u32,
 
     /// Print means of a figure with 95% confidence intervals, and paired differences from the first
-    /// value of the first key: SOURCE.FIGURE, as in calls.delay_p99; FIGURE alone is that of all
+    /// value of the first key: SOURCE.FIGURE, as in calls.delay_p99; FIGURE alone is over all
     /// sources
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,

@@ -1,4 +1,4 @@
-//! Yardsticks on request (`[meter]`): flows over their own lives, worst-case fair indices and
+//! Measurements on request (`[meter]`): flows over their own lives, worst-case fair indices and
 //! Jain's index while backlogged at links, series of rates.
 
 use std::collections::BTreeMap;
