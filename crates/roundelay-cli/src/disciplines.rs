@@ -31,7 +31,7 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     let row = |cells: [&str; 5]| cells.map(str::to_owned);
     let (limit, bare, what) = match (info.default_limit.is_in_bytes(), packets) {
         (true, _) => {
-            (memory.clone(), "bytes", "size of the buffer: bytes (150000 or 150kb) or packets (1000p); 0: all packets are dropped")
+            (memory.clone(), "bytes", "size of the buffer: bytes (150000 or 150kb) or packets (1000p); 0 drops all packets (not in compare)")
         }
         (false, u64::MAX) => ("unlimited".to_owned(), "packets", LIMIT_IN_PACKETS),
         (false, packets) => (packets.to_string(), "packets", LIMIT_IN_PACKETS),
@@ -55,7 +55,7 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-const LIMIT_IN_PACKETS: &str = "size of the buffer: packets (1000) or bytes (150kb); 0: all packets are dropped";
+const LIMIT_IN_PACKETS: &str = "size of the buffer: packets (1000) or bytes (150kb); 0 drops all packets (not in compare)";
 
 fn row(parameter: &ParameterInfo) -> [String; 5] {
     let ParameterInfo { name, kind, about, .. } = parameter;

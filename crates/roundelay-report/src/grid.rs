@@ -115,7 +115,7 @@ impl Grid {
         let rows = self.columns.first().map_or(0, |column| column.cells.len());
         lines.extend((0..rows).map(|row| self.row_line(row, &widths, color)));
         if !left_out.is_empty() {
-            let note = format!("Left out for want of room: {}. A wider terminal shows all, and so does --json.", left_out.join(", "));
+            let note = format!("Columns too many for this width: {}. A wider terminal shows all, and so does --json.", left_out.join(", "));
             lines.extend(wrap(&note, limit).iter().map(|line| Paint::Faint.on(line, color)));
         }
         lines

@@ -59,7 +59,7 @@ pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) ->
         }
     }
     if !left_out.is_empty() {
-        let line = format!("Left out for want of lines: {}. --wide shows all.", left_out.join(", "));
+        let line = format!("Too long for a screen: {}. --wide shows all.", left_out.join(", "));
         sections.last_mut().expect("a headline").push(Paint::Faint.on(&line, style.color));
     }
     sections.push(verdict);

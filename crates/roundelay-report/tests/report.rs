@@ -104,8 +104,8 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
         for column in ["p50", "p99.9", "max", "dropped"] {
             let is_told = told
                 .split(". A wider terminal shows all")
-                .any(|part| part.rsplit("Left out for want of room: ").next().unwrap().contains(column));
-            assert!(head.contains(&column) || is_told && told.contains("Left out"), "{width}: {column}: {text}");
+                .any(|part| part.rsplit("Columns too many for this width: ").next().unwrap().contains(column));
+            assert!(head.contains(&column) || is_told && told.contains("Columns too many"), "{width}: {column}: {text}");
         }
         let rows = |from: &str| -> Vec<String> {
             let rows = text.lines().skip_while(|line| !line.starts_with(from)).skip(1);
@@ -122,7 +122,7 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
         }
     }
     let wide = table(&comparison, TableStyle { color: false, width: Some(200) });
-    assert!(!wide.contains("Left out") && wide.contains("tcp 203.0.113.100:40001 > 192.168.100.100:51012"), "{wide}");
+    assert!(!wide.contains("Columns too many") && wide.contains("tcp 203.0.113.100:40001 > 192.168.100.100:51012"), "{wide}");
 }
 
 /// A table of many disciplines is cut to a screen; what is left out is named.
@@ -132,12 +132,12 @@ fn a_screen_has_forty_lines() {
     let (style, commands) = (TableStyle::default(), comparison.verdict.commands.len());
     let lines = |text: &str| text.lines().count();
     let all = table(&comparison, style);
-    assert!(lines(&all) > SCREEN + commands && all.contains("of 12 flows\n") && !all.contains("for want of lines"));
+    assert!(lines(&all) > SCREEN + commands && all.contains("of 12 flows\n") && !all.contains("Too long for a screen"));
     let screen = table_within(&comparison, style, SCREEN);
     assert!(lines(&screen) <= SCREEN + commands, "{screen}");
-    assert!(screen.contains("Left out for want of lines: flows. --wide shows all.") && screen.contains("Jain mean"), "{screen}");
+    assert!(screen.contains("Too long for a screen: flows. --wide shows all.") && screen.contains("Jain mean"), "{screen}");
     let short = table_within(&comparison, style, 24);
-    assert!(short.contains("lines: fairness and cost, flows. --wide") && lines(&short) <= 24 + commands, "{short}");
+    assert!(short.contains("screen: fairness and cost, flows. --wide") && lines(&short) <= 24 + commands, "{short}");
 }
 
 /// The warning comes before the verdict, with the command on a line of its own.

@@ -62,7 +62,7 @@ pub fn parse_choice(text: &str) -> Result<Choice, String> {
     }
     let spec = parse_spec(text)?;
     if spec.limit.is_some_and(|limit| limit.packets == 0 || limit.bytes == 0) {
-        return Err(format!("limit 0: {NO_ROOM}"));
+        return Err(format!("{text}: a buffer without room: {NO_ROOM}"));
     }
     Ok(Choice::One(spec))
 }

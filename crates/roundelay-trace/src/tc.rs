@@ -252,7 +252,7 @@ fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
     };
     let name = discipline.name();
     follows_paper
-        .then(|| format!("the comparison followed the papers; Linux's {name} has rules of its own: before, compare '{name} linux'"))
+        .then(|| format!("the comparison followed the papers; Linux's {name} has rules of its own: compare '{name} linux' first"))
 }
 
 /// Remark for qdiscs that do not limit both packets and bytes.
@@ -776,14 +776,14 @@ mod tests {
             (
                 "sfq",
                 &[
-                    "# the comparison followed the papers; Linux's sfq has rules of its own: before, compare 'sfq linux'",
+                    "# the comparison followed the papers; Linux's sfq has rules of its own: compare 'sfq linux' first",
                     "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
                 ],
             ),
             (
                 "sfq depth 200 limit 1000",
                 &[
-                    "# the comparison followed the papers; Linux's sfq has rules of its own: before, compare 'sfq linux'",
+                    "# the comparison followed the papers; Linux's sfq has rules of its own: compare 'sfq linux' first",
                     "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
                     "# a bucket holds 127 packets at most there, where one held up to 200 in the comparison",
                 ],
