@@ -78,7 +78,8 @@ package: setup-npm ## the crates as a registry gets them: built without npm, and
 	PATH="$(PACKAGING)/no-npm:$$PATH" CARGO_TARGET_DIR=$(PACKAGING) cargo package --locked --allow-dirty --workspace
 	cd $(PACKAGING)/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(PACKAGING)/tests cargo test
 
-without-parquet: setup-npm ## the command compiles without Parquet
+without-parquet: setup-npm ## the command compiles without Parquet, and so do the report and its tests
+	cargo clippy --locked -p roundelay-report --no-default-features --all-targets -- -D warnings
 	cargo clippy --locked -p roundelay-cli --no-default-features -- -D warnings
 
 rustdoc: setup-npm ## the Rust API's documentation, warnings as errors
