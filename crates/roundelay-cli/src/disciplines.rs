@@ -30,9 +30,11 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     let memory = if bytes == u64::MAX { "unlimited".to_owned() } else { roundelay::Bytes(bytes).to_string() };
     let row = |cells: [&str; 5]| cells.map(str::to_owned);
     let (limit, bare, what) = match (info.default_limit.is_in_bytes(), packets) {
-        (true, _) => {
-            (memory.clone(), "bytes", "size of the buffer: bytes (150000 or 150kb) or packets (1000p); 0 drops all packets (not in compare)")
-        }
+        (true, _) => (
+            memory.clone(),
+            "bytes",
+            "size of the buffer: bytes (150000 or 150kb) or packets (1000p); 0 drops all packets (not in compare)",
+        ),
         (false, u64::MAX) => ("unlimited".to_owned(), "packets", LIMIT_IN_PACKETS),
         (false, packets) => (packets.to_string(), "packets", LIMIT_IN_PACKETS),
     };

@@ -53,7 +53,7 @@ pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<
 type Computed = (Ran, Result<(), Failure>);
 
 fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, String, Vec<String>)) -> Result<Computed, Failure> {
-    let (scenario, text, notes) = read;
+    let (scenario, text, mut notes) = read;
     arguments.outputs.check(files_of(path, &scenario), &scenario.measures, arguments.runs.replicas.into())?;
     // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
@@ -61,10 +61,18 @@ fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, Str
     let first_run = FirstRun::new(arguments.outputs.begin(&scenario.measures, &run)?, arguments.outputs.has("html"));
     let results = replicas(&scenario, arguments, &first_run, host)?;
     let (outputs, curves) = first_run.finish();
+    notes.extend(equal_replicas(&results));
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     let ran = Ran { simulated, curves, text, metadata };
     let written = outputs.into_iter().try_for_each(|output| output.finish(&ran));
     Ok((ran, written))
+}
+
+/// A note if several seeds gave the same results: an interval of ±0 then says nothing.
+fn equal_replicas(results: &[Results]) -> Option<String> {
+    let is_equal = results.len() > 1 && results.windows(2).all(|pair| pair[0].groups == pair[1].groups && pair[0].events == pair[1].events);
+    is_equal
+        .then(|| format!("all {} replicas are equal: nothing in the scenario is random, and ±0 is no confidence interval", results.len()))
 }
 
 fn template(name: &str) -> Result<(), Failure> {

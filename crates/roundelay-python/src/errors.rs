@@ -29,7 +29,15 @@ pub(crate) fn unknown(py: Python<'_>, noun: &str, given: &str, known: &[&str]) -
     let meant = nearest(given, known.iter().copied());
     let suggestion = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
     let legal = known.join(", ");
-    let message = format!("no {noun} is called '{given}'{suggestion}: {legal}");
+    wrong(py, format!("no {noun} is called '{given}'{suggestion}: {legal}"), given, &legal, meant)
+}
+
+/// The exception for a wrong value.
+pub(crate) fn usage(py: Python<'_>, message: String, given: &str, legal: &str) -> PyErr {
+    wrong(py, message, given, legal, None)
+}
+
+fn wrong(py: Python<'_>, message: String, given: &str, legal: &str, meant: Option<&str>) -> PyErr {
     let made = MAKE.import(py, "roundelay._errors", "of_command");
     let made = made.and_then(|make| make.call1((2, message, given, legal, meant)));
     made.map_or_else(|error| error, PyErr::from_value)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use roundelay::schedulers::{AnyDiscipline, custom};
+use roundelay::schedulers::{AnyDiscipline, Priority, Times, custom};
 use roundelay::{
     Backlog, ConfigError, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle, Instant, Limit, Packet as Inner, Rate, Scheduler,
 };
@@ -70,16 +70,50 @@ pub(crate) struct Own {
     reorders: bool,
     weighted: bool,
     limit: Limit,
+    priority: Priority,
+    times: Times,
 }
+
+/// Legal values of a class's attribute `limit`.
+const LIMITS: &str = "packets, as in 1000p, or bytes, as in 150kb";
+
+/// Values of a class's attribute `reads`, with the field of packets that each fills.
+const READS: [(&str, Priority, Times); 5] = [
+    ("class", Priority::Class, Times::Unread),
+    ("flow_size", Priority::FlowSize, Times::Unread),
+    ("remaining", Priority::Remaining, Times::Unread),
+    ("slack", Priority::Unread, Times::Slack),
+    ("deadline", Priority::Unread, Times::Deadline),
+];
 
 #[pymethods]
 impl Own {
-    /// `make(seed)` returns a new scheduler; `limit` as in `limit 1000p` or `150kb`.
+    /// `make(seed)` returns a new scheduler; `limit` as in `limit 1000p` or `150kb`; `reads` has values
+    /// of [`READS`].
     #[new]
-    fn new(py: Python<'_>, name: &str, about: &str, make: Py<PyAny>, reorders: bool, weighted: bool, limit: &str) -> PyResult<Self> {
-        let spec = call::queue(&format!("fifo limit {limit}")).map_err(|failure| errors::exception(py, &failure))?;
-        let limit = spec.limit_or_default();
-        Ok(Self { name: kept(name), about: kept(about), make: Arc::new(make), reorders, weighted, limit })
+    #[pyo3(signature = (name, about, make, reorders, weighted, limit, reads = Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        about: &str,
+        make: Py<PyAny>,
+        reorders: bool,
+        weighted: bool,
+        limit: &str,
+        reads: Vec<String>,
+    ) -> PyResult<Self> {
+        let spec = call::queue(&format!("fifo limit {limit}"));
+        let limit =
+            spec.map_err(|_| errors::usage(py, format!("{name}: limit {limit}: expected {LIMITS}"), limit, LIMITS))?.limit_or_default();
+        let (mut priority, mut times) = (Priority::Unread, Times::Unread);
+        for word in &reads {
+            let known = READS.map(|(known, ..)| known);
+            let (_, of_packet, time) =
+                READS.into_iter().find(|(known, ..)| known == word).ok_or_else(|| errors::unknown(py, "field in reads", word, &known))?;
+            priority = if of_packet == Priority::Unread { priority } else { of_packet };
+            times = if time == Times::Unread { times } else { time };
+        }
+        Ok(Self { name: kept(name), about: kept(about), make: Arc::new(make), reorders, weighted, limit, priority, times })
     }
 }
 
@@ -92,6 +126,8 @@ impl Own {
             reorders: self.reorders,
             weighted: self.weighted,
             default_limit: self.limit,
+            priority: self.priority,
+            times: self.times,
             ..config
         })
     }
@@ -239,9 +275,14 @@ impl PythonScheduler {
     fn dequeued(&mut self, py: Python<'_>, now: Instant) -> Option<Departure> {
         let call = format!("dequeue(now={})", seconds(now));
         let departure = self.ask(py, |methods| Some(&methods.dequeue), Some(now), &call);
-        if departure.is_none() && self.backlog.packets > 0 && self.methods().is_some_and(|methods| methods.ready_at.is_none()) {
-            let what = format!("returned None although {} packets wait, and there is no method ready_at", self.backlog.packets);
-            self.broken(py, &call, &what);
+        if departure.is_none() && self.backlog.packets > 0 && !self.is_dead() {
+            let why = match self.methods().is_some_and(|methods| methods.ready_at.is_some()) {
+                false => "there is no method ready_at",
+                // A driver that hears of no later time would never ask again.
+                true if self.ready_at().is_none_or(|ready| ready <= now) => "ready_at names no later time",
+                true => return None,
+            };
+            self.broken(py, &call, &format!("returned None although {} packets wait, and {why}", self.backlog.packets));
         }
         departure
     }
@@ -308,7 +349,12 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
         }
         Python::attach(|py| {
             if self.methods()?.evict.is_none() {
-                return self.dequeued(py, self.now);
+                let departure = self.dequeued(py, self.now);
+                if departure.is_none() && !self.is_dead() {
+                    let what = "no packet to drop: the class has no method evict, and dequeue returned None";
+                    self.broken(py, "evict()", what);
+                }
+                return departure;
             }
             let evicted = self.ask(py, |methods| methods.evict.as_ref(), None, "evict()");
             if evicted.is_none() && !self.is_dead() {

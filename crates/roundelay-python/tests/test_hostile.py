@@ -9,6 +9,7 @@ import threading
 import pytest
 
 import roundelay as rd
+from conftest import CAPTURE
 from test_sweep import TCP, Control, Own
 
 
@@ -55,9 +56,32 @@ def test_a_wild_control_ends_the_call(wild, expected):
     assert rd.simulate(TCP, congestion=Control).to_dict()["replicas"]
 
 
-def test_a_time_in_the_past_does_not_loop():
-    idle = queue(dequeue=lambda self, now: None, ready_at=lambda self: 0.0)
-    assert rd.simulate(TCP, queue=idle).to_dict()["replicas"][0]["groups"][0]["throughput"] == 0
+@pytest.mark.parametrize("ready", [None, 0.0])
+def test_packets_that_would_never_leave_are_a_broken_contract(ready):
+    idle = queue(dequeue=lambda self, now: None, ready_at=lambda self: ready)
+    for call in (lambda: rd.simulate(TCP, queue=idle), lambda: rd.compare(CAPTURE, "5mbit", [idle])):
+        with pytest.raises(rd.ContractError, match=r"returned None although 1 packets wait, and ready_at names no later time"):
+            call()
+
+
+def test_a_scheduler_that_idles_has_something_to_evict():
+    class Slow(Own):
+        def dequeue(self, now):
+            return None
+
+        def ready_at(self):
+            return 1e6
+
+    with pytest.raises(rd.ContractError, match="the class has no method evict, and dequeue returned None"):
+        rd.testing.check(Slow)
+
+
+@pytest.mark.parametrize(("name", "value", "legal"), [("limit", "ten", "packets, as in 1000p"), ("reads", ["dscp"], "class, flow_size, remaining, slack, deadline")])
+def test_wrong_attributes_name_the_class_and_what_is_legal(name, value, legal):
+    with pytest.raises(rd.UsageError) as error:
+        rd.compare(CAPTURE, "5mbit", [queue(**{name: value})])
+    assert legal in str(error.value) and legal in error.value.legal and error.value.given in str(value)
+    assert name != "limit" or str(error.value).startswith("Wild: limit ten: ")
 
 
 def test_schedulers_live_on_after_the_run_and_work_in_threads():

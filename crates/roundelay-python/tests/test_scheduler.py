@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import deque
+from collections import defaultdict, deque
 
 import pytest
 
@@ -144,6 +144,30 @@ def test_a_scheduler_in_python_gives_what_the_native_one_gives():
     assert own["total"] == native["total"] and own["light_p99"] == native["light_p99"]
     for one, other in zip(native["flows"], own["flows"], strict=True):
         assert one["delay"] == other["delay"] and one["drops"] == other["drops"]
+
+
+class Priority:
+    """The smallest class first."""
+
+    reads = "class"
+
+    def __init__(self):
+        self.queues = defaultdict(deque)
+
+    def enqueue(self, packet, now):
+        self.queues[packet.priority].append(packet)
+
+    def dequeue(self, now):
+        first = min((priority for priority, waiting in self.queues.items() if waiting), default=None)
+        return None if first is None else self.queues[first].popleft()
+
+
+def test_a_class_reads_classes_of_rules_and_code_points(tmp_path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[weight]]\nmatch = "udp"\npriority = 2\n[[weight]]\nmatch = "src port 443"\npriority = 3\n')
+    result = rd.compare(CAPTURE, "5mbit", ["priority", Priority, type("Blind", (Priority,), {"reads": ()})], buffer="100000p", weights=rules)
+    native, own, blind = results(result)
+    assert own["total"] == native["total"] and own["light_p99"] == native["light_p99"] != blind["light_p99"]
 
 
 def test_a_scheduler_in_python_runs_in_simulate():

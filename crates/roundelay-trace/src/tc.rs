@@ -251,8 +251,7 @@ fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
         _ => false,
     };
     let name = discipline.name();
-    follows_paper
-        .then(|| format!("the comparison followed the papers; Linux's {name} has rules of its own: compare '{name} linux' first"))
+    follows_paper.then(|| format!("the comparison followed the papers; Linux's {name} has rules of its own: compare '{name} linux' first"))
 }
 
 /// Remark for qdiscs that do not limit both packets and bytes.

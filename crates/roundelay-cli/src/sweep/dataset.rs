@@ -14,9 +14,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use roundelay_report::{SWEEP_FIGURES, SweepFile, SweepRow};
+use roundelay_trace::Stop;
 use serde::{Deserialize, Serialize};
 
 use super::identity::run_identity;
+use crate::failure::Failure;
 
 /// Name of the journals' folder.
 const JOURNAL: &str = ".journal";
@@ -24,6 +26,9 @@ const JOURNAL: &str = ".journal";
 const LOCK: &str = ".lock";
 /// Time between two syncs of the journal. A killed process loses nothing; a power failure these runs.
 const SYNC_EVERY: Duration = Duration::from_secs(5);
+/// Pauses between two attempts to lock the dataset.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// Longest key or value in the name of a folder, in bytes, before a hash in place of the rest. File
 /// systems allow 255 for both.
 const LONGEST_NAME: usize = 80;
@@ -100,6 +105,7 @@ pub(super) struct Dataset {
     folder: PathBuf,
     /// The file that stands for the dataset; locked while the dataset changes.
     lock: Mutex<File>,
+    stop: Stop,
     journal: Mutex<Journal>,
     /// Journals of ended processes, locked.
     adopted: Vec<(PathBuf, File)>,
@@ -128,26 +134,43 @@ impl Drop for Locked<'_> {
     }
 }
 
-fn lock(file: &Mutex<File>) -> io::Result<Locked<'_>> {
+/// Locks the dataset. Asks again and again, because a blocked process would not hear of a stop.
+///
+/// # Errors
+/// The operating system's error, or a stop was requested while another process held the lock.
+fn lock<'a>(file: &'a Mutex<File>, stop: &Stop) -> io::Result<Locked<'a>> {
     let file = file.lock().unwrap_or_else(PoisonError::into_inner);
-    file.lock()?;
-    Ok(Locked(file))
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Locked(file)),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if stop.is_requested() => return Err(io::ErrorKind::Interrupted.into()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }
 
 impl Dataset {
     /// Opens the dataset in a folder, made if missing, over these keys.
     ///
     /// # Errors
-    /// The operating system's error, or the folder has a sweep over other keys.
-    pub(super) fn open(folder: &Path, keys: &[&str]) -> Result<Self, String> {
-        let failed = |error: io::Error| format!("{}: {error}", folder.display());
-        check_keys(folder, keys)?;
+    /// The operating system's error, the folder has a sweep over other keys, or a stop was requested.
+    pub(super) fn open(folder: &Path, keys: &[&str], stop: &Stop) -> Result<Self, Failure> {
+        check_keys(folder, keys).map_err(Failure::usage)?;
+        let of = |path: &Path, error: io::Error| match stop.is_requested() {
+            true => Failure::stopped(),
+            false => Failure::run(format!("{}: {error}", path.display())),
+        };
         let journals = folder.join(JOURNAL);
-        fs::create_dir_all(folder).map_err(failed)?;
+        fs::create_dir_all(folder).map_err(|error| of(folder, error))?;
+        let failed = |error: io::Error| of(&journals, error);
         // Under the lock: a process that ends removes an empty folder of journals.
-        let lock_file = OpenOptions::new().create(true).append(true).open(folder.join(LOCK)).map_err(failed)?;
+        let path = folder.join(LOCK);
+        let lock_file = OpenOptions::new().create(true).append(true).open(&path).map_err(|error| of(&path, error))?;
         let lock_file = Mutex::new(lock_file);
-        let locked = lock(&lock_file).map_err(failed)?;
+        let locked = lock(&lock_file, stop).map_err(|error| of(&path, error))?;
         fs::create_dir_all(&journals).map_err(failed)?;
         let (mut adopted, mut found) = (Vec::new(), Vec::new());
         for path in entries(&journals).map_err(failed)? {
@@ -173,7 +196,7 @@ impl Dataset {
         file.lock().map_err(failed)?;
         let journal = Mutex::new(Journal { folder: own, file, synced: Instant::now(), files: 0 });
         drop(locked);
-        Ok(Self { folder: folder.to_owned(), lock: lock_file, journal, adopted, found })
+        Ok(Self { folder: folder.to_owned(), lock: lock_file, stop: stop.clone(), journal, adopted, found })
     }
 
     /// Appends a run to the journal.
@@ -227,7 +250,7 @@ impl Dataset {
             let file = SweepFile { metadata: metadata.to_vec(), rows: all.into_values().flatten().collect() };
             let bytes = file.bytes().map_err(|error| format!("{}: {error}", path.display()))?;
             fs::write(&partial, bytes).map_err(failed)?;
-            let _locked = lock(&self.lock).map_err(failed)?;
+            let _locked = lock(&self.lock, &self.stop).map_err(failed)?;
             // Otherwise another process has added runs of the same point meanwhile.
             if State::of(&path) == before {
                 fs::rename(&partial, &path).map_err(failed)?;
@@ -263,7 +286,7 @@ impl Dataset {
     /// The operating system's error.
     pub(super) fn finish(self, is_written: impl Fn(&Done) -> bool) -> Result<usize, String> {
         let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
-        let _locked = lock(&self.lock).map_err(failed)?;
+        let _locked = lock(&self.lock, &self.stop).map_err(failed)?;
         sync(&self.folder).map_err(failed)?;
         let left = self.found.iter().filter(|done| !is_written(done)).count();
         let own = self.journal.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -421,9 +444,29 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_is_heard_while_another_process_holds_the_lock() {
+        let folder = std::env::temp_dir().join(format!("roundelay-dataset-locked-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let other = File::create(folder.join(LOCK)).unwrap();
+        other.lock().unwrap();
+        let stop = Stop::default();
+        let waiting = std::thread::spawn({
+            let (folder, stop) = (folder.clone(), stop.clone());
+            move || Dataset::open(&folder, &["k"], &stop).map(drop)
+        });
+        std::thread::sleep(LONGEST_PAUSE);
+        assert!(!waiting.is_finished());
+        stop.request();
+        assert!(waiting.join().unwrap().unwrap_err().is_stopped());
+        drop(other);
+        assert!(Dataset::open(&folder, &["k"], &Stop::default()).is_ok());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn a_journal_of_an_ended_process_is_taken_over() {
         let folder = std::env::temp_dir().join(format!("roundelay-dataset-{}", std::process::id()));
-        let open = || Dataset::open(&folder, &["k"]).unwrap();
+        let open = || Dataset::open(&folder, &["k"], &Stop::default()).unwrap();
         let first = open();
         first.note(&done(1)).unwrap();
         // The first process lives: its journal is read, and stays.
@@ -440,10 +483,10 @@ mod tests {
         let rows = SweepFile::read(&folder.join("k=1/ab.parquet")).unwrap().rows;
         assert_eq!(rows.iter().map(|row| row.seed).collect::<Vec<_>>(), [1, 2, 3]);
         assert!(!folder.join(JOURNAL).exists());
-        let error = Dataset::open(&folder, &["other"]).unwrap_err();
+        let error = Dataset::open(&folder, &["other"], &Stop::default()).unwrap_err().to_string();
         assert!(error.contains("has a sweep over k; this one is over other"), "{error}");
         // Runs of another plan stay in the journal.
-        let fourth = Dataset::open(&folder, &["k"]).unwrap();
+        let fourth = Dataset::open(&folder, &["k"], &Stop::default()).unwrap();
         fourth.note(&done(9)).unwrap();
         drop(fourth);
         assert_eq!(open().finish(|_| false), Ok(1));

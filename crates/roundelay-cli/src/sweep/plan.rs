@@ -15,6 +15,8 @@ use crate::text_file;
 
 /// Maximum number of points.
 const MOST_POINTS: usize = 100_000;
+/// Maximum number of parts of a key. Scenarios have four: `source.NAME.tcp.KEY`.
+const MOST_PARTS: usize = 16;
 /// Keys of a sweep file.
 const KEYS: [&str; 6] = ["scenario", "replicas", "seed", "grid", "zip", "points"];
 
@@ -119,6 +121,10 @@ impl Plan {
         let keys = || self.points.iter().flatten().map(|(key, _)| key);
         if keys().any(|key| key == "seed") {
             return Err(Failure::usage("seed: seeds are consecutive: --seed and --replicas set them"));
+        }
+        if let Some((key, parts)) = keys().map(|key| (key, key.split('.').count())).find(|(_, parts)| *parts > MOST_PARTS) {
+            let begin: String = key.chars().take(40).collect();
+            return Err(Failure::usage(format!("{begin}..: a key of {parts} parts: legal range 1 to {MOST_PARTS}, as in queue.core")));
         }
         let mut seen = std::collections::BTreeSet::new();
         for point in &self.points {
@@ -346,6 +352,15 @@ mod tests {
         let error = resolved("source.cals.rate").unwrap_err();
         assert_eq!(error, "source.cals.rate: no source is called 'cals' (did you mean 'calls'?): calls, tcp1");
         assert!(resolved("duration.x").unwrap_err().contains("duration is \"1s\", and has no key 'x'"));
+    }
+
+    /// Regression: a key of thousands of parts overflowed the stack.
+    #[test]
+    fn keys_have_few_parts() {
+        let check = |key: String| plan(vec![vec![(key, Value::Integer(5))]]).check();
+        assert!(check(["a"; MOST_PARTS].join(".")).is_ok());
+        let error = check(["a"; 100_000].join(".")).unwrap_err().to_string();
+        assert!(error.ends_with("a..: a key of 100000 parts: legal range 1 to 16, as in queue.core"), "{error}");
     }
 
     #[test]

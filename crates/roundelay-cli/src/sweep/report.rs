@@ -30,6 +30,14 @@ pub(super) struct Figures {
     pub(super) points: Vec<FigureOfPoint>,
 }
 
+impl Figures {
+    /// Whether points have several runs, and all runs of each point the same value.
+    fn are_without_spread(&self) -> bool {
+        let mut widths = self.points.iter().filter_map(|point| point.interval?.half_width).peekable();
+        widths.peek().is_some() && widths.all(|half| half == 0.0)
+    }
+}
+
 /// A figure at a point.
 #[derive(Debug)]
 pub(super) struct FigureOfPoint {
@@ -104,6 +112,7 @@ impl Summary {
             "failed": self.failed.iter().map(failed).collect::<Vec<_>>(),
             "other_files": self.others,
             "runs_of_other_plans": self.waiting,
+            "notes": self.notes(),
             "figure": figures,
         });
         format!("{all:#}\n")
@@ -112,27 +121,29 @@ impl Summary {
     /// The printed summary.
     pub fn text(&self) -> String {
         let Self { points, cached, done, failed, .. } = self;
-        let count = |number: usize, word: &str| if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") };
         let runs = count(cached + done + failed.len(), "run");
         let folder = clean(&self.folder.display().to_string());
         let mut text =
             format!("{}: {}, {runs}: {cached} cached, {done} done, {} failed\n", clean(&self.name), count(*points, "point"), failed.len());
         _ = writeln!(text, "Dataset: {folder} (DuckDB: FROM '{folder}/**/*.parquet')");
-        if self.others > 0 {
-            _ = writeln!(
-                text,
-                "Note: {} in the dataset with other values or from earlier versions, not checked",
-                count(self.others, "file")
-            );
-        }
-        if self.waiting > 0 {
-            _ = writeln!(text, "Note: {} of other plans in {folder}/.journal", count(self.waiting, "run"));
-        }
+        self.notes().iter().for_each(|note| _ = writeln!(text, "Note: {note}"));
         if let Some(figures) = &self.figures {
             text += "\n";
             text += &table(figures);
         }
         text
+    }
+
+    /// Remarks on the dataset and on intervals.
+    fn notes(&self) -> Vec<String> {
+        let others = || format!("{} in the dataset with other values or from earlier versions, not checked", count(self.others, "file"));
+        let waiting = || format!("{} of other plans in {}/.journal", count(self.waiting, "run"), clean(&self.folder.display().to_string()));
+        let equal = |figures: &Figures| {
+            let figure = format!("{}.{}", clean(&figures.source), figures.figure);
+            format!("{figure} is the same for all seeds of a point: ±0 is no confidence interval where nothing is random")
+        };
+        let figures = self.figures.as_ref().filter(|figures| figures.are_without_spread());
+        [(self.others > 0).then(others), (self.waiting > 0).then(waiting), figures.map(equal)].into_iter().flatten().collect()
     }
 
     /// The failed runs, each with the command that repeats it. None: no run failed.
@@ -145,6 +156,10 @@ impl Summary {
         }
         Some(Failure::run(text))
     }
+}
+
+fn count(number: usize, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
 fn table(figures: &Figures) -> String {

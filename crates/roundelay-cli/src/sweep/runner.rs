@@ -30,8 +30,7 @@ pub(super) fn run_jobs(session: &Session, jobs: &[Job]) -> Result<(), Failure> {
     };
     let outcome: Result<(), String> = in_pool(session.arguments.threads, || jobs.par_iter().map(one).collect())?;
     bar.finish_and_clear();
-    outcome.map_err(Failure::run)?;
-    if session.stop.is_requested() { Err(Failure::stopped()) } else { Ok(()) }
+    if session.stop.is_requested() { Err(Failure::stopped()) } else { outcome.map_err(Failure::run) }
 }
 
 /// Progress over the runs, on a terminal.

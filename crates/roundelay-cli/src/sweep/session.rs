@@ -216,7 +216,7 @@ impl Session {
         }
         // Only reads.
         let keys: Vec<&str> = plan.points[0].iter().map(|(key, _)| key.as_str()).collect();
-        let dataset = Dataset::open(&folder, &keys).map_err(Failure::usage)?;
+        let dataset = Dataset::open(&folder, &keys, &host.stop)?;
         let numbers: HashMap<String, usize> = points.iter().enumerate().map(|(number, point)| (point.identity.clone(), number)).collect();
         for done in &dataset.found {
             if let Some(point) = numbers.get(&done.point).map(|number| &points[*number])

@@ -138,7 +138,7 @@ class Control:
 @final
 class Own:
     def __new__(
-        cls, name: str, about: str, make: Callable[[int], object], reorders: bool, weighted: bool, limit: str
+        cls, name: str, about: str, make: Callable[[int], object], reorders: bool, weighted: bool, limit: str, reads: Sequence[str] = ...
     ) -> Own: ...
 
 @final

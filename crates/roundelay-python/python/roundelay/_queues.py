@@ -34,7 +34,9 @@ class Queue(Protocol):
 
     Optional attributes of the class: ``name`` (in results, by default the class's name),
     ``limit`` (the buffer: ``"1000p"``, ``"150kb"``, by default ``"1000p"``), ``weighted`` and
-    ``reorders`` (by default False). If ``__init__`` has a parameter ``seed``, it gets the seed.
+    ``reorders`` (by default False), and ``reads``, the fields of packets that the class reads, a list of
+    ``"class"``, ``"flow_size"`` or ``"remaining"`` (``packet.priority`` is then the class by code point or rule,
+    the bytes of the flow, or its bytes still to come) and ``"slack"`` or ``"deadline"``. If ``__init__`` has a parameter ``seed``, it gets the seed.
     """
 
     def enqueue(self, packet: Packet, now: float) -> bool | None:
@@ -70,8 +72,19 @@ def own(queue: Callable[..., Queue]) -> _native.Own:
     name = str(fact("name", fact("__name__", type(queue).__name__)))
     about = (inspect.getdoc(queue) or "a scheduler written in Python").splitlines()[0]
     return _native.Own(
-        name, about, made, bool(fact("reorders", False)), bool(fact("weighted", False)), str(fact("limit", "1000p"))
+        name,
+        about,
+        made,
+        bool(fact("reorders", False)),
+        bool(fact("weighted", False)),
+        str(fact("limit", "1000p")),
+        _words(fact("reads", ())),
     )
+
+
+def _words(given: Any) -> list[str]:
+    """A text or several."""
+    return [given] if isinstance(given, str) else list(given)
 
 
 def split(queues: list[QueueLike]) -> tuple[list[str], list[tuple[int, _native.Own]]]:
