@@ -53,8 +53,8 @@ def control(given: ControlLike) -> _native.Control:
     if not callable(given):
         what = f"an instance of {type(given).__name__}: each connection makes its own" if hasattr(given, "on_ack") else None
         wrong_type("congestion", expected, given, what)
-    if isinstance(given, type) and not (hasattr(given, "on_ack") and hasattr(given, "on_loss")):
-        wrong_type("congestion", expected, given, f"the class {given.__name__}")
+    if hasattr(given, "enqueue") and not hasattr(given, "on_ack"):
+        wrong_type("congestion", expected, given, f"the scheduler {getattr(given, '__name__', '')}")
     fact: Callable[[str, Any], Any] = lambda name, default: getattr(given, name, default)  # noqa: E731
     return _native.Control(str(fact("name", fact("__name__", type(given).__name__))), given)
 

@@ -59,8 +59,8 @@ def own(queue: Callable[..., Queue]) -> _native.Own:
     if not callable(queue):
         what = f"an instance of {type(queue).__name__}: each link makes its own" if hasattr(queue, "enqueue") else type(queue).__name__
         wrong_type("queue", "a discipline as text or a class with enqueue and dequeue", queue, what)
-    if isinstance(queue, type) and not (hasattr(queue, "enqueue") and hasattr(queue, "dequeue")):
-        wrong_type("queue", "a discipline as text or a class with enqueue and dequeue", queue, f"the class {queue.__name__}")
+    if hasattr(queue, "on_ack") and not hasattr(queue, "enqueue"):
+        wrong_type("queue", "a discipline as text or a class with enqueue and dequeue", queue, f"the congestion control {getattr(queue, '__name__', '')}")
     make = queue
     try:
         has_seed = "seed" in inspect.signature(make).parameters
