@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -117,6 +118,7 @@ def test_errors_of_sweeps_have_paths_and_lines(tmp_path, monkeypatch):
     # The lines of a text are the caller's, those of a plan are not.
     error = raised(lambda: rd.simulate(SMALL.replace('"10mbit"', '"5mbt"')))
     assert (error.path, error.line) == (None, line)
+    assert raised(lambda: rd.simulate({"duration": "1x", "source": []})).line is None
     error = raised(lambda: rd.sweep(SMALL.replace("pairs", "pairz"), over))
     assert error.line is None and str(error).startswith("scenario: unknown field `pairz`")
     assert str(raised(lambda: rd.sweep(SMALL, {"queue.core": []}))).startswith("over: queue.core: ")
@@ -124,8 +126,8 @@ def test_errors_of_sweeps_have_paths_and_lines(tmp_path, monkeypatch):
     assert str(error).startswith("scenario:1: not legal TOML: ") and error.line == 1 and isinstance(error, rd.UsageError)
     error = raised(lambda: rd.sweep(SMALL, over, out="bad2.toml"))
     assert error.path == "bad2.toml"
-    error = raised(lambda: rd.sweep(SMALL, over, out="/proc/none/here"))
-    assert error.path == "/proc/none/here"
+    for executor in (None, ThreadPoolExecutor(1)):
+        assert raised(lambda: rd.sweep(SMALL, over, out="/proc/none/here", executor=executor)).path == "/proc/none/here"
 
 
 def test_a_scenario_read_from_a_file_has_the_errors_of_simulate(tmp_path, monkeypatch):

@@ -153,7 +153,9 @@ class Call:
             # Line numbers of a plan that no file has.
             message = re.sub(r"^the sweep:\d+: (grid: )?(?!scenario: )", lambda found: "over: " if found[1] else "scenario: ", told)
         error.path, place, message = self._located(message)
-        line = re.match(r":(\d+): ", message) if place else None
+        # The lines of a dictionary are those of no text that the caller has.
+        is_text = error.path is not None or isinstance(self._arguments.get(place), str)
+        line = re.match(r":(\d+): ", message) if is_text else None
         error.line = int(line[1]) if line else None
         error.args = (place + (self._reworded(message, error) if isinstance(error, UsageError) else message),)
         return error

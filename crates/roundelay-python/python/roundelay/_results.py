@@ -134,7 +134,7 @@ class _Result(_Unpickled):
         return self._rendered.html()
 
     def to_text(self, width: int | None = None) -> str:
-        """The table that the command prints, ``width`` columns wide at most."""
+        """The text that the command prints, with all sections, ``width`` columns wide at most."""
         return self._rendered.table(width)
 
     def __str__(self) -> str:

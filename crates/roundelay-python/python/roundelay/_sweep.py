@@ -193,8 +193,9 @@ def sweep(
     if classes is not None:
         _check_pickle(executor, classes)
     store = _store(out)
-    call = Call("sweep", arguments, [*files, *([store.name] if store.name else [])])
     with store as folder, reporting(progress) as show:
+        # The copy of a store stands for its URL.
+        call = Call("sweep", arguments, [*files, (folder, store.name or folder)])
         words = line(["--quiet", f"--out={folder}", *words], "-")
         given = ("the sweep", text)
         own = None if classes is None else classes.native()
@@ -202,7 +203,7 @@ def sweep(
             native = _located(call, lambda: _native.sweep(words, given, own, show))
         else:
             session = _located(call, lambda: _native.Session(words, given, own))
-            native = _run(session, functools.partial(_batch, classes), executor, store, show)
+            native = _located(call, lambda: _run(session, functools.partial(_batch, classes), executor, store, show))
         store.complete()
     classes_by_word = {word(queue): queue for queue in (classes.queues.values() if classes else ())}
     return Sweep(native, store.name, _Repeated(scenario, classes_by_word, congestion, out))
