@@ -61,6 +61,14 @@ impl Scheduler {
     }
 }
 
+/// An argument of 32 bits.
+///
+/// # Errors
+/// The number is negative or too large.
+fn whole(name: &str, number: i64) -> PyResult<u32> {
+    u32::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} {number}: legal range 0 to {}", u32::MAX)))
+}
+
 fn shown(py: Python<'_>, packet: Inner<Payload>) -> PyResult<Py<Packet>> {
     let Inner { flow, len, arrival, ecn, priority, slack, deadline, payload } = packet;
     let inner = Inner { flow, len, arrival, ecn, priority, slack, deadline, payload: Handle(0) };
@@ -100,18 +108,19 @@ impl Scheduler {
     fn enqueue(
         &self,
         py: Python<'_>,
-        flow: u32,
-        length: u32,
+        flow: i64,
+        length: i64,
         payload: Payload,
         now: Option<f64>,
         ecn: bool,
-        priority: u32,
+        priority: i64,
         slack: f64,
         deadline: Option<f64>,
     ) -> PyResult<bool> {
-        if !(1..FlowConfig::MAX_PACKET_LEN).contains(&length) {
+        if !(1..i64::from(FlowConfig::MAX_PACKET_LEN)).contains(&length) {
             return Err(PyValueError::new_err(format!("length {length}: legal range 1 to {} bytes", FlowConfig::MAX_PACKET_LEN - 1)));
         }
+        let (flow, length, priority) = (whole("flow", flow)?, whole("length", length)?, whole("priority", priority)?);
         let mut packet = Inner::new(FlowId(flow), length, payload);
         if ecn || priority != 0 || slack != 0.0 || deadline.is_some() {
             packet = fields(packet, ecn, priority, slack, deadline)?;
@@ -183,8 +192,9 @@ impl Scheduler {
     }
 
     /// Sets a flow's weight and longest packet, in bytes.
-    fn set_flow(&self, py: Python<'_>, flow: u32, weight: u32, max_packet_length: u32) -> PyResult<()> {
-        let config = FlowConfig { weight, max_packet_len: max_packet_length };
+    fn set_flow(&self, py: Python<'_>, flow: i64, weight: i64, max_packet_length: i64) -> PyResult<()> {
+        let (flow, weight) = (whole("flow", flow)?, whole("weight", weight)?);
+        let config = FlowConfig { weight, max_packet_len: whole("max_packet_length", max_packet_length)? };
         self.with(py, |state| {
             let set = config.check(self.spec.discipline.name(), FlowId(flow));
             let set = set.and_then(|()| state.buffer.scheduler_mut().set_flow(FlowId(flow), config));
@@ -193,7 +203,8 @@ impl Scheduler {
     }
 
     /// Removes a flow; a backlogged flow keeps its settings until its last packet has left.
-    fn remove_flow(&self, py: Python<'_>, flow: u32) -> PyResult<()> {
+    fn remove_flow(&self, py: Python<'_>, flow: i64) -> PyResult<()> {
+        let flow = whole("flow", flow)?;
         self.with(py, |state| {
             state.buffer.scheduler_mut().remove_flow(FlowId(flow));
             Ok(())

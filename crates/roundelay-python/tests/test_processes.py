@@ -63,6 +63,7 @@ calls = {
     "own": lambda: rd.simulate(text, queue=Fifo, **files),
     "compare": lambda: [rd.compare(sys.argv[4], "5mbit", cost=True, **files) for _ in range(100)],
     "replay": lambda: rd.replay(text, **files),
+    "sweep": lambda: rd.sweep(text, {"queue.core": ["fifo", "qfq"]}),
     "check": lambda: [rd.testing.check(Fifo) for _ in range(100)],
 }
 print("ready", flush=True)
@@ -89,7 +90,7 @@ def interrupted(tmp_path, which: str) -> float:
     return float(told) - sent
 
 
-@pytest.mark.parametrize("which", ["simulate", "replicas", "own", "compare", "replay", "check"])
+@pytest.mark.parametrize("which", ["simulate", "replicas", "own", "compare", "replay", "sweep", "check"])
 def test_ctrl_c_ends_a_call_and_leaves_no_half_written_file(tmp_path, which):
     # The best of three: the machine may be busy.
     waits = []

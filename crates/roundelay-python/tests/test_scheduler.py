@@ -51,7 +51,17 @@ def test_weights_times_and_header_fields():
     assert packet is not None
     assert (packet.payload, packet.deadline, packet.length, packet.arrival) == ("soon", 1.0, 100, 0.0)
     urgent.remove_flow(0)
-    for call in (lambda: queue.enqueue(0, 0), lambda: queue.enqueue(0, 1 << 16), lambda: queue.enqueue(0, 1, now=-1.0)):
+    wrong_numbers = [
+        lambda: queue.enqueue(0, 0),
+        lambda: queue.enqueue(0, 1 << 16),
+        lambda: queue.enqueue(0, 1, now=-1.0),
+        lambda: queue.enqueue(-1, 100),
+        lambda: queue.enqueue(0, -100),
+        lambda: queue.enqueue(0, 100, priority=1 << 32),
+        lambda: queue.set_flow(0, weight=-1),
+        lambda: queue.remove_flow(-1),
+    ]
+    for call in wrong_numbers:
         with pytest.raises(ValueError, match="legal range"):
             call()
     with pytest.raises(rd.UsageError, match="weight 2000: legal range 1 to 1024") as wrong:

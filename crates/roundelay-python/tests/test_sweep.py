@@ -85,6 +85,28 @@ def test_readers_take_results_and_datasets_as_they_are(tmp_path):
     assert "qfq" in result._repr_html_()
 
 
+def test_readers_give_swept_keys_the_types_of_the_page(tmp_path):
+    """The table of readers in docs/sweeps.md."""
+    import pyarrow.compute
+    import pyarrow.dataset
+
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    scenario = SCENARIO + '[[port]]\nfrom = "left"\nto = "right"\nloss = 0.0\n'
+    rd.sweep(scenario, {"port.0.loss": [0.0, 0.25], "source.calls.rate": ["64kbit"], "meter.wfi": [True]}, out=tmp_path / "d")
+    files, keys = f"{tmp_path}/d/**/*.parquet", {"port.0.loss", "source.calls.rate", "meter.wfi"}
+    assert keys.isdisjoint(polars.scan_parquet(files).collect_schema())
+    assert keys.isdisjoint(pyarrow.dataset.dataset(tmp_path / "d").schema.names)
+    schema = polars.scan_parquet(files, hive_partitioning=True).collect_schema()
+    assert [schema[key] for key in sorted(keys)] == [polars.Boolean, polars.Float64, polars.Int64]
+    table = pyarrow.dataset.dataset(tmp_path / "d", partitioning="hive").to_table()
+    assert [str(table.schema.field(key).type) for key in sorted(keys)] == ["string", "string", "int32"]
+    assert set(pyarrow.compute.cast(table["port.0.loss"], "float64").to_pylist()) == {0.0, 0.25}
+    kinds = dict(duckdb.execute("SELECT column_name, column_type FROM (DESCRIBE FROM read_parquet(?))", [files]).fetchall())
+    assert [kinds[key] for key in sorted(keys)] == ["VARCHAR", "VARCHAR", "BIGINT"]
+    query = "SELECT DISTINCT \"port.0.loss\" FROM read_parquet(?, hive_types = {'port.0.loss': DOUBLE}) ORDER BY ALL"
+    assert duckdb.execute(query, [files]).fetchall() == [(0.0,), (0.25,)]
+
+
 def test_figures_are_arrays_over_the_keys():
     pytest.importorskip("xarray")
     data = rd.sweep(SCENARIO, OVER, seeds=3).to_xarray()
@@ -105,7 +127,7 @@ def test_scenarios_may_be_dataclasses_and_errors_are_the_commands():
     assert rd.sweep(scenario, {"source.a.packet_len": [500, 1000]}).runs["source.a.packet_len"] == [500, 1000]
     with pytest.raises(rd.UsageError, match="no source is called 'b'"):
         rd.sweep(scenario, {"source.b.rate": ["1mbit"]})
-    with pytest.raises(TypeError, match="expected an Executor"):
+    with pytest.raises(TypeError, match="executor: expected None, an Executor"):
         rd.sweep(scenario, {"queue.core": ["fifo"]}, executor=5)
     mixed = rd.sweep(scenario, {"queue.core": ["fifo", "red min 30kb max 20kb"]})
     assert (mixed.done, len(mixed.failed)) == (1, 1) and "less than max" in mixed.failed[0]["message"]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._extras import needs
+
 
 def _lines(rows: list[dict[str, Any]], title: str, x: str, y: str, log: bool = False, step: bool = False) -> Any:
-    import altair  # noqa: PLC0415
+    with needs("altair"):
+        import altair  # noqa: PLC0415
 
     scale = altair.Scale(type="log") if log else altair.Scale()
     chart = altair.Chart(altair.Data(values=rows), title=title)
@@ -16,7 +19,8 @@ def _lines(rows: list[dict[str, Any]], title: str, x: str, y: str, log: bool = F
 
 
 def _bars(rows: list[dict[str, Any]], title: str, y: str) -> Any:
-    import altair  # noqa: PLC0415
+    with needs("altair"):
+        import altair  # noqa: PLC0415
 
     base = altair.Chart(altair.Data(values=rows), title=title).encode(x=altair.X("name:N", title=None, sort=None))
     bars = base.mark_bar().encode(y=altair.Y("y:Q", title=y), tooltip=["name:N", "y:Q"])

@@ -9,32 +9,40 @@ from typing import Any, Literal, TypeVar
 
 from . import _native, _toml
 from ._controls import ControlLike, controls
-from ._errors import RoundelayError, locate, of_command
+from ._errors import ArgumentTypeError, Call, RoundelayError, of_command
 from ._progress import Progress, reporting
-from ._queues import QueueLike, split
+from ._queues import QueueLike, many, split
 from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation
-from ._words import Path, listed, options, paths, rate_text, time_text
+from ._words import Path, further, line, listed, options, path_text, rate_text, texts, time_text, wrong_type
 
 _R = TypeVar("_R")
 
 FlowBy = Literal["5tuple", "src", "dst", "dscp"]
 
 
-def _located(names: list[str], call: Callable[[], _R]) -> _R:
-    """Calls; an error gets the path of the file that its message names."""
+def _located(call: Call, run: Callable[[], _R]) -> _R:
+    """Runs; an error gets the words of the call, and the path of the file that its message names."""
     try:
-        return call()
+        return run()
     except RoundelayError as error:
-        locate(error, names)
-        raise
+        reworded = call.reworded(error)
+        if reworded is error:
+            raise
+        raise reworded from None
 
 
 def _input(given: Any, name: str) -> tuple[str, tuple[str, str] | None, list[str]]:
     """A path for the command, the text in its place, and names for errors."""
-    text = _toml.text_of(given)
+    text = _toml.text_of(given, name)
     if text is None:
-        return (*paths(given), None, paths(given))  # type: ignore[return-value]
+        path = path_text(name, given)
+        return path, None, [path]
     return "-", (name, text), []
+
+
+def _files(*given: Any) -> list[str]:
+    """Names of files for errors."""
+    return [str(each) for each in given if each is not None]
 
 
 def compare(
@@ -96,12 +104,18 @@ def compare(
     written, and any exception of a scheduler written in Python. Ctrl-C ends the call; no file is left
     half-written.
     """
-    names, own = split(listed(queues) if isinstance(queues, str) or not callable(queues) else [queues])
-    rules = [f"{match} = {each}" for match, each in weight.items()] if isinstance(weight, Mapping) else listed(weight)
-    words = [*paths(capture), *names, "--quiet"] + options(
+    given = dict(locals())
+    names, own = split(many(queues))
+    rules = [f"{match} = {each}" for match, each in weight.items()] if isinstance(weight, Mapping) else texts("weight", weight)
+    if not isinstance(cost, bool):
+        wrong_type("cost", "True or False", cost)
+    if cost and "no_cost" in more:
+        raise ArgumentTypeError("no_cost: contradicts cost=True; expected one of them", status=2, given="no_cost", meant="cost")
+    path, tables = path_text("capture", capture), [path_text("trees", each) for each in listed("trees", trees)]
+    words = options(
         {
             "rate": rate_text(rate),
-            "tree": listed(trees),
+            "tree": tables,
             "link": link,
             "overhead": overhead,
             "mpu": mpu,
@@ -117,18 +131,18 @@ def compare(
             "weights": weights,
             "max_flows": max_flows,
             "seed": seed,
-            "no_cost": not cost,
+            "no_cost": not cost and "no_cost" not in more,
             "html": html,
             "parquet": parquet,
             "csv": csv,
             "markdown": markdown,
             "threads": threads,
-            **more,
         }
     )
-    files = paths(capture, trees, weights, html, parquet, csv, markdown)
+    words = line(["--quiet", *words, *further("compare", more)], path, *names)
+    call = Call("compare", given, [path, *tables, *_files(weights, html, parquet, csv, markdown)])
     with reporting(progress) as show:
-        return Comparison(_located(files, lambda: _native.compare(words, own, show)))
+        return Comparison(_located(call, lambda: _native.compare(words, own, show)))
 
 
 def simulate(
@@ -168,11 +182,12 @@ def simulate(
     be written, and any exception of a scheduler or a congestion control written in Python. Ctrl-C ends
     the call; no file is left half-written.
     """
+    arguments = dict(locals())
     path, given, files = _input(scenario, "scenario")
     names, own = split([] if queue is None else [queue])
     limit = getattr(queue, "limit", None) if own else None
     names = [f"{name} limit {limit}" if limit else name for name in names]
-    words = [path, "--quiet"] + options(
+    words = options(
         {
             "queue": names,
             "seed": seed,
@@ -185,13 +200,22 @@ def simulate(
             "log": log,
             "pcapng": pcapng,
             "threads": threads,
-            **more,
         }
     )
-    files += paths(html, parquet, csv, markdown, log, pcapng)
+    words = line(["--quiet", *words, *further("simulate", more)], path)
+    call = Call("simulate", arguments, [*files, *_files(html, parquet, csv, markdown, log, pcapng)])
     mine = controls(congestion)
     with reporting(progress) as show:
-        return Simulation(_located(files, lambda: _native.simulate(words, given, own, mine, show)))
+        return Simulation(_located(call, lambda: _native.simulate(words, given, own, mine, show)))
+
+
+def _texts_only(queues: Any) -> list[str]:
+    """Disciplines of a function that takes none written in Python."""
+    found = many(queues)
+    for each in found:
+        if callable(each) or hasattr(each, "enqueue"):
+            wrong_type("queues", "disciplines as text; schedulers written in Python run in compare, simulate and sweep", each)
+    return texts("queues", found)
 
 
 def replay(
@@ -223,27 +247,28 @@ def replay(
 
     Raises :class:`UsageError` for a wrong argument or file, and :class:`RunError` if the run fails.
     """
+    arguments = dict(locals())
     path, given, files = _input(scenario, "scenario")
-    words = [path, "--quiet"] + options(
+    words = options(
         {
-            "with": listed(queues),
+            "with": _texts_only(queues),
             "on": on,
             "slack": slack,
-            "resolution": None if resolution is None else time_text(resolution),
-            "threshold": None if threshold is None else time_text(threshold),
+            "resolution": time_text("resolution", resolution),
+            "threshold": time_text("threshold", threshold),
             "seed": seed,
             "replicas": replicas,
             "html": html,
             "parquet": parquet,
             "markdown": markdown,
             "threads": threads,
-            **more,
         }
     )
-    files += paths(on, html, parquet, markdown)
+    words = line(["--quiet", *words, *further("replay", more)], path)
+    call = Call("replay", arguments, [*files, *_files(on, html, parquet, markdown)])
     mine = controls(congestion)
     with reporting(progress) as show:
-        return Replay(_located(files, lambda: _native.replay(words, given, mine, show)))
+        return Replay(_located(call, lambda: _native.replay(words, given, mine, show)))
 
 
 def bounds(
@@ -261,10 +286,11 @@ def bounds(
 
     Raises :class:`UsageError` for a wrong argument or file.
     """
+    arguments = dict(locals())
     path, given, files = _input(flows, "flows")
-    words = [path, *listed(queues), "--json"]
-    words += options({"rate": None if rate is None else rate_text(rate), "hops": hops})
-    return Bounds(_located(files, lambda: _native.bounds(words, given)))
+    words = options({"rate": None if rate is None else rate_text(rate), "hops": hops})
+    words = line(["--json", *words], path, *_texts_only(queues))
+    return Bounds(_located(Call("bounds", arguments, files), lambda: _native.bounds(words, given)))
 
 
 def papers(
@@ -286,20 +312,18 @@ def papers(
     ``fresh``: neither read nor write the cache. The runs are those of the command, in a process of
     their own.
     """
+    call = Call("papers", dict(locals()), [paper] if paper else [])
     import subprocess  # noqa: PLC0415 (slow to import, and seldom needed)
 
     if paper is None:
         return [PaperItem(*words, runs=runs) for words, runs in _native.papers()]
-    words = [sys.executable, "-m", "roundelay", "papers", paper, *listed(item), "--json", "--quiet"]
-    words += options(
-        {"full": full, "seeds": seeds, "instead": instead, "cache": cache, "fresh": fresh, "threads": threads}
-    )
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    words = options({"full": full, "seeds": seeds, "instead": instead, "cache": cache, "fresh": fresh, "threads": threads})
+    words = line(["--json", "--quiet", *words], path_text("paper", paper), *texts("item", item))
+    done = subprocess.run([sys.executable, "-m", "roundelay", "papers", *words], capture_output=True, text=True, check=False)
     if done.returncode:
         message = done.stderr.strip().removeprefix("roundelay: ").removeprefix("error: ")
-        error = of_command(done.returncode, message, None, None, None)
-        locate(error, [paper])
-        raise error
+        message, _, _ = message.partition("\n\nFor more information")
+        raise call.reworded(of_command(done.returncode, message, None, None, None))
     if not done.stdout.startswith("["):
         raise of_command(2, done.stdout.strip(), item or paper, None, None)
     return [PaperResult(found) for found in json.loads(done.stdout)]

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from . import _native
 from ._native import Feedback
+from ._words import wrong_type
 
 
 class CongestionControl(Protocol):
@@ -48,9 +49,12 @@ def control(given: ControlLike) -> _native.Control:
     """A control for the compiled module."""
     if isinstance(given, str):
         return _native.Control(given, None)
+    expected = "'reno', 'cubic' or a class with on_ack and on_loss"
     if not callable(given):
-        expected = "expected 'reno', 'cubic' or a class with on_ack and on_loss"
-        raise TypeError(f"{expected}, not {type(given).__name__}")
+        what = f"an instance of {type(given).__name__}: each connection makes its own" if hasattr(given, "on_ack") else None
+        wrong_type("congestion", expected, given, what)
+    if hasattr(given, "enqueue") and not hasattr(given, "on_ack"):
+        wrong_type("congestion", expected, given, f"the scheduler {getattr(given, '__name__', '')}")
     fact: Callable[[str, Any], Any] = lambda name, default: getattr(given, name, default)  # noqa: E731
     return _native.Control(str(fact("name", fact("__name__", type(given).__name__))), given)
 

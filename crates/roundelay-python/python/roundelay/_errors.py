@@ -1,6 +1,11 @@
-"""Exceptions: the command's messages, with the wrong value and the legal ones where known."""
+"""Exceptions: the command's messages in the words of Python, with the wrong value and the legal ones where known."""
 
 from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class RoundelayError(Exception):
@@ -12,7 +17,7 @@ class RoundelayError(Exception):
     status: int
     #: The file with the error.
     path: str | None
-    #: Line in that file, from 1.
+    #: Line in that file, or in the text of the scenario, from 1.
     line: int | None
     #: The value as given.
     given: str | None
@@ -38,7 +43,13 @@ class RoundelayError(Exception):
 
 
 class UsageError(RoundelayError, ValueError):
-    """An argument is wrong, or an input file is missing or not what it should be."""
+    """An argument is wrong, or an input file is missing or not what it should be. Errors about the type of an
+    argument and about unknown keywords are also ``TypeError``.
+    """
+
+
+class ArgumentTypeError(UsageError, TypeError):
+    """An argument has a wrong type, or a keyword is unknown."""
 
 
 class RunError(RoundelayError, RuntimeError):
@@ -49,12 +60,50 @@ class ContractError(RoundelayError):
     """A scheduler or a congestion control written in Python broke its contract."""
 
 
+#: A text in quotes.
+_QUOTED = re.compile(r"'([^']*)'|`([^`]*)`|\"([^\"]*)\"")
+#: The start of what is legal.
+_EXPECTED = re.compile(r"\(?did you mean|(?:^|[,;:] )(?:expected|it has) |legal (?:range|names|values) ")
+#: Names after a wrong one: ``no source is called 'cals' (did you mean 'calls'?): calls, load``.
+_NAMES = re.compile(r"\b(?:no|unknown)\b[^:]*?(?P<quote>['`])(?P<given>[^'`]*)(?P=quote)[^:]*: (?P<names>.+)", re.DOTALL)
+_NO_KIND = re.compile(r"'(?P<given>[^']*)' is no [^:(]*(?:\([^)]*\))?: (?P<names>.+)", re.DOTALL)
+
+
+def _quoted(text: str) -> str | None:
+    """The last text in quotes."""
+    found = _QUOTED.findall(text)
+    return "".join(found[-1]) if found else None
+
+
+def details(message: str) -> tuple[str | None, str | None, str | None]:
+    """The wrong value, the legal ones and the name probably meant, by the form of a message."""
+    if "not legal TOML" in message:
+        return None, None, None
+    # Files, lines and the values of a point are no part of the fault.
+    message = re.sub(r"^invalid value '.*?' for '[^']*':?\s*|^.*?:\d+: |^the sweep: .*?: (?=\S)", "", message, count=1)
+    meant = re.search(r"did you mean '([^']*)'", message)
+    legal = re.search(r"legal (?:range|names|values) ([^;]*)", message) or re.search(r"(?:expected (?:one of )?|it has )([^;]*)", message)
+    start = _EXPECTED.search(message)
+    given = None
+    if start is not None:
+        before = message[: start.start()].rstrip(" ,;:(")
+        bare = "legal range" in start.group() and re.search(r"[^\s'`\"]+$", before)
+        given = bare.group() if bare else _quoted(before)
+    names = _NO_KIND.search(message) or _NAMES.search(message)
+    if names is not None and legal is None:
+        given, values = names["given"], names["names"]
+    else:
+        values = legal.group(1) if legal else None
+    return given, values.replace("`", "").strip() if values else None, meant.group(1) if meant else None
+
+
 def of_command(status: int, message: str, given: str | None, legal: str | None, meant: str | None) -> RoundelayError:
     """The exception of a failed command. Called by the compiled module."""
-    if legal is None and "legal range " in message:
-        legal = message.rsplit("legal range ", 1)[1].split(";")[0].strip()
-    kind = UsageError if status == 2 else RunError
-    return kind(message, status=status, given=given, legal=legal, meant=meant)
+    if status != 2:
+        return RunError(message, status=status, given=given, legal=legal, meant=meant)
+    found = details(message)
+    given, legal, meant = (mine if mine is not None else other for mine, other in zip((given, legal, meant), found, strict=True))
+    return UsageError(message, status=status, given=given, legal=legal or None, meant=meant)
 
 
 def contract(message: str, given: str | None, legal: str | None) -> ContractError:
@@ -62,12 +111,101 @@ def contract(message: str, given: str | None, legal: str | None) -> ContractErro
     return ContractError(message, given=given, legal=legal)
 
 
-def locate(error: RoundelayError, names: list[str]) -> None:
-    """Sets ``path`` and ``line`` if the message begins with one of these names."""
-    message = str(error)
-    for name in names:
-        if message.startswith(f"{name}:"):
-            error.path = name
-            number = message[len(name) + 1 :].split(":", 1)[0]
-            error.line = int(number) if number.isdecimal() else None
-            return
+#: Keywords of the command's options and positional arguments with another name.
+_RENAMED = {"tree": "trees", "no_cost": "cost", "with": "queues", "disciplines": "queues", "file": "scenario"}
+#: Two names of the number of runs.
+_ALSO = {"seeds": "replicas", "replicas": "seeds"}
+
+_INVALID = re.compile(r"invalid value '(?P<given>.*?)' for '(?P<option>[^']*)'(?:: )?(?P<rest>.*)", re.DOTALL)
+_UNEXPECTED = re.compile(r"unexpected argument '--(?P<option>[^'=]*)[^']*' found")
+_NO_VALUE = re.compile(r"a value is required for '(?P<option>[^']*)' but none was supplied")
+_PLACE = re.compile(r"'?(?:--(?P<option>[a-z][a-z-]*)(?![a-z=-])(?: <[A-Z_/=a-z]+>)?|[<\[](?P<word>[A-Z]+)[>\]])(?:\.\.\.)?'?(?: (?P<value>'[^']*'|[^\s,;:]+))?")
+
+
+class Call:
+    """A call of a function of the package: what its errors say of options and files."""
+
+    def __init__(self, function: str, arguments: Mapping[str, Any], files: Iterable[str | tuple[str, str]]) -> None:
+        self._function = function
+        self._arguments = {**arguments, **arguments.get("more", {})}
+        self._arguments.pop("more", None)
+        #: Names of files in messages, with the paths as given.
+        self._files = [(each, each) if isinstance(each, str) else each for each in files]
+
+    def _keyword(self, option: str) -> str | None:
+        """The keyword of an option or of a positional argument."""
+        found = re.search(r"[A-Za-z][A-Za-z-]*", option)
+        name = found.group().lower().replace("-", "_") if found else ""
+        for each in (name, _RENAMED.get(name), _ALSO.get(name)):
+            if each in self._arguments:
+                return each
+        return None
+
+    def reworded(self, error: RoundelayError) -> RoundelayError:
+        """The error in the words of the caller, with the path and the line."""
+        message = str(error)
+        if isinstance(error, UsageError):
+            message, _, _ = message.partition("\n\nFor more information")
+            told, _, _ = message.partition("\n\n  tip: ")
+            unknown = _UNEXPECTED.match(told)
+            if unknown is not None:
+                return self._unknown(unknown["option"].replace("-", "_"), error)
+            # Line numbers of a plan that no file has.
+            message = re.sub(r"^the sweep:\d+: (grid: )?(?!scenario: )", lambda found: "over: " if found[1] else "scenario: ", told)
+        error.path, place, message = self._located(message)
+        # The lines of a dictionary are those of no text that the caller has.
+        is_text = error.path is not None or isinstance(self._arguments.get(place), str)
+        line = re.match(r":(\d+): ", message) if is_text else None
+        error.line = int(line[1]) if line else None
+        error.args = (place + (self._reworded(message, error) if isinstance(error, UsageError) else message),)
+        return error
+
+    def _unknown(self, given: str, error: RoundelayError) -> ArgumentTypeError:
+        known = [name for name in self._arguments if name != given]
+        near = [_ALSO[given]] if _ALSO.get(given) in known else difflib.get_close_matches(given, known, 1, 0.7)
+        meant = near[0] if near else None
+        hint = f"; did you mean '{meant}'?" if meant else f"; {self._function}() has {', '.join(known)}"
+        return ArgumentTypeError(f"{given}: unknown keyword{hint}", status=2, given=given, legal=", ".join(known), meant=meant)
+
+    def _reworded(self, message: str, error: RoundelayError) -> str:
+        invalid, missing = _INVALID.match(message), _NO_VALUE.match(message)
+        if invalid is not None:
+            keyword, rest = self._keyword(invalid["option"]) or invalid["option"], invalid["rest"]
+            # The compiled module may know the part that is wrong: a parameter of a discipline.
+            error.given = invalid["given"] if error.given is None else error.given
+            rest = re.sub(r"\s*\[possible values: (.*?)\]", r"expected \1", rest).strip()
+            value = self._arguments.get(keyword)
+            shown = repr(invalid["given"]) if isinstance(value, str) or not hasattr(value, "__float__") else str(value)
+            return f"{keyword}={shown}: {rest}"
+        if missing is not None:
+            keyword = self._keyword(missing["option"]) or missing["option"]
+            value = self._arguments.get(keyword)
+            error.given, error.legal = str(value), None
+            return f"{keyword}={value!r}: expected a value"
+        lacking = message.partition("required arguments were not provided:")[2]
+        if lacking:
+            error.given = ", ".join(self._keyword(each) or each for each in lacking.split("\n") if each.strip())
+            return f"{error.given}: missing, but needed with the other arguments"
+        if error.given and (error.given.startswith("--") or error.given[0] in "[<"):
+            error.given = self._keyword(error.given) or error.given
+        # Commands in a message stay commands.
+        text, command, rest = message.partition("roundelay ")
+        return _PLACE.sub(self._named, text) + command + rest
+
+    def _named(self, found: re.Match[str]) -> str:
+        keyword = self._keyword(found["option"] or found["word"])
+        if keyword is None:
+            return found.group()
+        value = found["value"]
+        if value is None:
+            return keyword
+        is_given = value.strip("'") == str(self._arguments[keyword]) or found.string[: found.start()].endswith("as in ")
+        return f"{keyword}='" + value.strip("'") + "'" if is_given else f"{keyword} {value}"
+
+    def _located(self, message: str) -> tuple[str | None, str, str]:
+        """The path of the file at the start of a message, the start in the caller's words, and the rest."""
+        for name, path in sorted(self._files, key=lambda each: -len(each[0])):
+            if message.startswith(f"{name}:"):
+                return path, path, message[len(name) :]
+        text = re.match(r"scenario(?=:\d+: )|flows(?=:\d+: )", message)
+        return None, text.group() if text else "", message[text.end() :] if text else message

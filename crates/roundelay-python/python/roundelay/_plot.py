@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._extras import needs
+
 
 def _axes(ax: Any, title: str, x: str, y: str) -> Any:
     if ax is None:
-        import matplotlib.pyplot  # noqa: PLC0415
+        with needs("plot"):
+            import matplotlib.pyplot  # noqa: PLC0415
 
         _, ax = matplotlib.pyplot.subplots()
     ax.set(title=title, xlabel=x, ylabel=y)

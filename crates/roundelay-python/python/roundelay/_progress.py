@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from ._extras import needs
+from ._words import wrong_type
+
 #: None: a bar in notebooks, if tqdm is installed. True, False: a bar, none. A function is called with the
 #: work done and all work, in units of the call: bytes of the capture, simulated microseconds, runs.
 Progress: TypeAlias = bool | Callable[[int, int], object] | None
@@ -29,11 +32,13 @@ def reporting(progress: Progress) -> Iterator[Show | None]:
     if callable(progress):
         yield progress
         return
+    if progress is not None and not isinstance(progress, bool):
+        wrong_type("progress", "True, False, None or a function", progress)
     if progress is False or (progress is None and not _in_notebook()):
         yield None
         return
     try:
-        with warnings.catch_warnings():
+        with needs("progress"), warnings.catch_warnings():
             # Without ipywidgets the bar is one of characters.
             warnings.simplefilter("ignore")
             from tqdm.auto import tqdm  # noqa: PLC0415

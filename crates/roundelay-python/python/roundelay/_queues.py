@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from . import _native
 from ._native import Packet
+from ._words import listed, wrong_type
 
 
 class Queue(Protocol):
@@ -58,7 +59,10 @@ PLACEHOLDER = "fifo"
 def own(queue: Callable[..., Queue]) -> _native.Own:
     """The discipline of a class written in Python."""
     if not callable(queue):
-        raise TypeError(f"expected a discipline as text or a class with enqueue and dequeue, not {type(queue).__name__}")
+        what = f"an instance of {type(queue).__name__}: each link makes its own" if hasattr(queue, "enqueue") else type(queue).__name__
+        wrong_type("queue", "a discipline as text or a class with enqueue and dequeue", queue, what)
+    if hasattr(queue, "on_ack") and not hasattr(queue, "enqueue"):
+        wrong_type("queue", "a discipline as text or a class with enqueue and dequeue", queue, f"the congestion control {getattr(queue, '__name__', '')}")
     make = queue
     try:
         has_seed = "seed" in inspect.signature(make).parameters
@@ -85,6 +89,12 @@ def own(queue: Callable[..., Queue]) -> _native.Own:
 def _words(given: Any) -> list[str]:
     """A text or several."""
     return [given] if isinstance(given, str) else list(given)
+
+
+def many(queues: Any) -> list[Any]:
+    """One discipline or many as a list."""
+    is_one = callable(queues) or hasattr(queues, "enqueue")
+    return [queues] if is_one else listed("queues", queues)
 
 
 def split(queues: list[QueueLike]) -> tuple[list[str], list[tuple[int, _native.Own]]]:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 from . import _native
+from ._extras import needs
 
 if TYPE_CHECKING:
     from ._chart import ComparisonCharts, SimulationCharts
     from ._plot import ComparisonPlots, ReplayPlots, SimulationPlots
 
 
-class Table:
+class _Unpickled:
+    """A result of the compiled module, which pickle and ``copy.deepcopy`` cannot take apart."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        ways = [f"{name}()" for name in ("to_dict", "to_json", "to_pandas") if hasattr(self, name)]
+        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied; keep {', '.join(ways)} or an Arrow table: pyarrow.table(result)")
+
+
+class Table(_Unpickled):
     """A table with named columns, for any library that reads Arrow: ``polars.DataFrame(table)``,
-    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``, DuckDB.
+    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``, DuckDB. Names of columns are its keys:
+    ``"spec" in table``, ``table["spec"]``, ``dict(table)``; ``len(table)`` is the number of rows.
     """
 
     def __init__(self, native: _native.Table) -> None:
@@ -33,17 +46,31 @@ class Table:
         """Names of the columns."""
         return self._native.names()
 
+    def keys(self) -> list[str]:
+        """Names of the columns."""
+        return self.column_names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.column_names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.column_names
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Lists of values by column; None where there is no value."""
         return {name: self._native.column(name) for name in self.column_names}
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame. Needs pandas and pyarrow."""
-        import pyarrow  # noqa: PLC0415
+        with needs("pandas"):
+            import pandas  # noqa: F401, PLC0415
+            import pyarrow  # noqa: PLC0415
 
         return pyarrow.table(self).to_pandas()
 
     def __getitem__(self, name: str) -> list[Any]:
+        if name not in self:
+            raise KeyError(f"{name!r} is no column; expected one of {', '.join(self.column_names)}")
         return self._native.column(name)
 
     def __len__(self) -> int:
@@ -84,7 +111,7 @@ class _Rendered(Protocol):
     def table(self, width: int | None = None) -> str: ...
 
 
-class _Result:
+class _Result(_Unpickled):
     """A result with the command's JSON, page and printed table."""
 
     def __init__(self, rendered: _Rendered) -> None:
@@ -107,7 +134,7 @@ class _Result:
         return self._rendered.html()
 
     def to_text(self, width: int | None = None) -> str:
-        """The table that the command prints, ``width`` columns wide at most."""
+        """The text that the command prints, with all sections, ``width`` columns wide at most."""
         return self._rendered.table(width)
 
     def __str__(self) -> str:
@@ -353,6 +380,9 @@ class Bounds(_Tabled):
     def __init__(self, text: str) -> None:
         self._json = text
         self._dict: dict[str, Any] = json.loads(text)
+
+    def __reduce__(self) -> tuple[type[Bounds], tuple[str]]:
+        return Bounds, (self._json,)
 
     def to_json(self) -> str:
         """The command's output with ``--json``, byte for byte."""

@@ -6,16 +6,19 @@ import copy
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from . import _native, _toml
 from ._classes import Classes, word
 from ._commands import _located
 from ._controls import ControlLike
+from ._errors import ArgumentTypeError, Call, UsageError
+from ._extras import needs
 from ._progress import Progress, Show, reporting
-from ._results import Table, _grid
-from ._words import Path, options, paths
+from ._results import Table, _grid, _Unpickled
+from ._words import Path, further, line, options, path_text, scalar, wrong_type
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -33,10 +36,10 @@ _ATTEMPTS = 5
 _UPLOAD_EVERY = 16
 
 
-class Sweep:
+class Sweep(_Unpickled):
     """Result of :func:`roundelay.sweep`. As Arrow: one row for each run and source."""
 
-    def __init__(self, native: _native.Swept, path: str | None, call: _Call) -> None:
+    def __init__(self, native: _native.Swept, path: str | None, call: _Repeated) -> None:
         self._dict: dict[str, Any] = json.loads(native.json())
         for failed in self._dict["failed"]:
             failed["command"] = call.repeated(failed["values"], failed["seed"])
@@ -73,6 +76,11 @@ class Sweep:
         """Number of runs of this call."""
         return self._dict["runs"]["done"]
 
+    @property
+    def notes(self) -> list[str]:
+        """Notes: files of the dataset with other values, runs of other plans, intervals without meaning."""
+        return self._dict["notes"]
+
     def to_dict(self) -> dict[str, Any]:
         """The command's JSON as a dictionary, with calls of this function for its commands."""
         return copy.deepcopy(self._dict)
@@ -90,8 +98,9 @@ class Sweep:
 
         Combinations that were not run are NaN.
         """
-        import numpy  # noqa: PLC0415
-        import xarray  # noqa: PLC0415
+        with needs("xarray"):
+            import numpy  # noqa: PLC0415
+            import xarray  # noqa: PLC0415
 
         columns = self.runs.to_dict()
         names = list(columns)
@@ -115,12 +124,12 @@ class Sweep:
         return self._text
 
     def __repr__(self) -> str:
-        return f"Sweep({self._dict['points']} points, {self.cached} runs cached, {self.done} done, {len(self.failed)} failed)"
+        return f"Sweep({self._dict['points']} points, {self.cached} runs cached, {self.done} done, {len(self.failed)} failed{''.join(f'; {note}' for note in self.notes)})"
 
     def _repr_html_(self) -> str:
         """The summary and the first rows."""
         failed = _grid(["point", "seed", "message"], ((each["point"], each["seed"], each["message"]) for each in self.failed))
-        return f"<p>{self!r}</p>" + (failed if self.failed else "") + self.runs._repr_html_()
+        return f"<p>{escape(repr(self))}</p>" + (failed if self.failed else "") + self.runs._repr_html_()
 
 
 def sweep(
@@ -132,6 +141,11 @@ def sweep(
     seed: int | None = None,
     executor: Any = None,
     out: Path | None = None,
+    until: str | None = None,
+    figure: str | None = None,
+    max_replicas: int | None = None,
+    shard: str | None = None,
+    fail_fast: bool = False,
     threads: int | None = None,
     progress: Progress = None,
     **more: Any,
@@ -158,34 +172,44 @@ def sweep(
     need the same version of Roundelay, the files named in the scenario under the same paths, and the modules
     of classes written in Python. A worker that dies loses no run: its tasks run again.
 
+    ``figure``: a figure whose means and intervals the result's text shows, ``"calls.delay_p99"``. ``until``: adds runs
+    to each point up to this precision of the figure, ``"ci=2%"``, ``max_replicas`` at most; on threads of this
+    process only. ``shard``: a part of the runs, ``"3/16"``. ``fail_fast``: the first failed run ends the sweep;
+    by default failed runs are in the result's ``failed``, and do not stop the others. ``threads``: by default one for each core.
+
     ``progress``: True or False for a bar or none, by default a bar in notebooks if tqdm is installed; or a
     function that gets the number of runs done and of all runs to do.
-
-    Further keywords are the command's options, with underscores. Failed runs are in the result's
-    ``failed``, and do not stop the others.
 
     Raises :class:`UsageError` for a wrong argument or scenario, :class:`RunError` if the dataset cannot
     be written.
     """
-    text, names, classes = _plan(scenario, over, congestion)
+    arguments = dict(locals())
+    if seeds is not None and more.get("replicas") is not None:
+        raise ArgumentTypeError("replicas: a second name of seeds; expected one of them", status=2, given="replicas", meant="seeds")
+    _check_executor(executor)
+    text, classes, files = _plan(scenario, over, congestion)
+    values = {"seed": seed, "replicas": None if seeds is None else scalar("seeds", seeds), "threads": threads, "until": until, "figure": figure}
+    words = [*options({**values, "max_replicas": max_replicas, "fail_fast": fail_fast, "shard": shard}), *further("sweep", more)]
     if classes is not None:
         _check_pickle(executor, classes)
     store = _store(out)
     with store as folder, reporting(progress) as show:
-        words = ["-", "--quiet", *options({"seed": seed, "replicas": seeds, "out": folder, "threads": threads, **more})]
+        # The copy of a store stands for its URL.
+        call = Call("sweep", arguments, [*files, (folder, store.name or folder)])
+        words = line(["--quiet", f"--out={folder}", *words], "-")
         given = ("the sweep", text)
         own = None if classes is None else classes.native()
         if executor is None:
-            native = _located(names, lambda: _native.sweep(words, given, own, show))
+            native = _located(call, lambda: _native.sweep(words, given, own, show))
         else:
-            session = _located(names, lambda: _native.Session(words, given, own))
-            native = _run(session, functools.partial(_batch, classes), executor, store, show)
+            session = _located(call, lambda: _native.Session(words, given, own))
+            native = _located(call, lambda: _run(session, functools.partial(_batch, classes), executor, store, show))
         store.complete()
     classes_by_word = {word(queue): queue for queue in (classes.queues.values() if classes else ())}
-    return Sweep(native, store.name, _Call(scenario, classes_by_word, congestion, out))
+    return Sweep(native, store.name, _Repeated(scenario, classes_by_word, congestion, out))
 
 
-class _Call(NamedTuple):
+class _Repeated(NamedTuple):
     """Arguments of a sweep that a call for one of its runs repeats."""
 
     scenario: Any
@@ -218,20 +242,59 @@ def _called(queue: Callable[..., Any]) -> str:
     return getattr(queue, "__name__", type(queue).__name__)
 
 
-def _plan(scenario: Any, over: Mapping[str, Any], congestion: Any) -> tuple[str, list[str], Classes | None]:
-    """The sweep file, names of files for errors, and classes written in Python."""
-    import tomllib  # noqa: PLC0415
-
+def _plan(scenario: Any, over: Any, congestion: Any) -> tuple[str, Classes | None, list[tuple[str, str]]]:
+    """The sweep file, classes written in Python, and names of files in messages with the paths as given."""
     text = _toml.text_of(scenario)
-    base: Any = os.path.abspath(os.fspath(scenario)) if text is None else tomllib.loads(text)
-    listed = {key: each if isinstance(each, str) else list(each) for key, each in over.items()}
+    if text is None:
+        path = path_text("scenario", scenario)
+        base: Any = os.path.abspath(path)
+        files = [(base, path), (f"the sweep:1: scenario: {base}", path)]
+    else:
+        base, files = _toml.loads(text, "scenario"), []
+    listed = _values(over)
     queues = [value for each in listed.values() if not isinstance(each, str) for value in each if callable(value)]
-    classes = Classes(queues, congestion) if queues or congestion else None
+    classes = Classes(queues, congestion) if queues or congestion is not None else None
     values = {
         key: each if isinstance(each, str) else [word(value) if callable(value) else value for value in each]
         for key, each in listed.items()
     }
-    return _toml.dumps({"scenario": base, "grid": values}), paths(scenario) if text is None else [], classes
+    return _toml.dumps({"scenario": base, "grid": values}), classes, files
+
+
+def _values(over: Any) -> dict[str, str | list[Any]]:
+    """The swept keys, each with a range as text or a list of values."""
+    if not isinstance(over, Mapping):
+        wrong_type("over", "a dictionary of keys with their values, as in {'queue.core': ['fifo', 'qfq']}", over)
+    found: dict[str, str | list[Any]] = {}
+    for key, values in cast("Mapping[Any, Any]", over).items():
+        if not isinstance(key, str):
+            wrong_type(f"over: key {key!r}", "a text with dots, as in 'queue.core'", key)
+        name = f"over[{key!r}]"
+        if hasattr(values, "tolist") or hasattr(values, "to_list"):
+            # An array without dimensions is one value.
+            values = _toml.simple(values, name)
+            values = values if isinstance(values, str | list) else [values]
+        if isinstance(values, str):
+            found[key] = str(values)
+        elif not isinstance(values, Iterable) or isinstance(values, Mapping | Set | bytes | bytearray | memoryview | type):
+            wrong_type(name, "a list of values, or a range as text, as in '64kbit..1mbit/2'", values)
+        else:
+            each = enumerate(cast("Iterable[Any]", values))
+            found[key] = [value if callable(value) else _toml.simple(value, f"{name}[{place}]") for place, value in each]
+    return found
+
+
+_EXECUTORS = "None, an Executor of concurrent.futures, a dask Client, the address of its scheduler ('tcp://..') or 'ray'"
+
+
+def _check_executor(executor: Any) -> None:
+    """Raises an error for what cannot run tasks."""
+    if isinstance(executor, str):
+        if executor != "ray" and ":" not in executor:
+            message = f"executor={executor!r}: expected {_EXECUTORS}"
+            raise UsageError(message, status=2, given=executor, legal=_EXECUTORS, meant="ray" if "ray" in executor.lower() else None)
+    elif executor is not None and not hasattr(executor, "submit"):
+        wrong_type("executor", _EXECUTORS, executor)
 
 
 def _check_pickle(executor: Any, classes: Classes) -> None:
@@ -241,11 +304,13 @@ def _check_pickle(executor: Any, classes: Classes) -> None:
     if executor is None or isinstance(executor, ThreadPoolExecutor):
         return
     if executor == "ray":
-        from ray.cloudpickle.cloudpickle import dumps as by_value  # noqa: PLC0415
+        with needs("ray"):
+            from ray.cloudpickle.cloudpickle import dumps as by_value  # noqa: PLC0415
 
         classes.check_pickle("Ray", by_value)
     elif isinstance(executor, str) or type(executor).__module__.split(".")[0] == "distributed":
-        from distributed.protocol.pickle import dumps  # noqa: PLC0415
+        with needs("dask"):
+            from distributed.protocol.pickle import dumps  # noqa: PLC0415
 
         classes.check_pickle("Dask", dumps)
     else:
@@ -302,9 +367,7 @@ def _results(executor: Any, run: _Run, batches: list[list[str]]) -> _Results:
         return _on_dask_at(executor, run, batches)
     if type(executor).__module__.split(".")[0] == "distributed":
         return _on_dask(executor, run, batches)
-    if hasattr(executor, "submit"):
-        return _on_futures(executor, run, batches)
-    raise TypeError(f"executor: expected an Executor, a dask Client, an address or 'ray', not {type(executor).__name__}")
+    return _on_futures(executor, run, batches)
 
 
 def _on_futures(executor: Executor, run: _Run, batches: list[list[str]]) -> _Results:
@@ -329,7 +392,8 @@ def _on_futures(executor: Executor, run: _Run, batches: list[list[str]]) -> _Res
 
 
 def _on_dask_at(address: str, run: _Run, batches: list[list[str]]) -> _Results:
-    from distributed import Client  # noqa: PLC0415
+    with needs("dask"):
+        from distributed import Client  # noqa: PLC0415
 
     with Client(address) as client:
         yield from _on_dask(client, run, batches)
@@ -351,8 +415,9 @@ def _on_dask(client: Any, run: _Run, batches: list[list[str]]) -> _Results:
 
 
 def _on_ray(run: _Run, batches: list[list[str]]) -> _Results:
-    import ray  # noqa: PLC0415
-    from ray.exceptions import RayError  # noqa: PLC0415
+    with needs("ray"):
+        import ray  # noqa: PLC0415
+        from ray.exceptions import RayError  # noqa: PLC0415
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
@@ -386,19 +451,24 @@ class _Store:
     """Dataset in a folder."""
 
     def __init__(self, name: str | None) -> None:
-        import tempfile  # noqa: PLC0415
-
         self.name = name
-        self._temporary = None if name else tempfile.mkdtemp(prefix="roundelay-sweep-")
+        self._temporary: str | None = None
 
     def __enter__(self) -> str:
-        return self._temporary or cast("str", self.name)
+        return self.name or self._make()
 
     def __exit__(self, *_: object) -> None:
         import shutil  # noqa: PLC0415
 
         if self._temporary:
             shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _make(self) -> str:
+        """Makes a folder that lives as long as the call."""
+        import tempfile  # noqa: PLC0415
+
+        self._temporary = tempfile.mkdtemp(prefix="roundelay-sweep-")
+        return self._temporary
 
     def save(self) -> None:
         """Saves the results so far."""
@@ -414,25 +484,37 @@ class _Remote(_Store):
     """
 
     def __init__(self, url: str) -> None:
-        import fsspec  # noqa: PLC0415
+        with needs("fsspec"):
+            import fsspec  # noqa: PLC0415
 
-        super().__init__(None)
-        self.name = url
-        self._files, root = cast("tuple[Any, str]", fsspec.core.url_to_fs(url))
+        super().__init__(url)
+        try:
+            self._files, root = cast("tuple[Any, str]", fsspec.core.url_to_fs(url))
+        except ImportError as error:
+            raise ModuleNotFoundError(f"out={url!r}: fsspec needs the package of this store: {error}", name=error.name) from error
+        except ValueError as error:
+            raise UsageError(f"out={url!r}: {error}; expected a URL of fsspec", status=2, path=url, given=url) from error
         self._root = root.rstrip("/")
         self._known: dict[str, bytes] = {}
 
     def __enter__(self) -> str:
         from pathlib import Path as _Path  # noqa: PLC0415
 
-        folder = _Path(super().__enter__())
+        folder = _Path(self._make())
+        try:
+            self._fetch(folder)
+        except BaseException:
+            super().__exit__()
+            raise
+        return str(folder)
+
+    def _fetch(self, folder: _Path) -> None:
         for path in self._files.find(self._root) if self._files.exists(self._root) else []:
             name = path[len(self._root) + 1 :]
             content = cast("bytes", self._files.cat_file(path))
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
             self._known[name] = content
-        return str(folder)
 
     def __exit__(self, *exception: object) -> None:
         if exception[0] is not None:
@@ -470,5 +552,5 @@ class _Remote(_Store):
 def _store(out: Path | None) -> _Store:
     if out is None:
         return _Store(None)
-    name = os.fspath(out)
+    name = path_text("out", out)
     return _Remote(name) if "://" in name else _Store(name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import tomllib
+import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 from . import _toml
 from ._errors import UsageError
+from ._words import Path, path_text
 
 
 class Choice:
@@ -61,7 +61,8 @@ class Table:
     def to_dict(self) -> dict[str, Any]:
         """The table as a dictionary; fields that are None are left out."""
         fields = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
-        return {self._renamed.get(name, name): _plain(value) for name, value in fields if value is not None}
+        named = ((self._renamed.get(name, name), value) for name, value in fields if value is not None)
+        return {name: _plain(value, f"{type(self).__name__}.{name}") for name, value in named}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
@@ -95,25 +96,42 @@ class TopTable(Table):
     def from_toml(cls, text: str) -> Self:
         """From a text in TOML.
 
-        Raises :class:`roundelay.UsageError` for an unknown or missing key, and ``tomllib.TOMLDecodeError``
-        for a text that is not TOML.
+        Raises :class:`roundelay.UsageError` for an unknown or missing key, and for a text that is not TOML.
         """
-        return cls.from_dict(tomllib.loads(text))
+        return cls.from_dict(_toml.loads(text, "scenario"))
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """From a TOML file."""
-        return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+    def read(cls, path: Path) -> Self:
+        """From a TOML file.
+
+        Raises :class:`roundelay.UsageError`, with the path and the line where known, for a file that cannot
+        be read, that is not TOML, or has an unknown or missing key.
+        """
+        name = path_text("path", path)
+        try:
+            return cls.from_dict(_toml.read(name))
+        except UsageError as error:
+            if error.path is None:
+                error.path, error.line = name, _line_of(name, error.given)
+                error.args = (f"{name}:{error.line}: {error}" if error.line else f"{name}: {error}",)
+            raise
 
 
-def _plain(value: Any) -> Any:
+def _line_of(path: str, word: str | None) -> int | None:
+    """The line with a wrong key or value, if only one has the word."""
+    with open(path, encoding="utf-8") as file:
+        found = [number for number, line in enumerate(file, 1) if word and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.partition("#")[0])]
+    return found[0] if len(found) == 1 else None
+
+
+def _plain(value: Any, key: str) -> Any:
     if isinstance(value, Table):
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(each) for each in cast("Sequence[Any]", value)]
-    return value
+        return {name: _plain(each, f"{key}.{name}") for name, each in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each, f"{key}[{place}]") for place, each in enumerate(cast("Sequence[Any]", value))]
+    return _toml.simple(value, key)
 
 
 def _made(kind: Any, value: Any) -> Any:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
+
+from ._errors import UsageError
+from ._words import plain, wrong_type
 
 
 @runtime_checkable
@@ -18,9 +22,9 @@ class Tables(Protocol):
         ...
 
 
-def text_of(given: Any) -> str | None:
+def text_of(given: Any, name: str = "scenario") -> str | None:
     """The text of a dictionary, of a scenario, or a text with line breaks; None for a path."""
-    if isinstance(given, Tables):
+    if isinstance(given, Tables) and not isinstance(given, type):
         return given.to_toml()
     if isinstance(given, Mapping):
         return dumps(cast("Mapping[str, Any]", given))
@@ -28,33 +32,93 @@ def text_of(given: Any) -> str | None:
         return given
     if isinstance(given, str | os.PathLike):
         return None
-    raise TypeError(f"expected a path, a TOML text, a dictionary or a Scenario, not {type(given).__name__}")
+    wrong_type(name, "a path, a TOML text, a dictionary or a Scenario", given)
 
 
-def dumps(table: Mapping[str, Any]) -> str:
+def loads(text: str, name: str, path: str | None = None) -> dict[str, Any]:
+    """The dictionary of a text in TOML; errors are those of the command."""
+    import tomllib  # noqa: PLC0415
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        told = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", str(error))
+        why = told[1] if told else str(error)
+        line = int(told[2]) if told and told[2] else len(text.splitlines()) or 1
+        raise UsageError(f"{name}:{line}: not legal TOML: {why}", status=2, path=path, line=line) from error
+
+
+def read(path: str) -> dict[str, Any]:
+    """The dictionary of a file in TOML."""
+    expected = "expected a scenario in TOML"
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: there is no such file; {expected}", status=2, path=path) from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read: {error.strerror}; {expected}", status=2, path=path) from error
+    try:
+        return loads(content.decode(), path, path)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: offset {error.start}: no text in UTF-8; {expected}", status=2, path=path) from error
+
+
+def simple(value: Any, key: str) -> Any:
+    """A value with the types of TOML alone: dictionaries, lists, texts, numbers, truth values, dates.
+
+    Numbers and arrays of NumPy, Series of pandas and polars and arrays of Arrow become numbers and lists.
+    """
+    value = plain(value)
+    if isinstance(value, str | bool | int | float):
+        return value
+    for method in ("tolist", "to_list", "to_pylist"):
+        # The elements of a memoryview are its bytes.
+        if hasattr(value, method) and not isinstance(value, memoryview):
+            return simple(getattr(value, method)(), key)
+    if isinstance(value, Mapping):
+        return table(cast("Mapping[str, Any]", value), key)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        return [simple(each, f"{key}[{place}]") for place, each in enumerate(cast("Sequence[Any]", value))]
+    if isinstance(value, os.PathLike):
+        return os.fspath(cast("os.PathLike[str]", value))
+    if any(base.__module__ == "datetime" for base in type(value).__mro__) and hasattr(value, "isoformat"):
+        return value
+    wrong_type(key, "a text, a number, True, False, a date, a list or a dictionary; TOML has no value of this type", value)
+
+
+def table(given: Mapping[str, Any], key: str = "") -> dict[str, Any]:
+    """A dictionary with the types of TOML alone. Values that are None are left out."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if not isinstance(name, str):
+            wrong_type(f"{key or 'a dictionary'}: key {name!r}", "a text", name)
+        if value is not None:
+            found[name] = simple(value, f"{key}.{name}" if key else name)
+    return found
+
+
+def dumps(given: Mapping[str, Any]) -> str:
     """The dictionary as TOML, in its order. Values that are None are left out."""
     lines: list[str] = []
-    _table(lines, [], table)
+    _table(lines, [], table(given))
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def _is_tables(value: Any) -> bool:
     """Whether a value is written as ``[[name]]``: a list of dictionaries."""
-    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        return False
-    return all(isinstance(each, Mapping) for each in cast("Sequence[Any]", value))
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in cast("list[Any]", value))
 
 
-def _table(lines: list[str], path: list[str], table: Mapping[str, Any]) -> None:
-    items = [(name, value) for name, value in table.items() if value is not None]
-    for name, value in items:
-        if not isinstance(value, Mapping) and not _is_tables(value):
+def _table(lines: list[str], path: list[str], table: dict[str, Any]) -> None:
+    for name, value in table.items():
+        if not isinstance(value, dict) and not _is_tables(value):
             lines.append(f"{_key(name)} = {_value(value)}")
-    for name, value in items:
+    for name, value in table.items():
         inner = [*path, _key(name)]
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             lines += ["", f"[{'.'.join(inner)}]"]
-            _table(lines, inner, cast("Mapping[str, Any]", value))
+            _table(lines, inner, cast("dict[str, Any]", value))
         elif _is_tables(value):
             for each in value:
                 lines += ["", f"[[{'.'.join(inner)}]]"]
@@ -79,13 +143,9 @@ def _value(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else str(value)
-    if type(value).__module__ == "datetime" and hasattr(value, "isoformat"):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        inner = cast("Mapping[str, Any]", value).items()
-        return "{ " + ", ".join(f"{_key(name)} = {_value(each)}" for name, each in inner if each is not None) + " }"
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(_value(each) for each in cast("Sequence[Any]", value)) + "]"
-    if isinstance(value, os.PathLike):
-        return _string(os.fspath(cast("os.PathLike[str]", value)))
-    raise TypeError(f"{value!r}: TOML has no value of type {type(value).__name__}")
+    if isinstance(value, dict):
+        inner = cast("dict[str, Any]", value).items()
+        return "{ " + ", ".join(f"{_key(name)} = {_value(each)}" for name, each in inner) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, cast("list[Any]", value))) + "]"
+    return value.isoformat()
