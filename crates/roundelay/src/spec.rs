@@ -179,7 +179,7 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
         parameter.write(config, value);
         return parameter.check(D::NAME, config).map(|()| parameter.name).map_err(|error| as_written(error, written));
     }
-    Err(unknown_parameter::<D>(word))
+    Err(unknown_parameter(config, word))
 }
 
 /// Error for a missing or unreadable value, with the legal values.
@@ -194,10 +194,10 @@ fn bad_value<D: Discipline>(parameter: &Parameter<D>, written: String, expected:
     ConfigError::BadValue { discipline: D::NAME, parameter: written, expected }
 }
 
-fn unknown_parameter<D: Discipline>(word: &str) -> ConfigError {
+fn unknown_parameter<D: Discipline>(config: &D, word: &str) -> ConfigError {
     let known: Vec<_> = D::PARAMETERS.iter().map(|p| p.name).chain(["limit", "memory_limit"]).collect();
     let meant = suggestion::nearest(word, known.iter().copied());
-    ConfigError::UnknownParameter { discipline: D::NAME, parameter: word.to_owned(), meant, known: known.join(", ") }
+    ConfigError::UnknownParameter { discipline: config.name(), parameter: word.to_owned(), meant, known: known.join(", ") }
 }
 
 pub(crate) fn unknown_discipline(name: &str) -> ConfigError {
