@@ -680,12 +680,12 @@ fn what_is_odd_about_a_capture_is_told() {
     let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     let expected = [
         "5 packets whose headers could not be read share a flow of their own.",
-        "1 packets have an earlier time than the packet before; they are sent at the time of that packet.",
+        "1 packet has an earlier time than the packet before; it is sent at the time of that packet.",
         "2 packets are longer than 1500 bytes: ",
-        "1 packets are longer than 65,535 bytes and were taken for so many.",
-        "1 packets have no bytes and were taken for one.",
+        "1 packet is longer than 65,535 bytes and was taken for so many.",
+        "1 packet has no bytes and was taken for one.",
         "3 bytes at the end are a packet cut off and were left out.",
-        "1 packets have a length on the wire below the captured length; the captured length counts.",
+        "1 packet has a length on the wire below the captured length; the captured length counts.",
     ];
     assert_eq!(notes.len(), expected.len(), "{notes:?}");
     for (note, expected) in notes.iter().zip(expected) {

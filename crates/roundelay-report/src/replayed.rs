@@ -209,6 +209,7 @@ impl Replayed {
         let sum = |of: fn(&Recorded) -> u64| self.recorded.iter().map(of).sum::<u64>();
         let dropped = match sum(|recorded| recorded.dropped) {
             0 => String::new(),
+            1 => " 1 packet was dropped: this is not in the schedule, and not sent in the replay.".to_owned(),
             dropped => format!(" {} packets were dropped: these are not in the schedule, and not sent in the replay.", count(dropped)),
         };
         let slack = match self.slack {
