@@ -540,7 +540,7 @@ impl<P: Probe> Simulation<P> {
         match command {
             Command::Send(packet) => self.send(packet)?,
             Command::Report(flow, report) => self.report(agent, *flow, report),
-            Command::Wake(at) => self.set_timer(agent.0, *at),
+            Command::Wake(at) => self.set_timer(agent.0, Some(*at)),
             Command::Open(flow, spec) => self.open(agent, group, *flow, spec)?,
             Command::Close(flow) => self.close(agent, *flow),
             Command::Spawn(at) => {
