@@ -31,7 +31,7 @@ pub fn write_schedule(path: &Path, schedule: &Schedule, metadata: &[(String, Str
 
 fn columns(schedule: &Schedule, rows: std::ops::Range<usize>) -> Vec<Column> {
     let packets = &schedule.packets[rows.clone()];
-    let ends = |of: fn(&roundelay_sim::replay::Flow) -> roundelay_sim::NodeId| {
+    let ends = |of: fn(&roundelay_sim::replay::ScheduledFlow) -> roundelay_sim::NodeId| {
         let name = |flow: u32| shared(schedule.network().name(of(&schedule.flows[flow as usize])).as_str());
         Values::Texts(packets.iter().map(|packet| name(packet.flow)).collect())
     };
