@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::Results;
 
-use super::column::{Column, Values, shared};
+use super::column::Column;
 use super::rows::Table;
 use crate::figures::{CLASS, Figure, INDICES, LIVES, SOURCE, Worst};
 
@@ -70,17 +70,15 @@ pub fn sweep_table(rows: &[SweepRow]) -> Table {
 }
 
 pub(crate) fn sweep_columns(rows: &[SweepRow]) -> Vec<Column> {
-    let texts = |of: fn(&SweepRow) -> &str| Values::Texts(rows.iter().map(|row| shared(of(row))).collect());
-    let counts = |of: fn(&SweepRow) -> u64| Values::Counts(rows.iter().map(of).collect());
     let [identity, seed, replica, source] = KEYS;
     let mut columns = vec![
-        Column { name: identity, values: texts(|row| &row.identity) },
-        Column { name: seed, values: counts(|row| row.seed) },
-        Column { name: replica, values: counts(|row| row.replica) },
-        Column { name: source, values: texts(|row| &row.source) },
+        Column::of(identity, rows, |row| &row.identity[..]),
+        Column::of(seed, rows, |row| row.seed),
+        Column::of(replica, rows, |row| row.replica),
+        Column::of(source, rows, |row| &row.source[..]),
     ];
     for (number, &name) in SWEEP_FIGURES.iter().enumerate() {
-        columns.push(Column { name, values: Values::OptionalNumbers(rows.iter().map(|row| row.figures[number]).collect()) });
+        columns.push(Column::of(name, rows, |row| row.figures[number]));
     }
     columns
 }
