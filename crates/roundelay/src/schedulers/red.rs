@@ -44,7 +44,7 @@ use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
+use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
@@ -269,10 +269,6 @@ impl<T> Scheduler<T> for Red<T> {
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = rate;
         self.detection.adopt(self.config.thresholds(rate));
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
     /// 1. `min` is below `max`, and adapted values stay probabilities.
