@@ -103,6 +103,8 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone)]
 pub(crate) struct EarlyDetection {
     thresholds: Thresholds,
+    /// Rate of the link for which the thresholds hold.
+    pub(crate) link_rate: Rate,
     /// In units of 2^-48.
     average: u128,
     count: u64,
@@ -118,9 +120,11 @@ const MAX_WEIGHT_LOG: u32 = 31;
 const ADAPTATION_INTERVAL: Duration = Duration::from_millis(500);
 
 impl EarlyDetection {
+    /// `thresholds` hold for [`UNKNOWN_LINK_RATE`].
     pub(crate) const fn new(thresholds: Thresholds) -> Self {
         let (idle_since, observed_at, adapted_at) = (None, Instant::ZERO, Instant::ZERO);
-        Self { thresholds, average: 0, count: 0, idle_since, observed_at, probability: thresholds.probability, adapted_at }
+        let (link_rate, probability) = (UNKNOWN_LINK_RATE, thresholds.probability);
+        Self { thresholds, link_rate, average: 0, count: 0, idle_since, observed_at, probability, adapted_at }
     }
 
     /// Changes the parameters. An adapted probability survives, unless the probability or

@@ -121,7 +121,7 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Choke<T>, _before: &Self) {
-        scheduler.detection.adopt(scheduler.config.thresholds(scheduler.link_rate));
+        scheduler.detection.adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -169,16 +169,14 @@ pub struct Choke<T> {
     queue: Lottery<T>,
     dropped: VecDeque<Packet<T>>,
     detection: EarlyDetection,
-    link_rate: Rate,
     random: Random,
     config: Config,
 }
 
 impl<T> Configured<Config> for Choke<T> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        let link_rate = UNKNOWN_LINK_RATE;
-        let detection = EarlyDetection::new(config.thresholds(link_rate));
-        Ok(Self { queue: Lottery::default(), dropped: VecDeque::new(), detection, link_rate, random: Random::new(seed), config })
+        let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
+        Ok(Self { queue: Lottery::default(), dropped: VecDeque::new(), detection, random: Random::new(seed), config })
     }
 }
 
@@ -241,14 +239,14 @@ impl<T> Scheduler<T> for Choke<T> {
     }
 
     fn set_link_rate(&mut self, rate: Rate) {
-        self.link_rate = rate;
+        self.detection.link_rate = rate;
         self.detection.adopt(self.config.thresholds(rate));
     }
 
     /// 1. `min` is below `max`, and the thresholds are those of the parameters.
     /// 2. Each waiting packet is in the line, once, in order of arrival.
     fn check_invariants(&self) {
-        self.detection.check(&self.config.thresholds(self.link_rate));
+        self.detection.check(&self.config.thresholds(self.detection.link_rate));
         self.queue.check();
     }
 }

@@ -147,7 +147,7 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Red<T>, _before: &Self) {
-        scheduler.detection.adopt(scheduler.config.thresholds(scheduler.link_rate));
+        scheduler.detection.adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -203,16 +203,14 @@ impl Config {
 pub struct Red<T> {
     queue: SignallingQueue<T>,
     detection: EarlyDetection,
-    link_rate: Rate,
     random: Random,
     config: Config,
 }
 
 impl<T> Configured<Config> for Red<T> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        let link_rate = UNKNOWN_LINK_RATE;
-        let detection = EarlyDetection::new(config.thresholds(link_rate));
-        Ok(Self { queue: SignallingQueue::default(), detection, link_rate, random: Random::new(seed), config })
+        let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
+        Ok(Self { queue: SignallingQueue::default(), detection, random: Random::new(seed), config })
     }
 }
 
@@ -267,14 +265,14 @@ impl<T> Scheduler<T> for Red<T> {
     }
 
     fn set_link_rate(&mut self, rate: Rate) {
-        self.link_rate = rate;
+        self.detection.link_rate = rate;
         self.detection.adopt(self.config.thresholds(rate));
     }
 
     /// 1. `min` is below `max`, and adapted values stay probabilities.
     /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
-        self.detection.check(&self.config.thresholds(self.link_rate));
+        self.detection.check(&self.config.thresholds(self.detection.link_rate));
         self.queue.check();
     }
 }
