@@ -822,7 +822,7 @@ fn a_workload_is_sent_as_it_is_written() {
     let bursts = group(&with(""), &[]);
     assert_eq!((bursts["flows"].as_u64(), bursts["packets"]["delivered"].as_u64()), (Some(2), Some(11)), "the third begins after the end");
     assert_eq!(bursts["completion"]["count"].as_u64(), Some(2));
-    assert!(stdout(&run(&["simulate", &with("")], "")).contains("Note: workload.txt: 1 of 3 flows come after the end of the run"));
+    assert!(stdout(&run(&["simulate", &with("")], "")).contains("Note: workload.txt: 1 of 3 flows comes after the end of the run"));
     let attached = fs::read_to_string(with("")).unwrap().replace("[[source]]", "hosts_per_router = 2\n[[source]]");
     fs::write(folder.path("attached.toml"), attached).unwrap();
     let refused = stderr(&run(&["simulate", &folder.path("attached.toml")], ""));
