@@ -47,11 +47,6 @@ impl FlowSet {
     pub fn weights(&self) -> impl Iterator<Item = u32> {
         self.groups.iter().flat_map(|group| std::iter::repeat_n(group.weight, group.flows as usize))
     }
-
-    /// `flows` flows of weight 1.
-    pub fn of_equals(flows: u32) -> Self {
-        Self { groups: vec![Group { weight: 1, flows }], text: flows.to_string() }
-    }
 }
 
 impl fmt::Display for FlowSet {

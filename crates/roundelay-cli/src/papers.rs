@@ -12,7 +12,7 @@ use roundelay_papers::cache::{Cache, hash};
 use roundelay_papers::catalogue::{Item, Paper, Work, papers};
 #[cfg(feature = "parquet")]
 use roundelay_papers::figures::Samples;
-use roundelay_papers::page::{Judged, Place, section};
+use roundelay_papers::page::{Judged, Target, section};
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::record::Record;
 use roundelay_papers::runner::{Ran, Runner, Versions};
@@ -261,7 +261,7 @@ impl ItemResult<'_> {
 
     /// The section of the paper's page.
     pub(crate) fn markdown(&self) -> String {
-        section(self.paper, self.judged, Place::Alone)
+        section(self.paper, self.judged, Target::Alone)
     }
 
     /// Footer of the Parquet file.

@@ -680,12 +680,12 @@ fn what_is_odd_about_a_capture_is_told() {
     let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     let expected = [
         "5 packets whose headers could not be read share a flow of their own.",
-        "1 packets have an earlier time than the packet before; they are sent at the time of that packet.",
+        "1 packet has an earlier time than the packet before; it is sent at the time of that packet.",
         "2 packets are longer than 1500 bytes: ",
-        "1 packets are longer than 65,535 bytes and were taken for so many.",
-        "1 packets have no bytes and were taken for one.",
+        "1 packet is longer than 65,535 bytes and was taken for so many.",
+        "1 packet has no bytes and was taken for one.",
         "3 bytes at the end are a packet cut off and were left out.",
-        "1 packets have a length on the wire below the captured length; the captured length counts.",
+        "1 packet has a length on the wire below the captured length; the captured length counts.",
     ];
     assert_eq!(notes.len(), expected.len(), "{notes:?}");
     for (note, expected) in notes.iter().zip(expected) {
@@ -822,7 +822,7 @@ fn a_workload_is_sent_as_it_is_written() {
     let bursts = group(&with(""), &[]);
     assert_eq!((bursts["flows"].as_u64(), bursts["packets"]["delivered"].as_u64()), (Some(2), Some(11)), "the third begins after the end");
     assert_eq!(bursts["completion"]["count"].as_u64(), Some(2));
-    assert!(stdout(&run(&["simulate", &with("")], "")).contains("Note: workload.txt: 1 of 3 flows come after the end of the run"));
+    assert!(stdout(&run(&["simulate", &with("")], "")).contains("Note: workload.txt: 1 of 3 flows comes after the end of the run"));
     let attached = fs::read_to_string(with("")).unwrap().replace("[[source]]", "hosts_per_router = 2\n[[source]]");
     fs::write(folder.path("attached.toml"), attached).unwrap();
     let refused = stderr(&run(&["simulate", &folder.path("attached.toml")], ""));

@@ -6,9 +6,7 @@
 
 use core::mem;
 
-use roundelay::{Duration, FlowId};
-
-use crate::table::FlowTable;
+use roundelay::Duration;
 
 /// Samples kept unchanged.
 const RAW_SAMPLES: usize = 256;
@@ -230,37 +228,6 @@ fn rank(q: f64, count: usize) -> usize {
     ((q.clamp(0.0, 1.0) * count as f64).ceil() as usize).clamp(1, count) - 1
 }
 
-/// A distribution of delays for each flow.
-#[derive(Debug, Clone, Default)]
-pub struct FlowDelays {
-    flows: FlowTable<Delays>,
-}
-
-impl FlowDelays {
-    /// Counts a delay of a packet of the flow.
-    #[inline]
-    pub fn record(&mut self, flow: FlowId, delay: Duration) {
-        self.flows.entry(flow).record(delay);
-    }
-
-    /// The flow's distribution. None if the flow has no samples.
-    pub fn of(&self, flow: FlowId) -> Option<&Delays> {
-        self.flows.known(flow).filter(|delays| delays.count() > 0)
-    }
-
-    /// The flows with samples, in order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (FlowId, &Delays)> {
-        self.flows.iter().filter(|(_, delays)| delays.count() > 0)
-    }
-
-    /// The distribution over all flows.
-    pub fn total(&self) -> Delays {
-        let mut total = Delays::default();
-        self.iter().for_each(|(_, delays)| total.merge(delays));
-        total
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -343,21 +310,6 @@ mod tests {
         delays.merge(&full);
         assert_eq!(delays.unplaced(), 3 + 3 + u64::from(u32::MAX));
         assert!(delays.quantile(0.5) >= Some(Duration::from_nanos(nanos)), "quantiles still work");
-    }
-
-    #[test]
-    fn flows_are_kept_apart_and_add_up() {
-        let mut flows = FlowDelays::default();
-        for number in 0..1_000 {
-            flows.record(FlowId(number % 3 * 2), Duration::from_micros(number.into()));
-        }
-        assert_eq!(flows.iter().map(|(flow, delays)| (flow.0, delays.count())).collect::<Vec<_>>(), [(0, 334), (2, 333), (4, 333)]);
-        assert!(flows.of(FlowId(1)).is_none() && flows.of(FlowId(99)).is_none());
-        let total = flows.total();
-        assert_eq!(
-            (total.count(), total.maximum(), total.mean()),
-            (1_000, Some(Duration::from_micros(999)), Some(Duration::from_nanos(499_500)))
-        );
     }
 
     /// Samples of all magnitudes.

@@ -40,7 +40,7 @@ pub struct JainWhileBacklogged {
     end: Instant,
     /// Number of the current window, counted from 1 over windows with events.
     present: u64,
-    flows: FlowTable<Flow>,
+    flows: FlowTable<FlowService>,
     /// Flows backlogged now.
     backlogged: u64,
     /// Flows backlogged since before the current window.
@@ -55,7 +55,7 @@ pub struct JainWhileBacklogged {
 }
 
 #[derive(Debug, Clone)]
-struct Flow {
+struct FlowService {
     weight: u32,
     backlog: u64,
     /// Window in which the flow became backlogged.
@@ -68,13 +68,13 @@ struct Flow {
     deprived_in: u64,
 }
 
-impl Flow {
+impl FlowService {
     const fn stayed(&self, present: u64) -> bool {
         self.backlog > 0 && self.since < present
     }
 }
 
-impl Default for Flow {
+impl Default for FlowService {
     fn default() -> Self {
         Self { weight: 1, backlog: 0, since: 0, served_in: 0, service: 0, deprived_in: 0 }
     }

@@ -34,11 +34,11 @@ pub struct Lateness {
     totals: Totals,
     /// Earlier arrivals count as arrived at this time.
     restarted: Instant,
-    flows: FlowTable<Flow>,
+    flows: FlowTable<FlowLateness>,
 }
 
 #[derive(Debug, Clone)]
-struct Flow {
+struct FlowLateness {
     /// Zero if not registered.
     weight: u32,
     /// Packets with an earlier arrival are not measured.
@@ -65,7 +65,7 @@ impl Ahead {
     const NOTHING: Self = Self { bytes: 0, since: Instant::ZERO, weight: 1 };
 }
 
-impl Default for Flow {
+impl Default for FlowLateness {
     fn default() -> Self {
         let (base, since) = (Instant::ZERO, Instant::ZERO);
         Self { weight: 0, since, base, settled: 0.0, ahead: Ahead::NOTHING, worst: f64::NEG_INFINITY }
@@ -129,7 +129,7 @@ impl Lateness {
     #[inline]
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
         let (totals, seconds_per_byte) = (&self.totals, self.seconds_per_byte);
-        let grc = |state: &Flow| {
+        let grc = |state: &FlowLateness| {
             let Ahead { bytes, since, weight } = state.ahead;
             let per_share = if bytes == 0 { 0.0 } else { totals.largest_since(since) as f64 / f64::from(weight) };
             state.settled + bytes as f64 * seconds_per_byte * per_share

@@ -34,7 +34,7 @@ pub mod units;
 mod wfi;
 pub mod workload;
 
-pub use delay::{Delays, FlowDelays};
+pub use delay::Delays;
 pub use fairness::{JainWhileBacklogged, jain_index};
 pub use lateness::Lateness;
 pub use mean::geometric_mean;

@@ -28,7 +28,7 @@ const NO_SLOT: u8 = u8::MAX;
 /// larger value, because only one flow is served at a time.
 #[derive(Debug, Clone)]
 pub struct PairFairness {
-    flows: FlowTable<Flow>,
+    flows: FlowTable<FlowSlot>,
     /// Bit i: slot i is taken.
     taken: u64,
     /// Bytes over weight since the slot was taken.
@@ -46,14 +46,14 @@ pub struct PairFairness {
 type Row = [f64; SLOTS];
 
 #[derive(Debug, Clone)]
-struct Flow {
+struct FlowSlot {
     weight: u32,
     packets: u64,
     slot: u8,
     worst: f64,
 }
 
-impl Default for Flow {
+impl Default for FlowSlot {
     fn default() -> Self {
         Self { weight: 1, packets: 0, slot: NO_SLOT, worst: 0.0 }
     }
@@ -129,7 +129,7 @@ impl PairFairness {
 
     /// The largest difference of the flow to any other, in bytes per unit of weight.
     pub fn worst(&self, flow: FlowId) -> f64 {
-        let worst = |state: &Flow| self.worst.get(usize::from(state.slot)).map_or(state.worst, |worst| state.worst.max(*worst));
+        let worst = |state: &FlowSlot| self.worst.get(usize::from(state.slot)).map_or(state.worst, |worst| state.worst.max(*worst));
         self.flows.known(flow).map_or(0.0, worst)
     }
 

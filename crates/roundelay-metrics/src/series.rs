@@ -109,17 +109,12 @@ impl SumSeries {
         *bin = bin.saturating_add(amount);
     }
 
-    /// Start of the first bin.
-    pub fn start(&self) -> Instant {
-        self.bins.start
-    }
-
     /// Current width of the bins.
     pub fn width(&self) -> Duration {
         self.bins.width
     }
 
-    /// The sums, bin by bin from [`start`](Self::start) to the last one touched.
+    /// The sums, bin by bin from the start to the last one touched.
     pub fn sums(&self) -> &[u64] {
         &self.bins.bins
     }
@@ -204,17 +199,7 @@ impl LevelSeries {
         }
     }
 
-    /// Start of the first bin.
-    pub fn start(&self) -> Instant {
-        self.bins.start
-    }
-
-    /// Current width of the bins.
-    pub fn width(&self) -> Duration {
-        self.bins.width
-    }
-
-    /// The level in each bin from [`start`](Self::start) to the last one touched.
+    /// The level in each bin from the start to the last one touched.
     pub fn levels(&self) -> impl Iterator<Item = Level> {
         self.bins.bins.iter().enumerate().map(|(index, bin)| Level {
             start: self.bins.from(index),
@@ -345,7 +330,7 @@ mod tests {
             }
             let end = steps[steps.len() - 1].0 + 1;
             series.advance(at(end));
-            let width = series.width().as_nanos();
+            let width = series.bins.width.as_nanos();
             let levels: Vec<_> = series.levels().collect();
             prop_assert!(levels.len() <= 2 * bins);
             for (index, level) in levels.iter().enumerate() {

@@ -25,8 +25,4 @@ impl<T: Default> FlowTable<T> {
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, &T)> {
-        self.0.iter().enumerate().map(|(number, record)| (FlowId(number as u32), record))
-    }
 }

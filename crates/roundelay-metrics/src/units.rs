@@ -54,6 +54,22 @@ pub fn counted(value: u64, noun: &str) -> String {
     }
 }
 
+/// A sentence after its number, with forms for one and for several in braces: `{packet is|packets
+/// are} late` gives `1 packet is late` and `2 packets are late`.
+pub fn in_number(value: u64, sentence: &str) -> String {
+    let form = |(index, part)| match str::split_once(part, '|') {
+        Some((one, several)) if index % 2 == 1 => {
+            if value == 1 {
+                one
+            } else {
+                several
+            }
+        }
+        _ => part,
+    };
+    format!("{value} {}", sentence.split(['{', '}']).enumerate().map(form).collect::<String>())
+}
+
 /// A fraction of one with its sign, in tenths of a per cent: `+12.3%`. Zero after rounding has no
 /// sign.
 pub fn signed_percent(part: f64) -> String {
@@ -138,6 +154,14 @@ mod tests {
     fn one_is_singular() {
         assert_eq!(counted(1, "packet"), "1 packet");
         assert_eq!((counted(0, "packet"), counted(12_345, "flow")), ("0 packets".to_owned(), "12,345 flows".to_owned()));
+        assert_eq!(
+            [0, 1, 2].map(|value| in_number(value, "{packet is|packets are} late|lost; {it has|they have} no time")),
+            [
+                "0 packets are late|lost; they have no time",
+                "1 packet is late|lost; it has no time",
+                "2 packets are late|lost; they have no time",
+            ]
+        );
         assert_eq!((counted(1, "query"), counted(2, "query")), ("1 query".to_owned(), "2 queries".to_owned()));
     }
 

@@ -325,11 +325,6 @@ impl TimeWfi {
         self.flows.known(flow).map(|state| state.worst).filter(|worst| worst.is_finite())
     }
 
-    /// The sum of weights, the denominator of shares.
-    pub fn total_weight(&self) -> u64 {
-        self.totals.present()
-    }
-
     fn change_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {
         let state = self.flows.entry(flow);
         if state.weight == weight {

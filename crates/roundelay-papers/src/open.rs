@@ -12,7 +12,7 @@ use toml::Value;
 
 use crate::catalogue::{Item, Paper};
 use crate::finding::{Compared, Finding, Truth, range};
-use crate::page::{Judged, Place, cell};
+use crate::page::{Judged, Target, cell};
 use crate::plan::Open;
 use crate::table::find;
 use crate::verdict::Verdict;
@@ -29,7 +29,7 @@ pub fn charts(judged: &Judged<'_>) -> Vec<(usize, Chart)> {
 
 /// The open parameters, the table, and the charts: as links, or drawn inline if there are no files
 /// to link to.
-pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
+pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     let Judged { plan, ran, verdicts, .. } = judged;
     if plan.open.is_empty() {
         return String::new();
@@ -48,8 +48,8 @@ pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> Strin
     }
     text.push('\n');
     for (number, chart) in charts(judged) {
-        match place {
-            Place::Repository => {
+        match target {
+            Target::Repository => {
                 _ = write!(
                     text,
                     "![{} by {}]({}/{})\n\n",
@@ -59,7 +59,7 @@ pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> Strin
                     chart_file(judged.item, number)
                 );
             }
-            Place::Alone => _ = write!(text, "<figure>\n{}</figure>\n\n", chart.svg()),
+            Target::Alone => _ = write!(text, "<figure>\n{}</figure>\n\n", chart.svg()),
         }
     }
     text
@@ -233,12 +233,12 @@ mod tests {
     fn a_page_links_drawings_and_what_stands_alone_has_them() {
         with_judged(PLAN, &[500.0, 300.0, 500.0], |judged| {
             let paper = Paper::of_plan("figure-1", PLAN, |_| None).unwrap();
-            let linked = section(&paper, judged, Place::Repository);
+            let linked = section(&paper, judged, Target::Repository);
             assert!(
                 linked.contains("published DRR: least, kbit/s by rate](plans/figure-1-open-1.svg)") && !linked.contains("<svg"),
                 "{linked}"
             );
-            let alone = section(&paper, judged, Place::Alone);
+            let alone = section(&paper, judged, Target::Alone);
             // A blank line inside the HTML would end it in Markdown.
             assert!(
                 alone.contains("<figure>\n<svg") && !alone.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap().contains("\n\n")

@@ -217,14 +217,14 @@ pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
         _ = writeln!(text, "| {link} | {} | {} |", cell(&item.about), cell(&one_line(item, judged.as_ref())));
     }
     for judged in judged.iter().flatten() {
-        text += &section(paper, judged, Place::Repository);
+        text += &section(paper, judged, Target::Repository);
     }
     text
 }
 
 /// Context of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Target {
     /// In the repository, with files for charts and plans.
     Repository,
     /// Standalone: without links; the caller draws the charts.
@@ -233,16 +233,16 @@ pub enum Place {
 
 /// The section of an item: verdicts, published and own values, charts, open parameters, how to
 /// refute it.
-pub fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
+pub fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     let Judged { item, plan, record, .. } = judged;
     let mut text = format!("\n<a id=\"{}\"></a>\n\n## {}: {}\n\n**{}.**", item.name, item.label, plan.title, capital(&judged.summary()));
     _ = write!(text, " ({})\n\n{}\n\n", plan.page, plan.method);
-    text += &claims(paper, judged, place);
+    text += &claims(paper, judged, target);
     text += &comparison(judged);
-    for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| place == Place::Repository && chart.has_points()) {
+    for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| target == Target::Repository && chart.has_points()) {
         _ = write!(text, "![{}]({}/{})\n\n", chart.title, paper.slug, chart_file(item, number));
     }
-    text += &open::section(paper, judged, place);
+    text += &open::section(paper, judged, target);
     for (part, lines) in &record.traces {
         _ = write!(text, "<details><summary>Step by step: {part}</summary>\n\n```text\n{}\n```\n\n</details>\n\n", lines.join("\n"));
     }
@@ -267,14 +267,14 @@ pub fn chart_file(item: &Item, number: usize) -> String {
     if number == 0 { format!("{}.svg", item.name) } else { format!("{}-{}.svg", item.name, number + 1) }
 }
 
-fn claims(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
+fn claims(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     let Judged { item, plan, verdicts, text: source, .. } = judged;
     let mut text = String::from("| claim | verdict | deciding findings |\n|---|---|---|\n");
     for (number, (claim, verdict)) in plan.claims.iter().zip(verdicts).enumerate() {
         let (line, file) = (line_of_claim(source, number), format!("papers/{}/{}.toml", paper.slug, item.name));
-        let link = match place {
-            Place::Repository => format!("[predicate](../../{file}#L{line})"),
-            Place::Alone => format!("{file}, line {line}"),
+        let link = match target {
+            Target::Repository => format!("[predicate](../../{file}#L{line})"),
+            Target::Alone => format!("{file}, line {line}"),
         };
         let stands = claim.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
         let mut findings: Vec<String> =

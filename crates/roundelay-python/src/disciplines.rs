@@ -46,7 +46,6 @@ fn parameter_of<'py>(py: Python<'py>, parameter: &ParameterInfo) -> PyResult<Bou
         Kind::Count => ("count", &[]),
         Kind::Size => ("size", &[]),
         Kind::Time | Kind::Seconds | Kind::Milliseconds => ("time", &[]),
-        Kind::Rate => ("rate", &[]),
         Kind::LinkRate => ("rate", &["link"]),
         Kind::Number => ("number", &[]),
         Kind::Choice(words) => ("choice", words),

@@ -18,11 +18,11 @@ pub(crate) fn host(fault: &Fault, given: Given) -> Host {
     Host { stop: fault.stop().clone(), text: given.map(|(name, text)| Text { name, text }), ..Host::default() }
 }
 
-/// A scheduler of the caller's, with its place among the disciplines of the arguments.
-type Place<'py> = (usize, PyRef<'py, Own>);
+/// A scheduler of the caller's, with its number among the disciplines of the arguments.
+type NumberedOwn<'py> = (usize, PyRef<'py, Own>);
 
-fn put(own: &[Place<'_>], fault: &Fault) -> Vec<(usize, roundelay::schedulers::AnyDiscipline)> {
-    own.iter().map(|(place, own)| (*place, own.discipline(fault))).collect()
+fn put(own: &[NumberedOwn<'_>], fault: &Fault) -> Vec<(usize, roundelay::schedulers::AnyDiscipline)> {
+    own.iter().map(|(number, own)| (*number, own.discipline(fault))).collect()
 }
 
 /// A congestion control, and the name of its source.
@@ -46,7 +46,7 @@ pub(crate) struct Compared(call::Compared);
 /// The command's failure, or the exception of a scheduler.
 #[pyfunction]
 #[pyo3(signature = (words, own, progress = None))]
-pub(crate) fn compare(py: Python<'_>, words: Vec<OsString>, own: Vec<Place<'_>>, progress: Option<Py<PyAny>>) -> PyResult<Compared> {
+pub(crate) fn compare(py: Python<'_>, words: Vec<OsString>, own: Vec<NumberedOwn<'_>>, progress: Option<Py<PyAny>>) -> PyResult<Compared> {
     let fault = Fault::default();
     let (own, host) = (put(&own, &fault), host(&fault, None));
     let report = Report::new(&host.gauge, progress);
@@ -97,7 +97,7 @@ pub(crate) fn simulate(
     py: Python<'_>,
     words: Vec<OsString>,
     given: Given,
-    own: Vec<Place<'_>>,
+    own: Vec<NumberedOwn<'_>>,
     controls: Vec<Chosen<'_>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Ran> {

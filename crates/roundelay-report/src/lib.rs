@@ -23,6 +23,7 @@
 mod chart;
 mod document;
 mod error;
+mod figures;
 mod file;
 mod grid;
 mod html;
@@ -44,11 +45,12 @@ mod verified;
 
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
 pub use error::ReportError;
+pub use figures::Means;
 pub use file::{PartialFile, abandon_files, try_abandon_files, write_text};
 pub use grid::aligned;
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::json;
-pub use lives::{IndicesSummary, LivesSummary};
+pub use lives::LivesSummary;
 #[cfg(not(feature = "parquet"))]
 pub use no_parquet::read_schedule;
 pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceResult, SourceRun, Verdict};

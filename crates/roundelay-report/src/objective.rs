@@ -13,9 +13,9 @@ pub use verdict::{Answer, Verdict};
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
 use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
+use crate::figures::interval_text;
 use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
-use crate::simulation::figure;
 use crate::table::TableStyle;
 use crate::text::clean;
 use crate::units::{count, percent, seconds, signed_percent as signed, significant};
@@ -232,10 +232,10 @@ impl ObjectiveResult {
         };
         let mut columns = vec![
             column("queue of routers", &|row| clean(&row.queue).into()),
-            column(head, &|row| figure(row.value, |value| with_unit(self.figure, value)).into()),
+            column(head, &|row| interval_text(row.value, |value| with_unit(self.figure, value)).into()),
             column(&format!("worse than {}", clean(&self.specialist)), &|row| part(row.worse).into()),
-            column("loss", &|row| figure(row.loss, percent).into()),
-            column("cut off", &|row| figure(row.incomplete, |flows| count(flows.round() as u64)).into()).spare(2),
+            column("loss", &|row| interval_text(row.loss, percent).into()),
+            column("cut off", &|row| interval_text(row.incomplete, |flows| count(flows.round() as u64)).into()).spare(2),
         ];
         if let Some(cost) = &self.cost {
             let column = |head: &str, cell: &dyn Fn(&DisciplineCost) -> String| {

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Curve, Point, Scaling};
 use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
+use crate::figures::interval_text;
 use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
-use crate::simulation::figure;
 use crate::table::TableStyle;
 use crate::text::clean;
 use crate::units::{count, fine_percent as share, percent, seconds};
@@ -209,6 +209,7 @@ impl Replayed {
         let sum = |of: fn(&Recorded) -> u64| self.recorded.iter().map(of).sum::<u64>();
         let dropped = match sum(|recorded| recorded.dropped) {
             0 => String::new(),
+            1 => " 1 packet was dropped: this is not in the schedule, and not sent in the replay.".to_owned(),
             dropped => format!(" {} packets were dropped: these are not in the schedule, and not sent in the replay.", count(dropped)),
         };
         let slack = match self.slack {
@@ -246,14 +247,14 @@ impl Replayed {
     }
 
     fn overdue(&self) -> Section {
-        let part = |interval: Option<Interval>| -> Cell { figure(interval, share).into() };
+        let part = |interval: Option<Interval>| -> Cell { interval_text(interval, share).into() };
         let column = |head: &str, cell: &dyn Fn(&CandidateResult) -> Cell| Column::new(head, self.candidates.iter().map(cell));
         let columns = vec![
             column("replay with", &|result| clean(&result.with).into()),
             column("overdue", &|result| part(result.drained.overdue)).under("drained"),
             column("> 1 ns", &|result| part(result.drained.overdue_by_nanosecond)).under("drained").spare(3),
             column("> T", &|result| part(result.drained.overdue_by_threshold)).under("drained"),
-            column("worst", &|result| figure(result.drained.worst, seconds).into()).under("drained"),
+            column("worst", &|result| interval_text(result.drained.worst, seconds).into()).under("drained"),
             column("missing", &|result| part(result.drained.missing)).under("drained").spare(4),
             column("not longer", &|result| part(result.drained.not_longer)).under("drained").spare(2),
             column("overdue", &|result| part(result.cut.overdue)).under("cut"),

@@ -1,15 +1,16 @@
 //! Simulation report: terminal tables and JSON.
 
-use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, LinkResult, Measures, Results, Scenario, Spread, student_95};
+use roundelay_sim::scenario::{ClassResult, LinkResult, Measures, Results, Scenario};
 use roundelay_sim::{LinkClass, NodeId};
 use serde::Serialize;
 
 use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
+use crate::figures::{CLASS, Means, SOURCE};
 use crate::grid::{Cell, Column, Grid, Paint};
-use crate::lives::{self, IndicesSummary, LivesSummary};
+use crate::lives::{self, LivesSummary};
 use crate::table::TableStyle;
 use crate::text::{clean, cut};
-use crate::units::{count, percent, rate, seconds, short_count};
+use crate::units::{count, short_count};
 
 /// A scenario and its replicas, one or more.
 #[derive(Debug, Clone, Serialize)]
@@ -49,61 +50,25 @@ pub struct Summary {
     pub classes: Vec<ClassSummary>,
 }
 
-/// Summary of a group; none if no replica has the figure.
+/// Summary of a group.
 #[derive(Debug, Clone, Serialize)]
 pub struct GroupSummary {
-    name: String,
-    flows: Option<Interval>,
-    throughput: Option<Interval>,
-    loss: Option<Interval>,
-    /// Part of the packets that arrived in time, if the scenario sets a limit.
-    in_time: Option<Interval>,
-    /// Packets marked by Edge-CoDel, if active.
-    edge_marked: Option<Interval>,
-    delay_mean: Option<Interval>,
-    delay_p99: Option<Interval>,
-    delay_max: Option<Interval>,
-    jain: Option<Interval>,
-    transfers: Option<Interval>,
-    incomplete: Option<Interval>,
-    completion_mean: Option<Interval>,
-    completion_p99: Option<Interval>,
-    completion_by_bytes: Option<Interval>,
-    goodput: Option<Interval>,
-    retransmissions: Option<Interval>,
-    timeouts: Option<Interval>,
-    round_trip_mean: Option<Interval>,
-    round_trip_by_bytes: Option<Interval>,
+    pub(crate) name: String,
+    #[serde(flatten)]
+    means: Means,
     #[serde(skip_serializing_if = "Option::is_none")]
-    lives: Option<LivesSummary>,
+    pub(crate) lives: Option<LivesSummary>,
+    /// Of the worst flow; none if no flow of the group crossed a measured link.
     #[serde(skip_serializing_if = "Option::is_none")]
-    indices: Option<IndicesSummary>,
-}
-
-impl GroupSummary {
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) const fn lives(&self) -> Option<&LivesSummary> {
-        self.lives.as_ref()
-    }
-
-    pub(crate) const fn indices(&self) -> Option<&IndicesSummary> {
-        self.indices.as_ref()
-    }
+    pub(crate) indices: Option<Means>,
 }
 
 /// Summary of a class of links.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClassSummary {
     class: &'static str,
-    utilisation: Option<Interval>,
-    busiest: Option<Interval>,
-    loss: Option<Interval>,
-    wait_mean: Option<Interval>,
-    wait_p99: Option<Interval>,
-    wait_max: Option<Interval>,
+    #[serde(flatten)]
+    means: Means,
 }
 
 impl Simulated {
@@ -156,70 +121,69 @@ impl Simulated {
 
     fn groups(&self) -> Section {
         let groups = &self.summary.groups;
-        let column = |head: &str, cell: &dyn Fn(&GroupSummary) -> Cell| Column::new(head, groups.iter().map(cell));
+        let column = |name: &str, head: &str| Column::new(head, groups.iter().map(|group| group.means.text(name).into()));
         let reasons = (0..groups.len()).map(|group| self.reasons(|results| results.groups[group].packets.into()).into());
         let mut columns = vec![
-            column("sources", &|group| clean(&group.name).into()),
-            column("flows", &|group| figure(group.flows, |value| short_count(value.round() as u64)).into()).spare(2),
-            column("throughput", &|group| figure(group.throughput, rate).into()),
-            column("loss", &|group| loss(group.loss)),
+            Column::new("sources", groups.iter().map(|group| clean(&group.name).into())),
+            column("flows", "flows").spare(2),
+            column("throughput", "throughput"),
+            Column::new("loss", groups.iter().map(|group| loss(&group.means))),
             Column::new("dropped", reasons).spare(4),
-            column("mean", &|group| figure(group.delay_mean, seconds).into()).under("delay"),
-            column("p99", &|group| figure(group.delay_p99, seconds).into()).under("delay"),
-            column("max", &|group| figure(group.delay_max, seconds).into()).under("delay").spare(3),
-            column("Jain", &|group| figure(group.jain, |value| format!("{value:.3}")).into()),
+            column("delay_mean", "mean").under("delay"),
+            column("delay_p99", "p99").under("delay"),
+            column("delay_max", "max").under("delay").spare(3),
+            column("jain", "Jain"),
         ];
-        if groups.iter().any(|group| group.in_time.is_some()) {
-            columns.push(column("in time", &|group| figure(group.in_time, percent).into()));
+        if groups.iter().any(|group| group.means.interval("in_time").is_some()) {
+            columns.push(column("in_time", "in time"));
         }
-        if groups.iter().any(|group| group.edge_marked.is_some_and(|marked| marked.mean > 0.0)) {
-            columns.insert(5, column("edge marks", &|group| figure(group.edge_marked, whole).into()).spare(4));
+        if groups.iter().any(|group| group.means.is_positive("edge_marked")) {
+            columns.insert(5, column("edge_marked", "edge marks").spare(4));
         }
         vec![Block::Table(Grid::new(columns))]
     }
 
     /// Transfers and retransmissions, if any.
     fn transfers(&self) -> Section {
-        let is_any = |number: Option<Interval>| number.is_some_and(|number| number.mean > 0.0);
-        let some = |summary: &&GroupSummary| is_any(summary.transfers) || is_any(summary.incomplete) || summary.retransmissions.is_some();
-        let groups: Vec<_> = self.summary.groups.iter().filter(some).collect();
+        let has_any = |means: &Means| {
+            means.is_positive("transfers") || means.is_positive("incomplete") || means.interval("retransmissions").is_some()
+        };
+        let groups: Vec<_> = self.summary.groups.iter().filter(|group| has_any(&group.means)).collect();
         if groups.is_empty() {
             return Vec::new();
         }
-        let column = |head: &str, cell: &dyn Fn(&GroupSummary) -> Cell| Column::new(head, groups.iter().map(|group| cell(group)));
+        let column = |name: &str, head: &str| Column::new(head, groups.iter().map(|group| group.means.text(name).into()));
         let columns = vec![
-            column("transfers", &|group| clean(&group.name).into()),
-            column("complete", &|group| figure(group.transfers, whole).into()),
-            column("incomplete", &|group| figure(group.incomplete, whole).into()).spare(3),
-            column("mean", &|group| figure(group.completion_mean, seconds).into()).under("completion time"),
-            column("p99", &|group| figure(group.completion_p99, seconds).into()).under("completion time"),
-            column("by bytes", &|group| figure(group.completion_by_bytes, seconds).into()).under("completion time").spare(5),
-            column("goodput", &|group| figure(group.goodput, rate).into()),
-            column("sent again", &|group| figure(group.retransmissions, whole).into()).spare(2),
-            column("timeouts", &|group| figure(group.timeouts, whole).into()).spare(4),
-            column("mean", &|group| figure(group.round_trip_mean, seconds).into()).under("round trip").spare(6),
-            column("by bytes", &|group| figure(group.round_trip_by_bytes, seconds).into()).under("round trip").spare(6),
+            Column::new("transfers", groups.iter().map(|group| clean(&group.name).into())),
+            column("transfers", "complete"),
+            column("incomplete", "incomplete").spare(3),
+            column("completion_mean", "mean").under("completion time"),
+            column("completion_p99", "p99").under("completion time"),
+            column("completion_by_bytes", "by bytes").under("completion time").spare(5),
+            column("goodput", "goodput"),
+            column("retransmissions", "sent again").spare(2),
+            column("timeouts", "timeouts").spare(4),
+            column("round_trip_mean", "mean").under("round trip").spare(6),
+            column("round_trip_by_bytes", "by bytes").under("round trip").spare(6),
         ];
         vec![Block::Table(Grid::new(columns))]
     }
 
     fn classes(&self) -> Section {
         let classes = &self.summary.classes;
-        let column = |head: &str, cell: &dyn Fn(&ClassSummary) -> Cell| Column::new(head, classes.iter().map(cell));
-        let first = |of: &dyn Fn(&ClassResult) -> String| -> Vec<Cell> {
-            self.replicas.first().map_or_else(Vec::new, |replica| replica.classes.iter().map(|class| of(class).into()).collect())
-        };
+        let column = |name: &str, head: &str| Column::new(head, classes.iter().map(|class| class.means.text(name).into()));
+        let links = self.replicas.first().into_iter().flat_map(|replica| &replica.classes).map(|class| count(class.links).into());
         let reasons = (0..classes.len()).map(|class| self.reasons(|results| Gone::of(&results.classes[class])).into());
         let columns = vec![
-            column("links", &|class| class.class.to_owned().into()),
-            Column::new("number", first(&|class| count(class.links))).spare(2),
-            column("utilisation", &|class| figure(class.utilisation, percent).into()),
-            column("busiest", &|class| figure(class.busiest, percent).into()),
-            column("loss", &|class| loss(class.loss)),
+            Column::new("links", classes.iter().map(|class| class.class.to_owned().into())),
+            Column::new("number", links).spare(2),
+            column("utilisation", "utilisation"),
+            column("busiest", "busiest"),
+            Column::new("loss", classes.iter().map(|class| loss(&class.means))),
             Column::new("dropped", reasons).spare(4),
-            column("mean", &|class| figure(class.wait_mean, seconds).into()).under("wait"),
-            column("p99", &|class| figure(class.wait_p99, seconds).into()).under("wait"),
-            column("max", &|class| figure(class.wait_max, seconds).into()).under("wait").spare(3),
+            column("wait_mean", "mean").under("wait"),
+            column("wait_p99", "p99").under("wait"),
+            column("wait_max", "max").under("wait").spare(3),
         ];
         vec![Block::Table(Grid::new(columns))]
     }
@@ -303,70 +267,20 @@ impl Gone {
 impl Summary {
     fn of(replicas: &[Results]) -> Self {
         let Some(first) = replicas.first() else { return Self::default() };
-        let groups = first.groups.iter().enumerate().map(|(number, group)| {
-            let over = |of: &dyn Fn(&GroupResult) -> Option<f64>| interval(replicas.iter().map(|replica| of(&replica.groups[number])));
-            let delay = |of: fn(&Spread) -> Option<f64>| over(&|group| of(&group.delay));
-            GroupSummary {
-                name: group.name.clone(),
-                flows: over(&|group| Some(group.flows as f64)),
-                throughput: over(&|group| Some(group.throughput)),
-                loss: over(&|group| group.loss),
-                in_time: over(&|group| group.in_time),
-                edge_marked: over(&|group| group.edge_marked.map(|marked| marked as f64)),
-                delay_mean: delay(|delay| delay.mean),
-                delay_p99: delay(|delay| delay.p99),
-                delay_max: delay(|delay| delay.max),
-                jain: over(&|group| group.jain),
-                transfers: over(&|group| Some(group.completion.count as f64)),
-                incomplete: over(&|group| Some(group.incomplete as f64)),
-                completion_mean: over(&|group| group.completion.mean),
-                completion_p99: over(&|group| group.completion.p99),
-                completion_by_bytes: over(&|group| group.completion_by_bytes),
-                goodput: over(&|group| group.goodput),
-                retransmissions: over(&|group| group.retransmissions.map(|number| number as f64)),
-                timeouts: over(&|group| group.timeouts.map(|number| number as f64)),
-                round_trip_mean: over(&|group| group.round_trip.mean),
-                round_trip_by_bytes: over(&|group| group.round_trip_by_bytes),
-                lives: LivesSummary::of(replicas, number),
-                indices: IndicesSummary::of(replicas, number),
-            }
+        let groups = first.groups.iter().enumerate().map(|(number, group)| GroupSummary {
+            name: group.name.clone(),
+            means: Means::of(SOURCE, replicas.iter().map(|replica| &replica.groups[number])),
+            lives: LivesSummary::of(replicas, number),
+            indices: lives::indices_of(replicas, number),
         });
-        let classes = first.classes.iter().enumerate().map(|(number, class)| {
-            let over = |of: &dyn Fn(&ClassResult) -> Option<f64>| interval(replicas.iter().map(|replica| of(&replica.classes[number])));
-            ClassSummary {
-                class: class.class,
-                utilisation: over(&|class| Some(class.utilisation)),
-                busiest: over(&|class| Some(class.busiest)),
-                loss: over(&|class| class.loss),
-                wait_mean: over(&|class| class.wait.mean),
-                wait_p99: over(&|class| class.wait.p99),
-                wait_max: over(&|class| class.wait.max),
-            }
+        let classes = first.classes.iter().enumerate().map(|(number, class)| ClassSummary {
+            class: class.class,
+            means: Means::of(CLASS, replicas.iter().map(|replica| &replica.classes[number])),
         });
         Self { groups: groups.collect(), classes: classes.collect() }
     }
 }
 
-/// Mean and interval over the replicas with the figure.
-pub(crate) fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
-    student_95(&values.flatten().collect::<Vec<_>>())
-}
-
-/// The mean and half the interval, both in the figure's unit.
-pub(crate) fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
-    let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
-    match half_width {
-        // A residue of rounding in equal figures is not an interval.
-        Some(half) if half > mean.abs() * 1e-9 => format!("{} ±{}", unit(mean), unit(half)),
-        _ => unit(mean),
-    }
-}
-
-fn whole(value: f64) -> String {
-    short_count(value.round() as u64)
-}
-
-fn loss(interval: Option<Interval>) -> Cell {
-    let paint = if interval.is_some_and(|interval| interval.mean > 0.0) { Paint::Bad } else { Paint::Faint };
-    Cell { text: figure(interval, percent), paint }
+fn loss(means: &Means) -> Cell {
+    Cell { text: means.text("loss"), paint: if means.is_positive("loss") { Paint::Bad } else { Paint::Faint } }
 }

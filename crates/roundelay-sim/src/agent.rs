@@ -131,7 +131,7 @@ pub(crate) enum Command {
     Open(FlowId, FlowSpec),
     Close(FlowId),
     Send(Outgoing),
-    Wake(Option<Instant>),
+    Wake(Instant),
     Report(FlowId, Report),
     /// The agent is the first newcomer.
     Spawn(Instant),
@@ -184,12 +184,7 @@ impl Context<'_> {
     /// Sets the timer to `at`, in place of any earlier setting.
     #[inline]
     pub fn wake_at(&mut self, at: Instant) {
-        self.commands.push(Command::Wake(Some(at)));
-    }
-
-    /// Clears the timer.
-    pub fn sleep(&mut self) {
-        self.commands.push(Command::Wake(None));
+        self.commands.push(Command::Wake(at));
     }
 
     /// Adds an agent, first called at `at`.

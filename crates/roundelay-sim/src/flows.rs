@@ -46,7 +46,7 @@ impl FlowCounts {
 
 /// A flow, open or with packets still on their way.
 #[derive(Debug)]
-pub(crate) struct Flow {
+pub(crate) struct FlowState {
     pub(crate) number: FlowNumber,
     pub(crate) agent: AgentId,
     /// Forward and backward.
@@ -63,7 +63,7 @@ pub(crate) struct Flow {
 /// All flows, by `FlowId`.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
-    flows: Vec<Option<Flow>>,
+    flows: Vec<Option<FlowState>>,
     free: Vec<u32>,
     opened: u64,
 }
@@ -87,27 +87,28 @@ impl Flows {
         let number = self.next_number();
         self.opened += 1;
         let counts = FlowCounts::default();
-        self.flows[id.index()] = Some(Flow { number, agent, routes, config: spec.config, on_their_way: 0, is_open: true, edge, counts });
+        self.flows[id.index()] =
+            Some(FlowState { number, agent, routes, config: spec.config, on_their_way: 0, is_open: true, edge, counts });
     }
 
     #[inline]
-    pub(crate) fn at(&self, id: FlowId) -> Option<&Flow> {
+    pub(crate) fn at(&self, id: FlowId) -> Option<&FlowState> {
         self.flows.get(id.index())?.as_ref()
     }
 
     #[inline]
-    pub(crate) fn at_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
+    pub(crate) fn at_mut(&mut self, id: FlowId) -> Option<&mut FlowState> {
         self.flows.get_mut(id.index())?.as_mut()
     }
 
     /// Removes a flow that has ended.
-    pub(crate) fn forget(&mut self, id: FlowId) -> Option<Flow> {
+    pub(crate) fn forget(&mut self, id: FlowId) -> Option<FlowState> {
         self.free.push(id.0);
         self.flows[id.index()].take()
     }
 
     /// The flows alive, in the order of their `FlowId`s.
-    pub(crate) fn alive(&self) -> impl Iterator<Item = &Flow> {
+    pub(crate) fn alive(&self) -> impl Iterator<Item = &FlowState> {
         self.flows.iter().flatten()
     }
 }

@@ -43,12 +43,6 @@ impl Report {
     pub fn acknowledged_after(&self) -> Option<Duration> {
         self.acknowledged.map(|at| at.since(self.start))
     }
-
-    /// Bits per second until the receiver had all bytes; 0 for a transfer in no time.
-    pub fn goodput(&self) -> f64 {
-        let seconds = self.completion_time().as_secs_f64();
-        if seconds > 0.0 { self.bytes as f64 * 8.0 / seconds } else { 0.0 }
-    }
 }
 
 /// Loss repair by senders.

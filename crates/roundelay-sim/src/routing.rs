@@ -213,13 +213,13 @@ impl Routes {
 pub(crate) struct Inner {
     nodes: Vec<NodeId>,
     /// By node.
-    places: Vec<Place>,
+    roles: Vec<Role>,
     /// Incoming links of each node that is no leaf, from others that are no leaves.
     coming: Vec<Vec<LinkId>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum Role {
     /// A node with other routes than through one neighbour, and its number.
     Inner(u32),
     /// A leaf, and its neighbour.
@@ -248,7 +248,7 @@ impl Inner {
 
     /// Of two nodes that have no neighbours but each other neither is a leaf.
     fn fill(&mut self, network: &Network) {
-        if !self.places.is_empty() {
+        if !self.roles.is_empty() {
             return;
         }
         let mut neighbours = vec![[None; 2]; network.nodes()];
@@ -267,11 +267,11 @@ impl Inner {
             _ => None,
         };
         for node in (0..network.nodes() as u32).map(NodeId) {
-            self.places.push(match only(node) {
-                Some(neighbour) if only(neighbour).is_none() => Place::Leaf(neighbour),
+            self.roles.push(match only(node) {
+                Some(neighbour) if only(neighbour).is_none() => Role::Leaf(neighbour),
                 _ => {
                     self.nodes.push(node);
-                    Place::Inner(self.nodes.len() as u32 - 1)
+                    Role::Inner(self.nodes.len() as u32 - 1)
                 }
             });
         }
@@ -285,9 +285,9 @@ impl Inner {
     }
 
     fn neighbour(&self, node: NodeId) -> Option<NodeId> {
-        match self.places[node.index()] {
-            Place::Leaf(neighbour) => Some(neighbour),
-            Place::Inner(_) => None,
+        match self.roles[node.index()] {
+            Role::Leaf(neighbour) => Some(neighbour),
+            Role::Inner(_) => None,
         }
     }
 
@@ -297,9 +297,9 @@ impl Inner {
 
     /// The number of a node that is no leaf.
     fn number(&self, node: NodeId) -> usize {
-        match self.places[node.index()] {
-            Place::Inner(number) => number as usize,
-            Place::Leaf(_) => unreachable!("a leaf has no table"),
+        match self.roles[node.index()] {
+            Role::Inner(number) => number as usize,
+            Role::Leaf(_) => unreachable!("a leaf has no table"),
         }
     }
 

@@ -8,7 +8,7 @@ use roundelay::{AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, Flo
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::edge::{Decision, Edge, EdgeControl};
 use crate::event_queue::{EVENTS, EventQueue, Key, Owner, PLACES};
-use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
+use crate::flows::{FlowCounts, FlowNumber, FlowState, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work, next_key};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
@@ -91,7 +91,7 @@ impl<P: Probe> World<P> {
     /// for a drop.
     fn drops_at_edge(&mut self, packet: &mut Packet<Tag>, now: Instant) -> bool {
         let state = self.arena.at(packet.payload.slot);
-        let Some(Flow { edge: Some(edge), counts, .. }) = self.flows.at_mut(packet.flow) else { return false };
+        let Some(FlowState { edge: Some(edge), counts, .. }) = self.flows.at_mut(packet.flow) else { return false };
         match edge.decide(now, packet, state) {
             Decision::Pass => return false,
             Decision::Mark => {
@@ -540,7 +540,7 @@ impl<P: Probe> Simulation<P> {
         match command {
             Command::Send(packet) => self.send(packet)?,
             Command::Report(flow, report) => self.report(agent, *flow, report),
-            Command::Wake(at) => self.set_timer(agent.0, *at),
+            Command::Wake(at) => self.set_timer(agent.0, Some(*at)),
             Command::Open(flow, spec) => self.open(agent, group, *flow, spec)?,
             Command::Close(flow) => self.close(agent, *flow),
             Command::Spawn(at) => {
@@ -648,7 +648,7 @@ impl<P: Probe> Simulation<P> {
     fn close(&mut self, agent: AgentId, id: FlowId) {
         let Some(flow) = self.world.flows.at_mut(id).filter(|flow| flow.is_open && flow.agent == agent) else { return };
         flow.is_open = false;
-        let Flow { number, config, routes: [forward, _], on_their_way, .. } = *flow;
+        let FlowState { number, config, routes: [forward, _], on_their_way, .. } = *flow;
         self.world.probe.finished(self.now, number);
         if config.is_some() {
             self.routes.links(forward).for_each(|link| self.links[link].port.remove_flow(id));

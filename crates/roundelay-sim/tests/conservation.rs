@@ -21,7 +21,7 @@ use roundelay_verify::verify;
 
 /// Position of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Location {
     Node(NodeId),
     Queue(LinkId),
     Wire(LinkId),
@@ -59,7 +59,7 @@ struct Ledger {
     /// By node: packets sent by the node's agents, and packets delivered to the node.
     sent: Vec<u64>,
     delivered: Vec<u64>,
-    packets: BTreeMap<u64, (Place, FlowNumber)>,
+    packets: BTreeMap<u64, (Location, FlowNumber)>,
     flows: BTreeMap<FlowNumber, ([NodeId; 2], Totals)>,
     closed: u64,
     totals: Totals,
@@ -82,22 +82,22 @@ impl Ledger {
     /// The current node of a packet, taken off the wire if necessary.
     fn reach(&mut self, packet: u64) -> NodeId {
         match self.packets.get(&packet).unwrap_or_else(|| panic!("packet {packet} is nowhere")).0 {
-            Place::Node(node) => node,
-            Place::Wire(link) => {
+            Location::Node(node) => node,
+            Location::Wire(link) => {
                 self.link(link).on_wire -= 1;
                 self.ends[link.0 as usize][1]
             }
-            Place::Queue(link) => panic!("packet {packet} waits at {link:?}"),
+            Location::Queue(link) => panic!("packet {packet} waits at {link:?}"),
         }
     }
 
-    fn put(&mut self, packet: u64, place: Place) {
+    fn put(&mut self, packet: u64, place: Location) {
         self.packets.get_mut(&packet).expect("it is there").0 = place;
     }
 
     /// Removes a packet from the queue of a link.
     fn leave(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
-        assert_eq!(self.packets.get(&state.number).map(|(place, _)| *place), Some(Place::Queue(link)), "packet {}", state.number);
+        assert_eq!(self.packets.get(&state.number).map(|(place, _)| *place), Some(Location::Queue(link)), "packet {}", state.number);
         let account = self.link(link);
         account.waiting_bytes -= u64::from(packet.len);
     }
@@ -161,14 +161,14 @@ impl Probe for Ledger {
         flow.sent += u64::from(state.direction == Direction::Forward);
         self.totals.sent += 1;
         self.sent[node.0 as usize] += 1;
-        assert!(self.packets.insert(state.number, (Place::Node(node), state.flow)).is_none());
+        assert!(self.packets.insert(state.number, (Location::Node(node), state.flow)).is_none());
         self.holds_at_event();
     }
 
     fn arrived(&mut self, _: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
         let node = self.reach(state.number);
         assert_eq!(node, self.ends[link.0 as usize][0], "it comes to a link of another node");
-        self.put(state.number, Place::Queue(link));
+        self.put(state.number, Location::Queue(link));
         let account = self.link(link);
         account.arrived += 1;
         account.waiting_bytes += u64::from(packet.len);
@@ -178,7 +178,7 @@ impl Probe for Ledger {
     fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
         assert!(start <= end);
         self.leave(link, packet, state);
-        self.put(state.number, Place::Wire(link));
+        self.put(state.number, Location::Wire(link));
         let account = self.link(link);
         account.transmitted += 1;
         account.on_wire += 1;
@@ -193,7 +193,7 @@ impl Probe for Ledger {
     }
 
     fn lost(&mut self, _: Instant, link: LinkId, _: &Packet<Tag>, state: &PacketState) {
-        assert_eq!(self.packets.get(&state.number).map(|(place, _)| *place), Some(Place::Wire(link)));
+        assert_eq!(self.packets.get(&state.number).map(|(place, _)| *place), Some(Location::Wire(link)));
         let account = self.link(link);
         account.on_wire -= 1;
         account.lost += 1;

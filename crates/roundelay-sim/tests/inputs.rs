@@ -147,10 +147,10 @@ fn what_comes_after_the_end_is_told() {
     let folder = Folder::new("late", &[("packets", "0 100\n1 100\n1.5 100\n7 100\n"), ("flows", "0 9 s0 s1\n3 9 s0 s1\n")]);
     let notes = |source: &str| Scenario::from_toml("mine.toml", &format!("{DUMBBELL}{source}"), &folder.0).unwrap().notes();
     let trace = |keys: &str| notes(&source(&format!("kind = \"trace\"\nfile = \"packets\"\n{keys}")));
-    assert_eq!(trace(""), ["packets: 1 of 4 packets come after the end of the run and are not sent."]);
+    assert_eq!(trace(""), ["packets: 1 of 4 packets comes after the end of the run and is not sent."]);
     assert_eq!(trace("start = \"1s\""), ["packets: 3 of 4 packets come after the end of the run and are not sent."]);
     let flows = notes("[[source]]\nkind = \"workload\"\nfrom = \"s*\"\nfile = \"flows\"\n");
-    assert_eq!(flows, ["flows: 1 of 2 flows come after the end of the run and are not sent."]);
+    assert_eq!(flows, ["flows: 1 of 2 flows comes after the end of the run and is not sent."]);
 }
 
 #[test]

@@ -95,6 +95,21 @@ fn wrong_overheads_are_refused_with_line_and_range() {
     }
 }
 
+/// The error about a missing end of a port has a line that mends a scenario with a template's nodes.
+#[test]
+fn a_port_without_an_end_has_a_right_line() {
+    let read = |port: &str| {
+        let topology = "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\nrate = \"1mbit\"";
+        let source = "[[source]]\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"64kbit\"";
+        Scenario::from_toml("mine", &format!("{topology}\n{source}\n[[port]]\n{port}\n"), Path::new(".")).map_err(|error| error.to_string())
+    };
+    let error = read("to = \"right\"").unwrap_err();
+    assert_eq!(error, "mine:10: missing field `from` in [[port]], as in from = \"left\"");
+    let error = read("from = \"left\"").unwrap_err();
+    assert_eq!(error, "mine:10: missing field `to` in [[port]], as in to = \"right\"");
+    assert!(read("from = \"left\"\nto = \"right\"").is_ok());
+}
+
 /// An interface keeps three of ten simultaneous packets; without a limit of its own, all ten.
 #[test]
 fn interfaces_of_hosts_have_queues() {

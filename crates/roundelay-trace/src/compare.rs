@@ -7,7 +7,7 @@ use std::error::Error;
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
-use roundelay_metrics::units::{percent, rate, seconds};
+use roundelay_metrics::units::{in_number, percent, rate, seconds};
 use thiserror::Error;
 
 use crate::arguments::shell_word;
@@ -553,19 +553,26 @@ fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
 }
 
 /// Note on packets longer than those of Ethernet, after their number.
-pub const LONG_PACKETS: &str = "packets are longer than 1500 bytes: jumbo frames, or packets merged by the capturing host's offloading, where a link would carry the parts (before the capture: ethtool -K DEV gro off lro off gso off tso off)";
+pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or packets merged by the capturing host's offloading, where a link would carry the parts (before the capture: ethtool -K DEV gro off lro off gso off tso off)";
 
 /// Note on a compressed capture without its end, after the number 1.
 pub const TRUNCATED_COMPRESSION: &str = "compressed file is cut off: the packets after the cut are missing";
 
 /// Note on packets of ARP and the like, after their number.
-pub const NOT_IP: &str = "packets are not IP (ARP, LLDP and the like) and share a flow of their own";
+pub const NOT_IP: &str = "{packet is not IP (ARP, LLDP and the like) and has a flow of its own|packets are not IP (ARP, LLDP and the like) and share a flow of their own}";
 
 /// Note on packets whose headers are cut, damaged or of an unknown link, after their number.
-pub const UNREADABLE: &str = "packets whose headers could not be read share a flow of their own";
+pub const UNREADABLE: &str =
+    "{packet whose headers could not be read has a flow of its own|packets whose headers could not be read share a flow of their own}";
 
 /// Note on 802.11 frames whose packets are not visible, after their number.
-pub const ENCRYPTED: &str = "of these packets are encrypted 802.11 frames; decrypt the capture first, as with airdecap-ng";
+pub const ENCRYPTED: &str =
+    "of these packets {is an encrypted 802.11 frame|are encrypted 802.11 frames}; decrypt the capture first, as with airdecap-ng";
+
+/// A sentence for each count that is not zero: the count, then the text in the count's number.
+pub fn sentences<const N: usize>(counted: [(u64, &'static str); N]) -> impl Iterator<Item = String> {
+    counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| in_number(count, what) + ".")
+}
 
 /// A sentence for each kind of oddity found.
 fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = String> {
@@ -575,18 +582,27 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
         (unparsable.not_ip, NOT_IP),
         (unparsable.total() - unparsable.not_ip, UNREADABLE),
         (unparsable.encrypted, ENCRYPTED),
-        (backward_steps, "packets have an earlier time than the packet before; they arrive at the time of that packet"),
-        (cut_gaps, "silences of more than an hour were cut to an hour"),
+        (
+            backward_steps,
+            "{packet has|packets have} an earlier time than the packet before; {it arrives|they arrive} at the time of that packet",
+        ),
+        (cut_gaps, "{silence of more than an hour was|silences of more than an hour were} cut to an hour"),
         (superframes, LONG_PACKETS),
-        (cut_lengths, "packets are longer than 64 KB and were taken for 64 KB"),
-        (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
+        (cut_lengths, "{packet is longer than 64 KB and was|packets are longer than 64 KB and were} taken for 64 KB"),
+        (
+            capture.truncated_tail_bytes,
+            "{byte at the end is a packet cut off and was|bytes at the end are a packet cut off and were} left out",
+        ),
         (capture.truncated_compression, TRUNCATED_COMPRESSION),
-        (capture.without_time, "packets carry no time and arrive together with the one ahead of them"),
-        (capture.raised_lengths, "packets have a length on the wire below the captured length; the captured length counts"),
-        (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
-        (capture.skipped_blocks, "blocks hold no packets and were skipped"),
+        (
+            capture.without_time,
+            "{packet carries no time and arrives together with the one ahead of it|packets carry no time and arrive together with the one ahead of them}",
+        ),
+        (capture.raised_lengths, "{packet has|packets have} a length on the wire below the captured length; the captured length counts"),
+        (capture.fractions_of_a_second_or_more, "{time has|times have} fractions of a second or more, which were added"),
+        (capture.skipped_blocks, "{block holds no packets and was|blocks hold no packets and were} skipped"),
     ];
-    counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}."))
+    sentences(counted)
 }
 
 #[cfg(test)]

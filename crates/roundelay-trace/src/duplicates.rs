@@ -37,7 +37,7 @@ pub(crate) const REMEMBERED: usize = 1 << 17;
 /// Longest time from a packet to a copy, in nanoseconds.
 pub(crate) const WITH_IDENTIFICATION: u64 = 1_000_000_000;
 pub(crate) const WITHOUT_IDENTIFICATION: u64 = 100_000_000;
-const AT_ONE_PLACE: u64 = 1_000_000;
+const AT_ONE_POINT: u64 = 1_000_000;
 
 /// Packets of the last second, and where they were captured.
 #[derive(Debug, Default)]
@@ -55,21 +55,21 @@ pub(crate) enum Sighting {
     First,
     /// A copy, captured elsewhere.
     Elsewhere,
-    /// Looks like a copy by a mirror port, captured at the same place.
+    /// Looks like a copy by a mirror port, captured at the same point.
     Again,
     /// Equal to a packet that looked like a copy: both are packets of their own.
     Third,
 }
 
 /// Interface and direction.
-pub(crate) type Place = (Option<u32>, Option<Heading>);
+pub(crate) type CapturePoint = (Option<u32>, Option<Heading>);
 
 #[derive(Debug)]
 struct Sightings {
     /// Capture time of the first copy.
     first: i64,
     /// Where, and whether a second time.
-    places: Vec<(Place, bool)>,
+    points: Vec<(CapturePoint, bool)>,
 }
 
 /// The properties of a packet that forwarding does not change.
@@ -101,34 +101,34 @@ impl Duplicates {
     /// Whether this packet is a copy of an earlier one. `is_mirrored`: a mirror port copied every
     /// packet.
     pub(crate) fn sight(&mut self, frame: &Frame<'_>, is_mirrored: bool) -> Sighting {
-        let place = (frame.tap.interface, frame.tap.heading);
+        let point = (frame.tap.interface, frame.tap.heading);
         let Some(identity) = self.identify(frame) else { return Sighting::First };
-        let longest = match (place, identity.has_identification) {
-            ((None, None), _) => AT_ONE_PLACE,
+        let longest = match (point, identity.has_identification) {
+            ((None, None), _) => AT_ONE_POINT,
             (_, true) => WITH_IDENTIFICATION,
             (_, false) => WITHOUT_IDENTIFICATION,
         };
-        self.forget(frame.time_nanos, if place == (None, None) { AT_ONE_PLACE } else { WITH_IDENTIFICATION });
-        let mut sightings = Sightings { first: frame.time_nanos, places: vec![(place, false)] };
+        self.forget(frame.time_nanos, if point == (None, None) { AT_ONE_POINT } else { WITH_IDENTIFICATION });
+        let mut sightings = Sightings { first: frame.time_nanos, points: vec![(point, false)] };
         let mut sighting = Sighting::First;
         match self.seen.entry(identity) {
             Entry::Occupied(mut seen) => {
                 let seen = seen.get_mut();
                 let apart = seen.first.abs_diff(frame.time_nanos);
-                match seen.places.iter_mut().find(|(known, _)| *known == place) {
+                match seen.points.iter_mut().find(|(known, _)| *known == point) {
                     None if apart <= longest => {
-                        seen.places.push((place, false));
+                        seen.points.push((point, false));
                         return Sighting::Elsewhere;
                     }
-                    Some((_, is_again @ false)) if apart <= AT_ONE_PLACE && is_mirrored => {
+                    Some((_, is_again @ false)) if apart <= AT_ONE_POINT && is_mirrored => {
                         *is_again = true;
                         return Sighting::Again;
                     }
-                    Some((_, false)) if apart <= AT_ONE_PLACE && (identity.has_identification || identity.has_data) => {
-                        sightings.places = vec![(place, true)];
+                    Some((_, false)) if apart <= AT_ONE_POINT && (identity.has_identification || identity.has_data) => {
+                        sightings.points = vec![(point, true)];
                         sighting = Sighting::Again;
                     }
-                    Some((_, true)) if apart <= AT_ONE_PLACE && !is_mirrored => sighting = Sighting::Third,
+                    Some((_, true)) if apart <= AT_ONE_POINT && !is_mirrored => sighting = Sighting::Third,
                     _ => {}
                 }
                 *seen = sightings;

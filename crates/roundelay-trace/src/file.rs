@@ -262,12 +262,15 @@ fn right_line(message: &str, path: &str, is_top: bool) -> String {
         name if !numbers.is_empty() => format!(" in [[{name}]]"),
         name => format!(" in [{name}]"),
     };
-    let known = RIGHT_LINES.iter().find(|(key, _)| message.split('`').nth(1) == Some(key));
-    header + &known.map(|(key, value)| format!(", as in {key} = {value}")).unwrap_or_default()
+    let (key, table) = (message.split('`').nth(1).unwrap_or_default(), names.last().unwrap_or(&""));
+    let value = |key: &str| RIGHT_LINES.iter().find(|(known, _)| *known == key).map(|(_, value)| value);
+    let known = value(&format!("{table}.{key}")).or_else(|| value(key));
+    header + &known.map(|value| format!(", as in {key} = {value}")).unwrap_or_default()
 }
 
-/// A legal value for each key that a table must have.
-const RIGHT_LINES: [(&str, &str); 27] = [
+/// A legal value for each key that a table must have; for keys of several tables with different
+/// values, of the table too.
+const RIGHT_LINES: [(&str, &str); 32] = [
     ("discipline", "\"fq_codel\""),
     ("document", "\"40kb\""),
     ("duration", "\"10s\""),
@@ -275,6 +278,8 @@ const RIGHT_LINES: [(&str, &str); 27] = [
     ("from", "\"s0\""),
     ("interval", "\"4s\""),
     ("kind", "\"cbr\""),
+    ("link.from", "\"left\""),
+    ("link.to", "\"right\""),
     ("link_rate", "\"50mbit\""),
     ("match", "\"dst port 443\""),
     ("measure", "\"completion\""),
@@ -284,6 +289,8 @@ const RIGHT_LINES: [(&str, &str); 27] = [
     ("objects", "12"),
     ("off", "\"50ms\""),
     ("on", "\"50ms\""),
+    ("port.from", "\"left\""),
+    ("port.to", "\"right\""),
     ("rate", "\"10mbit\""),
     ("request", "500"),
     ("response", "\"4kb\""),
@@ -293,6 +300,7 @@ const RIGHT_LINES: [(&str, &str); 27] = [
     ("template", "\"dumbbell\""),
     ("think", "\"1s\""),
     ("to", "\"r0\""),
+    ("topology.file", "\"network.gml\""),
     ("utilisation", "0.7"),
     ("weight", "10"),
 ];

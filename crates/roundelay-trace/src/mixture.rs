@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::capture::{Heading, Tap};
 use crate::conditions::Network;
-use crate::duplicates::Place;
+use crate::duplicates::CapturePoint;
 use crate::headers::Headers;
 
 /// Source and destination, with ports.
@@ -21,7 +21,7 @@ pub(crate) type Ends = [(IpAddr, u16); 2];
 /// One direction of a connection, where its packets were captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Half {
-    pub(crate) place: Place,
+    pub(crate) point: CapturePoint,
     pub(crate) protocol: u8,
     pub(crate) ends: Ends,
 }
@@ -115,7 +115,7 @@ impl Half {
         let nowhere = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let ends = |headers: &Headers| [(headers.source, headers.source_port), (headers.destination, headers.destination_port)];
         let protocol = headers.map_or(0, |headers| headers.protocol);
-        Self { place: (tap.interface, tap.heading), protocol, ends: headers.map_or([nowhere; 2], ends) }
+        Self { point: (tap.interface, tap.heading), protocol, ends: headers.map_or([nowhere; 2], ends) }
     }
 
     fn has_private_end(&self) -> bool {
@@ -126,8 +126,8 @@ impl Half {
     pub(crate) fn may_become(&self, after: &Self) -> bool {
         let [source, destination] = [0, 1].map(|end| self.ends[end] == after.ends[end]);
         let other = usize::from(source);
-        let is_ahead = !matches!((self.place.1, after.place.1), (Some(Heading::Out), _) | (_, Some(Heading::In)));
-        source != destination && self.ends[other].0 != after.ends[other].0 && self.place != after.place && is_ahead
+        let is_ahead = !matches!((self.point.1, after.point.1), (Some(Heading::Out), _) | (_, Some(Heading::In)));
+        source != destination && self.ends[other].0 != after.ends[other].0 && self.point != after.point && is_ahead
     }
 }
 
@@ -220,7 +220,7 @@ impl Mixture {
     fn interfaces(&self) -> Vec<Option<u32>> {
         let mut bytes = HashMap::<u32, u64>::new();
         for (half, load) in &self.halves {
-            half.place.0.into_iter().for_each(|interface| *bytes.entry(interface).or_default() += load.replayed + load.copies);
+            half.point.0.into_iter().for_each(|interface| *bytes.entry(interface).or_default() += load.replayed + load.copies);
         }
         let mut all: Vec<_> = bytes.into_iter().collect();
         all.sort_by_key(|(interface, bytes)| (Reverse(*bytes), *interface));
@@ -233,7 +233,7 @@ impl Mixture {
     /// The capture's own directions, then the networks at the ends of a heavy half of a connection with both
     /// directions, one of a private network first, then none.
     fn sides(&self, interface: Option<u32>) -> Vec<Option<Side>> {
-        let of_interface = || self.halves.iter().filter(move |(half, _)| interface.is_none_or(|only| half.place.0 == Some(only)));
+        let of_interface = || self.halves.iter().filter(move |(half, _)| interface.is_none_or(|only| half.point.0 == Some(only)));
         let headings = [Heading::In, Heading::Out]
             .map(Side::Heading)
             .into_iter()
@@ -272,7 +272,7 @@ impl Mixture {
         let bytes: Vec<u64> = pieces.iter().map(|piece| piece.bytes(candidate)).collect();
         let (ways, mut interfaces) = (ways(pieces, candidate), HashMap::<u32, u64>::new());
         for (piece, bytes) in pieces.iter().zip(&bytes).filter(|(_, bytes)| **bytes > 0) {
-            piece.half.place.0.into_iter().for_each(|interface| *interfaces.entry(interface).or_default() += bytes);
+            piece.half.point.0.into_iter().for_each(|interface| *interfaces.entry(interface).or_default() += bytes);
         }
         let lighter = ways.iter().map(|[one, other]| *one.min(other));
         let copies = self.translated.iter().filter(|((one, other), _)| bytes[*one as usize] > 0 && bytes[*other as usize] > 0);
@@ -323,7 +323,7 @@ impl Candidate {
     }
 
     fn holds(self, half: &Half) -> bool {
-        self.interface.is_none_or(|interface| half.place.0 == Some(interface)) && self.side.is_none_or(|side| side.holds(half))
+        self.interface.is_none_or(|interface| half.point.0 == Some(interface)) && self.side.is_none_or(|side| side.holds(half))
     }
 }
 
@@ -347,7 +347,7 @@ impl Side {
 
     fn holds(self, half: &Half) -> bool {
         match self {
-            Self::Heading(heading) => half.place.1 == Some(heading),
+            Self::Heading(heading) => half.point.1 == Some(heading),
             Self::From(network) => network.contains(half.ends[0].0),
             Self::To(network) => network.contains(half.ends[1].0),
         }

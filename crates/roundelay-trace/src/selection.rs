@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
-use roundelay_metrics::units::{counted, rate};
+use roundelay_metrics::units::{counted, in_number, rate};
 use serde::Serialize;
 
 use crate::arguments::shell_word;
@@ -239,7 +239,8 @@ impl Selector {
         if causes.is_empty() {
             causes.push("none".to_owned());
         }
-        Some(format!("{replayed} of {} packets are replayed. Left out: {}.", summary.read, causes.join(", ")))
+        let replayed = in_number(replayed, &format!("of {} packets {{is|are}} replayed", summary.read));
+        Some(format!("{replayed}. Left out: {}.", causes.join(", ")))
     }
 
     /// Notes on several links in the replayed one.
@@ -253,8 +254,10 @@ impl Selector {
             )
         });
         let directions = extent.has_directions().then(|| {
-            let are = if extent.connections == 1 { "connection is" } else { "connections are" };
-            format!("{} {are} captured in both directions, and both share the replayed link.", extent.connections)
+            in_number(
+                extent.connections as u64,
+                "{connection is|connections are} captured in both directions, and both share the replayed link.",
+            )
         });
         [self.mirror_note(), self.interfaces.note(), translated, directions].into_iter().flatten()
     }

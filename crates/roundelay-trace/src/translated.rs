@@ -33,7 +33,7 @@ pub(crate) struct Translations {
     /// Oldest first.
     ages: VecDeque<(i64, u64)>,
     digest: RandomState,
-    has_places: bool,
+    has_points: bool,
 }
 
 #[derive(Debug)]
@@ -49,9 +49,9 @@ struct Seen {
 impl Translations {
     /// Looks for the same packet under another address; `half` is that of the packet.
     pub(crate) fn sight(&mut self, frame: &Frame<'_>, half: u32, mixture: &mut Mixture) {
-        if !self.has_places {
-            self.has_places = mixture.half(half).place != mixture.half(0).place;
-            if !self.has_places {
+        if !self.has_points {
+            self.has_points = mixture.half(half).point != mixture.half(0).point;
+            if !self.has_points {
                 return;
             }
         }

@@ -90,11 +90,11 @@ impl RulePlace {
 pub(crate) struct Marker {
     meaning: Priority,
     known: Known,
-    flows: Vec<Flow>,
+    flows: Vec<FlowUrgency>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Flow {
+struct FlowUrgency {
     urgency: Urgency,
     /// Meaning of priorities at this flow's leaf, if different from the discipline's.
     meaning: Option<Priority>,
@@ -108,9 +108,9 @@ impl Marker {
         Self { meaning, known, flows: Vec::new() }
     }
 
-    fn flow(&mut self, flow: FlowId) -> &mut Flow {
+    fn flow(&mut self, flow: FlowId) -> &mut FlowUrgency {
         if flow.index() >= self.flows.len() {
-            self.flows.resize(flow.index() + 1, Flow::default());
+            self.flows.resize(flow.index() + 1, FlowUrgency::default());
         }
         &mut self.flows[flow.index()]
     }
@@ -127,7 +127,7 @@ impl Marker {
     pub(crate) fn packet<T>(&mut self, at: Instant, flow: FlowId, offer: Offer, payload: T) -> Packet<T> {
         let size = self.known.sizes.get(flow.index()).copied().unwrap_or(0);
         let usual = self.meaning;
-        let Flow { urgency, meaning, came } = self.flow(flow);
+        let FlowUrgency { urgency, meaning, came } = self.flow(flow);
         let priority = match meaning.unwrap_or(usual) {
             Priority::Unread => 0,
             Priority::Class => urgency.priority.unwrap_or(offer.class()),

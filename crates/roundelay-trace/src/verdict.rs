@@ -10,7 +10,7 @@
 use std::cmp::Ordering;
 
 use roundelay_metrics::geometric_mean;
-use roundelay_metrics::units::{counted, percent, seconds, significant};
+use roundelay_metrics::units::{counted, in_number, percent, seconds, significant};
 
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
 use crate::kind::{Kind, KindOutcome, flows_of, share_of};
@@ -420,8 +420,8 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
         format!("{} drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.", winner.spec);
     let late = winner.total.reordered;
     let part = percent(late as f64 / winner.total.packets.max(1) as f64);
-    let packets = if late == 1 { "packet leaves after a later one of its flow" } else { "packets leave after a later one of their flow" };
-    let order = format!("{} reorders: {late} {packets} ({part}), which TCP receivers may take for losses.", winner.spec);
+    let packets = in_number(late, "{packet leaves after a later one of its flow|packets leave after a later one of their flow}");
+    let order = format!("{} reorders: {packets} ({part}), which TCP receivers may take for losses.", winner.spec);
     let buffers = "The disciplines had different buffers; --buffer gives all the same buffer.".to_owned();
     let is_short = winner.total.loss > 0.01;
     let unlike = results.iter().any(|result| result.limit != winner.limit);

@@ -626,7 +626,7 @@ fn years_of_silence_are_cut_and_noted() {
     let comparison = run(&samples, &options("1mbit", all_specs()));
     assert_eq!(comparison.capture.seconds, 3601.0);
     assert!(
-        comparison.capture.notes.iter().any(|note| note.starts_with("1 silences of more than an hour")),
+        comparison.capture.notes.iter().any(|note| note.starts_with("1 silence of more than an hour was")),
         "{:?}",
         comparison.capture.notes
     );

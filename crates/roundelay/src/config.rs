@@ -24,9 +24,7 @@ pub enum Kind {
     Seconds,
     /// A time; a bare number is milliseconds.
     Milliseconds,
-    /// A rate: `10mbit`.
-    Rate,
-    /// A rate, or `link` for the link's own.
+    /// A rate, `10mbit`, or `link` for the link's own.
     LinkRate,
     /// A number, decimals allowed: `0.02`.
     Number,
@@ -87,7 +85,6 @@ enum Field<C: 'static> {
     Time(fn(&mut C) -> &mut Duration),
     /// None: never.
     TimeOrNever(fn(&mut C) -> &mut Option<Duration>),
-    Rate(fn(&mut C) -> &mut Rate),
     /// None: the link's rate.
     LinkRate(fn(&mut C) -> &mut Option<Rate>),
     Number(fn(&mut C) -> &mut Billionths),
@@ -139,11 +136,6 @@ impl<C> Parameter<C> {
         Self::new(name, Kind::Time, 0..=NEVER, about, Field::TimeOrNever(field))
     }
 
-    /// A rate; the range is in bits per second.
-    pub const fn rate(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Rate) -> Self {
-        Self::new(name, Kind::Rate, range, about, Field::Rate(field))
-    }
-
     /// A rate, or `link` for None; the range is in bits per second.
     pub const fn link_rate(
         name: &'static str,
@@ -186,7 +178,6 @@ impl<C: Clone> Parameter<C> {
             Field::Switch(field) => (*field(config)).into(),
             Field::Time(field) => field(config).as_picos(),
             Field::TimeOrNever(field) => field(config).map_or(NEVER, Duration::as_picos),
-            Field::Rate(field) => field(config).bits_per_second(),
             Field::LinkRate(field) => field(config).map_or(LINK, Rate::bits_per_second),
             Field::Number(field) => field(config).0,
             Field::Choice(read, _) => read(config),
@@ -202,10 +193,6 @@ impl<C: Clone> Parameter<C> {
             Field::Switch(field) => *field(config) = value != 0,
             Field::Time(field) => *field(config) = Duration::from_picos(value),
             Field::TimeOrNever(field) => *field(config) = (value != NEVER).then(|| Duration::from_picos(value)),
-            Field::Rate(field) => {
-                let rate = field(config);
-                *rate = Rate::from_bits_per_second(value).unwrap_or(*rate);
-            }
             Field::LinkRate(field) => *field(config) = Rate::from_bits_per_second(value),
             Field::Number(field) => *field(config) = Billionths(value),
             Field::Choice(_, write) => write(config, value),
@@ -240,7 +227,7 @@ impl Kind {
             Self::Time | Self::Seconds | Self::Milliseconds if value == NEVER => "never".to_owned(),
             Self::Time | Self::Seconds | Self::Milliseconds => Duration::from_picos(value).to_string(),
             Self::LinkRate if value == LINK => "link".to_owned(),
-            Self::Rate | Self::LinkRate => Rate::from_bits_per_second(value).map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
+            Self::LinkRate => Rate::from_bits_per_second(value).map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
             Self::Number => Billionths(value).to_string(),
             Self::Choice(words) => words.get(value as usize).map_or_else(|| value.to_string(), |word| (*word).to_owned()),
             Self::Switch => (if value == 0 { "off" } else { "on" }).to_owned(),
@@ -255,7 +242,7 @@ impl Kind {
             Self::Time => Some("us"),
             Self::Seconds => Some("s"),
             Self::Milliseconds => Some("ms"),
-            Self::Rate | Self::LinkRate => Some("bit/s"),
+            Self::LinkRate => Some("bit/s"),
         }
     }
 
@@ -273,7 +260,7 @@ impl Kind {
             Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
             Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.expected().to_owned()),
             Self::LinkRate if text == "link" => Ok(LINK),
-            Self::Rate | Self::LinkRate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.expected().to_owned()),
+            Self::LinkRate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.expected().to_owned()),
             Self::Number => text.parse::<Billionths>().map(|number| number.0).map_err(|e| e.expected().to_owned()),
             Self::Time | Self::Seconds | Self::Milliseconds if text == "never" => Ok(NEVER),
             Self::Time => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.expected().to_owned()),
@@ -471,10 +458,6 @@ mod tests {
         for kind in [Kind::Time, Kind::Seconds, Kind::Milliseconds] {
             assert_eq!((kind.show(NEVER).as_str(), kind.read("never")), ("never", Ok(NEVER)));
         }
-        assert!(
-            [Kind::Count, Kind::Size, Kind::Rate, Kind::LinkRate, Kind::Number, Kind::Switch]
-                .iter()
-                .all(|kind| kind.read("never").is_err())
-        );
+        assert!([Kind::Count, Kind::Size, Kind::LinkRate, Kind::Number, Kind::Switch].iter().all(|kind| kind.read("never").is_err()));
     }
 }

@@ -33,13 +33,6 @@ pub struct Partial<T> {
     remaining: Duration,
 }
 
-impl<T> Partial<T> {
-    /// Transmission time left.
-    pub const fn remaining(&self) -> Duration {
-        self.remaining
-    }
-}
-
 /// The packet on the link.
 #[derive(Debug, Clone)]
 struct Sending<T> {

@@ -180,8 +180,11 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
         Vec::new()
     }
 
-    /// Memory of the discipline, packets excluded.
-    fn footprint(&self) -> Footprint;
+    /// Memory of the discipline, packets excluded. Default: the scheduler itself, without a table of
+    /// flows.
+    fn footprint(&self) -> Footprint {
+        Footprint::fixed(size_of_val(self))
+    }
 
     /// The footprint in parts: name and bytes of each part. The sum is
     /// [`footprint`](Self::footprint). Empty if the discipline does not list parts.

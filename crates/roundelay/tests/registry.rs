@@ -312,7 +312,7 @@ fn help_and_pages_name_the_ranges_that_are_taken() {
 /// The unit named in help for bare numbers.
 #[test]
 fn bare_numbers_are_in_the_unit_that_help_names() {
-    for kind in [Kind::Size, Kind::Time, Kind::Seconds, Kind::Milliseconds, Kind::Rate] {
+    for kind in [Kind::Size, Kind::Time, Kind::Seconds, Kind::Milliseconds, Kind::LinkRate] {
         let unit = kind.bare_unit().unwrap_or_else(|| panic!("{kind:?} has none"));
         let written = unit.replace("bytes", "b").replace("bit/s", "bit");
         assert_eq!(kind.read("7"), kind.read(&format!("7{written}")), "{kind:?}");

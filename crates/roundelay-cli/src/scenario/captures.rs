@@ -8,7 +8,7 @@ use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
 use roundelay_trace::{
     Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LONG_PACKETS, NOT_IP, TRUNCATED_COMPRESSION, UNREADABLE, UnparsableCounts,
-    parse,
+    parse, sentences,
 };
 
 /// Maximum number of packets of a capture: all are kept in memory.
@@ -52,18 +52,27 @@ fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) 
         (unparsable.not_ip, NOT_IP),
         (unparsable.total() - unparsable.not_ip, UNREADABLE),
         (unparsable.encrypted, ENCRYPTED),
-        (capture.backwards, "packets have an earlier time than the packet before; they are sent at the time of that packet"),
+        (
+            capture.backwards,
+            "{packet has|packets have} an earlier time than the packet before; {it is|they are} sent at the time of that packet",
+        ),
         (lengths.superframes, LONG_PACKETS),
-        (lengths.cut, "packets are longer than 65,535 bytes and were taken for so many"),
-        (lengths.raised, "packets have no bytes and were taken for one"),
-        (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
+        (lengths.cut, "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and were} taken for so many"),
+        (lengths.raised, "{packet has no bytes and was|packets have no bytes and were} taken for one"),
+        (
+            capture.truncated_tail_bytes,
+            "{byte at the end is a packet cut off and was|bytes at the end are a packet cut off and were} left out",
+        ),
         (capture.truncated_compression, TRUNCATED_COMPRESSION),
-        (capture.without_time, "packets carry no time and are sent together with the one ahead of them"),
-        (capture.raised_lengths, "packets have a length on the wire below the captured length; the captured length counts"),
-        (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
-        (capture.skipped_blocks, "blocks hold no packets and were skipped"),
+        (
+            capture.without_time,
+            "{packet carries no time and is sent together with the one ahead of it|packets carry no time and are sent together with the one ahead of them}",
+        ),
+        (capture.raised_lengths, "{packet has|packets have} a length on the wire below the captured length; the captured length counts"),
+        (capture.fractions_of_a_second_or_more, "{time has|times have} fractions of a second or more, which were added"),
+        (capture.skipped_blocks, "{block holds no packets and was|blocks hold no packets and were} skipped"),
     ];
-    counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}."))
+    sentences(counted)
 }
 
 /// The longest packet that the simulator sends.

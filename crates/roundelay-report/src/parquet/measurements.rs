@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use bytes::Bytes;
-
 use super::file::ColumnFile;
 use crate::ReportError;
-use crate::tables::{Column, GROUP_ROWS, Values, shared};
+use crate::tables::{Column, GROUP_ROWS};
 
 /// A number measured by an experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,12 +34,11 @@ pub fn write_measurements(path: &Path, rows: &[Measurement<'_>], metadata: &[(St
 }
 
 fn columns(rows: &[Measurement<'_>]) -> Vec<Column> {
-    let texts = |of: fn(&Measurement<'_>) -> Bytes| Values::Texts(rows.iter().map(of).collect());
     vec![
-        Column { name: "variation", values: texts(|row| shared(row.variation)) },
-        Column { name: "figure", values: texts(|row| shared(row.figure)) },
-        Column { name: "x", values: Values::OptionalNumbers(rows.iter().map(|row| row.x).collect()) },
-        Column { name: "seed", values: Values::Counts(rows.iter().map(|row| row.seed).collect()) },
-        Column { name: "value", values: Values::Numbers(rows.iter().map(|row| row.value).collect()) },
+        Column::of("variation", rows, |row| row.variation),
+        Column::of("figure", rows, |row| row.figure),
+        Column::of("x", rows, |row| row.x),
+        Column::of("seed", rows, |row| row.seed),
+        Column::of("value", rows, |row| row.value),
     ]
 }

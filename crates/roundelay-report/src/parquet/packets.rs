@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::file::ColumnFile;
 use crate::ReportError;
-use crate::tables::{Column, GROUP_ROWS, Values, shared};
+use crate::tables::{Column, GROUP_ROWS, shared};
 
 /// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,12 +107,12 @@ impl PacketFile {
 fn columns(rows: &[PacketRow]) -> [Column; 7] {
     let names = Fate::ALL.map(|fate| shared(fate.name()));
     [
-        Column { name: "arrival_ns", values: Values::Times(rows.iter().map(|row| row.arrival_ns).collect()) },
-        Column { name: "flow", values: Values::Small(rows.iter().map(|row| row.flow).collect()) },
-        Column { name: "len", values: Values::Small(rows.iter().map(|row| row.len).collect()) },
-        Column { name: "fate", values: Values::Texts(rows.iter().map(|row| names[row.fate as usize].clone()).collect()) },
-        Column { name: "start_ns", values: Values::OptionalTimes(rows.iter().map(|row| row.start_ns).collect()) },
-        Column { name: "end_ns", values: Values::OptionalTimes(rows.iter().map(|row| row.end_ns).collect()) },
-        Column { name: "marked", values: Values::Flags(rows.iter().map(|row| row.marked).collect()) },
+        Column::of("arrival_ns", rows, |row| row.arrival_ns),
+        Column::of("flow", rows, |row| row.flow),
+        Column::of("len", rows, |row| row.len),
+        Column::of("fate", rows, |row| names[row.fate as usize].clone()),
+        Column::of("start_ns", rows, |row| row.start_ns),
+        Column::of("end_ns", rows, |row| row.end_ns),
+        Column::of("marked", rows, |row| row.marked),
     ]
 }

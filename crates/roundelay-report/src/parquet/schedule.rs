@@ -13,7 +13,7 @@ use roundelay_sim::replay::{Line, Replay, Schedule};
 
 use super::file::ColumnFile;
 use crate::ReportError;
-use crate::tables::{Column, GROUP_ROWS, Values, shared};
+use crate::tables::{Column, GROUP_ROWS, shared};
 
 /// Writes a schedule with one row per packet, and `metadata`, for example from
 /// [`provenance`](crate::provenance).
@@ -31,26 +31,19 @@ pub fn write_schedule(path: &Path, schedule: &Schedule, metadata: &[(String, Str
 
 fn columns(schedule: &Schedule, rows: std::ops::Range<usize>) -> Vec<Column> {
     let packets = &schedule.packets[rows.clone()];
-    let ends = |of: fn(&roundelay_sim::replay::Flow) -> roundelay_sim::NodeId| {
-        let name = |flow: u32| shared(schedule.network().name(of(&schedule.flows[flow as usize])).as_str());
-        Values::Texts(packets.iter().map(|packet| name(packet.flow)).collect())
-    };
-    let times = |of: fn(&roundelay_sim::replay::Packet) -> roundelay::Instant| {
-        Values::Times(packets.iter().map(|packet| of(packet).as_picos().cast_signed()).collect())
-    };
-    let waits = packets.iter().map(|packet| schedule.waited(packet).as_picos()).collect();
-    let points = packets.iter().map(|packet| packet.congestion_points.into()).collect();
+    let name = |node| shared(schedule.network().name(node).as_str());
+    let picos = |at: roundelay::Instant| at.as_picos().cast_signed();
     vec![
-        Column { name: "packet", values: Values::Counts(rows.map(|row| row as u64).collect()) },
-        Column { name: "flow", values: Values::Counts(packets.iter().map(|packet| packet.flow.into()).collect()) },
-        Column { name: "from", values: ends(|flow| flow.from) },
-        Column { name: "to", values: ends(|flow| flow.to) },
-        Column { name: "back", values: Values::Flags(packets.iter().map(|packet| packet.direction == Direction::Backward).collect()) },
-        Column { name: "length", values: Values::Small(packets.iter().map(|packet| packet.len).collect()) },
-        Column { name: "input_ps", values: times(|packet| packet.input) },
-        Column { name: "output_ps", values: times(|packet| packet.output) },
-        Column { name: "waited_ps", values: Values::Times(waits) },
-        Column { name: "congestion_points", values: Values::Small(points) },
+        Column::of("packet", rows, |row| row as u64),
+        Column::of("flow", packets, |packet| u64::from(packet.flow)),
+        Column::of("from", packets, |packet| name(schedule.flows[packet.flow as usize].from)),
+        Column::of("to", packets, |packet| name(schedule.flows[packet.flow as usize].to)),
+        Column::of("back", packets, |packet| packet.direction == Direction::Backward),
+        Column::of("length", packets, |packet| packet.len),
+        Column::of("input_ps", packets, |packet| picos(packet.input)),
+        Column::of("output_ps", packets, |packet| picos(packet.output)),
+        Column::of("waited_ps", packets, |packet| schedule.waited(packet).as_picos()),
+        Column::of("congestion_points", packets, |packet| u32::from(packet.congestion_points)),
     ]
 }
 
@@ -69,13 +62,10 @@ pub fn write_replays(
         let late = |row: usize| replay.and_then(|replay| replay.late(row, &schedule.packets[row]));
         let ended = |row: usize| late(row).and(replay).map(|replay| replay.outputs[row].as_picos().cast_signed());
         vec![
-            Column { name: "with", values: Values::Texts(rows.clone().map(|_| shared(with)).collect()) },
-            Column { name: "packet", values: Values::Counts(rows.clone().map(|row| row as u64).collect()) },
-            Column { name: "output_ps", values: Values::OptionalTimes(rows.clone().map(ended).collect()) },
-            Column {
-                name: "late_ps",
-                values: Values::OptionalTimes(rows.map(|row| late(row).map(|late| late.as_picos().cast_signed())).collect()),
-            },
+            Column::of("with", rows.clone(), |_| with),
+            Column::of("packet", rows.clone(), |row| row as u64),
+            Column::of("output_ps", rows.clone(), ended),
+            Column::of("late_ps", rows, |row| Some(late(row)?.as_picos().cast_signed())),
         ]
     };
     let mut file = ColumnFile::create(path, &group("", None, 0..0), metadata)?;
@@ -186,6 +176,7 @@ impl Bounded for i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::Values;
 
     fn written(name: &str, length: Values, more: Option<Column>) -> std::path::PathBuf {
         let path = std::env::temp_dir().join(format!("roundelay-schedule-{name}-{}.parquet", std::process::id()));

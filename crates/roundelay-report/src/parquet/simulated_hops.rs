@@ -12,7 +12,7 @@ use roundelay_sim::{LinkId, Network, PacketState, Probe, Tag};
 
 use super::file::ColumnFile;
 use crate::ReportError;
-use crate::tables::{Column, GROUP_ROWS, Values, shared};
+use crate::tables::{Column, GROUP_ROWS, shared};
 
 /// A packet and a link.
 #[derive(Debug, Clone, Copy)]
@@ -83,12 +83,12 @@ pub(super) fn names(network: &Network) -> Vec<Bytes> {
 }
 
 fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 5] {
-    let picos = |of: fn(&Row) -> Instant| Values::Times(rows.iter().map(|row| of(row).as_picos().cast_signed()).collect());
+    let picos = |at: Instant| at.as_picos().cast_signed();
     [
-        Column { name: "packet", values: Values::Counts(rows.iter().map(|row| row.packet).collect()) },
-        Column { name: "link", values: Values::Texts(rows.iter().map(|row| links[row.link.0 as usize].clone()).collect()) },
-        Column { name: "arrival_ps", values: picos(|row| row.arrival) },
-        Column { name: "start_ps", values: picos(|row| row.span[0]) },
-        Column { name: "end_ps", values: picos(|row| row.span[1]) },
+        Column::of("packet", rows, |row| row.packet),
+        Column::of("link", rows, |row| links[row.link.0 as usize].clone()),
+        Column::of("arrival_ps", rows, |row| picos(row.arrival)),
+        Column::of("start_ps", rows, |row| picos(row.span[0])),
+        Column::of("end_ps", rows, |row| picos(row.span[1])),
     ]
 }

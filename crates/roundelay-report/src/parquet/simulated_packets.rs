@@ -11,7 +11,7 @@ use roundelay_sim::{Content, Direction, LinkId, Network, PacketState, Probe, Tag
 use super::file::ColumnFile;
 use super::simulated_hops::names;
 use crate::ReportError;
-use crate::tables::{Column, GROUP_ROWS, Values, shared};
+use crate::tables::{Column, GROUP_ROWS, shared};
 
 /// Fate and times of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -140,15 +140,15 @@ fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 10] {
     let picos = |at: Instant| at.as_picos().cast_signed();
     let link = |row: &Row| row.link.map_or_else(|| shared(""), |link| links[link.0 as usize].clone());
     [
-        Column { name: "packet", values: Values::Counts(rows.iter().map(|row| row.packet).collect()) },
-        Column { name: "flow", values: Values::Counts(rows.iter().map(|row| row.flow).collect()) },
-        Column { name: "back", values: Values::Flags(rows.iter().map(|row| row.back).collect()) },
-        Column { name: "sequence", values: Values::OptionalCounts(rows.iter().map(|row| row.sequence).collect()) },
-        Column { name: "acknowledgement", values: Values::OptionalCounts(rows.iter().map(|row| row.acknowledgement).collect()) },
-        Column { name: "len", values: Values::Small(rows.iter().map(|row| row.len).collect()) },
-        Column { name: "sent_ps", values: Values::Times(rows.iter().map(|row| picos(row.sent)).collect()) },
-        Column { name: "end_ps", values: Values::OptionalTimes(rows.iter().map(|row| row.end.map(picos)).collect()) },
-        Column { name: "fate", values: Values::Texts(rows.iter().map(|row| shared(row.fate)).collect()) },
-        Column { name: "link", values: Values::Texts(rows.iter().map(link).collect()) },
+        Column::of("packet", rows, |row| row.packet),
+        Column::of("flow", rows, |row| row.flow),
+        Column::of("back", rows, |row| row.back),
+        Column::of("sequence", rows, |row| row.sequence),
+        Column::of("acknowledgement", rows, |row| row.acknowledgement),
+        Column::of("len", rows, |row| row.len),
+        Column::of("sent_ps", rows, |row| picos(row.sent)),
+        Column::of("end_ps", rows, |row| row.end.map(picos)),
+        Column::of("fate", rows, |row| row.fate),
+        Column::of("link", rows, link),
     ]
 }

@@ -34,7 +34,7 @@ impl SweepFile {
         let reader = SerializedFileReader::new(file).map_err(|error| wrong(format!("no Parquet file: {error}")))?;
         let header = reader.metadata().file_metadata();
         let names: Vec<_> = header.schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
-        if !names.iter().map(String::as_str).eq(KEYS.into_iter().chain(SWEEP_FIGURES)) {
+        if !names.iter().map(String::as_str).eq(KEYS.iter().chain(&*SWEEP_FIGURES).copied()) {
             return Err(wrong("no file of a sweep, or one of another version".to_owned()));
         }
         let entries = header.key_value_metadata().into_iter().flatten();

@@ -44,7 +44,6 @@ pub(crate) enum Values {
     Times(Vec<i64>),
     OptionalTimes(Vec<Option<i64>>),
     /// Unsigned, stored in the bits of Parquet's signed type.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "in tables of packets alone"))]
     Small(Vec<u32>),
     Counts(Vec<u64>),
     OptionalCounts(Vec<Option<u64>>),
@@ -55,7 +54,44 @@ pub(crate) enum Values {
     Texts(Vec<Bytes>),
 }
 
+/// Each type of values has one variant.
+macro_rules! variants {
+    ($($type:ty => $variant:ident,)*) => {
+        $(impl From<Vec<$type>> for Values {
+            fn from(values: Vec<$type>) -> Self {
+                Self::$variant(values)
+            }
+        })*
+    };
+}
+
+variants! {
+    i64 => Times,
+    Option<i64> => OptionalTimes,
+    u32 => Small,
+    u64 => Counts,
+    Option<u64> => OptionalCounts,
+    f64 => Numbers,
+    Option<f64> => OptionalNumbers,
+    bool => Flags,
+    Bytes => Texts,
+}
+
+impl From<Vec<&str>> for Values {
+    fn from(values: Vec<&str>) -> Self {
+        Self::Texts(values.into_iter().map(shared).collect())
+    }
+}
+
 impl Column {
+    /// A value for each row.
+    pub(crate) fn of<R, V>(name: &'static str, rows: impl IntoIterator<Item = R>, value: impl FnMut(R) -> V) -> Self
+    where
+        Values: From<Vec<V>>,
+    {
+        Self { name, values: rows.into_iter().map(value).collect::<Vec<V>>().into() }
+    }
+
     /// Name of the column.
     pub const fn name(&self) -> &'static str {
         self.name

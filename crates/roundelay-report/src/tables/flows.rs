@@ -2,7 +2,7 @@
 
 use roundelay_trace::{Comparison, Delay, DisciplineResult, FlowResult, FlowSummary};
 
-use super::column::{Column, Values, shared};
+use super::column::Column;
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 
@@ -36,38 +36,38 @@ fn columns(rows: &[Row<'_>]) -> Vec<Column> {
 
 fn offered(rows: &[Row<'_>]) -> Vec<Column> {
     vec![
-        texts("discipline", rows, |row| row.discipline.name),
-        texts("spec", rows, |row| &row.discipline.spec),
-        counts("flow", rows, |row| row.index as u64),
-        texts("label", rows, |row| &row.flow.label),
-        counts("weight", rows, |row| row.flow.weight.into()),
-        Column { name: "light", values: Values::Flags(rows.iter().map(|row| row.flow.light).collect()) },
-        counts("offered_packets", rows, |row| row.flow.packets),
-        counts("offered_bytes", rows, |row| row.flow.bytes),
-        numbers("first", rows, |row| row.flow.first),
-        numbers("last", rows, |row| row.flow.last),
-        numbers("offered_rate", rows, |row| row.flow.offered_rate),
-        numbers("fair_rate", rows, |row| row.flow.fair_rate),
+        Column::of("discipline", rows, |row| row.discipline.name),
+        Column::of("spec", rows, |row| &row.discipline.spec[..]),
+        Column::of("flow", rows, |row| row.index as u64),
+        Column::of("label", rows, |row| &row.flow.label[..]),
+        Column::of("weight", rows, |row| u64::from(row.flow.weight)),
+        Column::of("light", rows, |row| row.flow.light),
+        Column::of("offered_packets", rows, |row| row.flow.packets),
+        Column::of("offered_bytes", rows, |row| row.flow.bytes),
+        Column::of("first", rows, |row| row.flow.first),
+        Column::of("last", rows, |row| row.flow.last),
+        Column::of("offered_rate", rows, |row| row.flow.offered_rate),
+        Column::of("fair_rate", rows, |row| row.flow.fair_rate),
     ]
 }
 
 fn served(rows: &[Row<'_>]) -> Vec<Column> {
     vec![
-        counts("packets", rows, |row| row.result.outcome.packets),
-        counts("bytes", rows, |row| row.result.outcome.bytes),
-        numbers("throughput", rows, |row| row.result.outcome.throughput),
-        numbers("loss", rows, |row| row.result.outcome.loss),
-        counts("drops_full", rows, |row| row.result.outcome.drops.full),
-        counts("drops_pushed_out", rows, |row| row.result.outcome.drops.pushed_out),
-        counts("drops_early", rows, |row| row.result.outcome.drops.early),
-        counts("drops_refused", rows, |row| row.result.outcome.drops.refused),
-        counts("marked", rows, |row| row.result.outcome.marked),
-        counts("reordered", rows, |row| row.result.outcome.reordered),
+        Column::of("packets", rows, |row| row.result.outcome.packets),
+        Column::of("bytes", rows, |row| row.result.outcome.bytes),
+        Column::of("throughput", rows, |row| row.result.outcome.throughput),
+        Column::of("loss", rows, |row| row.result.outcome.loss),
+        Column::of("drops_full", rows, |row| row.result.outcome.drops.full),
+        Column::of("drops_pushed_out", rows, |row| row.result.outcome.drops.pushed_out),
+        Column::of("drops_early", rows, |row| row.result.outcome.drops.early),
+        Column::of("drops_refused", rows, |row| row.result.outcome.drops.refused),
+        Column::of("marked", rows, |row| row.result.outcome.marked),
+        Column::of("reordered", rows, |row| row.result.outcome.reordered),
     ]
 }
 
 fn delays(rows: &[Row<'_>]) -> Vec<Column> {
-    let delay = |name, of: fn(&Delay) -> f64| optional(name, rows, move |row| row.result.outcome.delay.as_ref().map(of));
+    let delay = |name, of: fn(&Delay) -> f64| Column::of(name, rows, move |row| row.result.outcome.delay.as_ref().map(of));
     vec![
         delay("delay_mean", |delay| delay.mean),
         delay("delay_p50", |delay| delay.p50),
@@ -79,30 +79,14 @@ fn delays(rows: &[Row<'_>]) -> Vec<Column> {
 
 fn fairness(rows: &[Row<'_>]) -> Vec<Column> {
     vec![
-        numbers("lag", rows, |row| row.result.lag),
-        numbers("b_wfi", rows, |row| row.result.b_wfi),
-        optional("b_wfi_bound", rows, |row| row.result.b_wfi_bound),
-        numbers("t_wfi", rows, |row| row.result.t_wfi),
-        optional("t_wfi_bound", rows, |row| row.result.t_wfi_bound),
-        numbers("latency", rows, |row| row.result.latency),
-        optional("latency_bound", rows, |row| row.result.latency_bound),
-        numbers("fairness", rows, |row| row.result.fairness),
-        optional("fairness_bound", rows, |row| row.result.fairness_bound),
+        Column::of("lag", rows, |row| row.result.lag),
+        Column::of("b_wfi", rows, |row| row.result.b_wfi),
+        Column::of("b_wfi_bound", rows, |row| row.result.b_wfi_bound),
+        Column::of("t_wfi", rows, |row| row.result.t_wfi),
+        Column::of("t_wfi_bound", rows, |row| row.result.t_wfi_bound),
+        Column::of("latency", rows, |row| row.result.latency),
+        Column::of("latency_bound", rows, |row| row.result.latency_bound),
+        Column::of("fairness", rows, |row| row.result.fairness),
+        Column::of("fairness_bound", rows, |row| row.result.fairness_bound),
     ]
-}
-
-fn texts<'a>(name: &'static str, rows: &'a [Row<'a>], text: impl Fn(&'a Row<'a>) -> &'a str) -> Column {
-    Column { name, values: Values::Texts(rows.iter().map(|row| shared(text(row))).collect()) }
-}
-
-fn counts(name: &'static str, rows: &[Row<'_>], count: impl Fn(&Row<'_>) -> u64) -> Column {
-    Column { name, values: Values::Counts(rows.iter().map(count).collect()) }
-}
-
-fn numbers(name: &'static str, rows: &[Row<'_>], number: impl Fn(&Row<'_>) -> f64) -> Column {
-    Column { name, values: Values::Numbers(rows.iter().map(number).collect()) }
-}
-
-fn optional(name: &'static str, rows: &[Row<'_>], number: impl Fn(&Row<'_>) -> Option<f64>) -> Column {
-    Column { name, values: Values::OptionalNumbers(rows.iter().map(number).collect()) }
 }

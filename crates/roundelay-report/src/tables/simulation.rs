@@ -1,8 +1,8 @@
 //! Tables of a simulation: one row per replica and flow, and one per replica and link.
 
-use roundelay_sim::scenario::{Backlogged, FlowLife, FlowResult, LinkResult, Measures};
+use roundelay_sim::scenario::{FlowResult, LinkResult, Measures};
 
-use super::column::{Column, GROUP_ROWS, Values, shared};
+use super::column::{Column, GROUP_ROWS, shared};
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
@@ -50,102 +50,83 @@ impl Asked {
 
 fn flow_columns(seed: u64, flows: &[&FlowResult], asked: Asked) -> Vec<Column> {
     let mut columns = plain_flow_columns(seed, flows);
-    let numbers =
-        |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows.iter().map(|flow| of(flow)).collect()));
-    let counts = |name, of: fn(&FlowLife) -> u64| {
-        column(name, Values::OptionalCounts(flows.iter().map(|flow| flow.life.as_ref().map(of)).collect()))
-    };
     if asked.lives {
         columns.extend([
-            counts("life_sent", |life| life.sent),
-            counts("life_received", |life| life.received),
-            counts("reordered", |life| life.reordered),
-            numbers("first_sent", |flow| flow.life?.first_sent),
-            numbers("last_received", |flow| flow.life?.last_received),
-            numbers("life_throughput", |flow| flow.life?.throughput),
-            numbers("round_trip", |flow| flow.life?.round_trip),
-            numbers("bennett_zhang", |flow| flow.life?.bennett_zhang),
-            numbers("startup_latency", |flow| flow.life?.startup_latency),
+            Column::of("life_sent", flows, |flow| Some(flow.life?.sent)),
+            Column::of("life_received", flows, |flow| Some(flow.life?.received)),
+            Column::of("reordered", flows, |flow| Some(flow.life?.reordered)),
+            Column::of("first_sent", flows, |flow| flow.life?.first_sent),
+            Column::of("last_received", flows, |flow| flow.life?.last_received),
+            Column::of("life_throughput", flows, |flow| flow.life?.throughput),
+            Column::of("round_trip", flows, |flow| flow.life?.round_trip),
+            Column::of("bennett_zhang", flows, |flow| flow.life?.bennett_zhang),
+            Column::of("startup_latency", flows, |flow| flow.life?.startup_latency),
         ]);
     }
     if asked.indices {
-        columns.extend([numbers("b_wfi", |flow| Some(flow.indices?.b_wfi)), numbers("t_wfi", |flow| flow.indices?.t_wfi)]);
+        columns
+            .extend([Column::of("b_wfi", flows, |flow| Some(flow.indices?.b_wfi)), Column::of("t_wfi", flows, |flow| flow.indices?.t_wfi)]);
     }
     columns
 }
 
 fn plain_flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
-    let flows = || flows.iter().copied();
-    let counts = |name, of: fn(&FlowResult) -> u64| column(name, Values::Counts(flows().map(of).collect()));
-    let some_counts = |name, of: fn(&FlowResult) -> Option<u64>| column(name, Values::OptionalCounts(flows().map(of).collect()));
-    let numbers = |name, of: fn(&FlowResult) -> f64| column(name, Values::Numbers(flows().map(of).collect()));
-    let some_numbers = |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows().map(of).collect()));
-    let texts = |name, of: fn(&FlowResult) -> &str| column(name, Values::Texts(flows().map(|flow| shared(of(flow))).collect()));
     vec![
-        column("seed", Values::Counts(flows().map(|_| seed).collect())),
-        counts("flow", |flow| flow.number),
-        texts("group", |flow| &flow.group),
-        texts("from", |flow| &flow.from),
-        texts("to", |flow| &flow.to),
-        numbers("opened", |flow| flow.opened),
-        column("open", Values::Flags(flows().map(|flow| flow.open).collect())),
-        counts("sent", |flow| flow.packets.sent),
-        counts("delivered", |flow| flow.packets.delivered),
-        counts("drops_full", |flow| flow.packets.full),
-        counts("drops_pushed_out", |flow| flow.packets.pushed_out),
-        counts("drops_early", |flow| flow.packets.early),
-        counts("drops_refused", |flow| flow.packets.refused),
-        counts("lost", |flow| flow.packets.lost),
-        counts("edge_dropped", |flow| flow.packets.edge_dropped),
-        counts("on_their_way", |flow| flow.packets.on_their_way),
-        counts("late", |flow| flow.packets.late),
-        numbers("throughput", |flow| flow.throughput),
-        some_numbers("delay_mean", |flow| flow.delay),
-        some_numbers("delay_deviation", |flow| flow.delay_deviation),
-        some_numbers("delay_max", |flow| flow.longest_delay),
-        some_counts("retransmissions", |flow| flow.retransmissions),
-        some_counts("timeouts", |flow| flow.timeouts),
+        Column::of("seed", flows, |_| seed),
+        Column::of("flow", flows, |flow| flow.number),
+        Column::of("group", flows, |flow| &flow.group[..]),
+        Column::of("from", flows, |flow| &flow.from[..]),
+        Column::of("to", flows, |flow| &flow.to[..]),
+        Column::of("opened", flows, |flow| flow.opened),
+        Column::of("open", flows, |flow| flow.open),
+        Column::of("sent", flows, |flow| flow.packets.sent),
+        Column::of("delivered", flows, |flow| flow.packets.delivered),
+        Column::of("drops_full", flows, |flow| flow.packets.full),
+        Column::of("drops_pushed_out", flows, |flow| flow.packets.pushed_out),
+        Column::of("drops_early", flows, |flow| flow.packets.early),
+        Column::of("drops_refused", flows, |flow| flow.packets.refused),
+        Column::of("lost", flows, |flow| flow.packets.lost),
+        Column::of("edge_dropped", flows, |flow| flow.packets.edge_dropped),
+        Column::of("on_their_way", flows, |flow| flow.packets.on_their_way),
+        Column::of("late", flows, |flow| flow.packets.late),
+        Column::of("throughput", flows, |flow| flow.throughput),
+        Column::of("delay_mean", flows, |flow| flow.delay),
+        Column::of("delay_deviation", flows, |flow| flow.delay_deviation),
+        Column::of("delay_max", flows, |flow| flow.longest_delay),
+        Column::of("retransmissions", flows, |flow| flow.retransmissions),
+        Column::of("timeouts", flows, |flow| flow.timeouts),
     ]
 }
 
 fn link_columns(seed: u64, links: &[LinkResult], asked: Asked) -> Vec<Column> {
     let mut columns = plain_link_columns(seed, links);
-    let numbers = |name, of: fn(&Backlogged) -> f64| {
-        column(name, Values::OptionalNumbers(links.iter().map(|link| link.backlogged.as_ref().map(of)).collect()))
-    };
     if asked.indices {
-        columns.extend([numbers("jain_mean", |jain| jain.mean), numbers("jain_min", |jain| jain.min)]);
+        columns.extend([
+            Column::of("jain_mean", links, |link| Some(link.backlogged.as_ref()?.mean)),
+            Column::of("jain_min", links, |link| Some(link.backlogged.as_ref()?.min)),
+        ]);
     }
     columns
 }
 
 fn plain_link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
-    let counts = |name, of: fn(&LinkResult) -> u64| column(name, Values::Counts(links.iter().map(of).collect()));
-    let numbers = |name, of: fn(&LinkResult) -> f64| column(name, Values::Numbers(links.iter().map(of).collect()));
-    let some_numbers = |name, of: fn(&LinkResult) -> Option<f64>| column(name, Values::OptionalNumbers(links.iter().map(of).collect()));
-    let texts = |name, of: fn(&LinkResult) -> &str| column(name, Values::Texts(links.iter().map(|link| shared(of(link))).collect()));
-    let name = |link: &LinkResult| shared(link.name().as_str());
     vec![
-        column("seed", Values::Counts(vec![seed; links.len()])),
-        column("link", Values::Texts(links.iter().map(name).collect())),
-        texts("from", |link| &link.from),
-        texts("to", |link| &link.to),
-        texts("class", |link| link.class),
-        texts("queue", |link| &link.queue),
-        texts("buffer", |link| &link.buffer),
-        counts("rate", |link| link.rate),
-        numbers("utilisation", |link| link.utilisation),
-        counts("arrived", |link| link.arrived),
-        counts("packets", |link| link.packets),
-        counts("drops_full", |link| link.dropped[0]),
-        counts("drops_pushed_out", |link| link.dropped[1]),
-        counts("drops_early", |link| link.dropped[2]),
-        counts("drops_refused", |link| link.dropped[3]),
-        counts("lost", |link| link.lost),
-        some_numbers("wait_mean", |link| link.wait),
+        Column::of("seed", links, |_| seed),
+        Column::of("link", links, |link| shared(link.name().as_str())),
+        Column::of("from", links, |link| &link.from[..]),
+        Column::of("to", links, |link| &link.to[..]),
+        Column::of("class", links, |link| link.class),
+        Column::of("queue", links, |link| &link.queue[..]),
+        Column::of("buffer", links, |link| &link.buffer[..]),
+        Column::of("rate", links, |link| link.rate),
+        Column::of("utilisation", links, |link| link.utilisation),
+        Column::of("arrived", links, |link| link.arrived),
+        Column::of("packets", links, |link| link.packets),
+        Column::of("drops_full", links, |link| link.dropped[0]),
+        Column::of("drops_pushed_out", links, |link| link.dropped[1]),
+        Column::of("drops_early", links, |link| link.dropped[2]),
+        Column::of("drops_refused", links, |link| link.dropped[3]),
+        Column::of("lost", links, |link| link.lost),
+        Column::of("wait_mean", links, |link| link.wait),
     ]
-}
-
-const fn column(name: &'static str, values: Values) -> Column {
-    Column { name, values }
 }

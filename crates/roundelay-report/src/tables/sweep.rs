@@ -1,65 +1,18 @@
 //! Table of a sweep: a row per run and source, with the figures of [`Summary`](crate::Summary).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use roundelay_sim::scenario::{ClassResult, GroupLives, GroupResult, Results};
+use roundelay_sim::LinkClass;
+use roundelay_sim::scenario::Results;
 
-use super::column::{Column, Values, shared};
+use super::column::Column;
 use super::rows::Table;
-use crate::lives::{Worst, worst};
+use crate::figures::{CLASS, Figure, INDICES, LIVES, SOURCE, Worst};
 
-/// Figures of a source, figures on request of `[meter]`, figures of each class of links.
+/// Names of the figures of a row: of the source, on request of `[meter]`, of each class of links.
 /// Seconds, bits per second, bytes, parts of 1.
-pub const SWEEP_FIGURES: [&str; 48] = [
-    "flows",
-    "throughput",
-    "loss",
-    "in_time",
-    "edge_marked",
-    "delay_mean",
-    "delay_p99",
-    "delay_max",
-    "jain",
-    "transfers",
-    "incomplete",
-    "completion_mean",
-    "completion_p99",
-    "completion_by_bytes",
-    "goodput",
-    "retransmissions",
-    "timeouts",
-    "round_trip_mean",
-    "round_trip_by_bytes",
-    "lives_throughput",
-    "lives_jain",
-    "lives_jain_of_ratios",
-    "lives_reordering",
-    "lives_round_trip",
-    "lives_bennett_zhang",
-    "lives_startup_latency",
-    "lives_starved",
-    "lives_correlation",
-    "b_wfi",
-    "t_wfi",
-    "core_utilisation",
-    "core_busiest",
-    "core_loss",
-    "core_wait_mean",
-    "core_wait_p99",
-    "core_wait_max",
-    "edge_utilisation",
-    "edge_busiest",
-    "edge_loss",
-    "edge_wait_mean",
-    "edge_wait_p99",
-    "edge_wait_max",
-    "host_utilisation",
-    "host_busiest",
-    "host_loss",
-    "host_wait_mean",
-    "host_wait_p99",
-    "host_wait_max",
-];
+pub static SWEEP_FIGURES: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| figures(None).into_iter().map(|(name, _)| &*name.leak()).collect());
 
 /// Columns before the figures.
 pub(crate) const KEYS: [&str; 4] = ["identity", "seed", "replica", "source"];
@@ -81,64 +34,25 @@ pub struct SweepRow {
 
 /// The sources of a run with the values of [`SWEEP_FIGURES`].
 pub fn sweep_rows(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
-    let classes: Vec<Option<f64>> = ["core", "edge", "host"].iter().flat_map(|name| of_class(results, name)).collect();
-    let row = |(number, group): (usize, &GroupResult)| {
-        let figures = of_group(group).into_iter().chain(of_meter(results, number)).chain(classes.iter().copied());
-        (Arc::from(group.name.as_str()), figures.collect())
-    };
-    results.groups.iter().enumerate().map(row).collect()
+    let values = |number| figures(Some((results, number))).into_iter().map(|(_, value)| value).collect();
+    results.groups.iter().enumerate().map(|(number, group)| (Arc::from(group.name.as_str()), values(number))).collect()
 }
 
-fn of_group(group: &GroupResult) -> [Option<f64>; 19] {
-    let count = |number: Option<u64>| number.map(|number| number as f64);
-    [
-        Some(group.flows as f64),
-        Some(group.throughput),
-        group.loss,
-        group.in_time,
-        count(group.edge_marked),
-        group.delay.mean,
-        group.delay.p99,
-        group.delay.max,
-        group.jain,
-        Some(group.completion.count as f64),
-        Some(group.incomplete as f64),
-        group.completion.mean,
-        group.completion.p99,
-        group.completion_by_bytes,
-        group.goodput,
-        count(group.retransmissions),
-        count(group.timeouts),
-        group.round_trip.mean,
-        group.round_trip_by_bytes,
-    ]
-}
-
-/// Figures on request of `[meter]`: `flows`, and the worst flow of `wfi`.
-fn of_meter(results: &Results, number: usize) -> [Option<f64>; 11] {
-    let lives = results.groups[number].lives.as_ref();
-    let life = |of: fn(&GroupLives) -> Option<f64>| lives.and_then(of);
-    let Worst { b_wfi, t_wfi } = worst(results, number);
-    [
-        life(|lives| lives.throughput),
-        life(|lives| lives.jain),
-        life(|lives| lives.jain_of_ratios),
-        life(|lives| lives.reordering),
-        life(|lives| lives.round_trip),
-        life(|lives| lives.bennett_zhang),
-        life(|lives| lives.startup_latency),
-        life(|lives| Some(lives.starved as f64)),
-        life(|lives| lives.correlation),
-        b_wfi,
-        t_wfi,
-    ]
-}
-
-fn of_class(results: &Results, name: &str) -> [Option<f64>; 6] {
-    let class = results.classes.iter().find(|class| class.class == name);
-    let of =
-        |class: &ClassResult| [Some(class.utilisation), Some(class.busiest), class.loss, class.wait.mean, class.wait.p99, class.wait.max];
-    class.map_or([None; 6], of)
+/// Name and value of each figure of source `number`; without results all values are none.
+fn figures(source: Option<(&Results, usize)>) -> Vec<(String, Option<f64>)> {
+    fn part<R>(prefix: &str, figures: &[Figure<R>], of: Option<&R>) -> Vec<(String, Option<f64>)> {
+        figures.iter().map(|figure| (format!("{prefix}{}", figure.name), of.and_then(figure.of))).collect()
+    }
+    let group = source.map(|(results, number)| &results.groups[number]);
+    let worst = source.map(|(results, number)| Worst::of(results, number));
+    let mut all = part("", SOURCE, group);
+    all.extend(part("lives_", LIVES, group.and_then(|group| group.lives.as_ref())));
+    all.extend(part("", INDICES, worst.as_ref()));
+    for class in LinkClass::ALL {
+        let of = source.and_then(|(results, _)| results.classes.iter().find(|result| result.class == class.name()));
+        all.extend(part(&format!("{class}_"), CLASS, of));
+    }
+    all
 }
 
 /// A file of a sweep: the runs of one point.
@@ -156,17 +70,15 @@ pub fn sweep_table(rows: &[SweepRow]) -> Table {
 }
 
 pub(crate) fn sweep_columns(rows: &[SweepRow]) -> Vec<Column> {
-    let texts = |of: fn(&SweepRow) -> &str| Values::Texts(rows.iter().map(|row| shared(of(row))).collect());
-    let counts = |of: fn(&SweepRow) -> u64| Values::Counts(rows.iter().map(of).collect());
     let [identity, seed, replica, source] = KEYS;
     let mut columns = vec![
-        Column { name: identity, values: texts(|row| &row.identity) },
-        Column { name: seed, values: counts(|row| row.seed) },
-        Column { name: replica, values: counts(|row| row.replica) },
-        Column { name: source, values: texts(|row| &row.source) },
+        Column::of(identity, rows, |row| &row.identity[..]),
+        Column::of(seed, rows, |row| row.seed),
+        Column::of(replica, rows, |row| row.replica),
+        Column::of(source, rows, |row| &row.source[..]),
     ];
-    for (number, name) in SWEEP_FIGURES.into_iter().enumerate() {
-        columns.push(Column { name, values: Values::OptionalNumbers(rows.iter().map(|row| row.figures[number]).collect()) });
+    for (number, &name) in SWEEP_FIGURES.iter().enumerate() {
+        columns.push(Column::of(name, rows, |row| row.figures[number]));
     }
     columns
 }

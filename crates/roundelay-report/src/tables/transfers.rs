@@ -1,11 +1,11 @@
 //! Table of transfers: one row per replica and transfer of a simulation. Times are
 //! picoseconds of simulated time.
 
-use roundelay::{Duration, Instant};
+use roundelay::Instant;
 use roundelay_sim::NodeId;
 use roundelay_sim::scenario::{Results, Transfer};
 
-use super::column::{Column, GROUP_ROWS, Values, shared};
+use super::column::{Column, GROUP_ROWS};
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 use crate::simulation::Simulated;
@@ -37,44 +37,26 @@ impl<'a> Rows<'a> {
         Self { seed: replica.seed, groups: replica.groups.iter().map(|group| group.name.as_str()).collect(), nodes, transfers }
     }
 
-    fn counts(&self, name: &'static str, of: impl Fn(&Transfer) -> u64) -> Column {
-        Column { name, values: Values::Counts(self.transfers.iter().map(of).collect()) }
-    }
-
-    fn some_counts(&self, name: &'static str, of: impl Fn(&Transfer) -> Option<u32>) -> Column {
-        let values = self.transfers.iter().map(|transfer| of(transfer).map(u64::from));
-        Column { name, values: Values::OptionalCounts(values.collect()) }
-    }
-
-    fn texts(&self, name: &'static str, of: impl Fn(&Transfer) -> &'a str) -> Column {
-        Column { name, values: Values::Texts(self.transfers.iter().map(|transfer| shared(of(transfer))).collect()) }
-    }
-
-    fn some_times(&self, name: &'static str, of: impl Fn(&Transfer) -> Option<u64>) -> Column {
-        let values = self.transfers.iter().map(|transfer| of(transfer).map(u64::cast_signed));
-        Column { name, values: Values::OptionalTimes(values.collect()) }
-    }
-
     fn node(&self, node: NodeId) -> &'a str {
         &self.nodes[node.0 as usize]
     }
 
     fn columns(&self) -> Vec<Column> {
-        let starts = self.transfers.iter().map(|transfer| transfer.start.as_picos().cast_signed()).collect();
+        let picos = |at: Instant| at.as_picos().cast_signed();
         vec![
-            self.counts("seed", |_| self.seed),
-            self.counts("flow", |transfer| transfer.flow),
-            self.texts("group", |transfer| self.groups[transfer.group as usize]),
-            self.texts("from", |transfer| self.node(transfer.from)),
-            self.texts("to", |transfer| self.node(transfer.to)),
-            Column { name: "start_ps", values: Values::Times(starts) },
-            self.counts("bytes", |transfer| transfer.bytes),
-            self.some_times("delivered_ps", |transfer| transfer.delivered.map(Instant::as_picos)),
-            self.some_times("acknowledged_ps", |transfer| transfer.acknowledged.map(Instant::as_picos)),
-            Column { name: "complete", values: Values::Flags(self.transfers.iter().map(|transfer| transfer.is_complete).collect()) },
-            self.some_counts("retransmissions", |transfer| transfer.retransmissions),
-            self.some_counts("timeouts", |transfer| transfer.timeouts),
-            self.some_times("round_trip_ps", |transfer| transfer.round_trip.map(Duration::as_picos)),
+            Column::of("seed", self.transfers, |_| self.seed),
+            Column::of("flow", self.transfers, |transfer| transfer.flow),
+            Column::of("group", self.transfers, |transfer| self.groups[transfer.group as usize]),
+            Column::of("from", self.transfers, |transfer| self.node(transfer.from)),
+            Column::of("to", self.transfers, |transfer| self.node(transfer.to)),
+            Column::of("start_ps", self.transfers, |transfer| picos(transfer.start)),
+            Column::of("bytes", self.transfers, |transfer| transfer.bytes),
+            Column::of("delivered_ps", self.transfers, |transfer| transfer.delivered.map(picos)),
+            Column::of("acknowledged_ps", self.transfers, |transfer| transfer.acknowledged.map(picos)),
+            Column::of("complete", self.transfers, |transfer| transfer.is_complete),
+            Column::of("retransmissions", self.transfers, |transfer| transfer.retransmissions.map(u64::from)),
+            Column::of("timeouts", self.transfers, |transfer| transfer.timeouts.map(u64::from)),
+            Column::of("round_trip_ps", self.transfers, |transfer| Some(transfer.round_trip?.as_picos().cast_signed())),
         ]
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use roundelay::{Duration, Instant};
 
 use super::ReplayError;
-use super::schedule::{Flow, Packet, Schedule};
+use super::schedule::{Packet, Schedule, ScheduledFlow};
 use crate::agent::Direction;
 use crate::network::NetworkError;
 use crate::routing::Routes;
@@ -62,9 +62,9 @@ impl Schedule {
                 let (from, to) = (node(&line.from)?, node(&line.to)?);
                 let routes = schedule.routes.there_and_back(&schedule.network, from, to, flow as u64);
                 let routes = routes.map_err(|error| wrong(error.to_string()))?;
-                schedule.flows.push(Flow { from, to, config: None, routes });
+                schedule.flows.push(ScheduledFlow { from, to, config: None, routes });
             }
-            let Flow { from, to, .. } = schedule.flows[flow];
+            let ScheduledFlow { from, to, .. } = schedule.flows[flow];
             if [from, to].map(|node| schedule.network.name(node)) != [line.from.as_str(), &line.to] {
                 return Err(wrong(format!(
                     "flow {} went from {} to {} before",

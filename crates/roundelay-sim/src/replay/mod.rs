@@ -24,7 +24,7 @@ pub use candidate::{Candidate, Headers, SlackRule};
 pub use count::{Count, Counted, Counting, DelayRatios};
 pub use listed::Line;
 pub use resend::Replay;
-pub use schedule::{Flow, Packet, Schedule};
+pub use schedule::{Packet, Schedule, ScheduledFlow};
 
 use crate::scenario::RunError;
 

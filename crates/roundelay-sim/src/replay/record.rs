@@ -3,7 +3,7 @@
 use roundelay::{DropReason, Duration, Instant, Rate};
 
 use super::ReplayError;
-use super::schedule::{Flow, Packet, Schedule};
+use super::schedule::{Packet, Schedule, ScheduledFlow};
 use crate::flows::FlowNumber;
 use crate::link::waited;
 use crate::network::{LinkConfig, LinkId, Network};
@@ -34,7 +34,7 @@ impl Probe for Recorder {
     fn opened(&mut self, _now: Instant, flow: FlowNumber, Opening { group, from, to, .. }: Opening) {
         let Schedule { network, routes, flows, .. } = &mut self.schedule;
         match routes.there_and_back(network, from, to, flow.0) {
-            Ok(routes) => flows.push(Flow { from, to, config: self.configs[group as usize], routes }),
+            Ok(routes) => flows.push(ScheduledFlow { from, to, config: self.configs[group as usize], routes }),
             Err(error) => self.failure = Some(error.into()),
         }
     }

@@ -8,7 +8,7 @@ use roundelay::{DropReason, Duration, FlowId, Instant, Slack};
 use super::ReplayError;
 use super::candidate::{Candidate, Label};
 use super::record::run;
-use super::schedule::{Flow, Packet, Schedule};
+use super::schedule::{Packet, Schedule, ScheduledFlow};
 use crate::agent::{Agent, Context, FlowSpec, Outgoing};
 use crate::network::LinkId;
 use crate::packet_state::{PacketState, Tag};
@@ -52,7 +52,7 @@ impl Agent for Sender {
             // Flows are opened in the recorded order, to keep the numbers that choose among equal
             // routes.
             while self.open.len() <= flow {
-                let Flow { from, to, config, .. } = schedule.flows[self.open.len()];
+                let ScheduledFlow { from, to, config, .. } = schedule.flows[self.open.len()];
                 let id = context.open(FlowSpec { from, to, config });
                 if self.left[self.open.len()] == 0 {
                     context.close(id);

@@ -10,7 +10,7 @@ use crate::network::{LinkConfig, LinkId, Network, NodeId, Route, Routes, link_na
 
 /// A flow of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flow {
+pub struct ScheduledFlow {
     /// The source.
     pub from: NodeId,
     /// The destination.
@@ -45,7 +45,7 @@ pub struct Schedule {
     pub(super) leaves_router: Vec<bool>,
     pub(super) routes: Routes,
     /// Flows, in the order of opening.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<ScheduledFlow>,
     /// Packets, in the order of sending.
     pub packets: Vec<Packet>,
     /// When each link began to send each packet: by packet, then by hop. Empty if not requested.

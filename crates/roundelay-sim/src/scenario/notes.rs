@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use roundelay::Instant;
 use roundelay::schedulers::{AnyDiscipline, Priority, Times};
+use roundelay_metrics::units::in_number;
 
 use super::estimate::RatesEstimate;
 use super::{Group, Scenario};
@@ -78,9 +79,8 @@ impl Scenario {
         let first = beside.next().filter(|_| network.routing().spread.is_none())?;
         let (from, to) = (network.name(first.from), network.name(first.to));
         let count = 1 + beside.count();
-        Some(format!(
-            "{count} links lie beside another one, as from {from} to {to}: without [routing] spread = true one of both carries all."
-        ))
+        let beside = in_number(count as u64, "{link lies|links lie} beside another one");
+        Some(format!("{beside}, as from {from} to {to}: without [routing] spread = true one of both carries all."))
     }
 
     /// List entries after the end, counted from the first start of a source.
@@ -88,7 +88,9 @@ impl Scenario {
         let end = Instant::ZERO + (self.duration - group.start.min(self.duration));
         let Listed { file, noun, before, all, .. } = group.source.source().listed(end)?;
         let late = all - before;
-        (late > 0).then(|| format!("{file}: {late} of {all} {noun}s come after the end of the run and are not sent."))
+        let sentence =
+            format!("of {all} {noun}s {{comes after the end of the run and is|come after the end of the run and are}} not sent.");
+        (late > 0).then(|| format!("{file}: {}", in_number(late as u64, &sentence)))
     }
 
     fn of_warmup(&self, group: &Group) -> Option<String> {

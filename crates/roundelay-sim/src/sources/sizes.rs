@@ -70,14 +70,6 @@ impl Sizes {
         Self { is_interpolated: true, ..self }
     }
 
-    /// All flows have the same size.
-    ///
-    /// # Errors
-    /// The size is not 1 to 2^40.
-    pub fn fixed(size: u64) -> Result<Self, SourceError> {
-        Self::discrete(vec![(size, 1.0)])
-    }
-
     /// A built-in distribution, in its usual form: `ups` and `data_mining` discrete, `web_search`
     /// interpolated.
     pub fn named(name: &str) -> Option<Self> {

@@ -7,7 +7,7 @@ use crate::config::ConfigError;
 use crate::mechanisms::ranked::{Ordinal, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::schedulers::Configured;
 use crate::time::Instant;
 
@@ -59,10 +59,6 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.waiting.backlog()
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
     /// 1. Packets are in order of rank, then of arrival; the recorded rank of the first is correct.

@@ -30,7 +30,9 @@
 //! Tests: the average against the formula in exact arithmetic, distances between signals,
 //! adaptation, in `theorems/red.rs` and below.
 
+use crate::config::Parameter;
 use crate::mechanisms::random::{Probability, Random};
+use crate::pool::Backlog;
 use crate::schedulers::Onset;
 use crate::time::{Duration, Instant};
 use crate::units::{Billionths, Rate};
@@ -40,6 +42,22 @@ pub(crate) const UNKNOWN_LINK_RATE: Rate = match Rate::from_bits_per_second(10_0
     Some(rate) => rate,
     None => panic!("not zero"),
 };
+
+/// The parameter `avpkt`: bytes of an average packet.
+pub(crate) const fn average_length<C>(of: fn(&mut C) -> &mut u32) -> Parameter<C> {
+    Parameter::size("avpkt", 1..=1 << 16, "average length of a packet", of)
+}
+
+/// The parameter `bandwidth`; none: the link's.
+pub(crate) const fn idle_rate<C>(of: fn(&mut C) -> &mut Option<Rate>) -> Parameter<C> {
+    let help = "rate at which the average falls while the queue is empty; link: the link's";
+    Parameter::link_rate("bandwidth", 1_000..=10_000_000_000_000, help, of)
+}
+
+/// The parameter `probability`.
+pub(crate) const fn probability<C>(of: fn(&mut C) -> &mut Billionths) -> Parameter<C> {
+    Parameter::number("probability", 0..=Billionths::ONE.0, "drop probability when the average reaches max", of)
+}
 
 /// RED's parameters; lengths in the discipline's unit, bytes or packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +102,9 @@ pub(crate) enum Verdict {
 /// State of one queue.
 #[derive(Debug, Clone)]
 pub(crate) struct EarlyDetection {
+    thresholds: Thresholds,
+    /// Rate of the link for which the thresholds hold.
+    pub(crate) link_rate: Rate,
     /// In units of 2^-48.
     average: u128,
     count: u64,
@@ -99,29 +120,40 @@ const MAX_WEIGHT_LOG: u32 = 31;
 const ADAPTATION_INTERVAL: Duration = Duration::from_millis(500);
 
 impl EarlyDetection {
-    pub(crate) const fn new(thresholds: &Thresholds) -> Self {
+    /// `thresholds` hold for [`UNKNOWN_LINK_RATE`].
+    pub(crate) const fn new(thresholds: Thresholds) -> Self {
         let (idle_since, observed_at, adapted_at) = (None, Instant::ZERO, Instant::ZERO);
-        Self { average: 0, count: 0, idle_since, observed_at, probability: thresholds.probability, adapted_at }
+        let (link_rate, probability) = (UNKNOWN_LINK_RATE, thresholds.probability);
+        Self { thresholds, link_rate, average: 0, count: 0, idle_since, observed_at, probability, adapted_at }
+    }
+
+    /// Changes the parameters. An adapted probability survives, unless the probability or
+    /// `adaptive` changes.
+    pub(crate) fn adopt(&mut self, thresholds: Thresholds) {
+        let before = core::mem::replace(&mut self.thresholds, thresholds);
+        if (thresholds.probability, thresholds.adaptive) != (before.probability, before.adaptive) {
+            self.probability = thresholds.probability;
+        }
     }
 
     /// A packet arrives with `waiting` bytes or packets in the queue.
-    pub(crate) fn observe(&mut self, thresholds: &Thresholds, now: Instant, waiting: u64) {
+    pub(crate) fn observe(&mut self, now: Instant, waiting: u64) {
         if let Some(since) = self.idle_since {
-            let packet_time = thresholds.packet_time.as_picos().max(1);
+            let packet_time = self.thresholds.packet_time.as_picos().max(1);
             let packets = now.since(since).as_picos() / packet_time;
-            self.average = scaled(self.average, power(thresholds.weight_log, packets));
+            self.average = scaled(self.average, power(self.thresholds.weight_log, packets));
             // The rest counts next time; otherwise arrivals that are all dropped would keep the
             // average up.
             self.idle_since = Some(since + Duration::from_picos(packets * packet_time));
         } else {
-            let average = self.average_for(thresholds);
+            let average = self.average_for();
             let difference = ((u128::from(waiting) << FRACTION_BITS) as i128) - average as i128;
-            self.average = (self.average as i128 + (difference >> thresholds.weight_log)) as u128;
+            self.average = (self.average as i128 + (difference >> self.thresholds.weight_log)) as u128;
         }
         self.observed_at = now;
-        if thresholds.adaptive && now.since(self.adapted_at) >= ADAPTATION_INTERVAL {
+        if self.thresholds.adaptive && now.since(self.adapted_at) >= ADAPTATION_INTERVAL {
             self.adapted_at = now;
-            self.adapt(thresholds);
+            self.adapt();
         }
     }
 
@@ -130,33 +162,31 @@ impl EarlyDetection {
         self.idle_since = None;
     }
 
-    /// The queue is empty. `now`: None if unknown; then the idle time starts at the last arrival.
-    pub(crate) fn emptied(&mut self, now: Option<Instant>) {
-        self.idle_since.get_or_insert(now.unwrap_or(self.observed_at));
+    /// A packet has left: if the queue is empty, the idle time starts. `now`: None if unknown; then
+    /// the idle time starts at the last arrival.
+    pub(crate) fn left(&mut self, now: Option<Instant>, backlog: Backlog) {
+        if backlog.is_empty() {
+            self.idle_since.get_or_insert(now.unwrap_or(self.observed_at));
+        }
     }
 
-    /// Restarts from a newly configured probability.
-    pub(crate) const fn start_from(&mut self, thresholds: &Thresholds) {
-        self.probability = thresholds.probability;
-    }
-
-    pub(crate) const fn is_below_min(&self, thresholds: &Thresholds) -> bool {
-        let min = (thresholds.min as u128) << FRACTION_BITS;
-        self.average < min || thresholds.linux && self.average == min
+    pub(crate) const fn is_below_min(&self) -> bool {
+        let min = (self.thresholds.min as u128) << FRACTION_BITS;
+        self.average < min || self.thresholds.linux && self.average == min
     }
 
     /// The average as its next value and the probability have it.
-    const fn average_for(&self, thresholds: &Thresholds) -> u128 {
-        if thresholds.linux { self.average >> FRACTION_BITS << FRACTION_BITS } else { self.average }
+    const fn average_for(&self) -> u128 {
+        if self.thresholds.linux { self.average >> FRACTION_BITS << FRACTION_BITS } else { self.average }
     }
 
     /// The decision on the observed packet.
-    pub(crate) fn judge(&mut self, thresholds: &Thresholds, random: &mut Random) -> Verdict {
-        if self.is_below_min(thresholds) {
+    pub(crate) fn judge(&mut self, random: &mut Random) -> Verdict {
+        if self.is_below_min() {
             self.count = 0;
             return Verdict::Keep;
         }
-        let base = self.base(thresholds);
+        let base = self.base();
         if base == Probability::ALWAYS {
             self.count = 0;
             return Verdict::Force;
@@ -167,15 +197,15 @@ impl EarlyDetection {
     }
 
     /// p_b, for an average of `min` or more.
-    fn base(&self, thresholds: &Thresholds) -> Probability {
-        let average = self.average_for(thresholds);
+    fn base(&self) -> Probability {
+        let average = self.average_for();
         let above = |threshold: u64| average.saturating_sub(u128::from(threshold) << FRACTION_BITS);
         let span = |from: u64, to: u64| u128::from(to.saturating_sub(from)) << FRACTION_BITS;
-        let (min, max) = (thresholds.min, thresholds.max);
+        let (min, max) = (self.thresholds.min, self.thresholds.max);
         if self.average < u128::from(max) << FRACTION_BITS {
             return Probability::ratio(above(min), span(min, max)).times(self.probability);
         }
-        if !thresholds.gentle {
+        if !self.thresholds.gentle {
             return Probability::ALWAYS;
         }
         let rest = Probability::ALWAYS.minus(self.probability);
@@ -189,11 +219,11 @@ impl EarlyDetection {
     }
 
     /// Additive increase, multiplicative decrease (Adaptive RED, section 4), to keep the average in the middle fifth between `min` and `max`.
-    fn adapt(&mut self, thresholds: &Thresholds) {
+    fn adapt(&mut self) {
         let least = Probability::from(Billionths(10_000_000));
         let most = Probability::from(Billionths(500_000_000));
-        let span = thresholds.max - thresholds.min;
-        let at = |tenths: u64| u128::from(thresholds.min * 10 + span * tenths) << FRACTION_BITS;
+        let span = self.thresholds.max - self.thresholds.min;
+        let at = |tenths: u64| u128::from(self.thresholds.min * 10 + span * tenths) << FRACTION_BITS;
         if self.average * 10 > at(6) && self.probability <= most {
             let quarter = self.probability.times(Probability::ratio(1, 4));
             self.probability = self.probability.plus(least.min(quarter));
@@ -202,8 +232,9 @@ impl EarlyDetection {
         }
     }
 
-    pub(crate) fn check(&self, thresholds: &Thresholds) {
-        assert!(thresholds.min < thresholds.max, "the thresholds are in order");
+    pub(crate) fn check(&self, expected: &Thresholds) {
+        assert_eq!(self.thresholds, *expected, "thresholds are those of the parameters");
+        assert!(self.thresholds.min < self.thresholds.max, "the thresholds are in order");
         assert!(self.probability <= Probability::ALWAYS, "a probability");
         assert!(self.average < 1 << (64 + FRACTION_BITS), "an average of lengths");
     }
@@ -261,7 +292,7 @@ mod tests {
 
     /// State with an average of `average` bytes.
     fn at(thresholds: &Thresholds, average: u64) -> EarlyDetection {
-        EarlyDetection { average: u128::from(average) << FRACTION_BITS, ..EarlyDetection::new(thresholds) }
+        EarlyDetection { average: u128::from(average) << FRACTION_BITS, ..EarlyDetection::new(*thresholds) }
     }
 
     fn average(red: &EarlyDetection) -> f64 {
@@ -274,13 +305,13 @@ mod tests {
     fn linux_leaves_fractions_of_the_average_out() {
         let means = [false, true].map(|linux| {
             let thresholds = Thresholds { min: 8, max: 24, weight_log: 4, linux, ..THRESHOLDS };
-            let (mut detection, mut random, mut sum) = (EarlyDetection::new(&thresholds), Random::new(1), 0.0);
+            let (mut detection, mut random, mut sum) = (EarlyDetection::new(thresholds), Random::new(1), 0.0);
             for _ in 0..200_000 {
-                detection.observe(&thresholds, Instant::ZERO, u64::from(random.below(17)));
+                detection.observe(Instant::ZERO, u64::from(random.below(17)));
                 sum += detection.average as f64 / (1u64 << FRACTION_BITS) as f64;
             }
             detection.average = 8 << FRACTION_BITS;
-            assert_eq!(detection.is_below_min(&thresholds), linux);
+            assert_eq!(detection.is_below_min(), linux);
             sum / 200_000.0
         });
         assert!((means[0] - 8.0).abs() < 0.05 && (means[1] - 8.5).abs() < 0.05, "{means:?}");
@@ -292,9 +323,9 @@ mod tests {
         #[test]
         fn the_average_is_the_papers(queue in prop::collection::vec(0u64..400_000, 1..20), k in 1u32..=3) {
             let thresholds = Thresholds { weight_log: k, ..THRESHOLDS };
-            let (mut red, mut exact, mut bits) = (EarlyDetection::new(&thresholds), 0u128, 0);
+            let (mut red, mut exact, mut bits) = (EarlyDetection::new(thresholds), 0u128, 0);
             for waiting in queue {
-                red.observe(&thresholds, Instant::ZERO, waiting);
+                red.observe(Instant::ZERO, waiting);
                 exact = exact * ((1 << k) - 1) + (u128::from(waiting) << bits);
                 bits += k;
                 let short = (exact << FRACTION_BITS) - (red.average << bits);
@@ -306,10 +337,10 @@ mod tests {
         #[test]
         fn the_average_does_not_stray(queue in prop::collection::vec(0u64..400_000, 1..400), weight_log in 1u32..=31) {
             let thresholds = Thresholds { weight_log, ..THRESHOLDS };
-            let (mut red, weight) = (EarlyDetection::new(&thresholds), 0.5f64.powi(weight_log as i32));
+            let (mut red, weight) = (EarlyDetection::new(thresholds), 0.5f64.powi(weight_log as i32));
             let mut expected = 0.0;
             for waiting in queue {
-                red.observe(&thresholds, Instant::ZERO, waiting);
+                red.observe(Instant::ZERO, waiting);
                 expected = (1.0 - weight) * expected + weight * waiting as f64;
                 prop_assert!((average(&red) - expected).abs() < 1.0 / 65_536.0, "{} for {}", average(&red), expected);
             }
@@ -319,8 +350,8 @@ mod tests {
         fn an_idle_queue_is_forgotten_packet_by_packet(start in 0u64..1 << 40, packets in 0u64..10_000, weight_log in 1u32..=20) {
             let thresholds = Thresholds { weight_log, ..THRESHOLDS };
             let mut red = at(&thresholds, start);
-            red.emptied(Some(Instant::ZERO));
-            red.observe(&thresholds, Instant::from_nanos(packets * 800_000 + 799_999), 0);
+            red.left(Some(Instant::ZERO), Backlog::default());
+            red.observe(Instant::from_nanos(packets * 800_000 + 799_999), 0);
             let expected = start as f64 * (1.0 - 0.5f64.powi(weight_log as i32)).powi(packets as i32);
             prop_assert!((average(&red) - expected).abs() <= expected * 1e-9 + 1e-3, "{} for {}", average(&red), expected);
         }
@@ -328,14 +359,14 @@ mod tests {
         #[test]
         fn dropped_arrivals_do_not_stop_the_idle_clock(gaps in prop::collection::vec(0u64..5_000_000, 1..100)) {
             let (mut once, mut often) = (at(&THRESHOLDS, 500_000), at(&THRESHOLDS, 500_000));
-            once.emptied(Some(Instant::ZERO));
-            often.emptied(Some(Instant::ZERO));
+            once.left(Some(Instant::ZERO), Backlog::default());
+            often.left(Some(Instant::ZERO), Backlog::default());
             let end = gaps.into_iter().fold(Instant::ZERO, |now, gap| {
-                often.observe(&THRESHOLDS, now, 0);
+                often.observe(now, 0);
                 now + Duration::from_nanos(gap)
             });
-            once.observe(&THRESHOLDS, end, 0);
-            often.observe(&THRESHOLDS, end, 0);
+            once.observe(end, 0);
+            often.observe(end, 0);
             prop_assert!((average(&once) - average(&often)).abs() < 1e-3);
         }
 
@@ -344,8 +375,8 @@ mod tests {
             let thresholds = Thresholds { weight_log: weight_log(min, burst, avpkt), ..THRESHOLDS };
             // Packets numbered from 1, as in the paper's sum.
             let after_burst = |thresholds: &Thresholds| {
-                let mut red = EarlyDetection::new(thresholds);
-                (1..=u64::from(burst)).for_each(|packet| red.observe(thresholds, Instant::ZERO, packet * u64::from(avpkt)));
+                let mut red = EarlyDetection::new(*thresholds);
+                (1..=u64::from(burst)).for_each(|packet| red.observe(Instant::ZERO, packet * u64::from(avpkt)));
                 average(&red)
             };
             prop_assert!(after_burst(&thresholds) <= min as f64 + 1e-3);
@@ -357,7 +388,7 @@ mod tests {
     /// Distances between signals with the average fixed.
     fn distances(thresholds: &Thresholds, average: u64, packets: usize) -> Vec<usize> {
         let (mut red, mut random) = (at(thresholds, average), Random::new(3));
-        let verdicts: Vec<_> = (0..packets).map(|_| red.judge(thresholds, &mut random) != Verdict::Keep).collect();
+        let verdicts: Vec<_> = (0..packets).map(|_| red.judge(&mut random) != Verdict::Keep).collect();
         verdicts.split(|is_signal| *is_signal).map(|kept| kept.len() + 1).collect()
     }
 
@@ -378,14 +409,14 @@ mod tests {
     fn thresholds_hold_to_the_byte() {
         let thresholds = with(20_000_000);
         let mut random = Random::new(1);
-        let mut verdict = |thresholds: &Thresholds, average| at(thresholds, average).judge(thresholds, &mut random);
+        let mut verdict = |thresholds: &Thresholds, average| at(thresholds, average).judge(&mut random);
         assert_eq!(verdict(&thresholds, 29_999), Verdict::Keep);
         assert_eq!(verdict(&thresholds, 30_000), Verdict::Keep, "with probability zero");
         assert_eq!(verdict(&thresholds, 90_000), Verdict::Force);
         let gentle = Thresholds { gentle: true, ..thresholds };
         assert_eq!(verdict(&gentle, 180_000), Verdict::Force);
-        assert_eq!(at(&gentle, 90_000).base(&gentle), gentle.probability);
-        let half_way = at(&gentle, 135_000).base(&gentle).as_units() as f64 / (1u64 << 32) as f64;
+        assert_eq!(at(&gentle, 90_000).base(), gentle.probability);
+        let half_way = at(&gentle, 135_000).base().as_units() as f64 / (1u64 << 32) as f64;
         assert!((half_way - 0.51).abs() < 1e-6, "{half_way}");
     }
 
@@ -395,7 +426,7 @@ mod tests {
         let probability = |red: &EarlyDetection| (red.probability.as_units() as f64 / (1u64 << 32) as f64 * 1e6).round() / 1e6;
         let adapted = |average, millis: u64| {
             let mut red = at(&thresholds, average);
-            (0..=millis).for_each(|milli| red.observe(&thresholds, Instant::from_nanos(milli * 1_000_000), average));
+            (0..=millis).for_each(|milli| red.observe(Instant::from_nanos(milli * 1_000_000), average));
             probability(&red)
         };
         assert_eq!(adapted(70_000, 499), 0.02);

@@ -15,13 +15,13 @@ use crate::scheduler::Refusal;
 #[derive(Debug, Clone)]
 pub(crate) struct FlowTable<T, S, P = Nodes<T>> {
     pool: Pool<T, P>,
-    flows: Vec<Flow<S>>,
+    flows: Vec<FlowRecord<S>>,
     longest: Longest,
 }
 
 /// One flow.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flow<S> {
+pub(crate) struct FlowRecord<S> {
     pub(crate) queue: Queue,
     /// Zero: unknown flow.
     pub(crate) weight: u32,
@@ -38,35 +38,35 @@ impl<T, S, P: Storage<T>> Default for FlowTable<T, S, P> {
 
 impl<T, S, P> FlowTable<T, S, P> {
     /// Memory for a flow.
-    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Flow<S>>() + Longest::BYTES_PER_QUEUE;
+    pub(crate) const BYTES_PER_FLOW: usize = size_of::<FlowRecord<S>>() + Longest::BYTES_PER_QUEUE;
 
     #[inline]
-    pub(crate) fn get(&self, number: usize) -> Option<&Flow<S>> {
+    pub(crate) fn get(&self, number: usize) -> Option<&FlowRecord<S>> {
         self.flows.get(number)
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut Flow<S>> {
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut FlowRecord<S>> {
         self.flows.get_mut(number)
     }
 
-    pub(crate) fn iter(&self) -> core::slice::Iter<'_, Flow<S>> {
+    pub(crate) fn iter(&self) -> core::slice::Iter<'_, FlowRecord<S>> {
         self.flows.iter()
     }
 }
 
 impl<T, S, P> Index<usize> for FlowTable<T, S, P> {
-    type Output = Flow<S>;
+    type Output = FlowRecord<S>;
 
     #[inline]
-    fn index(&self, number: usize) -> &Flow<S> {
+    fn index(&self, number: usize) -> &FlowRecord<S> {
         &self.flows[number]
     }
 }
 
 impl<T, S, P> IndexMut<usize> for FlowTable<T, S, P> {
     #[inline]
-    fn index_mut(&mut self, number: usize) -> &mut Flow<S> {
+    fn index_mut(&mut self, number: usize) -> &mut FlowRecord<S> {
         &mut self.flows[number]
     }
 }
@@ -75,7 +75,7 @@ impl<T, S, P> IndexMut<usize> for FlowTable<T, S, P> {
 impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
     /// The flow's record, which is made if missing.
     #[inline]
-    pub(crate) fn record(&mut self, number: usize) -> &mut Flow<S> {
+    pub(crate) fn record(&mut self, number: usize) -> &mut FlowRecord<S> {
         if number >= self.flows.len() {
             self.grow(number);
         }
@@ -84,7 +84,7 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
 
     #[cold]
     fn grow(&mut self, number: usize) {
-        self.flows.resize_with(number + 1, || Flow { queue: Queue::EMPTY, weight: 0, leaves: false, state: S::default() });
+        self.flows.resize_with(number + 1, || FlowRecord { queue: Queue::EMPTY, weight: 0, leaves: false, state: S::default() });
     }
 
     /// A flow gets settings: a removal asked for before is void.
@@ -139,7 +139,11 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
     /// Removes the head of the flow's queue. A packet of `refill` joins the queue before anything
     /// else is known of the departure. Returns the flow as well.
     #[inline(always)]
-    pub(crate) fn pop(&mut self, number: usize, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> (Option<P::Leaving>, &mut Flow<S>) {
+    pub(crate) fn pop(
+        &mut self,
+        number: usize,
+        mut refill: impl FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> (Option<P::Leaving>, &mut FlowRecord<S>) {
         let flow = &mut self.flows[number];
         let queue = &mut flow.queue;
         let packet = self.pool.pop(queue);

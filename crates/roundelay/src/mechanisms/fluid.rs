@@ -94,7 +94,7 @@ pub trait Order: Debug + Clone + Default + Send {
 pub struct Imitation<T, O> {
     /// Packets, each with V at its arrival.
     pool: Pool<(VirtualTime, T)>,
-    flows: Vec<Flow>,
+    flows: Vec<FluidFlow>,
     /// The fluid server.
     clock: GpsClock,
     order: O,
@@ -102,7 +102,7 @@ pub struct Imitation<T, O> {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Flow {
+struct FluidFlow {
     queue: Queue,
     /// Times of the head packet.
     head: Service,
@@ -115,7 +115,7 @@ struct Flow {
     leaves: bool,
 }
 
-impl Flow {
+impl FluidFlow {
     /// Times a new head packet; `came` is V at the packet's arrival.
     #[inline]
     fn time(&mut self, came: VirtualTime, len: u32, weight: u32) {
@@ -150,7 +150,7 @@ impl<T, O: Order> Imitation<T, O> {
     #[inline]
     fn know(&mut self, number: usize) {
         if number >= self.flows.len() {
-            self.flows.resize_with(number + 1, Flow::default);
+            self.flows.resize_with(number + 1, FluidFlow::default);
         }
         if self.clock.weight(number) == 0 {
             self.set_weight(number, FlowConfig::DEFAULT.weight);
@@ -263,7 +263,7 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         config.check(O::NAME, flow)?;
         let number = flow.index();
         if number >= self.flows.len() {
-            self.flows.resize_with(number + 1, Flow::default);
+            self.flows.resize_with(number + 1, FluidFlow::default);
         }
         self.flows[number].leaves = false;
         self.set_weight(number, config.weight);
@@ -285,7 +285,7 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + GpsClock::BYTES_PER_FLOW + O::BYTES_PER_FLOW + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = size_of::<FluidFlow>() + GpsClock::BYTES_PER_FLOW + O::BYTES_PER_FLOW + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 

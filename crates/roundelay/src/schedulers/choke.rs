@@ -36,13 +36,13 @@ use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
-use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log};
+use crate::mechanisms::early_detection::{self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log};
 use crate::mechanisms::lottery::Lottery;
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
+use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
@@ -91,19 +91,12 @@ impl Discipline for Config {
         Parameter::count("max", 0..=1 << 22, "average queue in packets from which all packets are dropped; 0: 250", |config| {
             &mut config.max
         }),
-        Parameter::size("avpkt", 1..=1 << 16, "average length of a packet", |config| &mut config.avpkt),
+        early_detection::average_length(|config| &mut config.avpkt),
         Parameter::count("burst", 0..=1 << 20, "burst in packets that passes without drops; 0: (2 min + max) / 3", |config| {
             &mut config.burst
         }),
-        Parameter::link_rate(
-            "bandwidth",
-            1_000..=10_000_000_000_000,
-            "rate at which the average falls while the queue is empty; link: the link's",
-            |config| &mut config.bandwidth,
-        ),
-        Parameter::number("probability", 0..=Billionths::ONE.0, "drop probability when the average reaches max", |config| {
-            &mut config.probability
-        }),
+        early_detection::idle_rate(|config| &mut config.bandwidth),
+        early_detection::probability(|config| &mut config.probability),
         Parameter::switch("ecn", "mark ECN-capable packets in place of RED's drops", |config| &mut config.ecn),
         Parameter::switch(
             "linux",
@@ -128,8 +121,7 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Choke<T>, _before: &Self) {
-        scheduler.thresholds = scheduler.config.thresholds(scheduler.link_rate);
-        scheduler.detection.start_from(&scheduler.thresholds);
+        scheduler.detection.adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -177,37 +169,24 @@ pub struct Choke<T> {
     queue: Lottery<T>,
     dropped: VecDeque<Packet<T>>,
     detection: EarlyDetection,
-    /// Computed from `config`.
-    thresholds: Thresholds,
-    link_rate: Rate,
     random: Random,
     config: Config,
 }
 
 impl<T> Configured<Config> for Choke<T> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        let link_rate = UNKNOWN_LINK_RATE;
-        let thresholds = config.thresholds(link_rate);
-        let detection = EarlyDetection::new(&thresholds);
-        Ok(Self {
-            queue: Lottery::default(),
-            dropped: VecDeque::new(),
-            detection,
-            thresholds,
-            link_rate,
-            random: Random::new(seed),
-            config,
-        })
+        let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
+        Ok(Self { queue: Lottery::default(), dropped: VecDeque::new(), detection, random: Random::new(seed), config })
     }
 }
 
 impl<T> Choke<T> {
     fn enqueue_packet(&mut self, now: Instant, mut packet: Packet<T>) {
-        self.detection.observe(&self.thresholds, now, self.queue.backlog().packets);
-        if !self.detection.is_below_min(&self.thresholds) && self.drops_candidate_of(&packet) {
+        self.detection.observe(now, self.queue.backlog().packets);
+        if !self.detection.is_below_min() && self.drops_candidate_of(&packet) {
             return self.drop_early(now, packet);
         }
-        let is_signalled = self.detection.judge(&self.thresholds, &mut self.random) != Verdict::Keep;
+        let is_signalled = self.detection.judge(&mut self.random) != Verdict::Keep;
         if is_signalled && !(self.config.ecn && mark(&mut packet)) {
             return self.drop_early(now, packet);
         }
@@ -227,14 +206,7 @@ impl<T> Choke<T> {
 
     fn drop_early(&mut self, now: Instant, packet: Packet<T>) {
         self.dropped.push_back(packet);
-        self.left(Some(now));
-    }
-
-    /// Called after a packet has left: starts the idle time of the average if the queue is empty.
-    fn left(&mut self, now: Option<Instant>) {
-        if self.queue.backlog().is_empty() {
-            self.detection.emptied(now);
-        }
+        self.detection.left(Some(now), self.queue.backlog());
     }
 }
 
@@ -246,14 +218,14 @@ impl<T> Scheduler<T> for Choke<T> {
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         let packet = self.queue.pop()?;
-        self.left(Some(now));
+        self.detection.left(Some(now), self.queue.backlog());
         Some(packet)
     }
 
     /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_newest()?;
-        self.left(None);
+        self.detection.left(None, self.queue.backlog());
         Some(packet)
     }
 
@@ -267,19 +239,14 @@ impl<T> Scheduler<T> for Choke<T> {
     }
 
     fn set_link_rate(&mut self, rate: Rate) {
-        self.link_rate = rate;
-        self.thresholds = self.config.thresholds(rate);
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+        self.detection.link_rate = rate;
+        self.detection.adopt(self.config.thresholds(rate));
     }
 
     /// 1. `min` is below `max`, and the thresholds are those of the parameters.
     /// 2. Each waiting packet is in the line, once, in order of arrival.
     fn check_invariants(&self) {
-        self.detection.check(&self.thresholds);
-        assert_eq!(self.thresholds, self.config.thresholds(self.link_rate), "invariant 1: thresholds are those of the parameters");
+        self.detection.check(&self.config.thresholds(self.detection.link_rate));
         self.queue.check();
     }
 }

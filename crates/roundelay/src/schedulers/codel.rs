@@ -35,7 +35,7 @@ use crate::mechanisms::codel::{Roots, Target};
 use crate::mechanisms::codel_queue::{CodelQueue, Signals};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Pool, Storage};
-use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -147,10 +147,6 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
 
     fn take_dropped(&mut self) -> Option<(P::Leaving, DropReason)> {
         self.dropped.pop_front()
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
     /// 1. CoDel has nothing pending while nothing waits, unless with `linux`.

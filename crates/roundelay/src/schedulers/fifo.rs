@@ -24,7 +24,7 @@ use crate::links::{Handle, InLine};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
+use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
@@ -156,10 +156,6 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
     #[inline]
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.line.len() as u64, bytes: self.bytes }
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
     /// `bytes` is the sum of the packets' lengths.

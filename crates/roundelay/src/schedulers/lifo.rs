@@ -23,7 +23,7 @@ use crate::config::ConfigError;
 use crate::links::{Handle, Links};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
-use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
+use crate::scheduler::{DropReason, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
@@ -84,10 +84,6 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Lifo<T, P> {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
     fn check_invariants(&self) {

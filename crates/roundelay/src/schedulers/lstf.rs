@@ -54,7 +54,7 @@ use crate::mechanisms::rank_by::last_bit_due;
 use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
+use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Times};
 use crate::time::Instant;
 use crate::units::Rate;
@@ -149,10 +149,6 @@ impl<T> Scheduler<T> for Lstf<T> {
     /// packets that arrive later.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
     /// 1. Each packet is ranked by when its last bit is due, then by arrival.

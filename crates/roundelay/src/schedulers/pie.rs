@@ -50,7 +50,7 @@ use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
+use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -399,10 +399,6 @@ impl<T> Scheduler<T> for Pie<T> {
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.queue.take_dropped()
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
     /// 1. The drop probability is at most one.

@@ -27,7 +27,7 @@ use crate::links::Handle;
 use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
+use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
 use crate::time::Instant;
 
@@ -96,10 +96,6 @@ impl<T> Scheduler<T> for Random<T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
     /// 1. `bytes` is the sum of the packets' lengths.

@@ -39,12 +39,12 @@ use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter, saturated};
 use crate::links::Handle;
-use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log};
+use crate::mechanisms::early_detection::{self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log};
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::scheduler::{DropReason, Footprint, Scheduler};
+use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
@@ -111,19 +111,12 @@ impl Discipline for Config {
         Parameter::size64("max", 0..=1 << 32, "average queue from which all packets are dropped; 0: three times min", |config| {
             &mut config.max
         }),
-        Parameter::size("avpkt", 1..=1 << 16, "average length of a packet", |config| &mut config.avpkt),
+        early_detection::average_length(|config| &mut config.avpkt),
         Parameter::count("burst", 0..=1 << 20, "burst in packets that passes without drops; 0: (2 min + max) / (3 avpkt)", |config| {
             &mut config.burst
         }),
-        Parameter::link_rate(
-            "bandwidth",
-            1_000..=10_000_000_000_000,
-            "rate at which the average falls while the queue is empty; link: the link's",
-            |config| &mut config.bandwidth,
-        ),
-        Parameter::number("probability", 0..=Billionths::ONE.0, "drop probability when the average reaches max", |config| {
-            &mut config.probability
-        }),
+        early_detection::idle_rate(|config| &mut config.bandwidth),
+        early_detection::probability(|config| &mut config.probability),
         Parameter::switch("ecn", "mark ECN-capable packets in place of drops", |config| &mut config.ecn),
         Parameter::switch("harddrop", "with ecn: drop ECN-capable packets too when the average is above max", |config| {
             &mut config.harddrop
@@ -153,13 +146,8 @@ impl Discipline for Config {
         Some(&mut scheduler.config)
     }
 
-    fn adopt<T: Send>(scheduler: &mut Red<T>, before: &Self) {
-        scheduler.thresholds = scheduler.config.thresholds(scheduler.link_rate);
-        let Self { probability, adaptive, .. } = scheduler.config;
-        // Adapted values survive all other changes.
-        if (probability, adaptive) != (before.probability, before.adaptive) {
-            scheduler.detection.start_from(&scheduler.thresholds);
-        }
+    fn adopt<T: Send>(scheduler: &mut Red<T>, _before: &Self) {
+        scheduler.detection.adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -215,27 +203,22 @@ impl Config {
 pub struct Red<T> {
     queue: SignallingQueue<T>,
     detection: EarlyDetection,
-    /// Derived from `config`.
-    thresholds: Thresholds,
-    link_rate: Rate,
     random: Random,
     config: Config,
 }
 
 impl<T> Configured<Config> for Red<T> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        let link_rate = UNKNOWN_LINK_RATE;
-        let thresholds = config.thresholds(link_rate);
-        let (queue, detection) = (SignallingQueue::default(), EarlyDetection::new(&thresholds));
-        Ok(Self { queue, detection, thresholds, link_rate, random: Random::new(seed), config })
+        let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
+        Ok(Self { queue: SignallingQueue::default(), detection, random: Random::new(seed), config })
     }
 }
 
 impl<T> Red<T> {
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
-        self.detection.observe(&self.thresholds, now, self.queue.backlog().bytes);
+        self.detection.observe(now, self.queue.backlog().bytes);
         let Config { ecn, harddrop, nodrop, .. } = self.config;
-        let kept = match self.detection.judge(&self.thresholds, &mut self.random) {
+        let kept = match self.detection.judge(&mut self.random) {
             Verdict::Keep => Some(packet),
             Verdict::Force if harddrop => self.queue.signal(packet, false),
             Verdict::Signal | Verdict::Force if ecn && nodrop => Some(marked_if_capable(packet)),
@@ -244,13 +227,6 @@ impl<T> Red<T> {
         if let Some(packet) = kept {
             self.detection.entered();
             self.queue.push(packet);
-        }
-    }
-
-    /// A packet has left.
-    fn left(&mut self, now: Option<Instant>) {
-        if self.queue.backlog().is_empty() {
-            self.detection.emptied(now);
         }
     }
 }
@@ -268,14 +244,14 @@ impl<T> Scheduler<T> for Red<T> {
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
         let packet = self.queue.pop()?;
-        self.left(Some(now));
+        self.detection.left(Some(now), self.queue.backlog());
         Some(packet)
     }
 
     /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_tail()?;
-        self.left(None);
+        self.detection.left(None, self.queue.backlog());
         Some(packet)
     }
 
@@ -289,19 +265,14 @@ impl<T> Scheduler<T> for Red<T> {
     }
 
     fn set_link_rate(&mut self, rate: Rate) {
-        self.link_rate = rate;
-        self.thresholds = self.config.thresholds(rate);
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+        self.detection.link_rate = rate;
+        self.detection.adopt(self.config.thresholds(rate));
     }
 
     /// 1. `min` is below `max`, and adapted values stay probabilities.
     /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
-        self.detection.check(&self.thresholds);
-        assert_eq!(self.thresholds, self.config.thresholds(self.link_rate), "invariant 1: thresholds are those of the parameters");
+        self.detection.check(&self.config.thresholds(self.detection.link_rate));
         self.queue.check();
     }
 }

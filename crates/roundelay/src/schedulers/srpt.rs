@@ -16,7 +16,7 @@
 //! |---|---|
 //! | priority, remaining flow size | [`Packet::priority`], bytes |
 //! | packet of highest priority | first of `waiting` |
-//! | earliest packet of that flow | `Flow::oldest` |
+//! | earliest packet of that flow | `FlowEnds::oldest` |
 //!
 //! | guarantee | value | test in `theorems/srpt.rs` |
 //! |---|---|---|
@@ -74,7 +74,7 @@ pub struct Srpt<T> {
     waiting: Ranked<u32, T>,
     /// Neighbours of each packet in the flow's list, by slot in `waiting`.
     links: Vec<Links>,
-    flows: Vec<Flow>,
+    flows: Vec<FlowEnds>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,7 +85,7 @@ struct Links {
 
 /// The ends of a flow's list.
 #[derive(Debug, Clone, Copy, Default)]
-struct Flow {
+struct FlowEnds {
     oldest: Option<Slot>,
     newest: Option<Slot>,
 }
@@ -100,7 +100,7 @@ impl<T> Srpt<T> {
     fn enqueue_packet(&mut self, packet: Packet<T>) {
         let number = packet.flow.index();
         if number >= self.flows.len() {
-            self.flows.resize(number + 1, Flow::default());
+            self.flows.resize(number + 1, FlowEnds::default());
         }
         let place = self.waiting.push(packet.priority, packet);
         if place.index() >= self.links.len() {
@@ -172,7 +172,7 @@ impl<T> Scheduler<T> for Srpt<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: size_of::<Flow>() }
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: size_of::<FlowEnds>() }
     }
 
     /// 1. Each packet is in the list of the flow, once, in order of arrival.

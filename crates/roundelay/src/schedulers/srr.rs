@@ -16,8 +16,8 @@
 //! |---|---|
 //! | weight spread sequence: S_1 = 1; S_k = S_(k-1), k, S_(k-1) | term n is 1 + the trailing zeros of n; `next_term` |
 //! | order of the sequence, k_max | the highest column with flows; the counter moves in steps of `PERIOD` / 2^k_max |
-//! | weight matrix: row of a flow, column of a bit | `Flow::weight`, `columns` |
-//! | deficit | `Flow::deficit` |
+//! | weight matrix: row of a flow, column of a bit | `FlowRecord::weight`, `columns` |
+//! | deficit | `FlowRecord::deficit` |
 //!
 //! | guarantee | value | test in `theorems/srr.rs` |
 //! |---|---|---|
@@ -35,8 +35,8 @@
 //! column of bit b comes at every 2^(11 - b)-th term exactly, also across rounds. In x consecutive
 //! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 -
 //! b) + 1 times. Take an interval with y terms between the term of its beginning (not counted) and
-//! the term of its end. Flow k, backlogged throughout, has its turns in the y - 1 terms within: at
-//! least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms touched: at most w_j y /
+//! the term of its end. FlowRecord k, backlogged throughout, has its turns in the y - 1 terms within: at
+//! least m = w_k y / 2^11 - B_k. FlowRecord j has turns in the y + 1 terms touched: at most w_j y /
 //! 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more than m Q - L_k bytes,
 //! because the deficit carried over is less than a packet; in n turns flow j sends less than n Q +
 //! L_j. Weighted with phi and 1 - phi, the terms with m cancel: the B-WFI. The difference of both,
@@ -67,7 +67,7 @@ use alloc::vec::Vec;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
-use crate::mechanisms::flow_table::{Flow, FlowTable};
+use crate::mechanisms::flow_table::{FlowRecord, FlowTable};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
@@ -169,9 +169,9 @@ pub struct Srr<T, P = Nodes<T>> {
     occupied: u32,
     /// Number of the present term in its round, below [`PERIOD`].
     position: u32,
-    /// Flow with the next turn in the visit to this term's column.
+    /// FlowRecord with the next turn in the visit to this term's column.
     cursor: u32,
-    /// Flow with the present turn.
+    /// FlowRecord with the present turn.
     serving: u32,
     backlogged: usize,
     /// Turns without a packet since the last packet.
@@ -333,7 +333,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
 
     /// Shows each backlogged flow and the length of its head once: on the walk of the flow's
     /// highest column.
-    fn for_each_backlogged(&mut self, mut show: impl FnMut(&mut Flow<Turn>, u32)) {
+    fn for_each_backlogged(&mut self, mut show: impl FnMut(&mut FlowRecord<Turn>, u32)) {
         for (column, first) in self.columns.into_iter().enumerate() {
             let mut at = first;
             while let Some(flow) = self.flows.get_mut(at as usize) {
@@ -351,7 +351,7 @@ impl<T, P: Storage<T>> Srr<T, P> {
 }
 
 /// Number of terms after `from` until the flow can send a packet of `len` bytes.
-fn terms_short(flow: &Flow<Turn>, len: u32, from: u64, quantum: u32) -> u64 {
+fn terms_short(flow: &FlowRecord<Turn>, len: u32, from: u64, quantum: u32) -> u64 {
     let short = u64::from(len).saturating_sub(flow.state.deficit);
     let turns_short = short.div_ceil(quantum.into()).max(1) - 1;
     let (rounds, rest) = (turns_short / u64::from(flow.weight), turns_short % u64::from(flow.weight));

@@ -10,7 +10,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | S^k, F^k (Eq. 2) | `Flow::start`, `Flow::finish` |
+//! | S^k, F^k (Eq. 2) | `FlowRecord::start`, `FlowRecord::finish` |
 //! | V(t) (Eq. 3) | `clock` |
 //! | phi_k | weight over the sum of all flows' weights |
 //!
@@ -55,7 +55,7 @@
 use crate::config::ConfigError;
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
-use crate::mechanisms::flow_table::{Flow, FlowTable};
+use crate::mechanisms::flow_table::{FlowRecord, FlowTable};
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
@@ -165,7 +165,7 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
     /// Eq. 2 on a newly backlogged flow.
     fn activate(&mut self, number: usize, len: u32) {
         let now = self.clock.now();
-        let Flow { weight, state: times, .. } = &mut self.flows[number];
+        let FlowRecord { weight, state: times, .. } = &mut self.flows[number];
         let ahead = times.finish.since(now);
         if (0..=MAX_AHEAD).contains(&ahead) {
             times.start = times.finish;
@@ -232,7 +232,7 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
     /// Eq. 2 on a served flow with another packet: S = F.
     #[inline]
     fn go_on(&mut self, number: usize, len: u32) {
-        let Flow { weight, state: times, .. } = &mut self.flows[number];
+        let FlowRecord { weight, state: times, .. } = &mut self.flows[number];
         times.start = times.finish;
         times.finish_after(len, *weight);
         let (start, finish) = (times.start, times.rounded_finish());

@@ -1,14 +1,12 @@
 //! FQ: the claims of `fq.rs`, and disciplines that break them.
 
-use std::collections::VecDeque;
-
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, drr, fifo, fq, sfq};
-use roundelay::{Backlog, DropReason, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler};
 
 use crate::theorems::fq_codel::{Offers, fperf_patterns, shares_beside_on_off, worst_on_off_share};
 use crate::theorems::ranked::dropped;
-use crate::theorems::sfq::{is_as_chance_has_it, meet};
+use crate::theorems::sfq::{NewFirst, is_as_chance_has_it, meet};
 
 const LEN: u32 = 1514;
 
@@ -95,56 +93,12 @@ fn it_is_fair_in_packets_not_in_bytes() {
 }
 
 /// FPerf's finding: a bin counts as idle when empty, and as new with the next packet.
-#[derive(Default)]
-struct IdleAtOnce {
-    queues: [VecDeque<Packet<u64>>; 5],
-    new: VecDeque<usize>,
-    old: VecDeque<usize>,
-}
-
-impl Scheduler<u64> for IdleAtOnce {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
-        let number = packet.flow.index();
-        if self.queues[number].is_empty() {
-            self.new.push_back(number);
-        }
-        self.queues[number].push_back(packet);
-        Ok(())
-    }
-
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<u64>> {
-        let number = self.new.pop_front().or_else(|| self.old.pop_front())?;
-        let packet = self.queues[number].pop_front();
-        if !self.queues[number].is_empty() {
-            self.old.push_back(number);
-        }
-        packet
-    }
-
-    fn evict(&mut self) -> Option<Packet<u64>> {
-        None
-    }
-
-    fn backlog(&self) -> Backlog {
-        let packets = self.queues.iter().map(VecDeque::len).sum::<usize>() as u64;
-        Backlog { packets, bytes: packets * u64::from(LEN) }
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint::default()
-    }
-}
-
 #[test]
 fn known_bug_30_on_off_flow_gets_its_share() {
     for slots in [14, 1004] {
-        let ours = || -> Box<dyn FnOnce(Offers) -> [u64; 5]> { Box::new(move |offers| shares_beside_on_off(&mut build(), slots, offers)) };
-        let idle_at_once = || -> Box<dyn FnOnce(Offers) -> [u64; 5]> {
-            Box::new(move |offers| shares_beside_on_off(&mut IdleAtOnce::default(), slots, offers))
-        };
         let bound = slots / 5 + 2;
-        assert!(worst_on_off_share(slots, ours) <= bound);
-        assert!(worst_on_off_share(slots, idle_at_once) > bound, "the check finds the bug");
+        assert!(worst_on_off_share(3, slots, build) <= bound);
+        assert!(worst_on_off_share(3, slots, NewFirst::default) > bound, "the check finds the bug");
     }
 }
 
@@ -160,7 +114,7 @@ fn known_bug_30_no_flow_is_starved_by_one_that_returns() {
         fperf_patterns().filter_map(of_pattern).min().expect("patterns")
     };
     assert!(least(&mut |offers| shares_beside_on_off(&mut build(), 1004, offers)) >= 199);
-    assert!(least(&mut |offers| shares_beside_on_off(&mut IdleAtOnce::default(), 1004, offers)) <= 2);
+    assert!(least(&mut |offers| shares_beside_on_off(&mut NewFirst::default(), 1004, offers)) <= 2);
 }
 
 proptest! {

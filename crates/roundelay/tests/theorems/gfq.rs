@@ -3,6 +3,7 @@
 use roundelay::schedulers::gfq::{Config, Gfq};
 use roundelay::schedulers::qfq;
 
+use crate::theorems::audited::{random_operations, saturated_bursts};
 use crate::theorems::strata;
 use crate::theorems::workload::{Driven, adversaries};
 
@@ -14,9 +15,9 @@ fn bounds_hold_in_random_and_adversarial_workloads() {
 #[test]
 fn invariants_hold_after_each_operation() {
     for seed in 0..120 {
-        strata::random_operations(Gfq::default(), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3]);
+        random_operations(Gfq::default(), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3], 1_000, false);
     }
-    (0..400).for_each(|seed| strata::saturated_bursts(Gfq::default(), seed));
+    (0..400).for_each(|seed| saturated_bursts(Gfq::default(), seed));
 }
 
 #[test]
@@ -26,7 +27,7 @@ fn weights_stay_while_what_their_flows_had_ahead_counts() {
 
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
-    (0..100).for_each(|seed| strata::random_operations(Gfq::default(), 1_000_000 + seed, 400, 0.4));
+    (0..100).for_each(|seed| random_operations(Gfq::default(), 1_000_000 + seed, 400, 0.4, 1_000, false));
 }
 
 #[test]
@@ -36,7 +37,7 @@ fn known_bug_13_a_flow_far_ahead_gets_short_slots() {
 
 #[test]
 fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
-    strata::keeps_shares_when_virtual_time_wraps(Gfq::default);
+    strata::keeps_shares_when_virtual_time_wraps(Gfq::default, 44, 4);
 }
 
 #[test]

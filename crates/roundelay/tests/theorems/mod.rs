@@ -4,6 +4,7 @@
 mod afd;
 mod afq;
 mod aifo;
+mod audited;
 mod charges;
 mod choke;
 mod codel;

@@ -12,7 +12,9 @@ use roundelay::schedulers::{Discipline, drr};
 use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
 
-use crate::theorems::workload::{Driven, Ratios, Refill, SaturatedBursts, Source, Workload, adversaries};
+use crate::theorems::audited::{Audited, drain, put, random_operations, saturated_bursts, set};
+use crate::theorems::strata;
+use crate::theorems::workload::{Driven, Ratios, Refill, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
 const RUNS: u64 = 10_000;
@@ -176,215 +178,18 @@ fn theorems_1_and_2_as_printed_are_exceeded() {
     println!("random workloads reach {:.3} of the printed B-WFI and {:.3} of the printed T-WFI", largest.0, largest.1);
 }
 
-/// A scheduler with separate records: the waiting packets of each flow, by serial number.
-pub(crate) struct Audited<S> {
-    pub(crate) scheduler: S,
-    pub(crate) waiting: Vec<VecDeque<(u64, u32)>>,
-    limits: Vec<u32>,
-    removed: Vec<bool>,
-    serial: u64,
-}
-
-impl<S: Scheduler<u64>> Audited<S> {
-    pub(crate) fn new(scheduler: S, flows: usize) -> Self {
-        let limits = vec![FlowConfig::DEFAULT.max_packet_len; flows];
-        Self { scheduler, waiting: vec![Default::default(); flows], limits, removed: vec![false; flows], serial: 0 }
-    }
-
-    fn packet(&mut self, flow: usize, len: u32) -> Packet<u64> {
-        self.serial += 1;
-        Packet::new(FlowId(flow as u32), len, self.serial)
-    }
-
-    pub(crate) fn enqueue(&mut self, flow: usize, len: u32) {
-        let packet = self.packet(flow, len);
-        match self.scheduler.enqueue(NOW, packet) {
-            Ok(()) => self.waiting[flow].push_back((self.serial, len)),
-            Err(back) => assert!(back == packet && len > self.limits[flow], "only what is too long comes back, as it was"),
-        }
-        self.check();
-    }
-
-    pub(crate) fn dequeue(&mut self) -> Option<usize> {
-        let packet = self.scheduler.dequeue(NOW);
-        self.sent(packet)
-    }
-
-    /// As in a node of a hierarchy: the served flow gets another packet of `len` bytes before the
-    /// scheduler checks whether the flow is idle.
-    pub(crate) fn dequeue_refilled(&mut self, len: u32) -> Option<usize> {
-        let refill = self.packet(0, len);
-        let waiting = &mut self.waiting;
-        let packet = self.scheduler.dequeue_refilled(NOW, &mut |flow| {
-            waiting[flow.index()].push_back((refill.payload, len));
-            Some(Packet { flow, ..refill })
-        });
-        self.sent(packet)
-    }
-
-    fn sent(&mut self, packet: Option<Packet<u64>>) -> Option<usize> {
-        let flow = packet.map(|packet| {
-            let first = self.waiting[packet.flow.index()].pop_front();
-            assert_eq!(first, Some((packet.payload, packet.len)), "first in, first out");
-            packet.flow.index()
-        });
-        self.forget_removed();
-        self.check();
-        flow
-    }
-
-    pub(crate) fn evict(&mut self) {
-        let packet = self.scheduler.evict();
-        assert_eq!(packet.is_none(), self.waiting.iter().all(|queue| queue.is_empty()), "something is given up if anything waits");
-        self.gone(packet);
-    }
-
-    pub(crate) fn evict_flow(&mut self, flow: usize) {
-        let packet = self.scheduler.evict_flow(FlowId(flow as u32));
-        assert_eq!(packet.is_none(), self.waiting[flow].is_empty(), "a flow with packets gives one up");
-        assert!(packet.is_none_or(|packet| packet.flow.index() == flow), "its own");
-        self.gone(packet);
-    }
-
-    fn gone(&mut self, packet: Option<Packet<u64>>) {
-        if let Some(packet) = packet {
-            let last = self.waiting[packet.flow.index()].pop_back();
-            assert_eq!(last, Some((packet.payload, packet.len)), "the tail goes");
-        }
-        self.forget_removed();
-        self.check();
-    }
-
-    pub(crate) fn set_flow(&mut self, flow: usize, weight: u32, max_packet_len: u32) {
-        self.scheduler.set_flow(FlowId(flow as u32), FlowConfig { weight, max_packet_len }).expect("legal");
-        self.limits[flow] = max_packet_len;
-        self.removed[flow] = false;
-        self.check();
-    }
-
-    pub(crate) fn remove_flow(&mut self, flow: usize) {
-        self.scheduler.remove_flow(FlowId(flow as u32));
-        self.removed[flow] = true;
-        self.forget_removed();
-        self.check();
-    }
-
-    /// A removed flow keeps its configuration until its last packet has left.
-    fn forget_removed(&mut self) {
-        for flow in (0..self.limits.len()).filter(|flow| self.removed[*flow] && self.waiting[*flow].is_empty()) {
-            self.limits[flow] = FlowConfig::DEFAULT.max_packet_len;
-        }
-    }
-
-    fn check(&self) {
-        self.scheduler.check_invariants();
-        let packets: usize = self.waiting.iter().map(|queue| queue.len()).sum();
-        assert_eq!(self.scheduler.backlog().packets, packets as u64, "work is conserved");
-    }
-}
-
-pub(crate) fn any_config(random: &mut Pcg64) -> (u32, u32) {
-    let octave = random.random_range(0..=10);
-    let weight = (1u32 << octave).min(random.random_range(1..=1024));
-    let octave = random.random_range(0..=7);
-    (weight, random.random_range(512..=512 << octave))
-}
-
-/// Enqueues, dequeues, evicts, sets and removes at random, in phases of filling and draining. Flows
-/// have `kinds` pairs of weight and length.
-pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, steps: usize, changes: f64, kinds: usize) {
-    let mut random = Pcg64::seed_from_u64(seed);
-    let flows = random.random_range(1..=40);
-    let mut audited = Audited::new(scheduler, flows);
-    let kinds: Vec<_> = (0..kinds).map(|_| any_config(&mut random)).collect();
-    let any_config = |random: &mut Pcg64| kinds[random.random_range(0..kinds.len())];
-    for flow in 0..flows {
-        let (weight, max_packet_len) = any_config(&mut random);
-        audited.set_flow(flow, weight, max_packet_len);
-    }
-    let mut pressure = 0.5;
-    for step in 0..steps {
-        let flow = random.random_range(0..flows);
-        if step % 50 == 0 {
-            pressure = [0.3, 0.5, 0.7, 0.9][random.random_range(0..4)];
-        }
-        if random.random_bool(changes) {
-            match random.random_range(0..8) {
-                0 => audited.evict(),
-                1 => audited.evict_flow(flow),
-                2 => audited.remove_flow(flow),
-                // A packet refilled by a node can be longer than the configured length.
-                3 | 4 => {
-                    audited.dequeue_refilled(random.random_range(0..=1 << 16));
-                }
-                _ => {
-                    let (weight, max_packet_len) = any_config(&mut random);
-                    audited.set_flow(flow, weight, max_packet_len);
-                }
-            }
-        } else if random.random_bool(pressure) {
-            let limit = audited.limits[flow];
-            let len = [0, 1, limit, limit + 1, random.random_range(0..=limit)][random.random_range(0..5)];
-            audited.enqueue(flow, len);
-        } else {
-            audited.dequeue();
-        }
-    }
-    while audited.dequeue().is_some() {}
-}
-
-/// The workload that breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy
-/// ones, on a link filled by the flows.
-pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
-    let mut traffic = SaturatedBursts::new(seed);
-    let mut audited = Audited::new(scheduler, traffic.weights().len());
-    for (flow, weight) in traffic.weights().iter().enumerate() {
-        audited.set_flow(flow, *weight as u32, 1024 * traffic.shares()[flow].1 as u32);
-    }
-    for _ in 0..SaturatedBursts::STEPS {
-        for (flow, len) in traffic.next(|flow| audited.waiting[flow].len()) {
-            audited.enqueue(flow, 1024 * len as u32);
-        }
-        audited.dequeue();
-    }
-    while audited.dequeue().is_some() {}
-}
-
 #[test]
 fn theorems_3_to_8_hold_after_each_operation() {
     let runs = if cfg!(debug_assertions) { 150 } else { 1500 };
     for seed in 0..runs {
-        random_operations(Qfq::default(), seed, 500, [0.0, 0.02, 0.2][seed as usize % 3], 40);
+        random_operations(Qfq::default(), seed, 500, [0.0, 0.02, 0.2][seed as usize % 3], 40, true);
     }
     (0..20 * runs).for_each(|seed| saturated_bursts(Qfq::default(), seed));
 }
 
-/// A flow takes the whole link while another is idle, until V has wrapped once, a little less, a
-/// little more, and half.
 #[test]
 fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
-    // Two flows of weight 1: a packet advances V by 2^45. The flow numbers are above 64, where
-    // debug builds check less often.
-    const TURN: u64 = 1 << (64 - 45);
-    let (busy, idle) = (FlowId(70), FlowId(71));
-    for packets in [TURN / 4, TURN / 2 - 1, TURN / 2, TURN / 2 + 1, TURN - 3, TURN - 2, TURN - 1, TURN, TURN + 1, TURN + 2] {
-        let mut qfq: Qfq<()> = Qfq::default();
-        let send = |qfq: &mut Qfq<()>, flow| qfq.enqueue(NOW, Packet::new(flow, 1 << 16, ())).expect("not too long");
-        for flow in [busy, idle] {
-            qfq.set_flow(flow, FlowConfig { weight: 1, max_packet_len: 1 << 16 }).expect("legal");
-            send(&mut qfq, flow);
-        }
-        for _ in 0..packets {
-            send(&mut qfq, busy);
-            qfq.dequeue(NOW).expect("work is conserved");
-        }
-        (0..20).for_each(|packet| send(&mut qfq, [busy, idle][packet % 2]));
-        let order: Vec<_> = (0..20).filter_map(|_| qfq.dequeue(NOW)).map(|packet| packet.flow).collect();
-        let served = order.iter().filter(|flow| **flow == idle).count();
-        let first = order.iter().position(|flow| *flow == idle);
-        assert!((7..=13).contains(&served) && first < Some(7), "after {packets} packets: {order:?}");
-        qfq.check_invariants();
-    }
+    strata::keeps_shares_when_virtual_time_wraps(Qfq::default, 45, 3);
 }
 
 /// The complete state of a scheduler, for comparison.
@@ -392,21 +197,9 @@ fn state<T: std::fmt::Debug>(scheduler: &T) -> String {
     format!("{scheduler:?}")
 }
 
-fn set(qfq: &mut Qfq<u64>, flow: u32, weight: u32, max_packet_len: u32) {
-    qfq.set_flow(FlowId(flow), FlowConfig { weight, max_packet_len }).expect("legal");
-}
-
-fn put(qfq: &mut Qfq<u64>, flow: u32, len: u32) {
-    qfq.enqueue(NOW, Packet::new(FlowId(flow), len, 0)).expect("not too long");
-}
-
-fn drain(qfq: &mut Qfq<u64>) -> Vec<u32> {
-    std::iter::from_fn(|| qfq.dequeue(NOW)).map(|packet| packet.flow.0).collect()
-}
-
 /// A scheduler in the middle of work, in several groups.
 fn busy() -> Qfq<u64> {
-    let mut qfq = Qfq::default();
+    let mut qfq = Qfq::<u64>::default();
     for flow in 0..8 {
         set(&mut qfq, flow, 1 << flow, 512 << (flow % 4));
         (0..4).for_each(|_| put(&mut qfq, flow, 512));
@@ -424,7 +217,7 @@ fn known_bug_01_a_longest_packet_out_of_range_is_refused() {
         assert!(qfq.set_flow(FlowId(3), FlowConfig { weight: 1, max_packet_len }).is_err());
         assert_eq!(state(&qfq), state(&busy()));
     }
-    let mut qfq = Qfq::default();
+    let mut qfq = Qfq::<u64>::default();
     set(&mut qfq, 0, 1, 1 << 16);
     put(&mut qfq, 0, 1 << 16);
     assert_eq!(drain(&mut qfq), [0], "the longest packet at the smallest weight");
@@ -500,26 +293,13 @@ fn known_bug_12_a_removed_flow_leaves_the_others_their_share() {
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
     let runs = if cfg!(debug_assertions) { 100 } else { 1000 };
-    (0..runs).for_each(|seed| random_operations(Qfq::default(), 1_000_000 + seed, 600, 0.4, 40));
+    (0..runs).for_each(|seed| random_operations(Qfq::default(), 1_000_000 + seed, 600, 0.4, 40, true));
 }
 
 /// The same, by hand: a flow served far ahead of V gets a weight with slots 2^15 times as short.
 #[test]
 fn known_bug_13_a_flow_far_ahead_gets_short_slots() {
-    let mut audited = Audited::new(Qfq::default(), 3);
-    for flow in 0..3 {
-        audited.set_flow(flow, 1, 1 << 16);
-        audited.enqueue(flow, 1 << 16);
-    }
-    audited.dequeue();
-    audited.set_flow(0, 1024, 512);
-    audited.set_flow(1, 1024, 512);
-    for _ in 0..200 {
-        (0..2).for_each(|flow| audited.enqueue(flow, 512));
-        audited.dequeue();
-    }
-    let others = (0..3).map(|flow| audited.waiting[flow].len()).collect::<Vec<_>>();
-    assert!(others[0] < 200 && others[1] < 200, "both are served: {others:?}");
+    strata::a_flow_far_ahead_gets_short_slots(Qfq::default());
 }
 
 /// V jumped while the only flow was in service, and that flow starved behind new arrivals.
@@ -585,19 +365,7 @@ fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
 /// queues.
 #[test]
 fn known_bug_53_an_emptied_scheduler_is_as_good_as_new() {
-    let fill = |qfq: &mut Qfq<u64>| {
-        for flow in 0..6 {
-            set(qfq, flow, 1 + flow * 3, 2048);
-            (0..5).for_each(|packet| put(qfq, flow, 100 + flow * 7 + packet * 300));
-        }
-    };
-    let (mut used, mut new) = (Qfq::default(), Qfq::default());
-    fill(&mut used);
-    while used.evict().is_some() {}
-    used.check_invariants();
-    fill(&mut used);
-    fill(&mut new);
-    assert_eq!(drain(&mut used), drain(&mut new));
+    strata::an_emptied_scheduler_is_as_good_as_new(Qfq::default);
     // Flows emptied by service may be ahead of V; their bounds hold all the same.
     let again = Source { arrivals: (0..40).map(|packet| packet / 4 * 30_000).collect(), ..Source::burst(3, 1500, 0) };
     let other = Source { arrivals: (0..30).map(|packet| packet / 3 * 30_000).collect(), ..Source::burst(1, 700, 0) };
@@ -647,7 +415,7 @@ fn twice_the_weights_give_the_same_order() {
 fn long_run_shares_are_the_weights() {
     let weights = [1, 3, 10, 50, 200, 1024];
     let workload = Workload { name: "shares", seed: 1, sources: weights.map(|weight| Source::burst(weight, 1500, 1)).to_vec() };
-    let mut qfq = qfq::Config.build(0).expect("legal");
+    let mut qfq = qfq::Config.build::<u64>(0).expect("legal");
     let mut random = Pcg64::seed_from_u64(1);
     for (flow, weight) in weights.iter().enumerate() {
         set(&mut qfq, flow as u32, *weight, 1500);
@@ -670,11 +438,7 @@ fn long_run_shares_are_the_weights() {
 
 #[test]
 fn thousands_of_flows_keep_their_bounds() {
-    let source =
-        |flow: u32| Source { arrivals: vec![u64::from(flow % 7) * 10_000; 2], ..Source::burst(1 << (flow % 11), 64 << (flow % 6), 0) };
-    let workload = Workload { name: "thousands", seed: 0, sources: (0..3_000).map(source).collect() };
-    let ratios = qfq_ratios(&workload);
-    assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "{ratios:?}");
+    strata::thousands_of_flows_keep_their_bounds(&qfq::Config);
 }
 
 /// The rows of a Markdown file's tables, without headings and rules.
@@ -687,7 +451,7 @@ fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
 fn the_sets_worked_by_hand() {
     let names = ["A", "B", "D", "E", "X"];
     let flow = |name: &str| names.iter().position(|known| *known == name).expect("a known flow") as u32;
-    let mut qfq = Qfq::default();
+    let mut qfq = Qfq::<u64>::default();
     let mut calls = 0;
     for (number, row) in rows(include_str!("../traces/qfq-sets.md")).enumerate() {
         let words: Vec<_> = row[0].split_whitespace().collect();

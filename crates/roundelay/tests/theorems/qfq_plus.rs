@@ -9,7 +9,8 @@ use roundelay::schedulers::qfq_plus::{self, QfqPlus};
 use roundelay::schedulers::{Discipline, drr, qfq};
 use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Packet, Rate, Scheduler, Share};
 
-use crate::theorems::qfq::{Audited, lateness, random_operations, saturated_bursts};
+use crate::theorems::audited::{Audited, drain, put, random_operations, saturated_bursts, set};
+use crate::theorems::qfq::lateness;
 use crate::theorems::workload::{Driven, Lengths, Ratios, Refill, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
@@ -23,7 +24,7 @@ const fn of(aggregate: u32) -> qfq_plus::Config {
     qfq_plus::Config { aggregate, linux: false }
 }
 
-fn build<T: Send>(aggregate: u32) -> QfqPlus<T> {
+fn build(aggregate: u32) -> QfqPlus<u64> {
     of(aggregate).build(0).expect("legal")
 }
 
@@ -242,21 +243,9 @@ fn theorems_3_to_8_of_qfq_hold_after_each_operation() {
     let runs = if cfg!(debug_assertions) { 60 } else { 1500 };
     for seed in 0..runs {
         let (aggregate, kinds) = (SIZES[seed as usize % 4], 1 + seed as usize % 5);
-        random_operations(build(aggregate), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3], kinds);
+        random_operations(build(aggregate), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3], kinds, true);
     }
     (0..20 * runs).for_each(|seed| saturated_bursts(build(SIZES[seed as usize % 4]), seed));
-}
-
-fn set(scheduler: &mut QfqPlus<u64>, flow: u32, weight: u32, max_packet_len: u32) {
-    scheduler.set_flow(FlowId(flow), FlowConfig { weight, max_packet_len }).expect("legal");
-}
-
-fn put(scheduler: &mut QfqPlus<u64>, flow: u32, len: u32) {
-    scheduler.enqueue(NOW, Packet::new(FlowId(flow), len, 0)).expect("not too long");
-}
-
-fn drain(scheduler: &mut QfqPlus<u64>) -> Vec<u32> {
-    std::iter::from_fn(|| scheduler.dequeue(NOW)).map(|packet| packet.flow.0).collect()
 }
 
 /// A scheduler in the middle of a service, with aggregates of several kinds.
@@ -429,7 +418,7 @@ fn known_bug_12_a_flow_removed_in_its_service_leaves_the_others_their_share() {
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
     let runs = if cfg!(debug_assertions) { 80 } else { 1000 };
-    (0..runs).for_each(|seed| random_operations(build(SIZES[seed as usize % 4]), 1_000_000 + seed, 500, 0.4, 2 + seed as usize % 20));
+    (0..runs).for_each(|seed| random_operations(build(SIZES[seed as usize % 4]), 1_000_000 + seed, 500, 0.4, 2 + seed as usize % 20, true));
 }
 
 /// V jumped while the only aggregate was in service, and that aggregate starved behind new
@@ -480,8 +469,8 @@ fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
     const TURN: u64 = 1 << (64 - 45);
     let (busy, idle) = (FlowId(70), FlowId(71));
     for packets in [TURN / 2 - 1, TURN / 2 + 1, TURN - 2, TURN - 1, TURN, TURN + 1] {
-        let mut scheduler: QfqPlus<()> = build(8);
-        let send = |scheduler: &mut QfqPlus<()>, flow| scheduler.enqueue(NOW, Packet::new(flow, 65_535, ())).expect("not too long");
+        let mut scheduler: QfqPlus<u64> = build(8);
+        let send = |scheduler: &mut QfqPlus<u64>, flow| scheduler.enqueue(NOW, Packet::new(flow, 65_535, 0)).expect("not too long");
         for (flow, max_packet_len) in [(busy, 65_535), (idle, 1 << 16)] {
             scheduler.set_flow(flow, FlowConfig { weight: 1, max_packet_len }).expect("legal");
             send(&mut scheduler, flow);

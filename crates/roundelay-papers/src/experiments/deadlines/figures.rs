@@ -33,7 +33,7 @@ const POINTS: usize = 100;
 
 /// Results of one flow.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Flow {
+pub(super) struct FlowResult {
     pub(super) media: usize,
     /// Mbit/s.
     throughput: f64,
@@ -45,7 +45,7 @@ pub(super) struct Flow {
     pub(super) longest: f64,
 }
 
-impl Flow {
+impl FlowResult {
     fn of(source: &Source, received: &Received, packet_len: u32) -> Self {
         let bits = f64::from(received.packets) * f64::from(packet_len) * 8.0;
         let rate = source.rate.bits_per_second() as f64;
@@ -63,8 +63,8 @@ impl Flow {
 }
 
 /// Results of all flows, by flow number.
-pub(super) fn flows(sources: &Sources, meter: &Meter) -> Vec<Flow> {
-    sources.flows().iter().zip(&meter.flows).map(|(source, received)| Flow::of(source, received, sources.packet_len())).collect()
+pub(super) fn flows(sources: &Sources, meter: &Meter) -> Vec<FlowResult> {
+    sources.flows().iter().zip(&meter.flows).map(|(source, received)| FlowResult::of(source, received, sources.packet_len())).collect()
 }
 
 /// The rows of one cell, as points over the varied parameter.
@@ -121,9 +121,9 @@ impl Rows<'_> {
         self.tell("flows in time", in_time as f64 / meter.flows.len() as f64);
     }
 
-    fn latencies(&mut self, sources: &Sources, flows: &[Flow], meter: &Meter) {
+    fn latencies(&mut self, sources: &Sources, flows: &[FlowResult], meter: &Meter) {
         let lifetime = sources.lifetime().as_secs_f64();
-        let mut late = |figure: &str, value: fn(&Flow) -> f64| {
+        let mut late = |figure: &str, value: fn(&FlowResult) -> f64| {
             let count = flows.iter().filter(|flow| value(flow) < 0.0 && flow.longest > lifetime).count();
             self.tell(figure, count as f64 / flows.len() as f64);
         };
@@ -134,8 +134,8 @@ impl Rows<'_> {
         }
     }
 
-    fn fairness(&mut self, flows: &[Flow], meter: &Meter) {
-        let index = |value: fn(&Flow) -> f64| jain_index(&flows.iter().map(value).collect::<Vec<_>>());
+    fn fairness(&mut self, flows: &[FlowResult], meter: &Meter) {
+        let index = |value: fn(&FlowResult) -> f64| jain_index(&flows.iter().map(value).collect::<Vec<_>>());
         let (raw, by_share) = (index(|flow| flow.throughput), index(|flow| flow.ratio));
         raw.into_iter().for_each(|value| self.tell("Jain's index", value));
         by_share.into_iter().for_each(|value| self.tell("Jain's index by share", value));
@@ -149,7 +149,7 @@ impl Rows<'_> {
         self.tell("Bennett-Zhang, most over least", most / least);
     }
 
-    fn spread(&mut self, figure: &str, flows: &[Flow], value: fn(&Flow) -> f64) {
+    fn spread(&mut self, figure: &str, flows: &[FlowResult], value: fn(&FlowResult) -> f64) {
         let values = sorted(flows.iter().map(value));
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -161,10 +161,10 @@ impl Rows<'_> {
         self.tell(format!("{figure}, most"), quantile(&values, 1.0));
     }
 
-    fn types(&mut self, plan: &Deadlines, flows: &[Flow]) {
+    fn types(&mut self, plan: &Deadlines, flows: &[FlowResult]) {
         for (number, media) in plan.types.iter().enumerate() {
             let own: Vec<_> = flows.iter().filter(|flow| flow.media == number).collect();
-            let mut tell = |figure: &str, value: fn(&Flow) -> f64| {
+            let mut tell = |figure: &str, value: fn(&FlowResult) -> f64| {
                 let sum: f64 = own.iter().map(|flow| value(flow)).sum();
                 self.tell(format!("{} {figure}", media.name), sum / own.len() as f64);
             };
@@ -177,8 +177,8 @@ impl Rows<'_> {
     }
 
     /// Curves over percent: of flows in ascending order, of looks, of packets.
-    fn curves(&mut self, count: u32, flows: &[Flow], meter: &Meter) {
-        let mut by_rank = |figure: &str, value: fn(&Flow) -> f64| self.curve(figure, count, &sorted(flows.iter().map(value)));
+    fn curves(&mut self, count: u32, flows: &[FlowResult], meter: &Meter) {
+        let mut by_rank = |figure: &str, value: fn(&FlowResult) -> f64| self.curve(figure, count, &sorted(flows.iter().map(value)));
         by_rank("Bennett-Zhang by rank", |flow| flow.ratio);
         by_rank("throughput by rank, Mbit/s", |flow| flow.throughput);
         by_rank("startup latency by rank, s", |flow| flow.startup);

@@ -1,22 +1,28 @@
 //! HTML tables of figures, each a mean over replicas.
 
+use crate::figures::{Figure, Unit, interval, interval_text, named};
 use crate::html::escape;
 use crate::html::summary::heading;
-use crate::simulation::{figure, interval};
 
 /// A column: heading, explanation, figure and unit.
 pub(super) struct Column<R> {
     pub(super) head: &'static str,
     pub(super) about: &'static str,
     pub(super) of: fn(&R) -> Option<f64>,
-    pub(super) unit: fn(f64) -> String,
+    pub(super) unit: Unit,
     /// A second line, from all replicas.
     pub(super) below: Option<fn(&[&R]) -> String>,
 }
 
 impl<R> Column<R> {
-    pub(super) const fn new(head: &'static str, about: &'static str, unit: fn(f64) -> String, of: fn(&R) -> Option<f64>) -> Self {
+    pub(super) const fn new(head: &'static str, about: &'static str, unit: Unit, of: fn(&R) -> Option<f64>) -> Self {
         Self { head, about, of, unit, below: None }
+    }
+
+    /// Of the figure with this name.
+    pub(super) fn of(figures: &'static [Figure<R>], name: &str, head: &'static str, about: &'static str) -> Self {
+        let figure = named(figures, name);
+        Self::new(head, about, figure.unit, figure.of)
     }
 
     pub(super) const fn with(mut self, below: fn(&[&R]) -> String) -> Self {
@@ -25,11 +31,11 @@ impl<R> Column<R> {
     }
 
     fn cell(&self, replicas: &[&R]) -> String {
-        let interval = interval(replicas.iter().map(|replica| (self.of)(replica)));
+        let interval = interval(replicas.iter().copied().map(self.of));
         let sort = interval.map_or_else(String::new, |interval| format!(" data-sort=\"{}\"", interval.mean));
         let below = self.below.map(|below| below(replicas)).filter(|text| !text.is_empty());
         let below = below.map_or_else(String::new, |text| format!("<small>{}</small>", escape(&text)));
-        format!("<td{sort}>{}{below}</td>", escape(&figure(interval, self.unit)))
+        format!("<td{sort}>{}{below}</td>", escape(&interval_text(interval, |value| self.unit.text(value))))
     }
 }
 

@@ -1,13 +1,13 @@
 //! HTML section for `[meter]`: flows over their lifetimes (throughput, fairness, reordering,
 //! startup), worst-case fair indices, and ranks with their modes.
 
-use roundelay_sim::scenario::{GroupLives, GroupResult, RankResult};
+use roundelay_sim::scenario::{GroupResult, RankResult, Results};
 
 use super::grid::{Column, Row, table};
-use super::tables::{MOST_ROWS, groups, index};
-use crate::lives::{LivesSummary, Worst, worst};
+use super::tables::{MOST_ROWS, groups};
+use crate::figures::{INDICES, LIVES, Unit, Worst};
 use crate::simulation::{GroupSummary, Simulated};
-use crate::units::{bytes, count, percent, rate, seconds};
+use crate::units::count;
 
 /// The section, if the scenario requests any of these measurements.
 pub(super) fn section(simulated: &Simulated) -> String {
@@ -25,75 +25,50 @@ fn titled(id: &str, title: &str, table: &str) -> String {
     )
 }
 
-fn of_lives(group: &GroupResult, of: impl Fn(&GroupLives) -> Option<f64>) -> Option<f64> {
-    group.lives.as_ref().and_then(of)
+/// A row per group, with the replicas that have a result.
+fn rows<'a, R>(simulated: &'a Simulated, of: impl Fn(usize, usize) -> Option<&'a R>) -> Vec<Row<'a, R>> {
+    let row = |(number, group): (usize, Row<'a, GroupResult>)| {
+        let replicas: Vec<_> = (0..simulated.replicas.len()).filter_map(|replica| of(replica, number)).collect();
+        Row { name: group.name, below: group.below, is_sum: group.is_sum, replicas }
+    };
+    groups(simulated).into_iter().enumerate().map(row).filter(|row| !row.replicas.is_empty()).collect()
 }
 
 fn lives(simulated: &Simulated) -> String {
-    let mut rows = groups(simulated);
-    rows.retain(|row| row.replicas.iter().any(|group| group.lives.is_some()));
+    let rows = rows(simulated, |replica, group| simulated.replicas[replica].groups[group].lives.as_ref());
     if rows.is_empty() {
         return String::new();
     }
+    let column = |name, head, about| Column::of(LIVES, name, head, about);
     let columns = [
-        Column::new("Throughput", "Mean throughput of the flows, each from the first packet to the last", rate, |group: &GroupResult| {
-            of_lives(group, |lives| lives.throughput)
-        }),
-        Column::new("Jain", "Jain’s index of these throughputs by weight", index, |group| of_lives(group, |lives| lives.jain)),
-        Column::new("Jain of ratios", "Jain’s index of throughputs by what sources ask for", index, |group| {
-            of_lives(group, |lives| lives.jain_of_ratios)
-        }),
-        Column::new("Ratio", "Mean of Bennett and Zhang’s ratio: throughput over the throughput on a separate link", index, |group| {
-            of_lives(group, |lives| lives.bennett_zhang)
-        }),
-        Column::new("Least ratio", "The smallest of these ratios", index, |group| of_lives(group, |lives| lives.bennett_zhang_min)),
-        Column::new("Reordered", "The part of the packets received after one that was sent later (RFC 4737)", percent, |group| {
-            of_lives(group, |lives| lives.reordering)
-        }),
-        Column::new("Round trip", "Mean of the flows’ mean round trips", seconds, |group| of_lives(group, |lives| lives.round_trip)),
-        Column::new("Startup", "Mean startup latency of flows that have ended", seconds, |group| {
-            of_lives(group, |lives| lives.startup_latency)
-        }),
-        Column::new("Longest startup", "The longest startup latency", seconds, |group| of_lives(group, |lives| lives.startup_latency_max)),
-        Column::new("Starved", "Flows far below the mean throughput by weight", tenths, |group| {
-            of_lives(group, |lives| Some(lives.starved as f64))
-        }),
-        Column::new("Correlation", "Pearson’s, of throughputs with round trips: -1 to 1", index, |group| {
-            of_lives(group, |lives| lives.correlation)
-        }),
+        column("throughput", "Throughput", "Mean throughput of the flows, each from the first packet to the last"),
+        column("jain", "Jain", "Jain’s index of these throughputs by weight"),
+        column("jain_of_ratios", "Jain of ratios", "Jain’s index of throughputs by what sources ask for"),
+        column("bennett_zhang", "Ratio", "Mean of Bennett and Zhang’s ratio: throughput over the throughput on a separate link"),
+        Column::new("Least ratio", "The smallest of these ratios", Unit::Index, |lives| lives.bennett_zhang_min),
+        column("reordering", "Reordered", "The part of the packets received after one that was sent later (RFC 4737)"),
+        column("round_trip", "Round trip", "Mean of the flows’ mean round trips"),
+        column("startup_latency", "Startup", "Mean startup latency of flows that have ended"),
+        Column::new("Longest startup", "The longest startup latency", Unit::Seconds, |lives| lives.startup_latency_max),
+        column("starved", "Starved", "Flows far below the mean throughput by weight"),
+        column("correlation", "Correlation", "Pearson’s, of throughputs with round trips: -1 to 1"),
     ];
     titled("lives", "Each over its own life", &table("lives", "Source", &rows, &columns))
 }
 
-fn tenths(value: f64) -> String {
-    format!("{value:.1}")
-}
-
 /// Indices of the worst flow of each group.
 fn indices(simulated: &Simulated) -> String {
-    let of_group = |number: usize| -> Vec<Worst> { simulated.replicas.iter().map(|results| worst(results, number)).collect() };
-    let mut found: Vec<_> = groups(simulated).into_iter().enumerate().map(|(number, group)| (group, of_group(number))).collect();
-    found.retain(|(_, worst)| worst.iter().any(|worst| worst.b_wfi.is_some()));
-    if found.is_empty() {
+    let of_replica = |results: &Results| (0..results.groups.len()).map(|group| Worst::of(results, group)).collect();
+    let worst: Vec<Vec<Worst>> = simulated.replicas.iter().map(of_replica).collect();
+    let mut rows = rows(simulated, |replica, group| Some(&worst[replica][group]).filter(|worst| worst.is_some()));
+    rows.iter_mut().for_each(|row| row.below.clear());
+    if rows.is_empty() {
         return String::new();
     }
-    let rows: Vec<Row<'_, Worst>> = found
-        .iter()
-        .map(|(group, worst)| Row {
-            name: group.name.clone(),
-            below: String::new(),
-            is_sum: group.is_sum,
-            replicas: worst.iter().collect(),
-        })
-        .collect();
+    let column = |name, head, about| Column::of(INDICES, name, head, about);
     let columns = [
-        Column::new(
-            "B-WFI",
-            "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s share",
-            bytes,
-            |worst: &Worst| worst.b_wfi,
-        ),
-        Column::new("T-WFI", "T-WFI: the largest delay of a packet behind the flow’s share", seconds, |worst| worst.t_wfi),
+        column("b_wfi", "B-WFI", "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s share"),
+        column("t_wfi", "T-WFI", "T-WFI: the largest delay of a packet behind the flow’s share"),
     ];
     titled("indices", "Worst-case fair indices of the worst flow", &table("indices", "Worst flow of", &rows, &columns))
 }
@@ -101,8 +76,8 @@ fn indices(simulated: &Simulated) -> String {
 /// Throughputs by rank over replicas, with both modes of a bimodal rank.
 fn ranks(simulated: &Simulated) -> String {
     let of_group = |group: &GroupSummary| {
-        let ranks = group.lives().map_or(&[][..], LivesSummary::ranks);
-        ranks.iter().zip(1_u64..).map(|(rank, number)| (format!("{}, rank {}", group.name(), count(number)), *rank)).collect::<Vec<_>>()
+        let ranks = group.lives.as_ref().map_or(&[][..], |lives| &lives.ranks);
+        ranks.iter().zip(1_u64..).map(|(rank, number)| (format!("{}, rank {}", group.name, count(number)), *rank)).collect::<Vec<_>>()
     };
     let found: Vec<(String, RankResult)> = simulated.summary.groups.iter().flat_map(of_group).take(MOST_ROWS).collect();
     if found.is_empty() { String::new() } else { titled("ranks", "Throughputs by rank", &rank_table(&found)) }
@@ -112,15 +87,15 @@ fn rank_table(ranks: &[(String, RankResult)]) -> String {
     let rows: Vec<Row<'_, RankResult>> =
         ranks.iter().map(|(name, rank)| Row { name: name.clone(), below: String::new(), is_sum: false, replicas: vec![rank] }).collect();
     let columns = [
-        Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", rate, |rank: &RankResult| {
+        Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", Unit::Rate, |rank: &RankResult| {
             Some(rank.mean)
         }),
-        Column::new("Deviation", "Standard deviation over replicas", rate, |rank| rank.deviation),
-        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", rate, |rank: &RankResult| {
+        Column::new("Deviation", "Standard deviation over replicas", Unit::Rate, |rank| rank.deviation),
+        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", Unit::Rate, |rank: &RankResult| {
             Some(rank.modes?[0].mean)
         })
         .with(|ranks| replicas_of(ranks, 0)),
-        Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank: &RankResult| Some(rank.modes?[1].mean))
+        Column::new("Higher mode", "Mean of the higher of two modes", Unit::Rate, |rank: &RankResult| Some(rank.modes?[1].mean))
             .with(|ranks| replicas_of(ranks, 1)),
     ];
     table("ranks", "Rank", &rows, &columns)

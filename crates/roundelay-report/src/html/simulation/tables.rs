@@ -6,23 +6,12 @@ use roundelay_sim::link_name;
 use roundelay_sim::scenario::{ClassResult, FlowResult, GroupResult, LinkResult, Results, SizeResult};
 
 use super::grid::{Column, Row, table};
+use crate::figures::{CLASS, SOURCE, Unit};
 use crate::simulation::{Gone, Simulated};
-use crate::units::{bytes, count, percent, rate, seconds};
+use crate::units::{bytes, count};
 
 /// Maximum number of rows for links and flows.
 pub(super) const MOST_ROWS: usize = 500;
-
-fn whole(value: f64) -> String {
-    count(value.round() as u64)
-}
-
-pub(super) fn index(value: f64) -> String {
-    format!("{value:.3}")
-}
-
-fn some(value: Option<u64>) -> Option<f64> {
-    value.map(|value| value as f64)
-}
 
 /// One row per group, class or link, with the results of each replica.
 fn rows<'a, R>(simulated: &'a Simulated, of: fn(&Results) -> &[R], name: impl Fn(&R) -> (String, String)) -> Vec<Row<'a, R>> {
@@ -48,26 +37,26 @@ pub(super) fn groups(simulated: &Simulated) -> Vec<Row<'_, GroupResult>> {
 }
 
 pub(super) fn sources(simulated: &Simulated) -> String {
+    let column = |name, head, about| Column::of(SOURCE, name, head, about);
     let mut columns = vec![
-        Column::new("Flows", "Flows that were opened", whole, |group: &GroupResult| Some(group.flows as f64)),
-        Column::new("Throughput", "What arrived after the warm-up", rate, |group| Some(group.throughput)),
-        Column::new("Loss", "The part of the packets that did not arrive", percent, |group: &GroupResult| group.loss)
+        column("flows", "Flows", "Flows that were opened"),
+        column("throughput", "Throughput", "What arrived after the warm-up"),
+        column("loss", "Loss", "The part of the packets that did not arrive")
             .with(|groups| Gone::sum(groups.iter().map(|group| group.packets.into()))),
-        Column::new("Mean delay", "From agent to the end of the route", seconds, |group| group.delay.mean),
-        Column::new("p50", "Half of the packets took no longer", seconds, |group| group.delay.p50),
-        Column::new("p99", "99 of 100 packets took no longer", seconds, |group| group.delay.p99),
-        Column::new("p99.9", "999 of 1000 packets took no longer", seconds, |group| group.delay.p999),
-        Column::new("max", "The longest delay", seconds, |group| group.delay.max),
-        Column::new("Round trip", "Mean over complete transfers over TCP", seconds, |group| group.round_trip.mean),
-        Column::new("Jain", "Jain’s fairness index of the flows’ throughputs by weight", index, |group| group.jain),
+        column("delay_mean", "Mean delay", "From agent to the end of the route"),
+        Column::new("p50", "Half of the packets took no longer", Unit::Seconds, |group| group.delay.p50),
+        column("delay_p99", "p99", "99 of 100 packets took no longer"),
+        Column::new("p99.9", "999 of 1000 packets took no longer", Unit::Seconds, |group| group.delay.p999),
+        column("delay_max", "max", "The longest delay"),
+        column("round_trip_mean", "Round trip", "Mean over complete transfers over TCP"),
+        column("jain", "Jain", "Jain’s fairness index of the flows’ throughputs by weight"),
     ];
-    let marked = |group: &GroupResult| group.edge_marked.map(|marked| marked as f64);
-    let all_groups = || simulated.replicas.iter().flat_map(|replica| &replica.groups);
-    if all_groups().any(|group| marked(group).is_some()) {
-        columns.insert(3, Column::new("Edge marks", "Packets marked by Edge-CoDel in place of drops", whole, marked));
+    let any = |of: fn(&GroupResult) -> bool| simulated.replicas.iter().flat_map(|replica| &replica.groups).any(of);
+    if any(|group| group.edge_marked.is_some()) {
+        columns.insert(3, column("edge_marked", "Edge marks", "Packets marked by Edge-CoDel in place of drops"));
     }
-    if all_groups().any(|group| group.in_time.is_some()) {
-        columns.push(Column::new("In time", "The part of the packets that arrived in time: [meter] late", percent, |group| group.in_time));
+    if any(|group| group.in_time.is_some()) {
+        columns.push(column("in_time", "In time", "The part of the packets that arrived in time: [meter] late"));
     }
     table("sources", "Source", &groups(simulated), &columns)
 }
@@ -79,22 +68,21 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
     if groups.is_empty() {
         return String::new();
     }
+    let column = |name, head, about| Column::of(SOURCE, name, head, about);
     let columns = [
-        Column::new("Complete", "Transfers that their receivers have", whole, |group: &GroupResult| Some(group.completion.count as f64)),
-        Column::new("Incomplete", "Transfers that were cut off or lost packets for good", whole, |group| Some(group.incomplete as f64)),
-        Column::new("Mean", "Completion time", seconds, |group| group.completion.mean),
-        Column::new("By bytes", "Mean completion time, weighted by the transfers’ bytes", seconds, |group| group.completion_by_bytes),
-        Column::new("p50", "Half of the transfers took no longer", seconds, |group| group.completion.p50),
-        Column::new("p90", "9 of 10 transfers took no longer", seconds, |group| group.completion.p90),
-        Column::new("p99", "99 of 100 transfers took no longer", seconds, |group| group.completion.p99),
-        Column::new("max", "The longest completion time", seconds, |group| group.completion.max),
-        Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |group| group.goodput),
-        Column::new("Sent again", "Segments that were sent again", whole, |group| some(group.retransmissions)),
-        Column::new("Timeouts", "Timeouts of senders", whole, |group| some(group.timeouts)),
-        Column::new("Round trip by bytes", "Mean of the transfers’ mean round trips, weighted by their bytes", seconds, |group| {
-            group.round_trip_by_bytes
-        }),
-        Column::new("Round trip p99", "99 of 100 transfers had a shorter mean round trip", seconds, |group| group.round_trip.p99),
+        column("transfers", "Complete", "Transfers that their receivers have"),
+        column("incomplete", "Incomplete", "Transfers that were cut off or lost packets for good"),
+        column("completion_mean", "Mean", "Completion time"),
+        column("completion_by_bytes", "By bytes", "Mean completion time, weighted by the transfers’ bytes"),
+        Column::new("p50", "Half of the transfers took no longer", Unit::Seconds, |group| group.completion.p50),
+        Column::new("p90", "9 of 10 transfers took no longer", Unit::Seconds, |group| group.completion.p90),
+        column("completion_p99", "p99", "99 of 100 transfers took no longer"),
+        Column::new("max", "The longest completion time", Unit::Seconds, |group| group.completion.max),
+        column("goodput", "Goodput", "Mean over transfers of their bytes by their time"),
+        column("retransmissions", "Sent again", "Segments that were sent again"),
+        column("timeouts", "Timeouts", "Timeouts of senders"),
+        column("round_trip_by_bytes", "Round trip by bytes", "Mean of the transfers’ mean round trips, weighted by their bytes"),
+        Column::new("Round trip p99", "99 of 100 transfers had a shorter mean round trip", Unit::Seconds, |group| group.round_trip.p99),
     ];
     format!(
         "\n<section aria-labelledby=\"transfers-title\">\n  <h2 id=\"transfers-title\">Transfers</h2>\n  \
@@ -125,31 +113,32 @@ fn size_rows<'a>(group: &Row<'a, GroupResult>) -> Vec<Row<'a, SizeResult>> {
 fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
     let rows: Vec<_> = groups.iter().flat_map(size_rows).collect();
     let columns = [
-        Column::new("Complete", "Complete transfers of that size", whole, |size: &SizeResult| Some(size.completion.count as f64)),
-        Column::new("Mean", "Completion time", seconds, |size| size.completion.mean),
-        Column::new("p50", "Half of the transfers took no longer", seconds, |size| size.completion.p50),
-        Column::new("p99", "99 of 100 transfers took no longer", seconds, |size| size.completion.p99),
-        Column::new("max", "The longest completion time", seconds, |size| size.completion.max),
-        Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |size| Some(size.goodput)),
-        Column::new("Round trip", "Mean over transfers over TCP", seconds, |size| size.round_trip.mean),
-        Column::new("Bytes", "Of all of them", bytes, |size| Some(size.bytes as f64)),
+        Column::new("Complete", "Complete transfers of that size", Unit::Count, |size: &SizeResult| Some(size.completion.count as f64)),
+        Column::new("Mean", "Completion time", Unit::Seconds, |size| size.completion.mean),
+        Column::new("p50", "Half of the transfers took no longer", Unit::Seconds, |size| size.completion.p50),
+        Column::new("p99", "99 of 100 transfers took no longer", Unit::Seconds, |size| size.completion.p99),
+        Column::new("max", "The longest completion time", Unit::Seconds, |size| size.completion.max),
+        Column::new("Goodput", "Mean over transfers of their bytes by their time", Unit::Rate, |size| Some(size.goodput)),
+        Column::new("Round trip", "Mean over transfers over TCP", Unit::Seconds, |size| size.round_trip.mean),
+        Column::new("Bytes", "Of all of them", Unit::Bytes, |size| Some(size.bytes as f64)),
     ];
     table("sizes", "Source and size", &rows, &columns)
 }
 
 pub(super) fn classes(simulated: &Simulated) -> String {
+    let column = |name, head, about| Column::of(CLASS, name, head, about);
     let columns = [
-        Column::new("Number", "Links of this class, one way", whole, |class: &ClassResult| Some(class.links as f64)),
-        Column::new("Utilisation", "Mean of the parts of the time at work", percent, |class| Some(class.utilisation)),
-        Column::new("Busiest", "Utilisation of the busiest of them", percent, |class: &ClassResult| Some(class.busiest))
+        Column::new("Number", "Links of this class, one way", Unit::Count, |class: &ClassResult| Some(class.links as f64)),
+        column("utilisation", "Utilisation", "Mean of the parts of the time at work"),
+        column("busiest", "Busiest", "Utilisation of the busiest of them")
             .with(|classes| classes.first().map_or_else(String::new, |class| class.busiest_link.clone())),
-        Column::new("Loss", "Dropped and lost packets over sent and dropped packets", percent, |class: &ClassResult| class.loss)
+        column("loss", "Loss", "Dropped and lost packets over sent and dropped packets")
             .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
-        Column::new("Mean wait", "In their queues", seconds, |class| class.wait.mean),
-        Column::new("p50", "Half of the waits were no longer", seconds, |class| class.wait.p50),
-        Column::new("p99", "99 of 100 waits were no longer", seconds, |class| class.wait.p99),
-        Column::new("p99.9", "999 of 1000 waits were no longer", seconds, |class| class.wait.p999),
-        Column::new("max", "The longest wait", seconds, |class| class.wait.max),
+        column("wait_mean", "Mean wait", "In their queues"),
+        Column::new("p50", "Half of the waits were no longer", Unit::Seconds, |class| class.wait.p50),
+        column("wait_p99", "p99", "99 of 100 waits were no longer"),
+        Column::new("p99.9", "999 of 1000 waits were no longer", Unit::Seconds, |class| class.wait.p999),
+        column("wait_max", "max", "The longest wait"),
     ];
     table("classes", "Class", &rows(simulated, |results| &results.classes, |class| (class.class.to_owned(), String::new())), &columns)
 }
@@ -166,12 +155,12 @@ pub(super) fn links(simulated: &Simulated) -> String {
     rows.sort_by(|one, other| other.replicas[0].utilisation.total_cmp(&one.replicas[0].utilisation));
     rows.truncate(MOST_ROWS);
     let columns = [
-        Column::new("Rate", "Of the link", rate, |link: &LinkResult| Some(link.rate as f64)),
-        Column::new("Utilisation", "Part of the time at work", percent, |link| Some(link.utilisation)),
-        Column::new("Packets", "That it carried", whole, |link| Some(link.packets as f64)),
-        Column::new("Loss", "Dropped and lost packets over sent and dropped packets", percent, LinkResult::loss)
+        Column::new("Rate", "Of the link", Unit::Rate, |link: &LinkResult| Some(link.rate as f64)),
+        Column::new("Utilisation", "Part of the time at work", Unit::Part, |link| Some(link.utilisation)),
+        Column::new("Packets", "That it carried", Unit::Count, |link| Some(link.packets as f64)),
+        Column::new("Loss", "Dropped and lost packets over sent and dropped packets", Unit::Part, LinkResult::loss)
             .with(|links| Gone::sum(links.iter().map(|link| Gone::of_link(link)))),
-        Column::new("Mean wait", "In its queue", seconds, |link| link.wait),
+        Column::new("Mean wait", "In its queue", Unit::Seconds, |link| link.wait),
     ];
     table("links", "Link", &rows, &columns)
 }
@@ -195,23 +184,23 @@ fn flow(flow: &FlowResult) -> Row<'_, FlowResult> {
 pub(super) fn flows(simulated: &Simulated) -> String {
     let flows = simulated.replicas.first().map_or(&[][..], |results| &results.flows);
     let columns = [
-        Column::new("Opened", "When it began", seconds, |flow: &FlowResult| Some(flow.opened)),
-        Column::new("Sent", "Packets after the warm-up", whole, |flow| Some(flow.packets.sent as f64)),
-        Column::new("Throughput", "What arrived after the warm-up", rate, |flow| Some(flow.throughput)),
-        Column::new("Loss", "The part of the packets that did not arrive", percent, |flow: &FlowResult| flow.packets.loss())
+        Column::new("Opened", "When it began", Unit::Seconds, |flow: &FlowResult| Some(flow.opened)),
+        Column::new("Sent", "Packets after the warm-up", Unit::Count, |flow| Some(flow.packets.sent as f64)),
+        Column::new("Throughput", "What arrived after the warm-up", Unit::Rate, |flow| Some(flow.throughput)),
+        Column::new("Loss", "The part of the packets that did not arrive", Unit::Part, |flow: &FlowResult| flow.packets.loss())
             .with(|flows| Gone::sum(flows.iter().map(|flow| flow.packets.into()))),
-        Column::new("Mean delay", "From agent to the end of the route", seconds, |flow| flow.delay),
-        Column::new("Deviation", "Of one packet’s delay from the mean", seconds, |flow| flow.delay_deviation),
-        Column::new("max", "The longest delay", seconds, |flow| flow.longest_delay),
-        Column::new("Ratio", "Bennett and Zhang’s ratio: throughput over the throughput on a separate link", index, |flow| {
+        Column::new("Mean delay", "From agent to the end of the route", Unit::Seconds, |flow| flow.delay),
+        Column::new("Deviation", "Of one packet’s delay from the mean", Unit::Seconds, |flow| flow.delay_deviation),
+        Column::new("max", "The longest delay", Unit::Seconds, |flow| flow.longest_delay),
+        Column::new("Ratio", "Bennett and Zhang’s ratio: throughput over the throughput on a separate link", Unit::Index, |flow| {
             flow.life?.bennett_zhang
         }),
-        Column::new("Reordered", "Packets received after one that was sent later", whole, |flow| Some(flow.life?.reordered as f64)),
-        Column::new("Startup", "Startup latency, of a flow that has ended", seconds, |flow| flow.life?.startup_latency),
-        Column::new("B-WFI", "B-WFI: the largest number of bytes by which the backlogged flow was behind the share", bytes, |flow| {
+        Column::new("Reordered", "Packets received after one that was sent later", Unit::Count, |flow| Some(flow.life?.reordered as f64)),
+        Column::new("Startup", "Startup latency, of a flow that has ended", Unit::Seconds, |flow| flow.life?.startup_latency),
+        Column::new("B-WFI", "B-WFI: the largest number of bytes by which the backlogged flow was behind the share", Unit::Bytes, |flow| {
             Some(flow.indices?.b_wfi)
         }),
-        Column::new("T-WFI", "T-WFI: the largest delay of a packet behind the flow’s share", seconds, |flow| flow.indices?.t_wfi),
+        Column::new("T-WFI", "T-WFI: the largest delay of a packet behind the flow’s share", Unit::Seconds, |flow| flow.indices?.t_wfi),
     ];
     table("flows", "Flow", &flows.iter().take(MOST_ROWS).map(flow).collect::<Vec<_>>(), &columns)
 }
@@ -247,14 +236,18 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
         return String::new();
     }
     let columns = [
-        Column::new("Throughput", "What arrived after the warm-up", rate, |results: &Results| all(results).map(|group| group.throughput)),
-        Column::new("Loss", "The part of the packets that did not arrive", percent, |results| all(results)?.loss),
-        Column::new("Mean delay", "From agent to the end of the route", seconds, |results| all(results)?.delay.mean),
-        Column::new("p99", "99 of 100 packets took no longer", seconds, |results| all(results)?.delay.p99),
-        Column::new("Completion", "Mean completion time of transfers", seconds, |results| all(results)?.completion.mean),
-        Column::new("Completion p99", "99 of 100 transfers took no longer", seconds, |results| all(results)?.completion.p99),
-        Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |results| all(results)?.goodput),
-        Column::new("Packet-hops", "Packets that links have sent, counted once a link", whole, |results| Some(results.packet_hops as f64)),
+        Column::new("Throughput", "What arrived after the warm-up", Unit::Rate, |results: &Results| {
+            all(results).map(|group| group.throughput)
+        }),
+        Column::new("Loss", "The part of the packets that did not arrive", Unit::Part, |results| all(results)?.loss),
+        Column::new("Mean delay", "From agent to the end of the route", Unit::Seconds, |results| all(results)?.delay.mean),
+        Column::new("p99", "99 of 100 packets took no longer", Unit::Seconds, |results| all(results)?.delay.p99),
+        Column::new("Completion", "Mean completion time of transfers", Unit::Seconds, |results| all(results)?.completion.mean),
+        Column::new("Completion p99", "99 of 100 transfers took no longer", Unit::Seconds, |results| all(results)?.completion.p99),
+        Column::new("Goodput", "Mean over transfers of their bytes by their time", Unit::Rate, |results| all(results)?.goodput),
+        Column::new("Packet-hops", "Packets that links have sent, counted once a link", Unit::Count, |results| {
+            Some(results.packet_hops as f64)
+        }),
     ];
     format!(
         "\n<section aria-labelledby=\"replicas-title\">\n  <h2 id=\"replicas-title\">Replicas</h2>\n  \

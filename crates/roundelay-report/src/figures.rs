@@ -1,0 +1,189 @@
+//! Figures of simulation results: one declaration of name, unit and value for JSON, the table of a sweep, terminal and HTML.
+
+use roundelay_sim::scenario::{ClassResult, FlowResult, GroupLives, GroupResult, Interval, Results, student_95};
+use serde::{Serialize, Serializer};
+
+use crate::units::{bytes, count, percent, rate, seconds, short_count};
+
+/// A figure of an `R`.
+pub(crate) struct Figure<R> {
+    /// Name in JSON, and the last part of the column's name in the table of a sweep.
+    pub(crate) name: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) of: fn(&R) -> Option<f64>,
+}
+
+/// Unit of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Packets, flows, transfers.
+    Count,
+    /// Bits per second.
+    Rate,
+    Seconds,
+    Bytes,
+    /// Part of 1, written as percents.
+    Part,
+    /// No unit, three decimals.
+    Index,
+    /// A mean of small counts, one decimal.
+    Tenths,
+}
+
+impl Unit {
+    /// `value` with its unit.
+    pub(crate) fn text(self, value: f64) -> String {
+        match self {
+            Self::Count => count(value.round() as u64),
+            Self::Rate => rate(value),
+            Self::Seconds => seconds(value),
+            Self::Bytes => bytes(value),
+            Self::Part => percent(value),
+            Self::Index => format!("{value:.3}"),
+            Self::Tenths => format!("{value:.1}"),
+        }
+    }
+
+    /// The same in little space.
+    pub(crate) fn short(self, value: f64) -> String {
+        if self == Self::Count { short_count(value.round() as u64) } else { self.text(value) }
+    }
+}
+
+use Unit::{Bytes, Count, Index, Part, Rate, Seconds, Tenths};
+
+const fn figure<R>(name: &'static str, unit: Unit, of: fn(&R) -> Option<f64>) -> Figure<R> {
+    Figure { name, unit, of }
+}
+
+/// Figures of a source.
+pub(crate) const SOURCE: &[Figure<GroupResult>] = &[
+    figure("flows", Count, |group| Some(group.flows as f64)),
+    figure("throughput", Rate, |group| Some(group.throughput)),
+    figure("loss", Part, |group| group.loss),
+    // If the scenario sets a limit.
+    figure("in_time", Part, |group| group.in_time),
+    // Packets, if Edge-CoDel is active.
+    figure("edge_marked", Count, |group| Some(group.edge_marked? as f64)),
+    figure("delay_mean", Seconds, |group| group.delay.mean),
+    figure("delay_p99", Seconds, |group| group.delay.p99),
+    figure("delay_max", Seconds, |group| group.delay.max),
+    figure("jain", Index, |group| group.jain),
+    figure("transfers", Count, |group| Some(group.completion.count as f64)),
+    figure("incomplete", Count, |group| Some(group.incomplete as f64)),
+    figure("completion_mean", Seconds, |group| group.completion.mean),
+    figure("completion_p99", Seconds, |group| group.completion.p99),
+    figure("completion_by_bytes", Seconds, |group| group.completion_by_bytes),
+    figure("goodput", Rate, |group| group.goodput),
+    figure("retransmissions", Count, |group| Some(group.retransmissions? as f64)),
+    figure("timeouts", Count, |group| Some(group.timeouts? as f64)),
+    figure("round_trip_mean", Seconds, |group| group.round_trip.mean),
+    figure("round_trip_by_bytes", Seconds, |group| group.round_trip_by_bytes),
+];
+
+/// Figures of a source's flows over their lifetimes: `[meter] flows`.
+pub(crate) const LIVES: &[Figure<GroupLives>] = &[
+    figure("throughput", Rate, |lives| lives.throughput),
+    figure("jain", Index, |lives| lives.jain),
+    figure("jain_of_ratios", Index, |lives| lives.jain_of_ratios),
+    figure("reordering", Part, |lives| lives.reordering),
+    figure("round_trip", Seconds, |lives| lives.round_trip),
+    figure("bennett_zhang", Index, |lives| lives.bennett_zhang),
+    figure("startup_latency", Seconds, |lives| lives.startup_latency),
+    figure("starved", Tenths, |lives| Some(lives.starved as f64)),
+    figure("correlation", Index, |lives| lives.correlation),
+];
+
+/// Worst-case fair indices of a source's worst flow: `[meter] wfi`.
+pub(crate) const INDICES: &[Figure<Worst>] = &[figure("b_wfi", Bytes, |worst| worst.b_wfi), figure("t_wfi", Seconds, |worst| worst.t_wfi)];
+
+/// Figures of a class of links.
+pub(crate) const CLASS: &[Figure<ClassResult>] = &[
+    figure("utilisation", Part, |class| Some(class.utilisation)),
+    figure("busiest", Part, |class| Some(class.busiest)),
+    figure("loss", Part, |class| class.loss),
+    figure("wait_mean", Seconds, |class| class.wait.mean),
+    figure("wait_p99", Seconds, |class| class.wait.p99),
+    figure("wait_max", Seconds, |class| class.wait.max),
+];
+
+/// The figure with this name.
+pub(crate) fn named<R>(figures: &'static [Figure<R>], name: &str) -> &'static Figure<R> {
+    figures.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("no figure is called '{name}'"))
+}
+
+/// The largest indices of a group's flows in one replica; none if no flow of the group crossed a
+/// measured link.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Worst {
+    b_wfi: Option<f64>,
+    t_wfi: Option<f64>,
+}
+
+impl Worst {
+    /// Of group `number`; the last group is all groups together and has no kind.
+    pub(crate) fn of(results: &Results, number: usize) -> Self {
+        let group = &results.groups[number];
+        let mine = |flow: &&FlowResult| group.kind.is_empty() || *flow.group == *group.name;
+        let largest = |of: &dyn Fn(&FlowResult) -> Option<f64>| results.flows.iter().filter(mine).filter_map(of).reduce(f64::max);
+        Self { b_wfi: largest(&|flow| Some(flow.indices?.b_wfi)), t_wfi: largest(&|flow| flow.indices?.t_wfi) }
+    }
+
+    pub(crate) const fn is_some(&self) -> bool {
+        self.b_wfi.is_some()
+    }
+}
+
+/// Means and 95% confidence intervals of figures over the replicas, by name; none if no replica has
+/// the figure.
+#[derive(Debug, Clone)]
+pub struct Means(Vec<(&'static str, Unit, Option<Interval>)>);
+
+impl Means {
+    pub(crate) fn of<'a, R: 'a>(figures: &[Figure<R>], replicas: impl Iterator<Item = &'a R> + Clone) -> Self {
+        let mean = |figure: &Figure<R>| (figure.name, figure.unit, interval(replicas.clone().map(figure.of)));
+        Self(figures.iter().map(mean).collect())
+    }
+
+    fn named(&self, name: &str) -> (Unit, Option<Interval>) {
+        let (_, unit, interval) =
+            self.0.iter().find(|(known, ..)| *known == name).unwrap_or_else(|| panic!("no figure is called '{name}'"));
+        (*unit, *interval)
+    }
+
+    pub(crate) fn interval(&self, name: &str) -> Option<Interval> {
+        self.named(name).1
+    }
+
+    /// Whether the figure has a mean above zero.
+    pub(crate) fn is_positive(&self, name: &str) -> bool {
+        self.interval(name).is_some_and(|interval| interval.mean > 0.0)
+    }
+
+    /// The figure for a terminal.
+    pub(crate) fn text(&self, name: &str) -> String {
+        let (unit, interval) = self.named(name);
+        interval_text(interval, |value| unit.short(value))
+    }
+}
+
+impl Serialize for Means {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, _, interval)| (name, interval)))
+    }
+}
+
+/// Mean and interval over the replicas with the figure.
+pub(crate) fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
+    student_95(&values.flatten().collect::<Vec<_>>())
+}
+
+/// The mean and half the interval, both in the figure's unit.
+pub(crate) fn interval_text(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
+    let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
+    match half_width {
+        // A residue of rounding in equal figures is not an interval.
+        Some(half) if half > mean.abs() * 1e-9 => format!("{} ±{}", unit(mean), unit(half)),
+        _ => unit(mean),
+    }
+}
