@@ -360,7 +360,7 @@ mod tests {
         let check = |key: String| plan(vec![vec![(key, Value::Integer(5))]]).check();
         assert!(check(["a"; MOST_PARTS].join(".")).is_ok());
         let error = check(["a"; 100_000].join(".")).unwrap_err().to_string();
-        assert!(error.ends_with("a..: a key of 100000 parts: legal range 1 to 16, as in queue.core"), "{error}");
+        assert!(error.ends_with("a...: a key of 100000 parts: legal range 1 to 16, as in queue.core"), "{error}");
     }
 
     #[test]
