@@ -71,8 +71,7 @@ fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, Str
 /// A note if several seeds gave the same results: an interval of ±0 then says nothing.
 fn equal_replicas(results: &[Results]) -> Option<String> {
     let is_equal = results.len() > 1 && results.windows(2).all(|pair| pair[0].groups == pair[1].groups && pair[0].events == pair[1].events);
-    is_equal
-        .then(|| format!("all {} replicas are equal: nothing in the scenario is random, and ±0 is no confidence interval", results.len()))
+    is_equal.then(|| format!("all {} replicas are equal: nothing random had an effect, and ±0 is no confidence interval", results.len()))
 }
 
 fn template(name: &str) -> Result<(), Failure> {

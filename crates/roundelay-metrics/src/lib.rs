@@ -12,7 +12,7 @@
 //! | how far did a flow fall behind its share? | [`BitWfi`] in bytes, [`TimeWfi`] in seconds |
 //! | how late was a flow compared with a dedicated link? | [`Lateness`] |
 //! | how evenly were the busy flows treated? | [`JainWhileBacklogged`], [`jain_index`]; by pairs: [`PairFairness`] |
-//! | how long did packets wait? | [`Delays`], [`FlowDelays`] |
+//! | how long did packets wait? | [`Delays`] |
 //! | did packets of a flow overtake each other? | [`Reordering`] |
 //! | how do figures vary over replicas? | [`ranks`], [`modes`], [`starved`], [`correlation`] |
 //! | how did a value change over time? | [`SumSeries`], [`LevelSeries`] |

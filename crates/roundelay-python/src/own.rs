@@ -1,6 +1,6 @@
 //! A scheduler written in Python, as a discipline.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use roundelay_cli::Failure;
 use roundelay_cli::call::{self, Stop};
 use roundelay_conformance::Checked;
 
-use crate::packet::{Packet, instant};
+use crate::packet::{Packet, not_before};
 use crate::{errors, work};
 
 /// The first exception of any scheduler written in Python in a call, or in one run of a sweep. Requests a
@@ -92,6 +92,7 @@ impl Own {
     /// of [`READS`].
     #[new]
     #[pyo3(signature = (name, about, make, reorders, weighted, limit, reads = Vec::new()))]
+    #[allow(clippy::too_many_arguments, reason = "attributes of a class of Python")]
     fn new(
         py: Python<'_>,
         name: &str,
@@ -188,6 +189,8 @@ struct PythonScheduler {
     limit: Limit,
     /// An arrival beyond the limit, not shown to a scheduler without `evict`: the buffer takes it back.
     held: Option<(Handle, u32)>,
+    /// Packets that the class has dropped, asked for after a dequeue without a packet.
+    dropped: VecDeque<Departure>,
     now: Instant,
     /// Calls of enqueue, dequeue and evict.
     calls: u64,
@@ -199,7 +202,7 @@ impl PythonScheduler {
         let methods = Python::attach(|py| make.bind(py).call1((seed,)).and_then(|scheduler| Methods::of(py, name, &scheduler)));
         let methods = methods.map_err(|error| fault.raise(error)).ok();
         let (waiting, backlog, limit) = (Vec::new(), Backlog::default(), Limit::UNBOUNDED);
-        Self { name, methods, waiting, backlog, limit, held: None, now: Instant::ZERO, calls: 0, fault }
+        Self { name, methods, waiting, backlog, limit, held: None, dropped: VecDeque::new(), now: Instant::ZERO, calls: 0, fault }
     }
 
     /// The methods, unless the scheduler is dead.
@@ -276,6 +279,12 @@ impl PythonScheduler {
         let call = format!("dequeue(now={})", seconds(now));
         let departure = self.ask(py, |methods| Some(&methods.dequeue), Some(now), &call);
         if departure.is_none() && self.backlog.packets > 0 && !self.is_dead() {
+            while let Some(dropped) = self.ask(py, |methods| methods.take_dropped.as_ref(), None, "take_dropped()") {
+                self.dropped.push_back(dropped);
+            }
+            if self.backlog.is_empty() || self.is_dead() {
+                return None;
+            }
             let why = match self.methods().is_some_and(|methods| methods.ready_at.is_some()) {
                 false => "there is no method ready_at",
                 // A driver that hears of no later time would never ask again.
@@ -372,7 +381,7 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
         let method = self.methods()?.ready_at.as_ref()?;
         Python::attach(|py| {
             let ready: PyResult<Option<f64>> = method.bind(py).call0().and_then(|ready| ready.extract());
-            let ready = ready.and_then(|ready| ready.map(|ready| instant("ready_at", ready)).transpose());
+            let ready = ready.and_then(|ready| ready.map(|ready| not_before("ready_at", ready)).transpose());
             ready.unwrap_or_else(|error| {
                 self.fail(py, error, "ready_at()");
                 None
@@ -381,6 +390,9 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
     }
 
     fn take_dropped(&mut self) -> Option<(Departure, DropReason)> {
+        if let Some(dropped) = self.dropped.pop_front() {
+            return Some((dropped, DropReason::Early));
+        }
         self.methods()?.take_dropped.as_ref()?;
         let dropped = Python::attach(|py| self.ask(py, |methods| methods.take_dropped.as_ref(), None, "take_dropped()"))?;
         Some((dropped, DropReason::Early))

@@ -13,7 +13,24 @@ const PICOS: f64 = 1e12;
 /// # Errors
 /// The time is negative, no number, or beyond 213 days.
 pub(crate) fn instant(name: &str, seconds: f64) -> PyResult<Instant> {
-    let picos = (seconds * PICOS).round();
+    of_picos(name, seconds, (seconds * PICOS).round())
+}
+
+/// The first picosecond that Python reads as this time or a later one: a class that waits for the time
+/// is not asked too early.
+///
+/// # Errors
+/// As above.
+pub(crate) fn not_before(name: &str, seconds: f64) -> PyResult<Instant> {
+    let mut picos = (seconds * PICOS).ceil();
+    while picos / PICOS < seconds {
+        // Beyond 2^53 ps the step of a float is more than one.
+        picos = (picos + 1.0).max(picos.next_up());
+    }
+    of_picos(name, seconds, picos)
+}
+
+fn of_picos(name: &str, seconds: f64, picos: f64) -> PyResult<Instant> {
     if picos >= 0.0 && picos < u64::MAX as f64 {
         return Ok(Instant::from_picos(picos as u64));
     }

@@ -156,6 +156,68 @@ def test_a_scheduler_in_python_gives_what_the_native_one_gives():
         assert one["delay"] == other["delay"] and one["drops"] == other["drops"]
 
 
+class Pacer(Fifo):
+    """A packet leaves after the time of the packets before it at a rate."""
+
+    rate = 1e6
+
+    def __init__(self):
+        super().__init__()
+        self.next = 0.0
+
+    def dequeue(self, now):
+        if now < self.next:
+            return None
+        packet = super().dequeue(now)
+        if packet is not None:
+            self.next = max(now, self.next) + packet.length * 8 / self.rate
+        return packet
+
+    def ready_at(self):
+        return self.next
+
+    def evict(self):
+        return super().dequeue(0)
+
+
+@pytest.mark.parametrize("rate", [1e6, 2e6, 3e6, 7e5])
+def test_a_pacer_is_not_asked_before_its_time(rate):
+    pacer = type("Pacer", (Pacer,), {"rate": rate})
+    rd.testing.check(pacer)
+    fifo, paced = (each["total"] for each in rd.compare(CAPTURE, "5mbit", ["fifo", pacer]).to_dict()["disciplines"])
+    # Nothing is left over.
+    assert paced["packets"] + sum(paced["drops"].values()) == fifo["packets"] and paced["packets"] > 1000
+    assert rd.simulate(SMALL, queue=pacer).to_dict()["replicas"]
+
+
+class Expires(Fifo):
+    """Drops what has waited for 10 ms, and may have nothing left to send."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropped = deque()
+
+    def dequeue(self, now):
+        while (packet := super().dequeue(now)) is not None and now - packet.arrival > 0.01:
+            self.dropped.append(packet)
+        return packet
+
+    def ready_at(self):
+        return None
+
+    def take_dropped(self):
+        return self.dropped.popleft() if self.dropped else None
+
+
+def test_a_scheduler_may_drop_all_that_waits():
+    queue = rd.Scheduler(Expires)
+    for number in range(3):
+        queue.enqueue(0, 100, number, now=0.0)
+    assert queue.dequeue(now=1.0) is None
+    assert (len(queue), queue.drops["early"]) == (0, 3)
+    assert rd.testing.check(Expires).dropped > 0
+
+
 class Priority:
     """The smallest class first."""
 

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let load = Load {
-        flows: FlowSet::of_equals(64),
+        flows: "64".parse()?,
         pattern: Pattern::Small,
         order: Order::Shortest,
         lengths: Lengths::Imix,

@@ -348,7 +348,7 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Number of Parquet files below a folder whose paths are not in `known`.
 pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
-    let of = |path: PathBuf| match is_parquet(&path) {
+    let of = |path: PathBuf| match is_parquet(&path) && !path.is_dir() {
         true => usize::from(!known.contains(&path)),
         false if path.ends_with(JOURNAL) => 0,
         // No paths in a file.

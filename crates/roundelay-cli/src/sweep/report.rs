@@ -33,8 +33,9 @@ pub(super) struct Figures {
 impl Figures {
     /// Whether points have several runs, and all runs of each point the same value.
     fn are_without_spread(&self) -> bool {
-        let mut widths = self.points.iter().filter_map(|point| point.interval?.half_width).peekable();
-        widths.peek().is_some() && widths.all(|half| half == 0.0)
+        let mut intervals =
+            self.points.iter().filter_map(|point| point.interval).filter(|interval| interval.half_width.is_some()).peekable();
+        intervals.peek().is_some() && intervals.all(|interval| half_width(&interval) == Some(0.0))
     }
 }
 
@@ -140,7 +141,7 @@ impl Summary {
         let waiting = || format!("{} of other plans in {}/.journal", count(self.waiting, "run"), clean(&self.folder.display().to_string()));
         let equal = |figures: &Figures| {
             let figure = format!("{}.{}", clean(&figures.source), figures.figure);
-            format!("{figure} is the same for all seeds of a point: ±0 is no confidence interval where nothing is random")
+            format!("{figure} is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval")
         };
         let figures = self.figures.as_ref().filter(|figures| figures.are_without_spread());
         [(self.others > 0).then(others), (self.waiting > 0).then(waiting), figures.map(equal)].into_iter().flatten().collect()
@@ -177,6 +178,11 @@ fn table(figures: &Figures) -> String {
     aligned(&[], &rows)
 }
 
+/// Half the width of an interval; a residue of rounding in equal values is none.
+fn half_width(interval: &Interval) -> Option<f64> {
+    interval.half_width.map(|half| if half > interval.mean.abs() * 1e-9 { half } else { 0.0 })
+}
+
 /// A mean with half the width of its interval, four digits.
 fn number(interval: &Interval, sign: &str) -> String {
     let digits = |value: f64| {
@@ -184,6 +190,6 @@ fn number(interval: &Interval, sign: &str) -> String {
         format!("{value:.places$}")
     };
     let sign = if interval.mean >= 0.0 { sign } else { "" };
-    let half = interval.half_width.map(|half| format!(" ±{}", digits(half))).unwrap_or_default();
+    let half = half_width(interval).map(|half| format!(" ±{}", digits(half))).unwrap_or_default();
     format!("{sign}{}{half}", digits(interval.mean))
 }

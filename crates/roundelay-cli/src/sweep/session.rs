@@ -31,7 +31,7 @@ const KEPT: [usize; 2] = [20_000, 64];
 /// Complete points whose files are written together: the code of one stays in the processor's caches
 /// for the next, which halves the cost after runs of some milliseconds.
 const TOGETHER: usize = 64;
-/// Longest wait of a complete point for others, while runs go on.
+/// Time since files were written after which the next finished run has all complete points written.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// Messages on wrong points before the rest is only counted.
 const MOST_MESSAGES: usize = 5;
@@ -327,15 +327,18 @@ impl Session {
     }
 
     fn count_down(&self, number: usize) -> Result<(), String> {
-        let mut fresh = self.points[number].fresh();
-        fresh.pending = fresh.pending.saturating_sub(1);
-        if fresh.pending > 0 {
-            return Ok(());
-        }
-        fresh.scenario = None;
-        drop(fresh);
+        let is_complete = {
+            let mut fresh = self.points[number].fresh();
+            fresh.pending = fresh.pending.saturating_sub(1);
+            if fresh.pending == 0 {
+                fresh.scenario = None;
+            }
+            fresh.pending == 0
+        };
         let mut complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
-        complete.points.push(number);
+        if is_complete {
+            complete.points.push(number);
+        }
         if complete.points.len() < TOGETHER && complete.written.elapsed() < LONGEST_WAIT {
             return Ok(());
         }
@@ -367,7 +370,11 @@ impl Session {
         if runs.is_empty() {
             return Ok(());
         }
-        self.dataset.add(&point.folder, &point.identity, &point.origin.metadata(&point.identity), runs.values())?;
+        if let Err(error) = self.dataset.add(&point.folder, &point.identity, &point.origin.metadata(&point.identity), runs.values()) {
+            // The end of the sweep tries again.
+            point.fresh().runs.extend(runs);
+            return Err(error);
+        }
         let is_kept = self.arguments.figure.is_some();
         point.fresh().written.extend(runs.into_iter().map(|(seed, done)| (seed, is_kept.then_some(done))));
         Ok(())

@@ -15,7 +15,7 @@ class Queue(Protocol):
     """A scheduler written in Python.
 
     Packets of one flow leave in the order of arrival. As long as a packet waits, ``dequeue`` returns
-    one, unless the class has ``ready_at()``. Times are in seconds.
+    one, unless ``ready_at()`` names a later time; a class that idles also has ``evict()``. Times are in seconds.
 
     Optional methods:
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Duration, Limit, QueueSpec};
+use roundelay::{ConfigError, Duration, Limit, QueueSpec};
 use roundelay_trace::file::Reader;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -161,7 +161,8 @@ impl Scenario {
         capture: &ReadCapture<'_>,
         disciplines: &[AnyDiscipline],
     ) -> Result<Self, ScenarioError> {
-        if let Some(name) = disciplines.iter().map(AnyDiscipline::name).find(|name| QueueSpec::read(name, &[]).is_ok()) {
+        let is_built_in = |name: &&str| !matches!(QueueSpec::read(name, &[]), Err(ConfigError::UnknownDiscipline { .. }));
+        if let Some(name) = disciplines.iter().map(AnyDiscipline::name).find(is_built_in) {
             let message = format!("'{name}': a discipline of the program with the name of a built-in one: expected another name");
             return Err(ScenarioError { file: file.to_owned(), line: 0, message });
         }

@@ -35,8 +35,8 @@
 //! column of bit b comes at every 2^(11 - b)-th term exactly, also across rounds. In x consecutive
 //! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 -
 //! b) + 1 times. Take an interval with y terms between the term of its beginning (not counted) and
-//! the term of its end. FlowRecord k, backlogged throughout, has its turns in the y - 1 terms within: at
-//! least m = w_k y / 2^11 - B_k. FlowRecord j has turns in the y + 1 terms touched: at most w_j y /
+//! the term of its end. Flow k, backlogged throughout, has its turns in the y - 1 terms within: at
+//! least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms touched: at most w_j y /
 //! 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more than m Q - L_k bytes,
 //! because the deficit carried over is less than a packet; in n turns flow j sends less than n Q +
 //! L_j. Weighted with phi and 1 - phi, the terms with m cancel: the B-WFI. The difference of both,
@@ -169,9 +169,9 @@ pub struct Srr<T, P = Nodes<T>> {
     occupied: u32,
     /// Number of the present term in its round, below [`PERIOD`].
     position: u32,
-    /// FlowRecord with the next turn in the visit to this term's column.
+    /// Flow with the next turn in the visit to this term's column.
     cursor: u32,
-    /// FlowRecord with the present turn.
+    /// Flow with the present turn.
     serving: u32,
     backlogged: usize,
     /// Turns without a packet since the last packet.
