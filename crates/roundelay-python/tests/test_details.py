@@ -6,6 +6,7 @@ import time
 from decimal import Decimal
 
 import numpy
+import pandas
 import pytest
 
 import roundelay as rd
@@ -104,6 +105,12 @@ def test_a_wrong_number_is_told_as_given(rate):
     error = raised(lambda: rd.compare(CAPTURE, rate, "fifo"))
     assert error.given == str(rate) and str(error).startswith(f"rate={rate}: ") and f"{rate}bit" not in str(error)
     assert error.legal == "1bit to 18000000tbit"
+
+
+@pytest.mark.parametrize("kind", [numpy.array, pandas.Series])
+def test_an_array_of_names_is_no_number(kind):
+    error = raised(lambda: rd.compare(CAPTURE, "5mbit", kind(["fifo", "fq_codle"])))
+    assert str(error).startswith("queues='fq_codle': no discipline is called 'fq_codle'") and error.given == "fq_codle"
 
 
 def test_a_wrong_time_is_told_as_given():

@@ -224,7 +224,7 @@ class Call:
             error.given = invalid["given"] if error.given is None else error.given
             rest = re.sub(r"\s*\[possible values: (.*?)\]", r"expected \1", rest).strip()
             value = self._arguments.get(keyword)
-            if isinstance(value, str) or not hasattr(value, "__float__"):
+            if isinstance(value, str) or not hasattr(value, "__float__") or getattr(value, "ndim", 0):
                 shown = repr(invalid["given"])
             else:
                 # A number without its unit for the command.
