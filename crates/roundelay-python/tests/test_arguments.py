@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -108,7 +109,7 @@ def test_unknown_keywords_name_the_one_that_was_meant(call, given, meant):
         (lambda: rd.sweep(SMALL, {}, seeds=0), "seeds=0: expected a whole number", "0", "1 to 1000000"),
         (lambda: rd.simulate(SMALL, replicas="many"), "replicas='many': ", "many", "1 to 10000"),
         (lambda: rd.compare(CAPTURE, "5mbt"), "rate='5mbt': cannot read '5mbt'", "5mbt", "1bit to 18000000tbit"),
-        (lambda: rd.compare(CAPTURE, -5e6), "rate=-5000000.0: ", "-5000000bit", None),
+        (lambda: rd.compare(CAPTURE, -5e6), "rate=-5000000.0: ", "-5000000.0", "1bit to 18000000tbit"),
         (lambda: rd.compare(CAPTURE, "5mbit", "fq_codle"), "queues='fq_codle': no discipline is called", "fq_codle", None),
         (lambda: rd.replay(SMALL, ["lstff"]), "queues='lstff': no discipline is called", "lstff", None),
         (lambda: rd.compare(CAPTURE, "5mbit", max_flows=0), "max_flows=0: ", "0", "1 to 1000000"),
@@ -181,12 +182,14 @@ class Place(os.PathLike):
         return self.path
 
 
-def test_a_path_may_be_any_path_like_object(tmp_path):
+def test_a_path_may_be_any_path_like_object(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     rd.simulate(SMALL, html=Place(str(tmp_path / "page.html")))
     assert (tmp_path / "page.html").exists()
     assert "html: expected a path" in str(raised(lambda: rd.simulate(SMALL, html=Place(b"x")), TypeError))
     assert str(raised(lambda: rd.simulate(SMALL, html=""))) == "html='': expected a path"
     assert str(raised(lambda: rd.simulate(""))) == "scenario='': expected a path"
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
 
 
 @pytest.mark.parametrize(
@@ -226,8 +229,21 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     mine = rd.compare(CAPTURE, rate, ["fifo"], max_flows=numpy.int64(3), keep_duplicates=numpy.bool_(True), seed=numpy.array(2), filter=numpy.str_("udp"))  # type: ignore[arg-type]
     assert mine.to_json() == plain
     assert rd.compare(CAPTURE, Fraction(5_000_000), ["fifo"], max_flows=3, keep_duplicates=True, seed=2, filter="udp").to_json() == plain  # type: ignore[arg-type]
-    for number in (numpy.float32(0.5), numpy.int16(1), numpy.array(1.5)):
+    assert rd.compare(CAPTURE, Decimal("5e6"), ["fifo"], max_flows=3, keep_duplicates=True, seed=2, filter="udp").to_json() == plain  # type: ignore[arg-type]
+    for cost in (True, numpy.True_):
+        assert rd.compare(CAPTURE, 5e6, ["fifo"], cost=cost).to_dict()["disciplines"][0].get("cost") is not None  # type: ignore[arg-type]
+    assert rd.compare(CAPTURE, 5e6, ["fifo"], cost=numpy.False_).to_json() == rd.compare(CAPTURE, 5e6, ["fifo"]).to_json()  # type: ignore[arg-type]
+    for number in (numpy.float32(0.5), Decimal("0.5"), numpy.int16(1), numpy.array(1.5)):
         assert rd.replay(SMALL, threshold=number).to_json() == rd.replay(SMALL, threshold=float(number)).to_json()
+
+
+def test_an_option_is_repeated_for_each_of_several_values():
+    expected = rd.replay(SMALL, ["edf", "lstf"]).to_json()
+    for make in (list, tuple, iter, numpy.array, pandas.Series, lambda values: (each for each in values), lambda values: dict.fromkeys(values).keys()):
+        assert rd.replay(SMALL, with_=make(["edf", "lstf"])).to_json() == expected
+    assert rd.replay(SMALL, with_={"edf"}).to_json() == rd.replay(SMALL, with_=numpy.array("edf")).to_json() == rd.replay(SMALL, "edf").to_json()
+    for wrong in ({"edf": 1}, b"edf", [None], object()):
+        assert "with_: expected a text or a number, not " in str(raised(lambda: rd.replay(SMALL, with_=wrong), TypeError))
 
 
 TABLE = {
@@ -381,10 +397,22 @@ def test_results_say_what_to_keep_in_place_of_a_pickle():
 def test_a_table_is_a_mapping_of_columns():
     table = rd.simulate(SMALL, replicas=2).flows
     assert "throughput" in table and "nothing" not in table and 5 not in table
-    assert list(table) == list(table.keys()) == table.column_names
+    assert list(table.keys()) == table.column_names
     assert dict(table) == table.to_dict() == {**table} and len(table) == 4
     with pytest.raises(KeyError, match="'nothing' is no column; expected one of "):
         table["nothing"]
+
+
+def test_a_table_is_right_for_each_library_or_refused():
+    table = rd.simulate(SMALL, replicas=2).flows
+    # A loop over names of columns gave a DataFrame with these as its rows.
+    for call in (lambda: pandas.DataFrame(table), lambda: list(table)):
+        with pytest.raises(TypeError, match=r"to_pandas\(\)"):
+            call()
+    assert table.to_pandas().to_dict("list") == pandas.DataFrame(dict(table)).to_dict("list")
+    for name, make in (("pyarrow", "table"), ("polars", "DataFrame")):
+        found = getattr(pytest.importorskip(name), make)(table)
+        assert (found.to_pydict() if name == "pyarrow" else found.to_dict(as_series=False)) == table.to_dict()
 
 
 def test_a_sweep_has_the_notes_of_its_dataset(tmp_path):

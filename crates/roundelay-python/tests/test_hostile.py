@@ -84,6 +84,22 @@ def test_wrong_attributes_name_the_class_and_what_is_legal(name, value, legal):
     assert name != "limit" or str(error.value).startswith("Wild: limit ten: ")
 
 
+@pytest.mark.parametrize("reads", [None, 3, {"class": 1}, b"class", [3], ["class", None]])
+def test_fields_to_read_are_texts(reads):
+    with pytest.raises(TypeError, match="^Wild: reads: expected a text or a list of texts, of class, flow_size, remaining, slack, deadline, not ") as error:
+        rd.compare(CAPTURE, "5mbit", [queue(reads=reads)])
+    assert isinstance(error.value, rd.UsageError) and error.value.status == 2 and "flow_size" in (error.value.legal or "")
+
+
+def test_a_class_reads_one_field_as_priority():
+    with pytest.raises(rd.UsageError, match="^Wild: reads class and flow_size, which are both packet.priority; expected one of class, flow_size, remaining") as error:
+        rd.simulate(TCP, queue=queue(reads=["flow_size", "slack", "class"]))
+    assert (error.value.status, error.value.given) == (2, "class, flow_size")
+    assert error.value.legal == "one of class, flow_size, remaining; slack; deadline"
+    for reads in ("class", {"class", "slack"}, ("flow_size", "deadline"), iter(["remaining"]), ["class", "class"], []):
+        assert rd.compare(CAPTURE, "5mbit", [queue(reads=reads)]).to_dict()["disciplines"]
+
+
 def test_schedulers_live_on_after_the_run_and_work_in_threads():
     kept: list[Own] = []
 

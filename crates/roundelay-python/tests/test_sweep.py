@@ -225,14 +225,18 @@ def test_a_congestion_control_has_a_part_in_the_identity(tmp_path):
         ({"queue.core": [type("Mine", (Own,), {"version": None})]}, None, "Mine: no version"),
         ({}, {"downloads": type("Mine", (Control,), {"version": ""})}, "Mine: no version"),
         ({"queue.core": [type("fifo", (Own,), {})]}, None, "name of a built-in one"),
+        ({"queue.core": [type("pfifo", (Own,), {})]}, None, "^pfifo: a class with the name of a built-in one; expected another name"),
+        ({"queue.core": [type("bfifo", (Own,), {})]}, None, "^bfifo: a class with the name of a built-in one; expected another name"),
+        ({"queue.core": [type("prio", (Own,), {}), "fifo"]}, None, "^prio: a class with the name of a built-in one; expected another name"),
         ({"queue.core": [type("a b", (Own,), {})]}, None, "no name for a class"),
         ({"queue.core": [Own, type("Own", (Own,), {})]}, None, "two classes have this name"),
         ({"topology.rate": ["1mbit"]}, {"uploads": Control}, "legal names downloads"),
     ],
 )
 def test_wrong_classes_are_refused_before_a_run(over, congestion, message):
-    with pytest.raises(rd.UsageError, match=message):
+    with pytest.raises(rd.UsageError, match=message) as error:
         rd.sweep(TCP, over or {"topology.rate": ["1mbit"]}, congestion=congestion)
+    assert error.value.status == 2
 
 
 @pytest.mark.parametrize("threads", [False, True])
@@ -327,8 +331,9 @@ def test_classes_travel_to_executors(tmp_path, kind):
 
 def test_classes_that_cannot_travel_are_refused():
     local = type("Local", (Own,), {})
-    with ProcessPoolExecutor(1) as executor, pytest.raises(rd.UsageError, match="ProcessPoolExecutor sends classes to workers by pickle"):
+    with ProcessPoolExecutor(1) as executor, pytest.raises(rd.UsageError, match="ProcessPoolExecutor sends classes to workers by pickle") as error:
         rd.sweep(TCP, {"queue.core": [local]}, executor=executor)
+    assert error.value.status == 2
     with ThreadPoolExecutor(1) as executor:
         assert rd.sweep(TCP, {"queue.core": [local]}, executor=executor).done == 1
         with pytest.raises(rd.UsageError, match="until: adds runs on the threads of this process only"):

@@ -11,6 +11,10 @@ from ._errors import UsageError
 from ._queues import own
 
 
+#: Names of what is built in beside the schedulers: also under their names in tc.
+_RESERVED = {"reno", "cubic", "tree", "pfifo", "bfifo", "prio"}
+
+
 class Classes:
     """Schedulers and congestion controls of a sweep. Travels to workers by pickle."""
 
@@ -42,7 +46,7 @@ class Classes:
                 dumps(each)
             except Exception as error:
                 message = f"{_name(each)}: {what} sends classes to workers by pickle, which fails: {error}"
-                raise UsageError(f"{message}; expected a class of a module that workers can import") from error
+                raise UsageError(f"{message}; expected a class of a module that workers can import", status=2) from error
 
 
 def word(queue: Callable[..., Any]) -> str:
@@ -59,12 +63,13 @@ def _keep(known: dict[str, Any], name: str, given: Any) -> None:
     """Adds under a name, which stands for the class in the dataset."""
     from ._disciplines import schedulers  # noqa: PLC0415
 
-    if name in schedulers() or name in {"reno", "cubic", "tree"}:
-        raise UsageError(f"{name}: a class with the name of a built-in one; expected another name: set `name` in the class")
+    if name in schedulers() or name in _RESERVED:
+        raise UsageError(f"{name}: a class with the name of a built-in one; expected another name: set `name` in the class", status=2, given=name)
     if not name or any(letter.isspace() or not letter.isprintable() or letter in ",'\"" for letter in name):
-        raise UsageError(f"{name!r}: no name for a class in a sweep; expected letters, digits and signs without spaces, commas and quotes")
+        legal = "letters, digits and signs without spaces, commas and quotes"
+        raise UsageError(f"{name!r}: no name for a class in a sweep; expected {legal}", status=2, given=name, legal=legal)
     if known.setdefault(name, given) is not given:
-        raise UsageError(f"{name}: two classes have this name; expected a name for each: set `name` in one of them")
+        raise UsageError(f"{name}: two classes have this name; expected a name for each: set `name` in one of them", status=2, given=name)
 
 
 def _version(name: str, given: Any) -> str:
@@ -72,6 +77,7 @@ def _version(name: str, given: Any) -> str:
     if isinstance(version, bool) or not isinstance(version, str | int) or str(version) == "":
         raise UsageError(
             f"{name}: no version: a sweep keeps results, and runs again what has changed; "
-            f'expected an attribute of the class, as in `version = "1"`, with another value after each change of its behaviour'
+            f'expected an attribute of the class, as in `version = "1"`, with another value after each change of its behaviour',
+            status=2,
         )
     return str(version)

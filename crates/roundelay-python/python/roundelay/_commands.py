@@ -13,7 +13,7 @@ from ._errors import ArgumentTypeError, Call, RoundelayError, of_command
 from ._progress import Progress, reporting
 from ._queues import QueueLike, many, split
 from ._results import Bounds, Comparison, PaperItem, PaperResult, Replay, Simulation
-from ._words import Path, further, line, listed, options, path_text, rate_text, texts, time_text, wrong_type
+from ._words import Path, further, line, listed, options, path_text, plain, rate_text, texts, time_text, wrong_type
 
 _R = TypeVar("_R")
 
@@ -107,9 +107,10 @@ def compare(
     given = dict(locals())
     names, own = split(many(queues))
     rules = [f"{match} = {each}" for match, each in weight.items()] if isinstance(weight, Mapping) else texts("weight", weight)
-    if not isinstance(cost, bool):
+    measured = plain(cost)
+    if not isinstance(measured, bool):
         wrong_type("cost", "True or False", cost)
-    if cost and "no_cost" in more:
+    if measured and "no_cost" in more:
         raise ArgumentTypeError("no_cost: contradicts cost=True; expected one of them", status=2, given="no_cost", meant="cost")
     path, tables = path_text("capture", capture), [path_text("trees", each) for each in listed("trees", trees)]
     words = options(
@@ -131,7 +132,7 @@ def compare(
             "weights": weights,
             "max_flows": max_flows,
             "seed": seed,
-            "no_cost": not cost and "no_cost" not in more,
+            "no_cost": not measured and "no_cost" not in more,
             "html": html,
             "parquet": parquet,
             "csv": csv,

@@ -60,41 +60,87 @@ class ContractError(RoundelayError):
     """A scheduler or a congestion control written in Python broke its contract."""
 
 
-#: A text in quotes.
-_QUOTED = re.compile(r"'([^']*)'|`([^`]*)`|\"([^\"]*)\"")
-#: The start of what is legal.
-_EXPECTED = re.compile(r"\(?did you mean|(?:^|[,;:] )(?:expected|it has) |legal (?:range|names|values) ")
-#: Names after a wrong one: ``no source is called 'cals' (did you mean 'calls'?): calls, load``.
-_NAMES = re.compile(r"\b(?:no|unknown)\b[^:]*?(?P<quote>['`])(?P<given>[^'`]*)(?P=quote)[^:]*: (?P<names>.+)", re.DOTALL)
-_NO_KIND = re.compile(r"'(?P<given>[^']*)' is no [^:(]*(?:\([^)]*\))?: (?P<names>.+)", re.DOTALL)
+#: A text in quotes; an apostrophe within a word, as in ``fo'o``, ends none.
+_QUOTED = re.compile(r"(?<!\w)'(.{0,1000}?)'(?!\w)|`([^`]{0,1000})`|\"([^\"]{0,1000})\"")
+#: Prefixes that are no part of the fault: the option, the point of a sweep, file and line, the source.
+_OPTION = re.compile(r"invalid value '.*?' for '[^']*':?\s*", re.DOTALL)
+_POINT = re.compile(r"the sweep: (?:'[^']*'|[^':]|:(?! ))*: ")
+_LINE = re.compile(r"[^'`\"]*?:\d+: ")
+_SOURCE = re.compile(r"source '[^']*': ")
+#: What ends the part with the wrong value.
+_START = re.compile(r"\(?did you mean|(?:^|[,;:] |\? )(?:expected |it has )|\blegal (?:range|names|values) ")
+_LEGAL = re.compile(r"\blegal (?:range|names|values) ([^;]*)")
+_EXPECTED = re.compile(r"(?:^|[,;:] |\? )(?:expected (?:one of )?|it has )([^;]*)")
+#: A value without quotes: ``KEY VALUE``, ``KEY = VALUE`` or ``KEY: VALUE``; places in a file are no values.
+_BARE = re.compile(r"(?:^|[:;] )(?:(?!(?:offset|column|line|packet|link|flow|node) )[A-Za-z_][\w.-]*(?: = | ))?([-+]?\.?\d\S*|true|false|\[[^\[\]]*\]|\{[^{}]*\})$")
+_OUTSIDE = re.compile(r"(\S+) is not in the $")
 
 
-def _quoted(text: str) -> str | None:
-    """The last text in quotes."""
-    found = _QUOTED.findall(text)
-    return "".join(found[-1]) if found else None
+def _cut(message: str) -> str:
+    """The first line without the prefixes that are no part of the fault."""
+    option = _OPTION.match(message)
+    text = message[option.end() if option else 0 :].partition("\n")[0]
+    for prefix in (_POINT, _LINE, _SOURCE):
+        found = prefix.match(text)
+        text = text[found.end() :] if found else text
+    return text
+
+
+def _one(before: str, masked: str) -> str | None:
+    """The wrong value at the end of the text before the legal ones; None if it cannot be told for certain."""
+    outside = _OUTSIDE.search(before)
+    if outside is not None:
+        return outside[1]
+    before, masked = before.rstrip(" ,;:("), masked.rstrip(" ,;:(")
+    quoted = list(_QUOTED.finditer(masked))
+    if quoted and quoted[-1].end() == len(masked):
+        return before[quoted[-1].start() + 1 : quoted[-1].end() - 1]
+    # Quoted, with the fault behind: `'1..2': a range without a step`, `cannot read 'x': ..`.
+    alone = [each for each in quoted if masked[: each.start()].endswith(("cannot read ", ": ", "; ")) or each.start() == 0]
+    alone = [each for each in alone if masked[each.end() : each.end() + 2] == ": "]
+    bare = _BARE.search(masked)
+    # A number behind a text without a key is what the text amounts to: `'9158401s': 9158401s`.
+    if bare is not None and not any(bare.start() == each.end() and bare.start(1) == each.end() + 2 for each in alone):
+        return before[bare.start(1) : bare.end(1)]
+    return before[alone[0].start() + 1 : alone[0].end() - 1] if len(alone) == 1 else None
+
+
+def _of_names(text: str, masked: str) -> tuple[str, str] | None:
+    """A wrong name and the legal ones: ``no source is called 'cals' (did you mean 'calls'?): calls, load``."""
+    start = 0
+    while (end := masked.find(": ", start)) >= 0:
+        part = masked[start:end]
+        word = re.search(r"\b(?:no|unknown)\b", part)
+        quoted = list(_QUOTED.finditer(part)) if word else []
+        if word and quoted:
+            # In `'cbz' is no kind of source` the name is before the word.
+            behind = [each for each in quoted if each.start() > word.end()]
+            given = quoted[0] if part[: word.start()].endswith("' is ") or not behind else behind[0]
+            if ";" not in part[given.end() :]:
+                return text[start + given.start() + 1 : start + given.end() - 1], text[end + 2 :]
+        start = end + 2
+    return None
 
 
 def details(message: str) -> tuple[str | None, str | None, str | None]:
-    """The wrong value, the legal ones and the name probably meant, by the form of a message."""
+    """The wrong value, the legal ones and the name probably meant, by the form of a message. Where a message
+    tells of several faults, those of the first one.
+    """
     if "not legal TOML" in message:
         return None, None, None
-    # Files, lines and the values of a point are no part of the fault.
-    message = re.sub(r"^invalid value '.*?' for '[^']*':?\s*|^.*?:\d+: |^the sweep: .*?: (?=\S)", "", message, count=1)
-    meant = re.search(r"did you mean '([^']*)'", message)
-    legal = re.search(r"legal (?:range|names|values) ([^;]*)", message) or re.search(r"(?:expected (?:one of )?|it has )([^;]*)", message)
-    start = _EXPECTED.search(message)
-    given = None
-    if start is not None:
-        before = message[: start.start()].rstrip(" ,;:(")
-        bare = "legal range" in start.group() and re.search(r"[^\s'`\"]+$", before)
-        given = bare.group() if bare else _quoted(before)
-    names = _NO_KIND.search(message) or _NAMES.search(message)
-    if names is not None and legal is None:
-        given, values = names["given"], names["names"]
+    text = _cut(message)
+    # The words of values are none of the message.
+    masked = _QUOTED.sub(lambda found: found.group()[0] + "_" * (len(found.group()) - 2) + found.group()[0], text)
+    near = re.search(r"did you mean ('_*')", masked)
+    meant = text[near.start(1) + 1 : near.end(1) - 1] if near else None
+    start, legal = _START.search(masked), _LEGAL.search(masked) or _EXPECTED.search(masked)
+    names = _of_names(text, masked) if legal is None else None
+    if names is not None:
+        given, values = names
     else:
-        values = legal.group(1) if legal else None
-    return given, values.replace("`", "").strip() if values else None, meant.group(1) if meant else None
+        given = _one(text[: start.start()], masked[: start.start()]) if start else None
+        values = text[legal.start(1) : legal.end(1)] if legal else None
+    return given, values.replace("`", "").strip() if values else None, meant
 
 
 def of_command(status: int, message: str, given: str | None, legal: str | None, meant: str | None) -> RoundelayError:
@@ -127,6 +173,8 @@ class Call:
 
     def __init__(self, function: str, arguments: Mapping[str, Any], files: Iterable[str | tuple[str, str]]) -> None:
         self._function = function
+        self._more = list(arguments.get("more", {}))
+        self._known = [name for name in arguments if name != "more"]
         self._arguments = {**arguments, **arguments.get("more", {})}
         self._arguments.pop("more", None)
         #: Names of files in messages, with the paths as given.
@@ -161,7 +209,8 @@ class Call:
         return error
 
     def _unknown(self, given: str, error: RoundelayError) -> ArgumentTypeError:
-        known = [name for name in self._arguments if name != given]
+        known = self._known
+        given = next((name for name in self._more if name.rstrip("_") == given), given)
         near = [_ALSO[given]] if _ALSO.get(given) in known else difflib.get_close_matches(given, known, 1, 0.7)
         meant = near[0] if near else None
         hint = f"; did you mean '{meant}'?" if meant else f"; {self._function}() has {', '.join(known)}"
@@ -175,7 +224,12 @@ class Call:
             error.given = invalid["given"] if error.given is None else error.given
             rest = re.sub(r"\s*\[possible values: (.*?)\]", r"expected \1", rest).strip()
             value = self._arguments.get(keyword)
-            shown = repr(invalid["given"]) if isinstance(value, str) or not hasattr(value, "__float__") else str(value)
+            if isinstance(value, str) or not hasattr(value, "__float__") or getattr(value, "ndim", 0):
+                shown = repr(invalid["given"])
+            else:
+                # A number without its unit for the command.
+                shown = error.given = str(value)
+                rest = rest.replace(f"'{invalid['given']}'", shown).removeprefix(f"{shown}: ")
             return f"{keyword}={shown}: {rest}"
         if missing is not None:
             keyword = self._keyword(missing["option"]) or missing["option"]
@@ -190,6 +244,7 @@ class Call:
             error.given = self._keyword(error.given) or error.given
         # Commands in a message stay commands.
         text, command, rest = message.partition("roundelay ")
+        error.legal = _PLACE.sub(self._named, error.legal) if error.legal else error.legal
         return _PLACE.sub(self._named, text) + command + rest
 
     def _named(self, found: re.Match[str]) -> str:

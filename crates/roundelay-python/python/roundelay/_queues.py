@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeAlias, cast
 
 from . import _native
+from ._errors import UsageError
 from ._native import Packet
 from ._words import listed, wrong_type
 
@@ -36,7 +37,7 @@ class Queue(Protocol):
     Optional attributes of the class: ``name`` (in results, by default the class's name),
     ``limit`` (the buffer: ``"1000p"``, ``"150kb"``, by default ``"1000p"``), ``weighted`` and
     ``reorders`` (by default False), and ``reads``, the fields of packets that the class reads, a list of
-    ``"class"``, ``"flow_size"`` or ``"remaining"`` (``packet.priority`` is then the class by code point or rule,
+    ``"class"``, ``"flow_size"`` or ``"remaining"`` (at most one: ``packet.priority`` is then the class by code point or rule,
     the bytes of the flow, or its bytes still to come) and ``"slack"`` or ``"deadline"``. If ``__init__`` has a parameter ``seed``, it gets the seed.
     """
 
@@ -82,13 +83,30 @@ def own(queue: Callable[..., Queue]) -> _native.Own:
         bool(fact("reorders", False)),
         bool(fact("weighted", False)),
         str(fact("limit", "1000p")),
-        _words(fact("reads", ())),
+        _fields(name, fact("reads", ())),
     )
 
 
-def _words(given: Any) -> list[str]:
-    """A text or several."""
-    return [given] if isinstance(given, str) else list(given)
+#: What a class can read: the fields that are alone ``packet.priority``, and the others.
+_PRIORITIES = ("class", "flow_size", "remaining")
+_FIELDS = (*_PRIORITIES, "slack", "deadline")
+
+
+def _fields(name: str, given: Any) -> list[str]:
+    """The fields of packets that a class reads: one or several."""
+    legal = f"one of {', '.join(_PRIORITIES)}; slack; deadline"
+    expected = f"a text or a list of texts, of {', '.join(_FIELDS)}"
+    if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes | bytearray):
+        wrong_type(f"{name}: reads", expected, given)
+    fields: list[Any] = [given] if isinstance(given, str) else list(cast("Iterable[Any]", given))
+    for field in fields:
+        if not isinstance(field, str):
+            wrong_type(f"{name}: reads", expected, field)
+    priorities = [field for field in _PRIORITIES if field in fields]
+    if len(priorities) > 1:
+        both = " and ".join(priorities)
+        raise UsageError(f"{name}: reads {both}, which are both packet.priority; expected {legal}", status=2, given=", ".join(priorities), legal=legal)
+    return fields
 
 
 def many(queues: Any) -> list[Any]:

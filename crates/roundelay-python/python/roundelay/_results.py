@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -50,8 +50,9 @@ class Table(_Unpickled):
         """Names of the columns."""
         return self.column_names
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.column_names)
+    def __iter__(self) -> NoReturn:
+        # pandas.DataFrame(table) would make rows of what a loop yields.
+        raise TypeError("a loop over a table: expected keys() for the names of columns, or the values by to_dict(), to_pandas() or Arrow")
 
     def __contains__(self, name: object) -> bool:
         return name in self.column_names

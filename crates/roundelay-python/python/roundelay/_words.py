@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import numbers
 import os
 from collections.abc import Iterable, Mapping
@@ -34,12 +35,12 @@ def wrong_type(name: str, expected: str, given: Any, what: str | None = None) ->
 
 
 def plain(value: Any) -> Any:
-    """A number or truth value of NumPy as one of Python; anything else as given."""
+    """A number or truth value of NumPy or ``decimal`` as one of Python; anything else as given."""
     if isinstance(value, bool | str):
         return value
     if isinstance(value, numbers.Integral):
         return int(value)
-    if isinstance(value, numbers.Real):
+    if isinstance(value, numbers.Real | decimal.Decimal):
         return float(value)
     if hasattr(value, "tolist") and getattr(value, "ndim", None) == 0:
         return value.tolist()
@@ -127,7 +128,7 @@ def options(values: Mapping[str, Any]) -> list[str]:
 
 
 def further(function: str, more: Mapping[str, Any]) -> list[str]:
-    """Words of keywords without a parameter: options of the command. True is a switch, a list repeats the option."""
+    """Words of keywords without a parameter: options of the command. True is a switch, several values repeat the option."""
     words: list[str] = []
     for given, value in more.items():
         name = given.rstrip("_")
@@ -136,12 +137,13 @@ def further(function: str, more: Mapping[str, Any]) -> list[str]:
         if not name.isidentifier() or name in {"help", "version"}:
             raise ArgumentTypeError(f"{given}: unknown keyword", status=2, given=given)
         option = "--" + name.replace("_", "-")
-        if isinstance(plain(value), bool):
-            words += [option] if plain(value) else []
-        elif isinstance(value, list | tuple):
-            words += [f"{option}={scalar(given, each)}" for each in cast("list[Any]", value)]
-        elif value is not None:
-            words.append(f"{option}={scalar(given, value)}")
+        one = plain(value)
+        if isinstance(one, bool):
+            words += [option] if one else []
+        elif isinstance(one, Iterable) and not isinstance(one, str | Mapping | bytes | bytearray | os.PathLike):
+            words += [f"{option}={scalar(given, each)}" for each in cast("Iterable[Any]", one)]
+        elif one is not None:
+            words.append(f"{option}={scalar(given, one)}")
     return words
 
 
