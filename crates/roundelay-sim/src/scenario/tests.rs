@@ -82,8 +82,8 @@ fn queues_have_the_names_of_disciplines_of_the_program() {
         assert!(with(&[own("Mine"), own(name)]).unwrap_err().message.starts_with(&format!("'{name}': a discipline of the program")));
     }
     // Only while this scenario is read.
-    let error = read(&text).unwrap_err();
-    assert!(["'Mine'", "'Other'"].iter().any(|name| error.message.contains(name)), "{error}");
+    let error = refused("\"fifo limit 100\"", "\"Mine\"");
+    assert!(error.contains("no discipline is called 'Mine'"), "{error}");
 }
 
 #[test]

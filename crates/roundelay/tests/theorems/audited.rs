@@ -169,7 +169,7 @@ pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, step
             pressure = [0.3, 0.5, 0.7, 0.9][random.random_range(0..4)];
         }
         if random.random_bool(changes) {
-            match random.random_range(0..8) {
+            match random.random_range(0..if is_interior { 8 } else { 6 }) {
                 1 if is_interior => audited.evict_flow(flow),
                 0 | 1 => audited.evict(),
                 2 => audited.remove_flow(flow),

@@ -52,7 +52,7 @@ fn known_bug_53_an_emptied_scheduler_is_as_good_as_new() {
 
 #[test]
 fn thousands_of_flows_keep_their_bounds() {
-    strata::thousands_of_flows_keep_their_bounds(&Config);
+    strata::thousands_of_flows_keep_their_bounds(&Config, strata::ROUNDING);
 }
 
 /// The QFQ paper has the bounds of GFQ a slot below the bounds of QFQ. This is true in time, and

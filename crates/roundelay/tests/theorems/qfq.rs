@@ -438,7 +438,7 @@ fn long_run_shares_are_the_weights() {
 
 #[test]
 fn thousands_of_flows_keep_their_bounds() {
-    strata::thousands_of_flows_keep_their_bounds(&qfq::Config);
+    strata::thousands_of_flows_keep_their_bounds(&qfq::Config, ROUNDING);
 }
 
 /// The rows of a Markdown file's tables, without headings and rules.

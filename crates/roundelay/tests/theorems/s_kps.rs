@@ -51,7 +51,7 @@ fn known_bug_53_an_emptied_scheduler_is_as_good_as_new() {
 
 #[test]
 fn thousands_of_flows_keep_their_bounds() {
-    strata::thousands_of_flows_keep_their_bounds(&Config);
+    strata::thousands_of_flows_keep_their_bounds(&Config, strata::ROUNDING);
 }
 
 /// The QFQ paper's B-WFI of S-KPS, three slots above its bound for QFQ, lacks L_k as the bound for

@@ -195,10 +195,10 @@ pub(crate) fn an_emptied_scheduler_is_as_good_as_new<S: Scheduler<u64>>(build: i
     assert_eq!(drain(&mut used), drain(&mut new));
 }
 
-pub(crate) fn thousands_of_flows_keep_their_bounds<D: Discipline>(discipline: &D) {
+pub(crate) fn thousands_of_flows_keep_their_bounds<D: Discipline>(discipline: &D, rounding: f64) {
     let source =
         |flow: u32| Source { arrivals: vec![u64::from(flow % 7) * 10_000; 2], ..Source::burst(1 << (flow % 11), 64 << (flow % 6), 0) };
     let workload = Workload { name: "thousands", seed: 0, sources: (0..3_000).map(source).collect() };
-    let ratios = workload.ratios(discipline, &workload.outcome(discipline), ROUNDING);
+    let ratios = workload.ratios(discipline, &workload.outcome(discipline), rounding);
     assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "{ratios:?}");
 }
