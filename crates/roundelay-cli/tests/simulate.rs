@@ -194,6 +194,21 @@ fn replicas_have_seeds_of_their_own_and_intervals() {
 }
 
 #[test]
+fn replicas_without_anything_random_have_a_note() {
+    let notes = |name: &str, text: &str, replicas: &str| -> Value {
+        let scenario = Scenario::new(name, text);
+        let results: Value = serde_json::from_str(&stdout(&run(&[scenario.path(), "--replicas", replicas, "--json"]))).unwrap();
+        results["notes"].clone()
+    };
+    let note = "all 3 replicas are equal: nothing random had an effect, and ±0 is no confidence interval";
+    let constant = SHORT.rsplit_once("[[source]]").unwrap().0.replace("poisson", "cbr");
+    assert!(notes("equal", &constant, "3").as_array().unwrap().contains(&note.into()));
+    for (text, replicas) in [(&*constant, "1"), (SHORT, "3")] {
+        assert!(!notes("random", text, replicas).to_string().contains("replicas are equal"));
+    }
+}
+
+#[test]
 fn the_table_has_sources_transfers_and_links() {
     let scenario = Scenario::new("table", SHORT);
     let table = stdout(&run(&[scenario.path()]));

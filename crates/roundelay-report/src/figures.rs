@@ -1,4 +1,5 @@
-//! Figures of simulation results: one declaration of name, unit and value for JSON, the table of a sweep, terminal and HTML.
+//! Figures of simulation results: one declaration of name, unit and value for JSON, the table of a
+//! sweep, terminal and HTML.
 
 use roundelay_sim::scenario::{ClassResult, FlowResult, GroupLives, GroupResult, Interval, Results, student_95};
 use serde::{Serialize, Serializer};
@@ -182,8 +183,7 @@ pub(crate) fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Inte
 pub(crate) fn interval_text(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
     let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
     match half_width {
-        // A residue of rounding in equal figures is not an interval.
-        Some(half) if half > mean.abs() * 1e-9 => format!("{} ±{}", unit(mean), unit(half)),
+        Some(half) if half > 0.0 => format!("{} ±{}", unit(mean), unit(half)),
         _ => unit(mean),
     }
 }

@@ -41,6 +41,7 @@ mod table;
 mod tables;
 mod text;
 use roundelay_metrics::units;
+pub use roundelay_metrics::units::counted;
 mod verified;
 
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};

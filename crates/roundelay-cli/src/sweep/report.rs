@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use roundelay_report::{SweepRow, aligned, clean};
+use roundelay_report::{SweepRow, aligned, clean, counted};
 use roundelay_sim::scenario::Interval;
 use serde_json::json;
 
@@ -33,9 +33,8 @@ pub(super) struct Figures {
 impl Figures {
     /// Whether points have several runs, and all runs of each point the same value.
     fn are_without_spread(&self) -> bool {
-        let mut intervals =
-            self.points.iter().filter_map(|point| point.interval).filter(|interval| interval.half_width.is_some()).peekable();
-        intervals.peek().is_some() && intervals.all(|interval| half_width(&interval) == Some(0.0))
+        let mut widths = self.points.iter().filter_map(|point| point.interval?.half_width).peekable();
+        widths.peek().is_some() && widths.all(|half| half == 0.0)
     }
 }
 
@@ -122,10 +121,14 @@ impl Summary {
     /// The printed summary.
     pub fn text(&self) -> String {
         let Self { points, cached, done, failed, .. } = self;
-        let runs = count(cached + done + failed.len(), "run");
+        let runs = counted((cached + done + failed.len()) as u64, "run");
         let folder = clean(&self.folder.display().to_string());
-        let mut text =
-            format!("{}: {}, {runs}: {cached} cached, {done} done, {} failed\n", clean(&self.name), count(*points, "point"), failed.len());
+        let mut text = format!(
+            "{}: {}, {runs}: {cached} cached, {done} done, {} failed\n",
+            clean(&self.name),
+            counted(*points as u64, "point"),
+            failed.len()
+        );
         _ = writeln!(text, "Dataset: {folder} (DuckDB: FROM '{folder}/**/*.parquet')");
         self.notes().iter().for_each(|note| _ = writeln!(text, "Note: {note}"));
         if let Some(figures) = &self.figures {
@@ -137,8 +140,10 @@ impl Summary {
 
     /// Remarks on the dataset and on intervals.
     fn notes(&self) -> Vec<String> {
-        let others = || format!("{} in the dataset with other values or from earlier versions, not checked", count(self.others, "file"));
-        let waiting = || format!("{} of other plans in {}/.journal", count(self.waiting, "run"), clean(&self.folder.display().to_string()));
+        let others =
+            || format!("{} in the dataset with other values or from earlier versions, not checked", counted(self.others as u64, "file"));
+        let waiting =
+            || format!("{} of other plans in {}/.journal", counted(self.waiting as u64, "run"), clean(&self.folder.display().to_string()));
         let equal = |figures: &Figures| {
             let figure = format!("{}.{}", clean(&figures.source), figures.figure);
             format!("{figure} is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval")
@@ -159,10 +164,6 @@ impl Summary {
     }
 }
 
-fn count(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
-}
-
 fn table(figures: &Figures) -> String {
     let keys = figures.points.first().into_iter().flat_map(|first| &first.point).map(|(key, _)| clean(key));
     let figure = format!("{}.{}", figures.source, figures.figure);
@@ -178,11 +179,6 @@ fn table(figures: &Figures) -> String {
     aligned(&[], &rows)
 }
 
-/// Half the width of an interval; a residue of rounding in equal values is none.
-fn half_width(interval: &Interval) -> Option<f64> {
-    interval.half_width.map(|half| if half > interval.mean.abs() * 1e-9 { half } else { 0.0 })
-}
-
 /// A mean with half the width of its interval, four digits.
 fn number(interval: &Interval, sign: &str) -> String {
     let digits = |value: f64| {
@@ -190,6 +186,6 @@ fn number(interval: &Interval, sign: &str) -> String {
         format!("{value:.places$}")
     };
     let sign = if interval.mean >= 0.0 { sign } else { "" };
-    let half = half_width(interval).map(|half| format!(" ±{}", digits(half))).unwrap_or_default();
+    let half = interval.half_width.map(|half| format!(" ±{}", digits(half))).unwrap_or_default();
     format!("{sign}{}{half}", digits(interval.mean))
 }

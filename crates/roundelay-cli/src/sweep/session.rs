@@ -29,9 +29,9 @@ use crate::threads::in_pool;
 /// again.
 const KEPT: [usize; 2] = [20_000, 64];
 /// Complete points whose files are written together: the code of one stays in the processor's caches
-/// for the next, which halves the cost after runs of some milliseconds.
+/// for the next, and a file costs a third less after runs of some milliseconds.
 const TOGETHER: usize = 64;
-/// Time since files were written after which the next finished run has all complete points written.
+/// Age of the last written files after which a finished run writes those of all complete points.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// Messages on wrong points before the rest is only counted.
 const MOST_MESSAGES: usize = 5;
@@ -339,7 +339,8 @@ impl Session {
         if is_complete {
             complete.points.push(number);
         }
-        if complete.points.len() < TOGETHER && complete.written.elapsed() < LONGEST_WAIT {
+        let is_due = complete.points.len() >= TOGETHER || complete.written.elapsed() >= LONGEST_WAIT;
+        if complete.points.is_empty() || !is_due {
             return Ok(());
         }
         let points = std::mem::take(&mut *complete).points;
@@ -480,7 +481,7 @@ impl Session {
     /// # Errors
     /// The dataset cannot be written.
     pub fn finish(mut self, with_rows: bool) -> Result<Summary, Failure> {
-        // Those that wait for others, and those with announced runs that never came.
+        // Complete points without files, and points whose last runs never came.
         self.points.iter().try_for_each(|point| self.write(point)).map_err(Failure::run)?;
         let figures = self.summary_of_figure()?;
         let rows = if with_rows { self.rows() } else { Vec::new() };
@@ -751,6 +752,43 @@ mod tests {
         assert_eq!(run(folder.session(&words, Behaviours::of_program())), [70, 0, 0]);
         let again = folder.session(&words, Behaviours::of_program());
         assert!(again.points.iter().all(|point| point.stored.len() == 1));
+    }
+
+    #[test]
+    fn a_run_whose_file_cannot_be_written_is_written_at_the_end() {
+        let folder = Folder::new("unwritten");
+        let words = ["queue.core=fifo,qfq"];
+        let session = folder.session(&words, Behaviours::of_program());
+        let jobs = session.pending().unwrap();
+        // A file stands where the folder of the first point belongs.
+        let path = session.folder.join(&session.points[0].folder);
+        std::fs::write(&path, "").unwrap();
+        session.complete.lock().unwrap().written -= LONGEST_WAIT;
+        let error = session.run(jobs[0]).unwrap_err();
+        assert!(error.contains("queue.core=fifo"), "{error}");
+        session.run(jobs[1]).unwrap();
+        std::fs::remove_file(path).unwrap();
+        session.finish(false).unwrap();
+        assert_eq!(run(folder.session(&words, Behaviours::of_program())), [2, 0, 0]);
+    }
+
+    /// Values named as files are folders; equal runs have a note, and others none.
+    #[test]
+    fn notes_are_of_other_files_and_of_equal_runs() {
+        let (folder, random) = (Folder::new("notes"), Folder::new("notes-random"));
+        let notes = |folder: &Folder, words: &[&str]| {
+            let mut session = folder.session(words, Behaviours::of_program());
+            super::super::runner::run(&mut session).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&session.finish(false).unwrap().json()).unwrap();
+            json["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let both = ["name=a.parquet,b.parquet", "--replicas", "3", "--figure"];
+        assert_eq!(notes(&folder, &both[..3]), Vec::<String>::new());
+        let others = "1 file in the dataset with other values or from earlier versions, not checked";
+        assert_eq!(notes(&folder, &["name=a.parquet"]), [others]);
+        let equal = "is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval";
+        assert_eq!(notes(&folder, &[&both[..], &["a.core_utilisation"]].concat()), [format!("a.core_utilisation {equal}")]);
+        assert_eq!(notes(&random, &["source.a.kind=poisson", "--replicas", "3", "--figure", "a.delay_mean"]), Vec::<String>::new());
     }
 
     #[test]
