@@ -558,6 +558,18 @@ pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: 
 /// Note on a compressed capture without its end, after the number 1.
 pub const TRUNCATED_COMPRESSION: &str = "compressed file is cut off: the packets after the cut are missing";
 
+/// Note on a capture that ends within a packet, after the number of bytes.
+pub const CUT_OFF: &str = "{byte at the end is a packet cut off and was|bytes at the end are a packet cut off and were} left out";
+
+/// Note on packets longer in the capture than on the wire, after their number.
+pub const RAISED_LENGTHS: &str = "{packet has|packets have} a length on the wire below the captured length; the captured length counts";
+
+/// Note on times with a wrong fraction, after their number.
+pub const LARGE_FRACTIONS: &str = "{time has|times have} fractions of a second or more, which were added";
+
+/// Note on blocks of pcapng without packets, after their number.
+pub const SKIPPED_BLOCKS: &str = "{block holds no packets and was|blocks hold no packets and were} skipped";
+
 /// Note on packets of ARP and the like, after their number.
 pub const NOT_IP: &str = "{packet is not IP (ARP, LLDP and the like) and has a flow of its own|packets are not IP (ARP, LLDP and the like) and share a flow of their own}";
 
@@ -589,18 +601,15 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
         (cut_gaps, "{silence of more than an hour was|silences of more than an hour were} cut to an hour"),
         (superframes, LONG_PACKETS),
         (cut_lengths, "{packet is longer than 64 KB and was|packets are longer than 64 KB and were} taken for 64 KB"),
-        (
-            capture.truncated_tail_bytes,
-            "{byte at the end is a packet cut off and was|bytes at the end are a packet cut off and were} left out",
-        ),
+        (capture.truncated_tail_bytes, CUT_OFF),
         (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (
             capture.without_time,
             "{packet carries no time and arrives together with the one ahead of it|packets carry no time and arrive together with the one ahead of them}",
         ),
-        (capture.raised_lengths, "{packet has|packets have} a length on the wire below the captured length; the captured length counts"),
-        (capture.fractions_of_a_second_or_more, "{time has|times have} fractions of a second or more, which were added"),
-        (capture.skipped_blocks, "{block holds no packets and was|blocks hold no packets and were} skipped"),
+        (capture.raised_lengths, RAISED_LENGTHS),
+        (capture.fractions_of_a_second_or_more, LARGE_FRACTIONS),
+        (capture.skipped_blocks, SKIPPED_BLOCKS),
     ];
     sentences(counted)
 }

@@ -35,7 +35,8 @@ mod weights;
 pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
 pub use classifier::{Classifier, Flow, FlowBy};
 pub use compare::{
-    CompareError, ENCRYPTED, LONG_PACKETS, NOT_IP, Options, Progress, ReplayObserver, TRUNCATED_COMPRESSION, UNREADABLE, compare, sentences,
+    CUT_OFF, CompareError, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, Options, Progress, RAISED_LENGTHS, ReplayObserver,
+    SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE, compare, sentences,
 };
 pub use comparison::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Reserve, Verdict,

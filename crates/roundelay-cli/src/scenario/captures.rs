@@ -7,8 +7,8 @@ use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
 use roundelay_trace::{
-    Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LONG_PACKETS, NOT_IP, TRUNCATED_COMPRESSION, UNREADABLE, UnparsableCounts,
-    parse, sentences,
+    CUT_OFF, Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS,
+    SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE, UnparsableCounts, parse, sentences,
 };
 
 /// Maximum number of packets of a capture: all are kept in memory.
@@ -59,18 +59,15 @@ fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) 
         (lengths.superframes, LONG_PACKETS),
         (lengths.cut, "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and were} taken for so many"),
         (lengths.raised, "{packet has no bytes and was|packets have no bytes and were} taken for one"),
-        (
-            capture.truncated_tail_bytes,
-            "{byte at the end is a packet cut off and was|bytes at the end are a packet cut off and were} left out",
-        ),
+        (capture.truncated_tail_bytes, CUT_OFF),
         (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (
             capture.without_time,
             "{packet carries no time and is sent together with the one ahead of it|packets carry no time and are sent together with the one ahead of them}",
         ),
-        (capture.raised_lengths, "{packet has|packets have} a length on the wire below the captured length; the captured length counts"),
-        (capture.fractions_of_a_second_or_more, "{time has|times have} fractions of a second or more, which were added"),
-        (capture.skipped_blocks, "{block holds no packets and was|blocks hold no packets and were} skipped"),
+        (capture.raised_lengths, RAISED_LENGTHS),
+        (capture.fractions_of_a_second_or_more, LARGE_FRACTIONS),
+        (capture.skipped_blocks, SKIPPED_BLOCKS),
     ];
     sentences(counted)
 }

@@ -11,8 +11,11 @@ use crate::figures::{CLASS, Figure, INDICES, LIVES, SOURCE, Worst};
 
 /// Names of the figures of a row: of the source, on request of `[meter]`, of each class of links.
 /// Seconds, bits per second, bytes, parts of 1.
-pub static SWEEP_FIGURES: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| figures(None).into_iter().map(|(name, _)| &*name.leak()).collect());
+pub static SWEEP_FIGURES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let mut names = Vec::new();
+    figures(None, &mut |prefix, name, _| names.push(if prefix.is_empty() { name } else { &*format!("{prefix}_{name}").leak() }));
+    names
+});
 
 /// Columns before the figures.
 pub(crate) const KEYS: [&str; 4] = ["identity", "seed", "replica", "source"];
@@ -34,25 +37,27 @@ pub struct SweepRow {
 
 /// The sources of a run with the values of [`SWEEP_FIGURES`].
 pub fn sweep_rows(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
-    let values = |number| figures(Some((results, number))).into_iter().map(|(_, value)| value).collect();
+    let values = |number| {
+        let mut all = Vec::with_capacity(SWEEP_FIGURES.len());
+        figures(Some((results, number)), &mut |_, _, value| all.push(value));
+        all
+    };
     results.groups.iter().enumerate().map(|(number, group)| (Arc::from(group.name.as_str()), values(number))).collect()
 }
 
-/// Name and value of each figure of source `number`; without results all values are none.
-fn figures(source: Option<(&Results, usize)>) -> Vec<(String, Option<f64>)> {
-    fn part<R>(prefix: &str, figures: &[Figure<R>], of: Option<&R>) -> Vec<(String, Option<f64>)> {
-        figures.iter().map(|figure| (format!("{prefix}{}", figure.name), of.and_then(figure.of))).collect()
+/// Gives `to` the prefix, name and value of each figure of source `number`; without results all values
+/// are none.
+fn figures(source: Option<(&Results, usize)>, to: &mut dyn FnMut(&str, &'static str, Option<f64>)) {
+    fn part<R>(prefix: &str, figures: &[Figure<R>], of: Option<&R>, to: &mut dyn FnMut(&str, &'static str, Option<f64>)) {
+        figures.iter().for_each(|figure| to(prefix, figure.name, of.and_then(figure.of)));
     }
     let group = source.map(|(results, number)| &results.groups[number]);
-    let worst = source.map(|(results, number)| Worst::of(results, number));
-    let mut all = part("", SOURCE, group);
-    all.extend(part("lives_", LIVES, group.and_then(|group| group.lives.as_ref())));
-    all.extend(part("", INDICES, worst.as_ref()));
-    for class in LinkClass::ALL {
-        let of = source.and_then(|(results, _)| results.classes.iter().find(|result| result.class == class.name()));
-        all.extend(part(&format!("{class}_"), CLASS, of));
+    part("", SOURCE, group, to);
+    part("lives", LIVES, group.and_then(|group| group.lives.as_ref()), to);
+    part("", INDICES, source.map(|(results, number)| Worst::of(results, number)).as_ref(), to);
+    for class in LinkClass::ALL.map(LinkClass::name) {
+        part(class, CLASS, source.and_then(|(results, _)| results.classes.iter().find(|result| result.class == class)), to);
     }
-    all
 }
 
 /// A file of a sweep: the runs of one point.
