@@ -56,6 +56,7 @@ kills: setup-npm ## kill -9 on a sweep two hundred times: the resumed dataset is
 	cargo test --release --locked -p roundelay-cli --test all -- sweep:: --ignored
 
 test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel-3.14t python docs kills package captures fuzz seeded peers-programs peers-linux peers-lengths setup-valgrind ## the same and the long tests: the pages, the Python package, the site, captures of other projects, fuzzing, seeded bugs, formulas, ns-2, ns-3 and Linux
+	cargo test --profile release-test --locked -p roundelay --lib --test all
 	cargo test --release --locked -p roundelay-sim -p roundelay-cli
 	cargo test --release --locked -p roundelay-cli --test all -- command:: --ignored
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
@@ -146,9 +147,9 @@ own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, 
 	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml
 	CARGO_TARGET_DIR=target cargo run --locked --manifest-path examples/own-scheduler/Cargo.toml
 
-# Counts of runs in the core's theorems depend on the profile; other crates' tests are the same in both.
-test-release: setup-npm ## tests of the core as users run it: ten times as many runs as with invariants checked
-	cargo test --profile release-test --locked -p roundelay --tests
+# tests/release.rs: counts of runs in these tests depend on the profile. The rest of the core's tests run in release in test-full.
+test-release: setup-npm ## theorems of the core as users run it: ten times as many runs as with invariants checked
+	cargo test --profile release-test --locked -p roundelay --test release
 
 comma := ,
 # $(call build_for,TARGET,CRATES OF THE STANDARD LIBRARY): cargo build for a target. Its standard library comes from rustup where it is

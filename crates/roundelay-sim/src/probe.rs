@@ -118,7 +118,7 @@ impl Probe for () {}
 /// A reference, an option, a pair and a list of probes are probes; the first one is called first.
 macro_rules! pass_on {
     ($(fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
-        impl<P: Probe> Probe for &mut P {
+        impl<P: Probe + ?Sized> Probe for &mut P {
             $(#[inline]
             fn $name(&mut self, $($argument: $kind),*) {
                 (**self).$name($($argument),*);

@@ -8,6 +8,8 @@ use roundelay_sim::sources::tcp::Tcp;
 use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
 use roundelay_sim::{Agent, FlowCounts, FlowNumber, LinkCounts, Network, NodeId, Probe, Report, Simulation};
 
+use crate::Observed;
+
 const FLOWS: u32 = 50;
 
 /// The paper's network: pairs of senders and receivers; the bottleneck is the first link.
@@ -155,19 +157,20 @@ fn flows_that_are_spread_share_alike() {
 fn finite_flows_arrive_whole() {
     const SIZE: u64 = 1_000_000;
     let (network, hosts) = dumbbell(DROP_TAIL, 10);
-    let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
+    let mut reports = Reports::default();
+    let mut simulation = Observed::with_probe(network, 1, &mut reports).expect("the queues are legal");
     for [from, to] in hosts {
         let source = Tcp::new(Terms::new(from, to), roundelay_tcp::Config::rfc(), Some(SIZE));
         simulation.spawn(Box::new(source.expect("a legal source")), Instant::ZERO);
     }
     simulation.run(Instant::ZERO + Duration::from_secs(60)).expect("all nodes are connected");
     let dropped: u64 = simulation.links().map(|link| link.dropped[DropReason::Full as usize]).sum();
-    let Reports(reports) = simulation.probe();
+    assert_eq!(simulation.on_their_way(), 0);
+    let Reports(reports) = reports;
     assert_eq!(reports.len(), 10);
     assert!(reports.iter().all(|report| report.is_complete && report.bytes == SIZE));
     let retransmissions: u64 = reports.iter().map(|report| report.retransmissions).sum();
     assert!(dropped > 0 && retransmissions >= dropped, "{retransmissions} for {dropped}");
-    assert_eq!(simulation.on_their_way(), 0);
 }
 
 #[derive(Default)]

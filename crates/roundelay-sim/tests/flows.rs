@@ -11,8 +11,10 @@ use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::cbr::{self, Cbr};
 use roundelay_sim::{
     Agent, Arrival, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Opening, Outgoing, PacketState, Probe,
-    Simulation, Tag,
+    Tag,
 };
+
+use crate::Observed;
 
 /// A chain of links with these rates, in both directions.
 fn chain(rates: &[&str], queue: &str) -> Network {
@@ -54,10 +56,11 @@ fn weights_hold_on_every_link_of_the_way() {
         rates[bottleneck] = "8mbit";
         let network = chain(&rates, "wf2q_plus limit 100");
         let sources = [1, 3].map(|weight| cbr(&network, Some(weight), [0, 10_000]));
-        let mut simulation = Simulation::with_probe(network, 1, Closed::default()).expect("legal queues");
+        let mut closed = Closed::default();
+        let mut simulation = Observed::with_probe(network, 1, &mut closed).expect("legal queues");
         sources.into_iter().for_each(|source| _ = simulation.spawn(source, Instant::ZERO));
         simulation.run(Instant::MAX).expect("a route");
-        let delivered = |flow| simulation.probe().0[&flow].delivered as f64;
+        let delivered = |flow| closed.0[&flow].delivered as f64;
         let ratio = delivered(1) / delivered(0);
         assert!((2.95..3.05).contains(&ratio), "bottleneck {bottleneck}: {ratio}");
     }
@@ -69,10 +72,11 @@ fn weights_hold_on_every_link_of_the_way() {
 fn a_flow_takes_its_weight_with_it() {
     let network = chain(&["8mbit"], "wf2q_plus limit 100");
     let sources = [cbr(&network, Some(8), [0, 1_000]), cbr(&network, None, [2_000, 12_000]), cbr(&network, None, [2_000, 12_000])];
-    let mut simulation = Simulation::with_probe(network, 1, Closed::default()).expect("legal queues");
+    let mut closed = Closed::default();
+    let mut simulation = Observed::with_probe(network, 1, &mut closed).expect("legal queues");
     sources.into_iter().for_each(|source| _ = simulation.spawn(source, Instant::ZERO));
     simulation.run(Instant::MAX).expect("a route");
-    let delivered = |flow| simulation.probe().0[&flow].delivered as f64;
+    let delivered = |flow| closed.0[&flow].delivered as f64;
     let ratio = delivered(1) / delivered(2);
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
 }
@@ -93,14 +97,15 @@ impl Probe for Order {
 fn queues_draw_by_themselves() {
     let run = |seed| {
         let network = chain(&["8mbit", "8mbit"], "random limit 1000");
-        let mut simulation = Simulation::with_probe(network, seed, Order::default()).expect("legal queues");
+        let mut order = Order::default();
+        let mut simulation = Observed::with_probe(network, seed, &mut order).expect("legal queues");
         for (from, to) in [(0, 1), (1, 2)] {
             let terms = Terms::new(NodeId(from), NodeId(to));
             let source = Burst::new(terms, burst::Config { size: Bytes(100_000), packet_len: 1000 }).expect("legal");
             simulation.spawn(Box::new(source), Instant::ZERO);
         }
         simulation.run(Instant::MAX).expect("a route");
-        let mut orders = std::mem::take(&mut simulation.probe_mut().0).into_values();
+        let mut orders = order.0.into_values();
         let [first, second] = [(); 2].map(|()| orders.next().expect("two links"));
         assert_eq!((first.len(), second.len()), (100, 100));
         let from = second.iter().min().copied().expect("packets");
@@ -203,14 +208,15 @@ impl Agent for Leaver {
 #[test]
 fn agents_leave_once_their_flows_are_closed() {
     let heard = Arc::default();
-    let mut simulation = Simulation::with_probe(chain(&["8mbit"], "fifo"), 1, Closed::default()).expect("legal queues");
+    let mut closed = Closed::default();
+    let mut simulation = Observed::with_probe(chain(&["8mbit"], "fifo"), 1, &mut closed).expect("legal queues");
     let leaver = || Box::new(Leaver { flow: None, heard: Arc::clone(&heard) });
     let first = simulation.spawn(leaver(), Instant::ZERO);
     simulation.run(Instant::from_nanos(1)).expect("a route");
     let second = simulation.spawn(leaver(), Instant::ZERO);
     assert_ne!(first, second);
     simulation.run(Instant::MAX).expect("a route");
-    assert_eq!((*heard.lock().expect("nobody else"), simulation.probe().0.len()), (2, 2));
     let third = simulation.spawn(leaver(), Instant::ZERO);
     assert!([first, second].contains(&third), "a place is used again");
+    assert_eq!((*heard.lock().expect("nobody else"), closed.0.len()), (2, 2));
 }

@@ -6,6 +6,8 @@ use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::poisson::{Lengths, Poisson};
 use roundelay_sim::{FlowCounts, FlowNumber, FlowSpec, LinkConfig, Network, NodeId, Probe, Simulation};
 
+use crate::Observed;
+
 /// Two nodes with a link in each direction, without delay.
 fn line(rate: &str, queue: &str) -> (Network, [NodeId; 2]) {
     let mut network = Network::default();
@@ -100,14 +102,15 @@ fn fluid(bytes_per_weight: f64) -> f64 {
 /// but one ends there, in packet transmission times.
 fn lags(queue: &str) -> Vec<[f64; 2]> {
     let (network, [from, to]) = line("8mbit", queue);
-    let mut simulation = Simulation::with_probe(network, 1, Ends::default()).expect("the queue is legal");
+    let mut ends = Ends::default();
+    let mut simulation = Observed::with_probe(network, 1, &mut ends).expect("the queue is legal");
     for (weight, size_bytes) in BURSTS {
         let flow = FlowSpec { from, to, config: Some(FlowConfig { weight, ..FlowConfig::default() }) };
         let config = burst::Config { size: Bytes(size_bytes), packet_len: PACKET as u32 };
         simulation.spawn(Box::new(Burst::new(Terms { flow, ..Terms::new(from, to) }, config).expect("a legal source")), Instant::ZERO);
     }
     simulation.run(Instant::MAX).expect("the nodes are connected");
-    let Ends(ends) = simulation.probe_mut();
+    let Ends(mut ends) = ends;
     ends.sort_by_key(|(flow, _)| *flow);
     let lag = |((_, end), (weight, bytes)): (&(FlowNumber, Instant), (u32, u64))| {
         let ended = end.since(Instant::ZERO).as_secs_f64();

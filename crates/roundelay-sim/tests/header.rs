@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use rand::RngExt as _;
 use roundelay::{Duration, FlowId, Instant, Packet, Slack};
-use roundelay_sim::{
-    Agent, Arrival, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
-};
+use roundelay_sim::{Agent, Arrival, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Tag};
+
+use crate::Observed;
 
 const HOPS: u32 = 3;
 
@@ -82,7 +82,7 @@ impl Probe for Hops {
 
 /// A chain of three links with the same queue, each slower than the previous link. Returns the
 /// simulation and the recorded arrivals.
-fn run(queue: &str) -> (Simulation<Hops>, Vec<Heard>) {
+fn run<'a>(queue: &str, hops: &'a mut Hops) -> (Observed<'a>, Vec<Heard>) {
     let mut network = Network::default();
     let nodes: Vec<_> = (0..=HOPS).map(|_| network.add_node()).collect();
     for (pair, rate) in nodes.windows(2).zip(["20mbit", "10mbit", "8mbit"]) {
@@ -93,7 +93,7 @@ fn run(queue: &str) -> (Simulation<Hops>, Vec<Heard>) {
         network.add_link(back).expect("both ends are there");
     }
     let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
-    let mut simulation = Simulation::with_probe(network, 5, Hops::default()).expect("legal queues");
+    let mut simulation = Observed::with_probe(network, 5, hops).expect("legal queues");
     simulation.spawn(Box::new(Sender { flow: None, sent: Vec::new(), heard: Arc::clone(&heard) }), Instant::ZERO);
     simulation.run(Instant::MAX).expect("a route");
     let heard = std::mem::take(&mut *heard.lock().expect("nobody else"));
@@ -101,22 +101,24 @@ fn run(queue: &str) -> (Simulation<Hops>, Vec<Heard>) {
     (simulation, heard)
 }
 
-fn way(simulation: &Simulation<Hops>) -> Vec<LinkId> {
+fn way(simulation: &Observed) -> Vec<LinkId> {
     simulation.network().route(NodeId(0), NodeId(HOPS)).expect("a route")
 }
 
 #[test]
 fn slack_is_rewritten_hop_by_hop_and_the_rest_is_carried() {
     for queue in ["fifo limit 1000", "lstf limit 1000", "lifo limit 1000"] {
-        let (simulation, heard) = run(queue);
-        let Hops { came, went } = simulation.probe();
+        let mut hops = Hops::default();
+        let (simulation, heard) = run(queue, &mut hops);
+        let way = way(&simulation);
+        let Hops { came, went } = hops;
         let mut waited = [0; HOPS as usize];
         for (number, initial, left, ..) in &heard {
             let mut slack = *initial;
-            for (hop, LinkId(link)) in way(&simulation).into_iter().enumerate() {
-                let (_, comes) = came[&(*number, link)];
+            for (hop, LinkId(link)) in way.iter().enumerate() {
+                let (_, comes) = came[&(*number, *link)];
                 assert_eq!(comes.slack, slack, "{queue}: packet {number} as it comes to hop {hop}");
-                let (wait, goes) = went[&(*number, link)];
+                let (wait, goes) = went[&(*number, *link)];
                 slack = slack.after(wait);
                 assert_eq!(goes.slack, slack, "{queue}: packet {number} as it leaves hop {hop}");
                 assert_eq!((goes.deadline, goes.priority), (comes.deadline, comes.priority));
@@ -133,7 +135,8 @@ fn slack_is_rewritten_hop_by_hop_and_the_rest_is_carried() {
 #[test]
 fn slack_is_what_is_left_of_the_time_that_could_be_lost() {
     for queue in ["fifo limit 1000", "lstf limit 1000", "lstf preempt limit 1000"] {
-        let (simulation, heard) = run(queue);
+        let mut hops = Hops::default();
+        let (simulation, heard) = run(queue, &mut hops);
         let way = way(&simulation);
         for (number, initial, left, took, len) in &heard {
             let least = simulation.network().fastest(way.iter().copied(), *len);

@@ -6,7 +6,9 @@ use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::tcp::Tcp;
 use roundelay_sim::sources::{Sizes, Terms};
 use roundelay_sim::topologies::{Internet2, Queues, Topology};
-use roundelay_sim::{FlowNumber, NodeId, PacketState, Probe, Report, Simulation, Tag};
+use roundelay_sim::{FlowNumber, NodeId, PacketState, Probe, Report, Tag};
+
+use crate::Observed;
 
 #[derive(Default)]
 struct Reports(Vec<Report>);
@@ -40,7 +42,8 @@ const PAIRS: [([usize; 2], f64); 4] = [([0, 1], 32.0), ([0, 4], 34.0), ([0, 8], 
 fn reports() -> Vec<Report> {
     let queues = Queues::routers("fifo limit 1000000".parse().expect("a queue"));
     let Topology { network, hosts, .. } = Internet2::default().build(&queues).expect("the paper's network");
-    let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
+    let mut reports = Reports::default();
+    let mut simulation = Observed::with_probe(network, 1, &mut reports).expect("the queues are legal");
     let mut start = Instant::ZERO;
     for (([from, to], _), core_links) in PAIRS.into_iter().zip(1..) {
         let [from, to] = [hosts[from], hosts[to]];
@@ -53,7 +56,7 @@ fn reports() -> Vec<Report> {
         }
     }
     simulation.run(start).expect("all nodes are connected");
-    std::mem::take(&mut simulation.probe_mut().0)
+    reports.0
 }
 
 /// Distances, sizes, a SYN exchange and a first window of two packets give by arithmetic a mean of
@@ -97,10 +100,11 @@ fn delays_of_bursts(seed: u64) -> Quarters {
     let carrier = Carrier::Burst { packet_len: 1460 };
     let sizes = Sizes::named("ups").expect("it is built in");
     let source = Arrivals::new(terms, hosts, "1gbit".parse().expect("a rate"), 0.7, sizes, carrier).expect("a legal source");
-    let mut simulation = Simulation::with_probe(network, seed, Quarters::default()).expect("the queues are legal");
+    let mut quarters = Quarters::default();
+    let mut simulation = Observed::with_probe(network, seed, &mut quarters).expect("the queues are legal");
     simulation.spawn(Box::new(source), Instant::ZERO);
     simulation.run(Instant::MAX).expect("all nodes are connected");
-    std::mem::take(simulation.probe_mut())
+    quarters
 }
 
 fn mean(quarters: &[Quarters], counted: std::ops::Range<usize>) -> f64 {

@@ -10,10 +10,10 @@ use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Scheduler as _};
-use roundelay_sim::{
-    Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
-};
+use roundelay_sim::{Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Tag};
 use roundelay_trace::{Capture, Options, PacketFate, PacketRecord, PacketSink, ReplayObserver, compare};
+
+use crate::Observed;
 
 const FLOWS: u32 = 12;
 const SEED: u64 = 7;
@@ -206,10 +206,11 @@ fn simulated(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Fates {
         let link = LinkConfig::new(from, to, RATE.parse().expect("a rate"), Duration::from_millis(3), queue.clone());
         network.add_link(link).expect("both ends are there");
     }
-    let mut simulation = Simulation::with_probe(network, SEED, Listener::new(arrivals.len())).expect("legal parameters");
+    let mut listener = Listener::new(arrivals.len());
+    let mut simulation = Observed::with_probe(network, SEED, &mut listener).expect("legal parameters");
     simulation.spawn(Box::new(Player { arrivals: arrivals.to_vec(), next: 0, flows: Vec::new() }), Instant::ZERO);
     simulation.run(Instant::MAX).expect("a route");
-    std::mem::take(&mut simulation.probe_mut().0)
+    listener.0
 }
 
 /// Disciplines with an urgency set by `compare`: deadlines, priorities, slack.

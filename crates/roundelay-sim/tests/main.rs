@@ -1,5 +1,7 @@
 //! Tests of the simulator: one program, so that the crates under test are linked once.
 
+use roundelay_sim::{Probe, Simulation};
+
 mod conservation;
 mod controls;
 mod cubic_window;
@@ -32,3 +34,6 @@ mod verify;
 mod wires;
 mod worlds;
 mod yardsticks;
+
+/// A simulation with any probe: the event loop is compiled once, not for each probe.
+type Observed<'a> = Simulation<&'a mut dyn Probe>;

@@ -8,6 +8,8 @@ use roundelay_sim::{
     Agent, Context, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
 };
 
+use crate::Observed;
+
 fn millis(count: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(count)
 }
@@ -83,13 +85,14 @@ fn the_packet_that_left_first_comes_first() {
             let (rate, queue) = ("8mbit".parse().expect("a rate"), "fifo".parse().expect("a queue"));
             network.add_link(LinkConfig::new(nodes[from], nodes[to], rate, Duration::ZERO, queue)).expect("both ends are there");
         }
-        let mut simulation = Simulation::with_probe(network, 1, Comers::default()).expect("legal");
+        let mut comers = Comers::default();
+        let mut simulation = Observed::with_probe(network, 1, &mut comers).expect("legal");
         for (from, departure) in (0..).zip(departures) {
             let spec = FlowSpec { from: NodeId(from), to: NodeId(3), config: None };
             simulation.spawn(Box::new(Once(spec, None)), millis(departure));
         }
         simulation.run(Instant::MAX).expect("a route");
         // Flows are numbered in the order of opening.
-        assert_eq!(simulation.probe().0, [FlowNumber(0), FlowNumber(1)], "{departures:?}");
+        assert_eq!(comers.0, [FlowNumber(0), FlowNumber(1)], "{departures:?}");
     }
 }

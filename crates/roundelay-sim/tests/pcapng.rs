@@ -6,8 +6,10 @@ use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::tcp::Tcp;
-use roundelay_sim::{LinkConfig, Marks, Network, NodeId, Simulation};
+use roundelay_sim::{LinkConfig, Marks, Network, NodeId};
 use roundelay_trace::{Capture, parse};
+
+use crate::Observed;
 
 /// A transfer of 100,000 bytes over one link and back, between nodes with these names. Returns the
 /// capture and the number of packets carried by the links.
@@ -19,15 +21,15 @@ fn transfer(queue: &str, names: [&str; 2]) -> (Vec<u8>, u64) {
         network.add_link(LinkConfig::new(from, to, "10mbit".parse().unwrap(), Duration::from_millis(5), queue)).unwrap();
     }
     let mut bytes = Vec::new();
-    let capture = Pcapng::new(&mut bytes, &network).with_marks([Marks { dscp: 46, ..Marks::default() }]);
-    let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
+    let mut capture = Pcapng::new(&mut bytes, &network).with_marks([Marks { dscp: 46, ..Marks::default() }]);
+    let mut simulation = Observed::with_probe(network, 1, &mut capture).unwrap();
     let protocol = roundelay_tcp::Config::ns2_newreno_sack1();
     let source = Tcp::new(Terms::new(NodeId(0), NodeId(1)), protocol, Some(100_000));
     simulation.spawn(Box::new(source.unwrap()), Instant::ZERO);
     simulation.run(Instant::ZERO + Duration::from_secs(10)).unwrap();
     let packets = simulation.links().map(|link| link.packets).sum();
-    simulation.probe_mut().finish().unwrap();
-    drop(simulation);
+    capture.finish().unwrap();
+    drop(capture);
     (bytes, packets)
 }
 
@@ -90,14 +92,14 @@ fn lossy(protocol: roundelay_tcp::Config) -> Vec<u8> {
         network.add_link(link).unwrap();
     }
     let mut bytes = Vec::new();
-    let capture = Pcapng::new(&mut bytes, &network);
-    let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
+    let mut capture = Pcapng::new(&mut bytes, &network);
+    let mut simulation = Observed::with_probe(network, 1, &mut capture).unwrap();
     let source = Tcp::new(Terms::new(NodeId(0), NodeId(1)), protocol, Some(SIZE));
     simulation.spawn(Box::new(source.unwrap()), Instant::ZERO);
     simulation.run(Instant::ZERO + Duration::from_secs(200)).unwrap();
     assert_eq!(simulation.on_their_way(), 0);
-    simulation.probe_mut().finish().unwrap();
-    drop(simulation);
+    capture.finish().unwrap();
+    drop(capture);
     bytes
 }
 
@@ -192,13 +194,13 @@ fn captured_datagrams_add_up() {
         network.add_link(link).unwrap();
         network.add_link(LinkConfig { from: to, to: from, ..network.links()[0].clone() }).unwrap();
         let mut bytes = Vec::new();
-        let capture = Pcapng::new(&mut bytes, &network);
-        let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
+        let mut capture = Pcapng::new(&mut bytes, &network);
+        let mut simulation = Observed::with_probe(network, 1, &mut capture).unwrap();
         let config = burst::Config { size: Bytes(3 * u64::from(len)), packet_len: len };
         simulation.spawn(Box::new(Burst::new(Terms::new(from, to), config).unwrap()), Instant::ZERO);
         simulation.run(Instant::ZERO + Duration::from_secs(1)).unwrap();
-        simulation.probe_mut().finish().unwrap();
-        drop(simulation);
+        capture.finish().unwrap();
+        drop(capture);
         let mut capture = Capture::from_reader("burst", std::io::Cursor::new(bytes)).unwrap();
         let mut frames = 0;
         while let Some(frame) = capture.next().unwrap() {

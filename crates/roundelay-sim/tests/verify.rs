@@ -6,9 +6,11 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Billionths, DropReason, Duration, FlowId, Framing, Instant, LinkLayer, QueueSpec, Rate, Slack};
 use roundelay_sim::log::Log;
-use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation};
+use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing};
 use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order};
 use roundelay_verify::{Verified, VerifyError, inspect, verify};
+
+use crate::Observed;
 
 const QUEUES: [&str; 15] = [
     "fifo limit 5",
@@ -108,8 +110,8 @@ fn simulate_queues(seed: u64, span: Duration, queues: &[&str]) -> (String, u64) 
     let network = network(&mut random, queues);
     let nodes = network.nodes() as u32;
     let mut bytes = Vec::new();
-    let log = Log::new(&mut bytes, &network);
-    let mut simulation = Simulation::with_probe(network, seed, log).unwrap();
+    let mut log = Log::new(&mut bytes, &network);
+    let mut simulation = Observed::with_probe(network, seed, &mut log).unwrap();
     for _ in 0..random.random_range(1..6) {
         let from = random.random_range(0..nodes);
         let to = (from + random.random_range(1..nodes)) % nodes;
@@ -118,8 +120,8 @@ fn simulate_queues(seed: u64, span: Duration, queues: &[&str]) -> (String, u64) 
     }
     simulation.run(Instant::ZERO + span).unwrap();
     let (now, on_their_way) = (simulation.now(), simulation.on_their_way() as u64);
-    simulation.probe_mut().finish(now).unwrap();
-    drop(simulation);
+    log.finish(now).unwrap();
+    drop(log);
     (String::from_utf8(bytes).unwrap(), on_their_way)
 }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use roundelay::{Billionths, Duration, FlowId, Instant, LinkLayer, Packet};
 use roundelay_sim::{
-    Agent, Context, Direction, FlowSpec, LinkConfig, LinkCounts, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
+    Agent, Context, Direction, FlowSpec, LinkConfig, LinkCounts, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Tag,
 };
+
+use crate::Observed;
 
 const PACKETS: u64 = 20_000;
 const LEN: u32 = 1000;
@@ -94,12 +96,13 @@ fn run(links: u32, seed: u64, change: impl Fn(u32, &mut LinkConfig)) -> (Wires, 
         let back = LinkConfig::new(pair[1], pair[0], "8mbit".parse().expect("a rate"), DELAY, "fifo".parse().expect("a queue"));
         network.add_link(back).expect("both ends are there");
     }
-    let mut simulation = Simulation::with_probe(network, seed, Wires::default()).expect("legal queues");
+    let mut wires = Wires::default();
+    let mut simulation = Observed::with_probe(network, seed, &mut wires).expect("legal queues");
     simulation.spawn(Box::new(Metronome { to: NodeId(links), left: PACKETS, flow: None }), Instant::ZERO);
     simulation.run(Instant::MAX).expect("a route");
     assert_eq!(simulation.on_their_way(), 0);
     let counts = simulation.links().take(links as usize).collect();
-    (std::mem::take(simulation.probe_mut()), counts)
+    (wires, counts)
 }
 
 /// Each link loses the configured share, within five standard deviations, and packets are lost

@@ -5,9 +5,9 @@ use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, Slack};
-use roundelay_sim::{
-    Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
-};
+use roundelay_sim::{Agent, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Tag};
+
+use crate::Observed;
 
 const FLOWS: u32 = 12;
 const SEED: u64 = 7;
@@ -105,10 +105,11 @@ fn in_a_simulation(discipline: &AnyDiscipline, arrivals: &[(Instant, Packet<u64>
     let link = |from, to| LinkConfig::new(from, to, "10mbit".parse().expect("a rate"), Duration::from_millis(3), queue.clone());
     network.add_link(link(from, to)).expect("both ends are there");
     network.add_link(link(to, from)).expect("both ends are there");
-    let mut simulation = Simulation::with_probe(network, SEED, Fates::default()).expect("legal parameters");
+    let mut fates = Fates::default();
+    let mut simulation = Observed::with_probe(network, SEED, &mut fates).expect("legal parameters");
     simulation.spawn(Box::new(Player { arrivals: arrivals.to_vec(), next: 0, flows: Vec::new() }), Instant::ZERO);
     simulation.run(Instant::MAX).expect("a route");
-    std::mem::take(&mut simulation.probe_mut().0)
+    fates.0
 }
 
 #[test]

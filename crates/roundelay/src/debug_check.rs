@@ -8,8 +8,9 @@ use crate::scheduler::{Footprint, Scheduler};
 /// never check.
 ///
 /// A [`Buffer`](crate::Buffer) does this, and so do all ports. A driver without a buffer can do the
-/// same. While flows and packets are few and tables are small, each call is followed by a check;
-/// otherwise every 61st call.
+/// same. A check looks at all packets, flows and tables. While these are few and small, each call is
+/// followed by a check; beyond, checks are as rare as they are expensive, and at least every 61st
+/// call is checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DebugCheck {
     /// The largest number of a flow so far, plus one.
@@ -18,11 +19,11 @@ pub struct DebugCheck {
     unchecked: u32,
 }
 
-/// Most flows and packets, and largest tables, for which each call is checked.
-const FEW_FLOWS: u32 = 64;
-const FEW_PACKETS: u64 = 256;
-const FEW_BYTES: usize = 1 << 17;
-/// Calls for each check of more flows, packets or bytes.
+/// Packets, flows and blocks of tables that a call may cost to check.
+const A_CALL: u64 = 32;
+/// Bytes of tables that cost as much as a packet.
+const BLOCK_BYTES: usize = 4096;
+/// Most calls from one check to the next.
 const SOMETIMES: u32 = 61;
 
 impl DebugCheck {
@@ -45,16 +46,16 @@ impl DebugCheck {
             return;
         }
         self.unchecked += 1;
-        if self.unchecked >= SOMETIMES || self.is_cheap(scheduler) {
+        if self.unchecked >= SOMETIMES || u64::from(self.unchecked) * A_CALL >= self.cost(scheduler) {
             self.unchecked = 0;
             scheduler.check_invariants();
         }
     }
 
-    fn is_cheap<T, L: Leaving>(self, scheduler: &(impl Scheduler<T, L> + ?Sized)) -> bool {
+    fn cost<T, L: Leaving>(self, scheduler: &(impl Scheduler<T, L> + ?Sized)) -> u64 {
         let Footprint { fixed_bytes, bytes_per_flow } = scheduler.footprint();
-        let has_few_flows = bytes_per_flow == 0 || self.flows <= FEW_FLOWS;
-        has_few_flows && fixed_bytes <= FEW_BYTES && scheduler.backlog().packets <= FEW_PACKETS
+        let flows = if bytes_per_flow == 0 { 0 } else { self.flows };
+        scheduler.backlog().packets + u64::from(flows) + (fixed_bytes / BLOCK_BYTES) as u64
     }
 }
 
@@ -111,24 +112,28 @@ mod tests {
             (0..610).for_each(|_| check.after_call(&scheduler));
             scheduler.checks.get()
         };
-        let [always, sometimes] = if cfg!(debug_assertions) { [610, 10] } else { [0, 0] };
+        let block = BLOCK_BYTES;
         for (flow, packets, bytes, bytes_per_flow, expected) in [
-            (63, 256, FEW_BYTES, 100, always),
-            (64, 256, FEW_BYTES, 100, sometimes),
-            (u32::MAX, 256, FEW_BYTES, 0, always),
-            (63, 257, FEW_BYTES, 100, sometimes),
-            (63, 256, FEW_BYTES + 1, 0, sometimes),
+            (9, 20, 2 * block, 100, 610),
+            (9, 21, 2 * block, 100, 305),
+            (9, 20, 3 * block, 100, 305),
+            (10, 20, 2 * block, 100, 305),
+            (u32::MAX, 20, 12 * block, 0, 610),
+            (0, 320, 0, 0, 61),
+            (u32::MAX, 0, 0, 1, 10),
+            (0, u64::MAX >> 1, 0, 0, 10),
         ] {
+            let expected = if cfg!(debug_assertions) { expected } else { 0 };
             assert_eq!(checks(flow, packets, bytes, bytes_per_flow), expected, "{flow} {packets} {bytes} {bytes_per_flow}");
         }
     }
 
-    /// The tables of every discipline with its own parameters are small.
+    /// Tables of no discipline with its own parameters make each check expensive.
     #[test]
     fn tables_of_all_disciplines_are_small() {
         for discipline in AnyDiscipline::all() {
             let scheduler = discipline.build::<()>(1).expect("legal parameters");
-            assert!(DebugCheck::NEW.is_cheap(&scheduler), "{discipline}");
+            assert!(DebugCheck::NEW.cost(&scheduler) <= A_CALL, "{discipline}");
         }
     }
 }

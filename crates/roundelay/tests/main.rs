@@ -2,6 +2,7 @@
 
 mod conformance;
 mod corpora;
+mod footprints;
 mod purity;
 mod registry;
 mod small_worlds;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use roundelay::schedulers::{AnyDiscipline, Discipline, ParameterInfo, Visitor};
-use roundelay::{Kind, Limit, Parameter, QueueSpec, Scheduler as _};
+use roundelay::{Kind, Limit, Parameter, QueueSpec};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -468,24 +468,4 @@ fn parameters_that_need_another_one_are_errors_alone() {
     };
     // As tc does with its limit of 1000 packets: max is a quarter of the limit, whatever min is.
     assert_eq!((lengths("choke min 100"), lengths("choke")), ((100, 250, 150), (83, 250, 138)));
-}
-
-/// `ROUNDELAY_WRITE=1` writes the table anew.
-#[test]
-#[cfg_attr(debug_assertions, ignore = "debug builds check invariants, with records of their own")]
-fn the_browsers_table_has_the_memory_of_every_discipline() {
-    let names =
-        AnyDiscipline::all().into_iter().flat_map(|discipline| [discipline.name().to_owned(), format!("{} linux", discipline.name())]);
-    let line = |name: String| {
-        let QueueSpec { discipline, .. } = name.parse().ok()?;
-        let footprint = discipline.build_arena::<()>(1).ok()?.footprint();
-        Some(format!("{name}: {} {}\n", footprint.fixed_bytes, footprint.bytes_per_flow))
-    };
-    let (now, file): (String, _) = (names.filter_map(line).collect(), root().join("crates/roundelay-trace/src/memory.txt"));
-    assert!(now.contains("qfq_plus linux: ") && now.lines().count() > 30);
-    if std::env::var_os("ROUNDELAY_WRITE").is_some() {
-        return fs::write(file, now).unwrap();
-    }
-    let again = "write the table anew: ROUNDELAY_WRITE=1 cargo test --release -p roundelay --test all registry::the_browsers";
-    assert_eq!(fs::read_to_string(file).unwrap(), now, "{again}");
 }

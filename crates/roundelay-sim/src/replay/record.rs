@@ -142,10 +142,14 @@ impl Schedule {
     /// The run fails, no packet gets out, wires lose packets or vary in delay, or decisions cost
     /// time.
     pub fn record(scenario: &Scenario, seed: u64, keeps_starts: bool, mut progress: impl FnMut(Progress)) -> Result<Self, ReplayError> {
+        Self::recorded(scenario, seed, keeps_starts, &mut progress)
+    }
+
+    fn recorded(scenario: &Scenario, seed: u64, keeps_starts: bool, progress: &mut dyn FnMut(Progress)) -> Result<Self, ReplayError> {
         let network = scenario.network(seed);
         Self::check(&network)?;
         let mut simulation = scenario.simulation(seed, Recorder::new(&network, scenario, keeps_starts))?;
-        run(&mut simulation, scenario.duration, |error| scenario.named(error), &mut progress)?;
+        run(&mut simulation, scenario.duration, &|error| scenario.named(error), progress)?;
         let events = simulation.events();
         let mut recorder = simulation.into_probe();
         if let Some(error) = recorder.failure.take() {
@@ -167,15 +171,15 @@ impl Schedule {
 pub(super) fn run<P: Probe>(
     simulation: &mut Simulation<P>,
     window: Duration,
-    named: impl Fn(SimulationError) -> RunError,
-    progress: &mut impl FnMut(Progress),
+    named: &dyn Fn(SimulationError) -> RunError,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<(), ReplayError> {
     for step in 1..=STEPS {
         let until = Instant::from_picos((u128::from(window.as_picos()) * u128::from(step) / u128::from(STEPS)) as u64);
-        simulation.run(until).map_err(&named)?;
+        simulation.run(until).map_err(named)?;
         progress(Progress { now: until.since(Instant::ZERO), end: window, events: simulation.events() });
     }
     simulation.silence();
-    simulation.run(Instant::MAX).map_err(&named)?;
+    simulation.run(Instant::MAX).map_err(named)?;
     if simulation.on_their_way() > 0 { Err(ReplayError::TooLong) } else { Ok(()) }
 }

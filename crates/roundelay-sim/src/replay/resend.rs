@@ -128,6 +128,10 @@ impl Schedule {
     /// # Panics
     /// The candidate needs starts, and the schedule was recorded without starts.
     pub fn replay(self: &Arc<Self>, candidate: &Candidate, mut progress: impl FnMut(Progress)) -> Result<Replay, ReplayError> {
+        self.replayed(candidate, &mut progress)
+    }
+
+    fn replayed(self: &Arc<Self>, candidate: &Candidate, progress: &mut dyn FnMut(Progress)) -> Result<Replay, ReplayError> {
         assert!(!candidate.needs_starts() || !self.starts.is_empty(), "a schedule recorded with starts");
         let mut network = self.network.clone();
         let routers = (0..).zip(&self.leaves_router).filter(|(_, leaves_router)| **leaves_router).map(|(link, _)| LinkId(link));
@@ -161,7 +165,7 @@ impl Schedule {
         };
         let mut simulation = Simulation::with_hash_seed(network, self.seed, self.hash_seed, exits).map_err(named)?;
         simulation.spawn(Box::new(sender), Instant::ZERO);
-        run(&mut simulation, self.window, named, &mut progress)?;
+        run(&mut simulation, self.window, &named, progress)?;
         let events = simulation.events();
         let Exits { outputs, dropped, .. } = simulation.into_probe();
         Ok(Replay { outputs, dropped, events, priority_step: Duration::from_picos(priority_step) })

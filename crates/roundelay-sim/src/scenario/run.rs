@@ -80,15 +80,24 @@ impl Scenario {
     ///
     /// # Errors
     /// A queue refuses a flow, or there are too many agents or events.
-    pub fn run(&self, seed: u64, progress: impl FnMut(Progress)) -> Result<Results, RunError> {
-        self.go(seed, (), None, progress)
+    pub fn run(&self, seed: u64, mut progress: impl FnMut(Progress)) -> Result<Results, RunError> {
+        self.run_alone(seed, &mut progress)
     }
 
     /// As [`Scenario::run`], with an observer, and with curves over time.
     ///
     /// # Errors
     /// As [`Scenario::run`].
-    pub fn run_with<P: Probe>(&self, seed: u64, probe: &mut P, progress: impl FnMut(Progress)) -> Result<(Results, Curves), RunError> {
+    pub fn run_with(&self, seed: u64, probe: &mut dyn Probe, mut progress: impl FnMut(Progress)) -> Result<(Results, Curves), RunError> {
+        self.run_observed(seed, probe, &mut progress)
+    }
+
+    // Neither is generic: the simulation is compiled here, once for each, and not in the caller's crate.
+    fn run_alone(&self, seed: u64, progress: &mut dyn FnMut(Progress)) -> Result<Results, RunError> {
+        self.go(seed, (), None, progress)
+    }
+
+    fn run_observed(&self, seed: u64, probe: &mut dyn Probe, progress: &mut dyn FnMut(Progress)) -> Result<(Results, Curves), RunError> {
         let mut sampler = Sampler::new(self);
         let results = self.go(seed, probe, Some(&mut sampler), progress)?;
         Ok((results, sampler.curves))
@@ -99,7 +108,7 @@ impl Scenario {
         seed: u64,
         probe: P,
         mut sampler: Option<&mut Sampler>,
-        mut progress: impl FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
     ) -> Result<Results, RunError> {
         let mut simulation = self.watched(seed, probe)?;
         let end = Instant::ZERO + self.duration;
