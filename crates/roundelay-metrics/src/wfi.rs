@@ -23,14 +23,14 @@ const INVERSE_PLACES: u32 = 96;
 /// of weights) with each packet served: a flow of weight w is due w times the growth of G.
 ///
 /// **O(1).** Let X = (service due to the flow) - (service received). The index is the largest rise
-/// X(t2) - X(t1), t1 <= t2, within a backlogged period. It is enough to keep D = X - (smallest X in
+/// X(t2) - X(t1), t1 <= t2, within a backlogged period. Two numbers suffice: D = X - (smallest X in
 /// the period), updated by D <- max(0, D + due - got), and the largest D seen.
 ///
-/// **Which instants count.** X rises while others are served and falls while the flow itself is
-/// served. Its maxima lie just before the flow's own packets, its minima just after them or at the
-/// start of the period. D is evaluated at these instants: just before a packet of the flow is
-/// counted and just after. Between them X is monotone, whether a packet is sent at once or evenly
-/// over its transmission time: no other interval is worse.
+/// **Which instants count.** X rises during the service of other flows and falls during the service
+/// of the flow itself. Maxima of X lie just before packets of the flow; minima lie just after these
+/// packets, or at the start of the period. D is evaluated just before and just after each packet of
+/// the flow is counted. X is monotone between these instants, whether a packet is sent at once or
+/// evenly over its transmission time: no other interval is worse.
 ///
 /// **Convention.** A packet counts entirely when dequeued, for W as for W_k, and a flow is
 /// backlogged until its last packet is dequeued, when schedulers consider the flow idle; the

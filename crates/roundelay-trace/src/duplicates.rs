@@ -8,9 +8,9 @@
 //!
 //! Rules, all in favour of keeping a packet:
 //!
-//! 1. A copy was captured elsewhere: at another interface, or in the other direction. A packet seen
-//!    again at the same place is a packet of its own, such as a retransmission, unless the user
-//!    says that a mirror port copied every packet (rule 5).
+//! 1. A copy comes from another interface, or from the other direction. A second equal packet of
+//!    the same interface and direction is a packet of its own, such as a retransmission, except for
+//!    a capture from a mirror port (rule 5, on request).
 //! 2. With an IPv4 identification other than 0, a copy follows within a second.
 //! 3. Without one (IPv6, identification 0), a copy follows within 100 ms, and the captured payload
 //!    tells packets apart: TCP up to its checksum, UDP with a checksum, or the whole payload.

@@ -61,13 +61,13 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
         into.extend(core::iter::from_fn(|| self.dequeue(now)).take(most));
     }
 
-    /// [`dequeue`](Self::dequeue) in a node of a hierarchy, where each child's next packet stands
-    /// for the child. `refill` returns another packet of the chosen flow while the flow still
-    /// counts as backlogged, so the flow keeps its place and its times.
+    /// [`dequeue`](Self::dequeue) in a class of a tree: each flow is a child, with one packet in
+    /// the scheduler. Before the chosen flow can count as idle, `refill` returns the flow's next
+    /// packet. The flow then keeps its turn and its virtual times.
     ///
-    /// Disciplines with [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) guarantee this; the
-    /// default here serves the others. By handle the default never calls `refill`, as a departure
-    /// has no flow.
+    /// Disciplines with [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) give this guarantee;
+    /// the default here does not. By handle, the default never calls `refill`: a departure has no
+    /// flow.
     ///
     /// # Panics
     /// The scheduler refuses the packet of `refill`: see [`refusal`](Self::refusal). A node checks

@@ -310,7 +310,8 @@ fn a_refilled_flow_is_one_that_was_never_empty() {
     }
 }
 
-/// A child that lost its packet gives up the packet of its place, and keeps the place.
+/// `evict_flow` removes the newest packet of a flow: in a tree, the stand-in of a child whose own
+/// packet was pushed out. An emptied flow keeps its turn in the round.
 #[test]
 fn a_flow_can_be_told_to_give_up_its_newest_packet() {
     let mut scheduler = scheduler(1514);
