@@ -269,5 +269,5 @@ pub fn papers() -> Result<Vec<PaperItem>, Failure> {
 /// # Errors
 /// As the command, with the same message.
 pub fn rate(text: &str) -> Result<Rate, Failure> {
-    parse_rate(text).map_err(|message| Failure::usage(format!("rate '{text}': {message}")))
+    parse_rate(text).map_err(|message| Failure::usage(format!("invalid value '{text}' for '--rate <RATE>': {message}")))
 }

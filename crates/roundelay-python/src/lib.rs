@@ -8,6 +8,7 @@
 //! congestion control written in Python. The calling thread waits, and asks Python for signals
 //! every 20 ms: Ctrl-C works.
 
+mod arguments;
 mod by_hand;
 mod control;
 mod disciplines;
@@ -65,12 +66,6 @@ mod _native {
     fn main(py: Python<'_>, file: PathBuf, arguments: Vec<OsString>) -> u8 {
         call::set_program_file(file);
         py.detach(|| roundelay_cli::main(arguments))
-    }
-
-    /// Bits per second of a rate as the command reads it.
-    #[pyfunction]
-    fn bits_per_second(py: Python<'_>, text: &str) -> PyResult<u64> {
-        call::rate(text).map(roundelay::Rate::bits_per_second).map_err(|failure| crate::errors::exception(py, &failure))
     }
 
     /// All items of all papers: [paper, item, title, label, description] and whether there is a plan.

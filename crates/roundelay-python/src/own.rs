@@ -380,8 +380,8 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
     fn ready_at(&self) -> Option<Instant> {
         let method = self.methods()?.ready_at.as_ref()?;
         Python::attach(|py| {
-            let ready: PyResult<Option<f64>> = method.bind(py).call0().and_then(|ready| ready.extract());
-            let ready = ready.and_then(|ready| ready.map(|ready| not_before("ready_at", ready)).transpose());
+            let ready = method.bind(py).call0();
+            let ready = ready.and_then(|ready| (!ready.is_none()).then(|| not_before("ready_at", &ready)).transpose());
             ready.unwrap_or_else(|error| {
                 self.fail(py, error, "ready_at()");
                 None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import math
 import numbers
 import os
 from collections.abc import Iterable, Mapping
@@ -41,10 +42,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real | decimal.Decimal):
-        return float(value)
+        return _float(value)
     if hasattr(value, "tolist") and getattr(value, "ndim", None) == 0:
         return value.tolist()
     return value
+
+
+def _float(number: Any) -> float:
+    """The nearest float: infinite for a number beyond all others."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def path_text(name: str, given: Any) -> str:
@@ -64,7 +73,7 @@ def rate_text(rate: str | float) -> str:
         return number
     if isinstance(number, bool) or not isinstance(number, int | float):
         wrong_type("rate", "a text such as '20mbit', or bits per second", rate)
-    return f"{number:.0f}bit"
+    return f"{number}bit" if isinstance(number, int) else f"{number:.0f}bit"
 
 
 def time_text(name: str, time: str | float | None) -> str | None:
@@ -74,7 +83,7 @@ def time_text(name: str, time: str | float | None) -> str | None:
         return number
     if isinstance(number, bool) or not isinstance(number, int | float):
         wrong_type(name, "a text such as '5ms', or seconds", time)
-    return f"{number * 1e9:.3f}ns"
+    return f"{_float(number) * 1e9:.3f}ns"
 
 
 def listed(name: str, value: Any) -> list[Any]:
