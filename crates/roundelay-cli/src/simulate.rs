@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     }
     let (ran, written) = computed(path, arguments, &host, read)?;
     // Print the results even if writing the files failed.
-    print(&arguments.outputs.printed(&ran)?.unwrap_or_else(|| ran.simulated.table(style::of_stdout())))?;
+    print(&arguments.outputs.printed(&ran)?.unwrap_or_else(|| ran.simulated.document().text(style::of_stdout())))?;
     written
 }
 

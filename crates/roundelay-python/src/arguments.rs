@@ -12,11 +12,7 @@ use crate::errors;
 ///
 /// # Errors
 /// `UsageError`: the number is outside of the range, or the value is no whole number.
-pub(crate) fn whole<T: TryFrom<u64> + PartialOrd + Display>(
-    name: &str,
-    given: &Bound<'_, PyAny>,
-    legal: RangeInclusive<T>,
-) -> PyResult<T> {
+pub(crate) fn whole<T: TryFrom<u64> + PartialOrd + Display>(name: &str, given: &Bound<'_, PyAny>, legal: RangeInclusive<T>) -> PyResult<T> {
     let number = of_any_size(name, given, "a whole number", given.extract::<u64>())?;
     let number = number.and_then(|number| T::try_from(number).ok()).filter(|number| legal.contains(number));
     number.ok_or_else(|| errors::out_of_range(name, given, &format!("{} to {}", legal.start(), legal.end())))

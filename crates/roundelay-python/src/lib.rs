@@ -43,11 +43,11 @@ mod _native {
     #[pymodule_export]
     use crate::packet::{Drop, Packet};
     #[pymodule_export]
-    use crate::results::{Compared, Ran, Replays, bounds, compare, replay, simulate};
+    use crate::results::{Outcome, bounds, compare, replay, simulate};
     #[pymodule_export]
     use crate::sweeps::{Classes, Session, Swept, sweep, sweep_task};
     #[pymodule_export]
-    use crate::tables::Table;
+    use crate::tables::{Table, table};
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import shutil
 import sys
@@ -374,24 +373,6 @@ def test_a_missing_package_is_told_with_its_extra(monkeypatch, extra, package, c
     with pytest.raises(ModuleNotFoundError, match=rf"pip install 'roundelay\[{extra}\]'") as found:
         call(result)
     assert isinstance(found.value.__cause__, ModuleNotFoundError) and found.value.name
-
-
-def test_results_say_what_to_keep_in_place_of_a_pickle():
-    import copy
-
-    swept = rd.sweep(SMALL, {"queue.core": ["fifo"]})
-    for result in (rd.simulate(SMALL), rd.replay(SMALL), swept, swept.runs, rd.compare(CAPTURE, "5mbit", ["fifo"], filter="udp port 53")):
-        for act in (pickle.dumps, copy.deepcopy):
-            with pytest.raises(TypeError, match=rf"a {type(result).__name__} cannot be pickled or copied; keep to_dict\(\)"):
-                act(result)
-        assert copy.copy(result) is result
-    bounds = rd.bounds(OFFICE, ["drr"], rate="100mbit")
-    assert bounds.flows["flow"]
-    again = pickle.loads(pickle.dumps(bounds))
-    assert again.to_json() == bounds.to_json() == copy.deepcopy(bounds).to_json()
-    error = raised(lambda: rd.simulate("missing.toml"))
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.path, again.status) == (str(error), "missing.toml", 2)
 
 
 def test_a_table_is_a_mapping_of_columns():

@@ -126,6 +126,7 @@ RATES, SEEDS, FLOWS = "1bit to 18000000tbit", f"0 to {2**64 - 1}", f"0 to {2**32
         ("weight", "1 to 1024", lambda queue, number: queue.set_flow(0, weight=number)),
         ("max_packet_length", "512 to 65536", lambda queue, number: queue.set_flow(0, max_packet_length=number)),
         ("flow", FLOWS, lambda queue, number: queue.remove_flow(number)),
+        ("width", "0 to 65535", lambda queue, number: rd.simulate(SMALL).to_text(number)),
     ],
 )
 def test_a_number_of_any_size_is_told_with_its_legal_range(name, legal, call, number):

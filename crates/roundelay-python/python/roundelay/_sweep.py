@@ -17,7 +17,7 @@ from ._controls import ControlLike
 from ._errors import ArgumentTypeError, Call, UsageError
 from ._extras import needs
 from ._progress import Progress, Show, reporting
-from ._results import Table, _grid, _Unpickled
+from ._results import Table, _grid
 from ._words import Path, further, line, options, path_text, scalar, wrong_type
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _ATTEMPTS = 5
 _UPLOAD_EVERY = 16
 
 
-class Sweep(_Unpickled):
+class Sweep:
     """Result of :func:`roundelay.sweep`. As Arrow: one row for each run and source."""
 
     def __init__(self, native: _native.Swept, path: str | None, call: _Repeated) -> None:
