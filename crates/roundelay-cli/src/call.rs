@@ -12,10 +12,12 @@
 //! Every check, message and default is that of the command. Nothing is printed; with `--quiet`, nothing
 //! goes to standard error either.
 
+use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use clap::CommandFactory;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, QueueSpec, Rate};
 use roundelay_papers::catalogue::{Item, Paper};
@@ -262,6 +264,21 @@ pub fn papers() -> Result<Vec<PaperItem>, Failure> {
         runs: item.plan().is_some(),
     };
     Ok(papers.iter().flat_map(|paper| paper.items.iter().map(|each| item(paper, each))).collect())
+}
+
+/// What an option takes: `"path"`, `"value"`, or nothing (`"switch"`).
+pub type Takes = &'static str;
+
+/// The options of a command, without hyphens in front, with what each takes.
+pub fn options(command: &str) -> Vec<(String, Takes)> {
+    let all = Arguments::command();
+    let takes = |option: &clap::Arg| match option.get_action().takes_values() {
+        false => "switch",
+        true if option.get_value_parser().type_id() == TypeId::of::<PathBuf>() => "path",
+        true => "value",
+    };
+    let arguments = all.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+    arguments.filter_map(|argument| Some((argument.get_long()?.to_owned(), takes(argument)))).collect()
 }
 
 /// A rate as the command reads it.

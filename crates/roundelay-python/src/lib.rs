@@ -26,6 +26,7 @@ use pyo3::prelude::*;
 /// with locks or atomics for what changes, and so are the process's few statics.
 #[pymodule(gil_used = false)]
 mod _native {
+    use std::collections::BTreeMap;
     use std::ffi::OsString;
     use std::path::PathBuf;
 
@@ -74,6 +75,12 @@ mod _native {
         let items = call::papers().map_err(|failure| crate::errors::exception(py, &failure))?;
         let tuple = |item: call::PaperItem| ([item.paper, item.item, item.title, item.label, item.about], item.runs);
         Ok(items.into_iter().map(tuple).collect())
+    }
+
+    /// The options of a command with what each takes: `path`, `value` or nothing (`switch`).
+    #[pyfunction]
+    fn options(command: &str) -> BTreeMap<String, call::Takes> {
+        call::options(command).into_iter().collect()
     }
 
     /// The JSON Schema of scenarios.

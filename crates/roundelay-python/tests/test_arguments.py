@@ -16,7 +16,9 @@ import pandas
 import pytest
 
 import roundelay as rd
-from conftest import CAPTURE, ROOT, SMALL, Fifo
+from conftest import CAPTURE, ROOT, SMALL, Fifo, command
+from roundelay import _native
+from roundelay._words import options
 from roundelay.scenario import Cbr, Dumbbell, Queues, Scenario
 
 OFFICE = ROOT / "examples/bounds/office.toml"
@@ -171,6 +173,22 @@ def test_a_path_is_a_text_or_a_path(wrong, tmp_path, monkeypatch):
     if not isinstance(wrong, dict):
         assert str(raised(lambda: rd.simulate(wrong), TypeError)).startswith("scenario: expected a path")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["compare", "simulate", "replay", "sweep", "bounds", "papers"])
+def test_the_types_of_options_are_those_of_the_command(name):
+    told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)(?: <(.*?)>)?", command("help", name).stdout, re.MULTILINE)
+    files = {option for option, value in told if value in ("FILE", "DIR", "NETWORK")}
+    types = {option: "path" if option in files else "value" if value else "switch" for option, value in told}
+    known = _native.options(name)
+    assert known == {option: kind for option, kind in types.items() if option not in ("help", "version")} and known["json"] == "switch"
+
+
+def test_a_new_output_of_the_command_is_a_path(monkeypatch):
+    """``_words`` has no list of the command's options."""
+    monkeypatch.setattr("roundelay._words._takes", lambda function: {"new-page": "path", "new-switch": "switch", "number": "value"})
+    assert options("compare", {"new_page": Path("a"), "new_switch": True, "number": 5}) == ["--new-page=a", "--new-switch", "--number=5"]
+    assert "new_page: expected a path" in str(raised(lambda: options("compare", {"new_page": 5}), TypeError))
 
 
 class Place(os.PathLike):

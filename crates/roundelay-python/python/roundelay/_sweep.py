@@ -189,7 +189,7 @@ def sweep(
     _check_executor(executor)
     text, classes, files = _plan(scenario, over, congestion)
     values = {"seed": seed, "replicas": None if seeds is None else scalar("seeds", seeds), "threads": threads, "until": until, "figure": figure}
-    words = [*options({**values, "max_replicas": max_replicas, "fail_fast": fail_fast, "shard": shard}), *further("sweep", more)]
+    words = [*options("sweep", {**values, "max_replicas": max_replicas, "fail_fast": fail_fast, "shard": shard}), *further("sweep", more)]
     if classes is not None:
         _check_pickle(executor, classes)
     store = _store(out)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import decimal
+import functools
 import math
 import numbers
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, cast
 
+from . import _native
 from ._errors import ArgumentTypeError, UsageError
 
 #: A file.
 Path = str | os.PathLike[str]
 
-_FILES = {"html", "parquet", "csv", "markdown", "log", "pcapng", "weights", "on", "out", "cache"}
-_SWITCHES = {"keep_duplicates", "mirrored", "no_cost", "packets", "fail_fast", "full", "fresh"}
+#: The command's options with what each takes.
+_takes = functools.cache(_native.options)
 #: The command's options with another face in Python.
 _INSTEAD = {
     "json": "to_json() of the result",
@@ -118,21 +120,22 @@ def scalar(name: str, value: Any) -> str:
     return str(word)
 
 
-def options(values: Mapping[str, Any]) -> list[str]:
-    """``--name value`` for each value, with the types of the options; None leaves an option out."""
+def options(function: str, values: Mapping[str, Any]) -> list[str]:
+    """``--name value`` for each value, with the types of the command's options; None leaves an option out."""
     words: list[str] = []
     for name, value in values.items():
-        option = "--" + name.replace("_", "-")
-        if name in _SWITCHES:
+        option = name.replace("_", "-")
+        takes = _takes(function)[option]
+        if takes == "switch":
             switch = plain(value)
             if not isinstance(switch, bool):
                 wrong_type(name, "True or False", value)
-            words += [option] if switch else []
-        elif name in _FILES:
-            words += [] if value is None else [f"{option}={path_text(name, value)}"]
+            words += [f"--{option}"] if switch else []
+        elif takes == "path":
+            words += [] if value is None else [f"--{option}={path_text(name, value)}"]
         elif value is not None:
             each = cast("list[Any]", value) if isinstance(value, list) else [value]
-            words += [f"{option}={scalar(name, one)}" for one in each]
+            words += [f"--{option}={scalar(name, one)}" for one in each]
     return words
 
 
