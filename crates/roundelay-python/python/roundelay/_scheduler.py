@@ -34,8 +34,9 @@ class Scheduler(_native.Scheduler):
     ) -> Self:
         call = Call("Scheduler", dict(locals()), [])
         text, mine = (queue, None) if isinstance(queue, str) else (PLACEHOLDER, own(queue))
-        words = [None if rate is None else rate_text(rate), None if limit is None else scalar("limit", limit)]
-        return _located(call, lambda: _native.Scheduler.__new__(cls, text, mine, *words, seed))
+        speed = None if rate is None else rate_text(rate)
+        buffer = None if limit is None else scalar("limit", limit)
+        return _located(call, lambda: _native.Scheduler.__new__(cls, text, mine, speed, buffer, seed))
 
     def set_flow(self, flow: int, weight: int = 1, max_packet_length: int = 2048) -> None:
         """Adds or changes a flow: ``weight`` 1 to 1024, longest packet in bytes, 512 to 65536."""
