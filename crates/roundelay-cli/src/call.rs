@@ -13,9 +13,10 @@
 //! goes to standard error either.
 
 use std::any::TypeId;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use clap::CommandFactory;
 use roundelay::schedulers::AnyDiscipline;
@@ -25,7 +26,7 @@ use roundelay_report::{Page, Replayed, Simulated, TableStyle, html, json, simula
 use roundelay_sim::scenario::{self, Curves, Scenario};
 pub use roundelay_tcp::CustomControl;
 use roundelay_trace::arguments::{Choice, parse_rate};
-pub use roundelay_trace::{Comparison, Stop};
+pub use roundelay_trace::{Comparison, Stop, reordering_note};
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
@@ -47,6 +48,8 @@ pub struct Host {
     /// Congestion controls of the program for [`simulate`] and [`replay`], by names of sources; `all` stands for
     /// all sources over TCP. Later ones replace earlier ones.
     pub controls: Vec<(String, CustomControl)>,
+    /// Notes of the program on the runs of [`simulate`].
+    pub notes: Notes,
     /// Disciplines and congestion controls of the program for [`sweep`] and [`open_sweep`].
     pub parts: Option<OwnParts>,
 }
@@ -60,6 +63,21 @@ impl Host {
             text = format!("# Congestion control of {source}, whatever is said below: {}\n\n{text}", control.name());
         }
         Ok(text)
+    }
+}
+
+/// Notes on a run, each once, shared by all clones.
+#[derive(Debug, Clone, Default)]
+pub struct Notes(Arc<Mutex<BTreeSet<String>>>);
+
+impl Notes {
+    /// Adds a sentence.
+    pub fn add(&self, note: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+    }
+
+    pub(crate) fn all(&self) -> BTreeSet<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -62,6 +62,7 @@ fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, Str
     let results = replicas(&scenario, arguments, &first_run, host)?;
     let (outputs, curves) = first_run.finish();
     notes.extend(equal_replicas(&results));
+    notes.extend(host.notes.all());
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     let ran = Ran { simulated, curves, text, metadata };
     let written = outputs.into_iter().try_for_each(|output| output.finish(&ran));

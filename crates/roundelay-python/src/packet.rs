@@ -67,7 +67,7 @@ impl Packet {
 impl Packet {
     /// Number of the packet's flow.
     #[getter]
-    const fn flow(&self) -> u32 {
+    pub(crate) const fn flow(&self) -> u32 {
         self.inner.flow.0
     }
 

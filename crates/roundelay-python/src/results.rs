@@ -18,7 +18,8 @@ use crate::work::{self, Report};
 pub(crate) type Given = Option<(String, String)>;
 
 pub(crate) fn host(fault: &Fault, given: Given) -> Host {
-    Host { stop: fault.stop().clone(), text: given.map(|(name, text)| Text { name, text }), ..Host::default() }
+    let text = given.map(|(name, text)| Text { name, text });
+    Host { stop: fault.stop().clone(), notes: fault.notes().clone(), text, ..Host::default() }
 }
 
 /// A scheduler of the caller's, with its number among the disciplines of the arguments.
