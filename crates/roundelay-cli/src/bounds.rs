@@ -37,7 +37,7 @@ fn read(path: &Path, host: &Host, defaults: Defaults) -> Result<Plan, Failure> {
         return Plan::from_toml(name, text, defaults).map_err(Failure::usage);
     }
     let name = path.display().to_string();
-    let text = text_file::read(path, "flows in TOML, as docs/bounds.md describes them")?;
+    let text = text_file::read(path, "flows in TOML, as docs/bounds.md describes them", &host.stop)?;
     Plan::from_toml(&name, &text, defaults).map_err(Failure::usage)
 }
 

@@ -12,10 +12,13 @@
 //! Every check, message and default is that of the command. Nothing is printed; with `--quiet`, nothing
 //! goes to standard error either.
 
+use std::any::TypeId;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use clap::CommandFactory;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, QueueSpec, Rate};
 use roundelay_papers::catalogue::{Item, Paper};
@@ -23,7 +26,7 @@ use roundelay_report::{Page, Replayed, Simulated, TableStyle, html, json, simula
 use roundelay_sim::scenario::{self, Curves, Scenario};
 pub use roundelay_tcp::CustomControl;
 use roundelay_trace::arguments::{Choice, parse_rate};
-pub use roundelay_trace::{Comparison, Stop};
+pub use roundelay_trace::{Comparison, Stop, reordering_note};
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
@@ -45,6 +48,8 @@ pub struct Host {
     /// Congestion controls of the program for [`simulate`] and [`replay`], by names of sources; `all` stands for
     /// all sources over TCP. Later ones replace earlier ones.
     pub controls: Vec<(String, CustomControl)>,
+    /// Notes of the program on the runs of [`simulate`].
+    pub notes: Notes,
     /// Disciplines and congestion controls of the program for [`sweep`] and [`open_sweep`].
     pub parts: Option<OwnParts>,
 }
@@ -58,6 +63,21 @@ impl Host {
             text = format!("# Congestion control of {source}, whatever is said below: {}\n\n{text}", control.name());
         }
         Ok(text)
+    }
+}
+
+/// Notes on a run, each once, shared by all clones.
+#[derive(Debug, Clone, Default)]
+pub struct Notes(Arc<Mutex<BTreeSet<String>>>);
+
+impl Notes {
+    /// Adds a sentence.
+    pub fn add(&self, note: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+    }
+
+    pub(crate) fn all(&self) -> BTreeSet<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -264,10 +284,25 @@ pub fn papers() -> Result<Vec<PaperItem>, Failure> {
     Ok(papers.iter().flat_map(|paper| paper.items.iter().map(|each| item(paper, each))).collect())
 }
 
+/// What an option takes: `"path"`, `"value"`, or nothing (`"switch"`).
+pub type Takes = &'static str;
+
+/// The options of a command, without hyphens in front, with what each takes.
+pub fn options(command: &str) -> Vec<(String, Takes)> {
+    let all = Arguments::command();
+    let takes = |option: &clap::Arg| match option.get_action().takes_values() {
+        false => "switch",
+        true if option.get_value_parser().type_id() == TypeId::of::<PathBuf>() => "path",
+        true => "value",
+    };
+    let arguments = all.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+    arguments.filter_map(|argument| Some((argument.get_long()?.to_owned(), takes(argument)))).collect()
+}
+
 /// A rate as the command reads it.
 ///
 /// # Errors
 /// As the command, with the same message.
 pub fn rate(text: &str) -> Result<Rate, Failure> {
-    parse_rate(text).map_err(|message| Failure::usage(format!("rate '{text}': {message}")))
+    parse_rate(text).map_err(|message| Failure::usage(format!("invalid value '{text}' for '--rate <RATE>': {message}")))
 }

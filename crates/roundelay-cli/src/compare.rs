@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::outputs::{Comparing, Opened};
 use crate::progress::Bar;
 use crate::threads::in_pool;
-use crate::{MEMORY_ADVICE, print, style, text_file};
+use crate::{MEMORY_ADVICE, pipe, print, style, text_file};
 
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -66,9 +66,9 @@ fn long_comparison(arguments: &Compare) -> Option<String> {
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Failure> {
-    let options = options(arguments)?;
+    let options = options(arguments, &host.stop)?;
     check_outputs(arguments)?;
-    let capture = open(&arguments.capture)?;
+    let capture = open(&arguments.capture, &host.stop)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     host.gauge.start(capture.size().unwrap_or(0));
     let metadata = metadata(&options);
@@ -78,7 +78,7 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut observer))?;
     let CallObserver { outputs, .. } = observer;
     let comparison = outcome.map_err(|error| match error {
-        CompareError::Stopped => Failure::stopped(),
+        _ if host.stop.is_requested() => Failure::stopped(),
         CompareError::Lane(error) => Failure::run(error),
         input => Failure::usage(input),
     })?;
@@ -90,11 +90,11 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     Ok(compared)
 }
 
-fn options(arguments: &Compare) -> Result<Options, Failure> {
-    let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), read_weights)?;
+fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
+    let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), |path| read_weights(path, stop))?;
     arguments.weight.iter().rev().for_each(|rule| weights.push_first(rule.clone()));
     let mut options = Options::new(arguments.rate, chosen(&arguments.disciplines, !arguments.trees.is_empty()));
-    options.trees = arguments.trees.iter().map(|path| read_tree(path)).collect::<Result<_, _>>()?;
+    options.trees = arguments.trees.iter().map(|path| read_tree(path, stop)).collect::<Result<_, _>>()?;
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;
     options.max_flows = arguments.max_flows as usize;
@@ -120,22 +120,27 @@ fn check_outputs(arguments: &Compare) -> Result<(), Failure> {
     arguments.outputs.check(read.into_iter().flatten().chain(trees), &Measures::default(), 1)
 }
 
-fn read_weights(path: &Path) -> Result<WeightRules, Failure> {
+fn read_weights(path: &Path, stop: &Stop) -> Result<WeightRules, Failure> {
     let name = path.display().to_string();
-    let text = text_file::read(path, "rules for weights in TOML, as docs/compare.md describes them")?;
+    let text = text_file::read(path, "rules for weights in TOML, as docs/compare.md describes them", stop)?;
     WeightRules::from_toml(&name, &text).map_err(Failure::usage)
 }
 
-fn read_tree(path: &Path) -> Result<TreeFile, Failure> {
+fn read_tree(path: &Path, stop: &Stop) -> Result<TreeFile, Failure> {
     let name = path.display().to_string();
-    let text = text_file::read(path, "a tree in TOML, as docs/trees.md describes it")?;
+    let text = text_file::read(path, "a tree in TOML, as docs/trees.md describes it", stop)?;
     TreeFile::from_toml(&name, &text).map_err(Failure::usage)
 }
 
-fn open(path: &Path) -> Result<Capture, Failure> {
+fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {
     let stdin = || Capture::from_reader("standard input", BufReader::new(io::stdin()));
-    let opened = if path.as_os_str() == "-" { stdin() } else { Capture::open(path) };
+    let opened = match pipe::open(path, stop) {
+        _ if path.as_os_str() == "-" => stdin(),
+        Some(pipe) => Capture::from_reader(path.display().to_string(), pipe),
+        None => Capture::open(path),
+    };
     opened.map_err(|error| match error {
+        _ if stop.is_requested() => Failure::stopped(),
         CaptureError::Open { .. } if path.to_str().is_some_and(|text| parse_spec(text).is_ok()) => Failure::usage(format!(
             "{error}; the first argument is the capture, the disciplines follow: roundelay compare FILE {}",
             path.display()

@@ -18,6 +18,7 @@ mod interrupt;
 mod objective;
 mod outputs;
 mod papers;
+mod pipe;
 mod progress;
 mod replay;
 mod scenario;

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     let cost = arguments.measures_cost().then(|| plan.cost(&runs)).transpose()?.flatten();
     let result = ObjectiveResult { notes, cost, ..plan.result(&scenario, figure, &runs) };
     let written = files.into_iter().try_for_each(|file| file.finish(&result));
-    print(&outputs.printed(&result)?.unwrap_or_else(|| result.table(style::of_stdout())))?;
+    print(&outputs.printed(&result)?.unwrap_or_else(|| result.document().text(style::of_stdout())))?;
     written
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
 
 /// A paper with a single plan, from a file.
 fn of_file(path: &Path) -> Result<Paper, Failure> {
-    let text = text_file::read(path, "a plan in TOML like those in papers/")?;
+    let text = text_file::read(path, "a plan in TOML like those in papers/", &roundelay_trace::Stop::default())?;
     let name = path.file_stem().map_or_else(|| "plan".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let neighbour = like(path, &text).and_then(|path| fs::read_to_string(path).ok());
     Paper::of_plan(&name, &text, |_| neighbour.as_deref()).map_err(|error| Failure::usage(error.in_file(path.display())))

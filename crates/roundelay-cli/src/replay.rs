@@ -19,7 +19,7 @@ use crate::{print, style};
 
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     let Computed { replayed, scenario, runs, printed, written } = compute(arguments, &Host::default())?;
-    print(&printed.unwrap_or_else(|| replayed.table(style::of_stdout())))?;
+    print(&printed.unwrap_or_else(|| replayed.document().text(style::of_stdout())))?;
     written?;
     if arguments.plain { plain(&scenario, &runs) } else { Ok(()) }
 }

@@ -71,7 +71,7 @@ type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, 
 pub(crate) fn text(path: &Path, host: &Host) -> Result<(String, String), Failure> {
     const EXPECTED: &str = "a scenario in TOML";
     if path.as_os_str() != "-" {
-        return Ok((path.display().to_string(), text_file::read(path, EXPECTED)?));
+        return Ok((path.display().to_string(), text_file::read(path, EXPECTED, &host.stop)?));
     }
     if let Some(Text { name, text }) = &host.text {
         return Ok((name.clone(), text.clone()));

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     }
     let (ran, written) = computed(path, arguments, &host, read)?;
     // Print the results even if writing the files failed.
-    print(&arguments.outputs.printed(&ran)?.unwrap_or_else(|| ran.simulated.table(style::of_stdout())))?;
+    print(&arguments.outputs.printed(&ran)?.unwrap_or_else(|| ran.simulated.document().text(style::of_stdout())))?;
     written
 }
 
@@ -62,6 +62,7 @@ fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, Str
     let results = replicas(&scenario, arguments, &first_run, host)?;
     let (outputs, curves) = first_run.finish();
     notes.extend(equal_replicas(&results));
+    notes.extend(host.notes.all());
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     let ran = Ran { simulated, curves, text, metadata };
     let written = outputs.into_iter().try_for_each(|output| output.finish(&ran));

@@ -2,13 +2,14 @@
 
 use std::sync::Mutex;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use roundelay::schedulers::AnyScheduler;
-use roundelay::{Buffer, DropReason, FlowConfig, FlowId, Handle, Instant, Packet as Inner, QueueSpec, Rate, Scheduler as _};
-use roundelay_cli::call;
+use roundelay::{Buffer, DropReason, FlowConfig, FlowId, Handle, Instant, Packet as Inner, QueueSpec, Scheduler as _};
+use roundelay_cli::{Failure, call};
 
+use crate::arguments::whole;
 use crate::errors;
 use crate::own::{Fault, Own};
 use crate::packet::{Drop, Packet, fields, instant};
@@ -34,12 +35,13 @@ struct State {
 
 impl State {
     /// The time of a call: the one before, if none is given.
-    fn at(&mut self, now: Option<f64>) -> PyResult<Instant> {
-        let Some(seconds) = now else { return Ok(self.now) };
-        let now = instant("now", seconds)?;
+    fn at(&mut self, given: Option<&Bound<'_, PyAny>>) -> PyResult<Instant> {
+        let Some(given) = given else { return Ok(self.now) };
+        let now = instant("now", given)?;
         if now < self.now {
-            let before = self.now.as_secs_f64();
-            return Err(PyValueError::new_err(format!("now {seconds}: time runs backwards; expected {before} or later")));
+            let (given_text, legal) = (given.str()?.to_string(), format!("{} or later", self.now.as_secs_f64()));
+            let message = format!("now {given_text}: time runs backwards; expected {legal}");
+            return Err(errors::usage(given.py(), message, &given_text, &legal));
         }
         self.now = now;
         Ok(now)
@@ -61,12 +63,9 @@ impl Scheduler {
     }
 }
 
-/// An argument of 32 bits.
-///
-/// # Errors
-/// The number is negative or too large.
-fn whole(name: &str, number: i64) -> PyResult<u32> {
-    u32::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} {number}: legal range 0 to {}", u32::MAX)))
+/// The number of a flow.
+fn flow_id(given: &Bound<'_, PyAny>) -> PyResult<FlowId> {
+    whole("flow", given, 0..=u32::MAX).map(FlowId)
 }
 
 fn shown(py: Python<'_>, packet: Inner<Payload>) -> PyResult<Py<Packet>> {
@@ -79,8 +78,16 @@ fn shown(py: Python<'_>, packet: Inner<Payload>) -> PyResult<Py<Packet>> {
 impl Scheduler {
     #[new]
     #[pyo3(signature = (spec, own, rate, limit, seed))]
-    fn new(py: Python<'_>, spec: &str, own: Option<&Own>, rate: Option<u64>, limit: Option<&str>, seed: u64) -> PyResult<Self> {
-        let read = |text: &str| call::queue(text).map_err(|failure| errors::exception(py, &failure));
+    fn new(
+        py: Python<'_>,
+        spec: &str,
+        own: Option<&Own>,
+        rate: Option<&str>,
+        limit: Option<&str>,
+        seed: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let raised = |failure: Failure| errors::exception(py, &failure);
+        let read = |text: &str| call::queue(text).map_err(raised);
         let fault = Fault::default();
         let mut spec = match own {
             Some(own) => QueueSpec { discipline: own.discipline(&fault), limit: None },
@@ -89,10 +96,10 @@ impl Scheduler {
         if let Some(limit) = limit {
             spec.limit = read(&format!("fifo limit {limit}"))?.limit;
         }
-        let mut scheduler = spec.discipline.build(seed).map_err(|error| errors::exception(py, &call::failure(&error)))?;
+        let seed = whole("seed", seed, 0..=u64::MAX)?;
+        let mut scheduler = spec.discipline.build(seed).map_err(|error| raised(call::failure(&error)))?;
         if let Some(rate) = rate {
-            let rate = Rate::from_bits_per_second(rate);
-            scheduler.set_link_rate(rate.ok_or_else(|| PyValueError::new_err("rate 0: legal range 1 bit/s or more"))?);
+            scheduler.set_link_rate(call::rate(rate).map_err(raised)?);
         }
         if let Some(error) = fault.take() {
             return Err(error);
@@ -103,26 +110,27 @@ impl Scheduler {
     }
 
     /// Adds a packet. Returns whether this packet is in the queue after the call.
-    #[pyo3(signature = (flow, length, payload = None, now = None, *, ecn = false, priority = 0, slack = 0.0, deadline = None))]
+    #[pyo3(
+        signature = (flow, length, payload = None, now = None, *, ecn = false, priority = None, slack = None, deadline = None),
+        text_signature = "($self, flow, length, payload=None, now=None, *, ecn=False, priority=0, slack=0.0, deadline=None)"
+    )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn enqueue(
         &self,
         py: Python<'_>,
-        flow: i64,
-        length: i64,
+        flow: &Bound<'_, PyAny>,
+        length: &Bound<'_, PyAny>,
         payload: Payload,
-        now: Option<f64>,
+        now: Option<&Bound<'_, PyAny>>,
         ecn: bool,
-        priority: i64,
-        slack: f64,
-        deadline: Option<f64>,
+        priority: Option<&Bound<'_, PyAny>>,
+        slack: Option<&Bound<'_, PyAny>>,
+        deadline: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        if !(1..i64::from(FlowConfig::MAX_PACKET_LEN)).contains(&length) {
-            return Err(PyValueError::new_err(format!("length {length}: legal range 1 to {} bytes", FlowConfig::MAX_PACKET_LEN - 1)));
-        }
-        let (flow, length, priority) = (whole("flow", flow)?, whole("length", length)?, whole("priority", priority)?);
-        let mut packet = Inner::new(FlowId(flow), length, payload);
-        if ecn || priority != 0 || slack != 0.0 || deadline.is_some() {
+        let (flow, length) = (flow_id(flow)?, whole("length", length, 1..=FlowConfig::MAX_PACKET_LEN - 1)?);
+        let mut packet = Inner::new(flow, length, payload);
+        if ecn || priority.is_some() || slack.is_some() || deadline.is_some() {
+            let priority = priority.map_or(Ok(0), |priority| whole("priority", priority, 0..=u32::MAX))?;
             packet = fields(packet, ecn, priority, slack, deadline)?;
         }
         self.with(py, |state| {
@@ -141,7 +149,7 @@ impl Scheduler {
             let is_it = |(packet, reason): &(Inner<Payload>, DropReason)| match reason {
                 DropReason::Full | DropReason::Refused => true,
                 DropReason::PushedOut => false,
-                DropReason::Early => packet.arrival == now && packet.flow.0 == flow && packet.len == length,
+                DropReason::Early => packet.arrival == now && packet.flow == flow && packet.len == length,
             };
             Ok(!dropped.iter().any(is_it))
         })
@@ -149,7 +157,7 @@ impl Scheduler {
 
     /// The next packet, or None: the queue is empty, or no packet may leave yet.
     #[pyo3(signature = (now = None))]
-    fn dequeue(&self, py: Python<'_>, now: Option<f64>) -> PyResult<Option<Py<Packet>>> {
+    fn dequeue(&self, py: Python<'_>, now: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<Packet>>> {
         let packet = self.with(py, |state| {
             let now = state.at(now)?;
             state.dropped.clear();
@@ -192,21 +200,28 @@ impl Scheduler {
     }
 
     /// Sets a flow's weight and longest packet, in bytes.
-    fn set_flow(&self, py: Python<'_>, flow: i64, weight: i64, max_packet_length: i64) -> PyResult<()> {
-        let (flow, weight) = (whole("flow", flow)?, whole("weight", weight)?);
-        let config = FlowConfig { weight, max_packet_len: whole("max_packet_length", max_packet_length)? };
+    fn set_flow(
+        &self,
+        py: Python<'_>,
+        flow: &Bound<'_, PyAny>,
+        weight: &Bound<'_, PyAny>,
+        max_packet_length: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let flow = whole("flow", flow, 0..=FlowId::LARGEST_TABLED.0).map(FlowId)?;
+        let weight = whole("weight", weight, 1..=FlowConfig::MAX_WEIGHT)?;
+        let lengths = FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN;
+        let config = FlowConfig { weight, max_packet_len: whole("max_packet_length", max_packet_length, lengths)? };
         self.with(py, |state| {
-            let set = config.check(self.spec.discipline.name(), FlowId(flow));
-            let set = set.and_then(|()| state.buffer.scheduler_mut().set_flow(FlowId(flow), config));
+            let set = state.buffer.scheduler_mut().set_flow(flow, config);
             set.map_err(|error| errors::exception(py, &call::failure(&error)))
         })
     }
 
     /// Removes a flow; a backlogged flow keeps its settings until its last packet has left.
-    fn remove_flow(&self, py: Python<'_>, flow: i64) -> PyResult<()> {
-        let flow = whole("flow", flow)?;
+    fn remove_flow(&self, py: Python<'_>, flow: &Bound<'_, PyAny>) -> PyResult<()> {
+        let flow = flow_id(flow)?;
         self.with(py, |state| {
-            state.buffer.scheduler_mut().remove_flow(FlowId(flow));
+            state.buffer.scheduler_mut().remove_flow(flow);
             Ok(())
         })
     }

@@ -7,6 +7,7 @@ use roundelay_cli::{Detail, Failure};
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static CONTRACT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static WRONG_TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The exception of a failed call: `roundelay._errors` has the classes.
 pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
@@ -35,6 +36,19 @@ pub(crate) fn unknown(py: Python<'_>, noun: &str, given: &str, known: &[&str]) -
 /// The exception for a wrong value.
 pub(crate) fn usage(py: Python<'_>, message: String, given: &str, legal: &str) -> PyErr {
     wrong(py, message, given, legal, None)
+}
+
+/// The exception for a number outside of the legal range.
+pub(crate) fn out_of_range(name: &str, given: &Bound<'_, PyAny>, legal: &str) -> PyErr {
+    // Python writes no integer of more than 4300 digits.
+    let text = given.str().map_or_else(|_| "a longer number".to_owned(), |text| text.to_string());
+    usage(given.py(), format!("{name} {text}: legal range {legal}"), &text, legal)
+}
+
+/// The exception for an argument of another type.
+pub(crate) fn wrong_type(name: &str, expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    let raised = WRONG_TYPE.import(given.py(), "roundelay._words", "wrong_type").and_then(|raise| raise.call1((name, expected, given)));
+    raised.map_or_else(|error| error, PyErr::from_value)
 }
 
 fn wrong(py: Python<'_>, message: String, given: &str, legal: &str, meant: Option<&str>) -> PyErr {

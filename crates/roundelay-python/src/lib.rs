@@ -8,6 +8,7 @@
 //! congestion control written in Python. The calling thread waits, and asks Python for signals
 //! every 20 ms: Ctrl-C works.
 
+mod arguments;
 mod by_hand;
 mod control;
 mod disciplines;
@@ -25,6 +26,7 @@ use pyo3::prelude::*;
 /// with locks or atomics for what changes, and so are the process's few statics.
 #[pymodule(gil_used = false)]
 mod _native {
+    use std::collections::BTreeMap;
     use std::ffi::OsString;
     use std::path::PathBuf;
 
@@ -42,11 +44,11 @@ mod _native {
     #[pymodule_export]
     use crate::packet::{Drop, Packet};
     #[pymodule_export]
-    use crate::results::{Compared, Ran, Replays, bounds, compare, replay, simulate};
+    use crate::results::{Outcome, bounds, compare, replay, simulate};
     #[pymodule_export]
     use crate::sweeps::{Classes, Session, Swept, sweep, sweep_task};
     #[pymodule_export]
-    use crate::tables::Table;
+    use crate::tables::{Table, table};
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -67,18 +69,18 @@ mod _native {
         py.detach(|| roundelay_cli::main(arguments))
     }
 
-    /// Bits per second of a rate as the command reads it.
-    #[pyfunction]
-    fn bits_per_second(py: Python<'_>, text: &str) -> PyResult<u64> {
-        call::rate(text).map(roundelay::Rate::bits_per_second).map_err(|failure| crate::errors::exception(py, &failure))
-    }
-
     /// All items of all papers: [paper, item, title, label, description] and whether there is a plan.
     #[pyfunction]
     fn papers(py: Python<'_>) -> PyResult<Vec<([String; 5], bool)>> {
         let items = call::papers().map_err(|failure| crate::errors::exception(py, &failure))?;
         let tuple = |item: call::PaperItem| ([item.paper, item.item, item.title, item.label, item.about], item.runs);
         Ok(items.into_iter().map(tuple).collect())
+    }
+
+    /// The options of a command with what each takes: `path`, `value` or nothing (`switch`).
+    #[pyfunction]
+    fn options(command: &str) -> BTreeMap<String, call::Takes> {
+        call::options(command).into_iter().collect()
     }
 
     /// The JSON Schema of scenarios.

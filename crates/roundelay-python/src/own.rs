@@ -1,6 +1,6 @@
 //! A scheduler written in Python, as a discipline.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use roundelay::{
     Backlog, ConfigError, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle, Instant, Limit, Packet as Inner, Rate, Scheduler,
 };
 use roundelay_cli::Failure;
-use roundelay_cli::call::{self, Stop};
+use roundelay_cli::call::{self, Notes, Stop};
 use roundelay_conformance::Checked;
 
 use crate::packet::{Packet, not_before};
@@ -22,6 +22,7 @@ use crate::{errors, work};
 pub(crate) struct Fault {
     first: Arc<Mutex<Option<PyErr>>>,
     stop: Stop,
+    notes: Notes,
     /// Stop of the sweep that the run is part of.
     outer: Option<Stop>,
 }
@@ -49,6 +50,10 @@ impl Fault {
 
     pub(crate) const fn stop(&self) -> &Stop {
         &self.stop
+    }
+
+    pub(crate) const fn notes(&self) -> &Notes {
+        &self.notes
     }
 
     pub(crate) fn take(&self) -> Option<PyErr> {
@@ -121,10 +126,11 @@ impl Own {
 impl Own {
     pub(crate) fn discipline(&self, fault: &Fault) -> AnyDiscipline {
         let (make, fault, name) = (Arc::clone(&self.make), fault.clone(), self.name);
-        let config = custom::Config::new(name, move |seed| PythonScheduler::new(name, &make, seed, fault.clone()));
+        let reorders = self.reorders;
+        let config = custom::Config::new(name, move |seed| PythonScheduler::new(name, &make, reorders, seed, fault.clone()));
         AnyDiscipline::Custom(custom::Config {
             about: self.about,
-            reorders: self.reorders,
+            reorders,
             weighted: self.weighted,
             default_limit: self.limit,
             priority: self.priority,
@@ -184,7 +190,10 @@ impl Methods {
 struct PythonScheduler {
     name: &'static str,
     methods: Option<Methods>,
-    waiting: Vec<Option<Py<Packet>>>,
+    /// Packets, each with the number of the call that brought it.
+    waiting: Vec<Option<(Py<Packet>, u64)>>,
+    /// The largest number among the departures of each flow, unless the class may reorder or a note says so.
+    sent: Option<HashMap<u32, u64>>,
     backlog: Backlog,
     limit: Limit,
     /// An arrival beyond the limit, not shown to a scheduler without `evict`: the buffer takes it back.
@@ -198,11 +207,12 @@ struct PythonScheduler {
 }
 
 impl PythonScheduler {
-    fn new(name: &'static str, make: &Py<PyAny>, seed: u64, fault: Fault) -> Self {
+    fn new(name: &'static str, make: &Py<PyAny>, reorders: bool, seed: u64, fault: Fault) -> Self {
         let methods = Python::attach(|py| make.bind(py).call1((seed,)).and_then(|scheduler| Methods::of(py, name, &scheduler)));
         let methods = methods.map_err(|error| fault.raise(error)).ok();
         let (waiting, backlog, limit) = (Vec::new(), Backlog::default(), Limit::UNBOUNDED);
-        Self { name, methods, waiting, backlog, limit, held: None, dropped: VecDeque::new(), now: Instant::ZERO, calls: 0, fault }
+        let sent = (!reorders).then(HashMap::new);
+        Self { name, methods, waiting, backlog, limit, sent, held: None, dropped: VecDeque::new(), now: Instant::ZERO, calls: 0, fault }
     }
 
     /// The methods, unless the scheduler is dead.
@@ -239,8 +249,20 @@ impl PythonScheduler {
         self.backlog.bytes -= u64::from(len);
     }
 
-    /// The packet that Python returned, if waiting here.
-    fn take(&mut self, py: Python<'_>, returned: &Bound<'_, PyAny>, call: &str) -> Option<Departure> {
+    /// Notes the first packet sent after a later one of its flow.
+    fn check_order(&mut self, flow: u32, number: u64) {
+        let Some(sent) = &mut self.sent else { return };
+        let latest = sent.entry(flow).or_default();
+        if number < *latest {
+            self.fault.notes().add(call::reordering_note(self.name, "a flow"));
+            self.sent = None;
+        } else {
+            *latest = number;
+        }
+    }
+
+    /// The packet that Python returned, if waiting here. `is_sent`: sent rather than dropped.
+    fn take(&mut self, py: Python<'_>, returned: &Bound<'_, PyAny>, is_sent: bool, call: &str) -> Option<Departure> {
         let Ok(packet) = returned.cast::<Packet>() else {
             let kind = returned.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
             self.broken(py, call, &format!("returned {kind}; expected a packet that waits, or None"));
@@ -248,11 +270,13 @@ impl PythonScheduler {
         };
         let handle = packet.get().handle();
         let slot = self.waiting.get_mut(handle.index());
-        if slot.as_ref().is_none_or(|slot| slot.as_ref().is_none_or(|kept| !kept.is(packet))) {
+        let Some((_, number)) = slot.and_then(|slot| slot.take_if(|(kept, _)| kept.is(packet))) else {
             self.broken(py, call, "returned a packet that does not wait: sent before, or of another queue");
             return None;
+        };
+        if is_sent {
+            self.check_order(packet.get().flow(), number);
         }
-        slot.map(Option::take);
         self.sub(packet.get().length());
         Some(Departure { handle, mark: packet.get().is_marked() })
     }
@@ -271,7 +295,7 @@ impl PythonScheduler {
                 None
             }
             Ok(nothing) if nothing.is_none() => None,
-            Ok(packet) => self.take(py, &packet, call),
+            Ok(packet) => self.take(py, &packet, now.is_some(), call),
         }
     }
 
@@ -335,7 +359,7 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
             }
         });
         let Some(shown) = accepted else { return Err(packet) };
-        self.waiting[place] = Some(shown);
+        self.waiting[place] = Some((shown, self.calls));
         self.add(packet.len);
         Ok(())
     }
@@ -380,8 +404,8 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
     fn ready_at(&self) -> Option<Instant> {
         let method = self.methods()?.ready_at.as_ref()?;
         Python::attach(|py| {
-            let ready: PyResult<Option<f64>> = method.bind(py).call0().and_then(|ready| ready.extract());
-            let ready = ready.and_then(|ready| ready.map(|ready| not_before("ready_at", ready)).transpose());
+            let ready = method.bind(py).call0();
+            let ready = ready.and_then(|ready| (!ready.is_none()).then(|| not_before("ready_at", &ready)).transpose());
             ready.unwrap_or_else(|error| {
                 self.fail(py, error, "ready_at()");
                 None

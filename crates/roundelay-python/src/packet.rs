@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use roundelay::{Duration, Ecn, Handle, Instant, Packet as Inner, Slack};
+
+use crate::arguments::number;
+use crate::errors;
 
 const PICOS: f64 = 1e12;
 
@@ -12,8 +14,8 @@ const PICOS: f64 = 1e12;
 ///
 /// # Errors
 /// The time is negative, no number, or beyond 213 days.
-pub(crate) fn instant(name: &str, seconds: f64) -> PyResult<Instant> {
-    of_picos(name, seconds, (seconds * PICOS).round())
+pub(crate) fn instant(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Instant> {
+    of_picos(name, given, (number(name, given)? * PICOS).round())
 }
 
 /// The first picosecond that Python reads as this time or a later one: a class that waits for the time
@@ -21,20 +23,21 @@ pub(crate) fn instant(name: &str, seconds: f64) -> PyResult<Instant> {
 ///
 /// # Errors
 /// As above.
-pub(crate) fn not_before(name: &str, seconds: f64) -> PyResult<Instant> {
+pub(crate) fn not_before(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Instant> {
+    let seconds = number(name, given)?;
     let mut picos = (seconds * PICOS).ceil();
     while picos / PICOS < seconds {
         // Beyond 2^53 ps the step of a float is more than one.
         picos = (picos + 1.0).max(picos.next_up());
     }
-    of_picos(name, seconds, picos)
+    of_picos(name, given, picos)
 }
 
-fn of_picos(name: &str, seconds: f64, picos: f64) -> PyResult<Instant> {
+fn of_picos(name: &str, given: &Bound<'_, PyAny>, picos: f64) -> PyResult<Instant> {
     if picos >= 0.0 && picos < u64::MAX as f64 {
         return Ok(Instant::from_picos(picos as u64));
     }
-    Err(PyValueError::new_err(format!("{name} {seconds}: legal range 0 to 18446744 s")))
+    Err(errors::out_of_range(name, given, "0 to 18446744 s"))
 }
 
 /// A packet in a queue. Times are in seconds.
@@ -64,7 +67,7 @@ impl Packet {
 impl Packet {
     /// Number of the packet's flow.
     #[getter]
-    const fn flow(&self) -> u32 {
+    pub(crate) const fn flow(&self) -> u32 {
         self.inner.flow.0
     }
 
@@ -145,13 +148,23 @@ impl Drop {
 }
 
 /// The fields that a caller may give to a packet.
-pub(crate) fn fields<T>(packet: Inner<T>, ecn: bool, priority: u32, slack: f64, deadline: Option<f64>) -> PyResult<Inner<T>> {
-    let picos = (slack * PICOS).round();
-    if picos.is_nan() || picos.abs() >= i64::MAX as f64 {
-        return Err(PyValueError::new_err(format!("slack {slack}: legal range -9223372 to 9223372 s")));
-    }
-    let deadline = deadline.map_or(Ok(Instant::MAX), |deadline| instant("deadline", deadline))?;
+pub(crate) fn fields<T>(
+    packet: Inner<T>,
+    ecn: bool,
+    priority: u32,
+    slack: Option<&Bound<'_, PyAny>>,
+    deadline: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Inner<T>> {
     let ecn = if ecn { Ecn::Capable } else { Ecn::NotCapable };
-    let slack = if picos < 0.0 { Slack::from_picos(picos as i64) } else { Slack::of(Duration::from_picos(picos as u64)) };
+    let slack = slack.map_or(Ok(packet.slack), slack_of)?;
+    let deadline = deadline.map_or(Ok(Instant::MAX), |deadline| instant("deadline", deadline))?;
     Ok(Inner { ecn, priority, slack, deadline, ..packet })
+}
+
+fn slack_of(given: &Bound<'_, PyAny>) -> PyResult<Slack> {
+    let picos = (number("slack", given)? * PICOS).round();
+    if picos.is_nan() || picos.abs() >= i64::MAX as f64 {
+        return Err(errors::out_of_range("slack", given, "-9223372 to 9223372 s"));
+    }
+    Ok(if picos < 0.0 { Slack::from_picos(picos as i64) } else { Slack::of(Duration::from_picos(picos as u64)) })
 }

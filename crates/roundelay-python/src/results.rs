@@ -2,10 +2,13 @@
 
 use std::ffi::OsString;
 
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use roundelay_cli::call::{self, CustomControl, Host, Text};
-use roundelay_report::{FLOWS, LINKS, RATES, Replayed, SIMULATED_FLOWS, TRANSFERS, TableStyle, json};
+use roundelay_report::{COMPARED, Document, Replayed, SIMULATED, TableOf, TableStyle, document, json};
 
+use crate::arguments::whole;
 use crate::control::Control;
 use crate::own::{Fault, Own};
 use crate::tables::Table;
@@ -15,7 +18,8 @@ use crate::work::{self, Report};
 pub(crate) type Given = Option<(String, String)>;
 
 pub(crate) fn host(fault: &Fault, given: Given) -> Host {
-    Host { stop: fault.stop().clone(), text: given.map(|(name, text)| Text { name, text }), ..Host::default() }
+    let text = given.map(|(name, text)| Text { name, text });
+    Host { stop: fault.stop().clone(), notes: fault.notes().clone(), text, ..Host::default() }
 }
 
 /// A scheduler of the caller's, with its number among the disciplines of the arguments.
@@ -32,29 +36,112 @@ fn custom(controls: Vec<Chosen<'_>>, fault: &Fault) -> Vec<(String, CustomContro
     controls.into_iter().map(|(source, control)| (source, control.custom(fault))).collect()
 }
 
-const fn style(width: Option<u16>) -> TableStyle {
-    TableStyle { color: false, width }
-}
+/// Version, seed and hash of the configuration or the scenario.
+type Metadata = Vec<(String, String)>;
 
-/// Result of `compare`.
+/// Result of a command, from a run or from a pickle.
 #[pyclass(frozen, module = "roundelay._native")]
-pub(crate) struct Compared(call::Compared);
+pub(crate) struct Outcome(Form);
 
-/// `roundelay compare` with these words.
-///
-/// # Errors
-/// The command's failure, or the exception of a scheduler.
-#[pyfunction]
-#[pyo3(signature = (words, own, progress = None))]
-pub(crate) fn compare(py: Python<'_>, words: Vec<OsString>, own: Vec<NumberedOwn<'_>>, progress: Option<Py<PyAny>>) -> PyResult<Compared> {
-    let fault = Fault::default();
-    let (own, host) = (put(&own, &fault), host(&fault, None));
-    let report = Report::new(&host.gauge, progress);
-    work::run(py, &fault, &report, || call::compare(words, &host, &own)).map(Compared)
+enum Form {
+    Compared(Box<call::Compared>),
+    Ran(Box<call::Ran>),
+    Replayed(Box<Replayed>),
+    Kept(Box<Kept>),
 }
+
+/// All that a result shows.
+struct Kept {
+    json: String,
+    html: String,
+    document: Document,
+    metadata: Metadata,
+    tables: Vec<(String, Py<Table>)>,
+}
+
+fn rows<R>(py: Python<'_>, tables: &[&TableOf<R>], results: &R, name: &str, metadata: &Metadata) -> Option<PyResult<Py<Table>>> {
+    let table = tables.iter().find(|table| table.name == name)?;
+    Some(Table::new(&table.rows(results), metadata).and_then(|table| Py::new(py, table)))
+}
+
+impl Form {
+    fn json(&self) -> String {
+        match self {
+            Self::Compared(compared) => compared.json(),
+            Self::Ran(ran) => json(&ran.simulated),
+            Self::Replayed(replayed) => json(replayed),
+            Self::Kept(kept) => kept.json.clone(),
+        }
+    }
+
+    fn html(&self) -> String {
+        match self {
+            Self::Compared(compared) => compared.html(),
+            Self::Ran(ran) => ran.html(),
+            Self::Replayed(replayed) => replayed.html(),
+            Self::Kept(kept) => kept.html.clone(),
+        }
+    }
+
+    fn document(&self) -> Document {
+        match self {
+            Self::Compared(compared) => document(&compared.comparison),
+            Self::Ran(ran) => ran.simulated.document(),
+            Self::Replayed(replayed) => replayed.document(),
+            Self::Kept(kept) => kept.document.clone(),
+        }
+    }
+
+    fn metadata(&self) -> Metadata {
+        match self {
+            Self::Compared(compared) => compared.metadata.clone(),
+            Self::Ran(ran) => ran.metadata.clone(),
+            Self::Replayed(_) => Metadata::new(),
+            Self::Kept(kept) => kept.metadata.clone(),
+        }
+    }
+
+    fn tables(&self) -> Vec<&str> {
+        match self {
+            Self::Compared(_) => COMPARED.map(|table| table.name).into(),
+            Self::Ran(_) => SIMULATED.map(|table| table.name).into(),
+            Self::Replayed(_) => Vec::new(),
+            Self::Kept(kept) => kept.tables.iter().map(|(name, _)| name.as_str()).collect(),
+        }
+    }
+
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
+        let table = match self {
+            Self::Compared(compared) => rows(py, &COMPARED, &compared.comparison, name, &compared.metadata),
+            Self::Ran(ran) => rows(py, &SIMULATED, &ran.simulated, name, &ran.metadata),
+            Self::Replayed(_) => None,
+            Self::Kept(kept) => kept.tables.iter().find(|(known, _)| known == name).map(|(_, table)| Ok(table.clone_ref(py))),
+        };
+        table.unwrap_or_else(|| Err(PyKeyError::new_err(name.to_owned())))
+    }
+}
+
+/// Arguments of [`Outcome::new`].
+type Parts = (String, String, String, Metadata, Vec<(String, Py<Table>)>);
 
 #[pymethods]
-impl Compared {
+impl Outcome {
+    /// A result out of a pickle.
+    #[new]
+    fn new(json: String, html: String, document: &str, metadata: Metadata, tables: Vec<(String, Py<Table>)>) -> PyResult<Self> {
+        let document = serde_json::from_str(document);
+        let document = document.map_err(|error| PyValueError::new_err(format!("a result of another version of Roundelay: {error}")))?;
+        Ok(Self(Form::Kept(Box::new(Kept { json, html, document, metadata, tables }))))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Parts)> {
+        let form = &slf.get().0;
+        let texts = slf.py().detach(|| (form.json(), form.html(), json(&form.document())));
+        let table = |name: &str| Ok((name.to_owned(), form.table(slf.py(), name)?));
+        let tables = form.tables().into_iter().map(table).collect::<PyResult<_>>()?;
+        Ok((slf.get_type(), (texts.0, texts.1, texts.2, form.metadata(), tables)))
+    }
+
     /// The output of `--json`.
     fn json(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.json())
@@ -65,27 +152,38 @@ impl Compared {
         py.detach(|| self.0.html())
     }
 
-    /// The printed table.
+    /// The printed report.
     #[pyo3(signature = (width = None))]
-    fn table(&self, py: Python<'_>, width: Option<u16>) -> String {
-        py.detach(|| self.0.table(style(width)))
+    fn text(&self, py: Python<'_>, width: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+        let width = width.map(|width| whole("width", width, 0..=u16::MAX)).transpose()?;
+        Ok(py.detach(|| self.0.document().text(TableStyle { color: false, width })))
     }
 
-    /// The rows of flows.parquet.
-    fn flows(&self) -> PyResult<Table> {
-        Table::new(&FLOWS.rows(&self.0.comparison), &self.0.metadata)
+    /// The rows of the Parquet file of this name; none where the scenario does not measure these.
+    fn rows(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
+        self.0.table(py, name)
     }
 
-    /// Version, seed and hash of the configuration.
+    /// Version, seed and hash of the configuration or the scenario.
     #[getter]
-    fn metadata(&self) -> Vec<(String, String)> {
-        self.0.metadata.clone()
+    fn metadata(&self) -> Metadata {
+        self.0.metadata()
     }
 }
 
-/// Result of `simulate`.
-#[pyclass(frozen, module = "roundelay._native")]
-pub(crate) struct Ran(call::Ran);
+/// `roundelay compare` with these words.
+///
+/// # Errors
+/// The command's failure, or the exception of a scheduler.
+#[pyfunction]
+#[pyo3(signature = (words, own, progress = None))]
+pub(crate) fn compare(py: Python<'_>, words: Vec<OsString>, own: Vec<NumberedOwn<'_>>, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
+    let fault = Fault::default();
+    let (own, host) = (put(&own, &fault), host(&fault, None));
+    let report = Report::new(&host.gauge, progress);
+    let compared = work::run(py, &fault, &report, || call::compare(words, &host, &own))?;
+    Ok(Outcome(Form::Compared(Box::new(compared))))
+}
 
 /// `roundelay simulate` with these words. `controls`: congestion controls by names of sources.
 ///
@@ -100,61 +198,13 @@ pub(crate) fn simulate(
     own: Vec<NumberedOwn<'_>>,
     controls: Vec<Chosen<'_>>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Ran> {
+) -> PyResult<Outcome> {
     let fault = Fault::default();
     let (own, host) = (put(&own, &fault), Host { controls: custom(controls, &fault), ..host(&fault, given) });
     let report = Report::new(&host.gauge, progress);
-    work::run(py, &fault, &report, || call::simulate(words, &host, &own)).map(Ran)
+    let ran = work::run(py, &fault, &report, || call::simulate(words, &host, &own))?;
+    Ok(Outcome(Form::Ran(Box::new(ran))))
 }
-
-#[pymethods]
-impl Ran {
-    /// The output of `--json`.
-    fn json(&self, py: Python<'_>) -> String {
-        py.detach(|| json(&self.0.simulated))
-    }
-
-    /// The page of `--html`.
-    fn html(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.html())
-    }
-
-    /// The printed table.
-    #[pyo3(signature = (width = None))]
-    fn table(&self, py: Python<'_>, width: Option<u16>) -> String {
-        py.detach(|| self.0.simulated.table(style(width)))
-    }
-
-    /// The rows of flows.parquet.
-    fn flows(&self) -> PyResult<Table> {
-        Table::new(&SIMULATED_FLOWS.rows(&self.0.simulated), &self.0.metadata)
-    }
-
-    /// The rows of links.parquet.
-    fn links(&self) -> PyResult<Table> {
-        Table::new(&LINKS.rows(&self.0.simulated), &self.0.metadata)
-    }
-
-    /// The rows of transfers.parquet; none unless the scenario measures transfers.
-    fn transfers(&self) -> PyResult<Table> {
-        Table::new(&TRANSFERS.rows(&self.0.simulated), &self.0.metadata)
-    }
-
-    /// The rows of rates.parquet; none unless the scenario measures rates.
-    fn rates(&self) -> PyResult<Table> {
-        Table::new(&RATES.rows(&self.0.simulated), &self.0.metadata)
-    }
-
-    /// Version, seed and hash of the scenario.
-    #[getter]
-    fn metadata(&self) -> Vec<(String, String)> {
-        self.0.metadata.clone()
-    }
-}
-
-/// Result of `replay`.
-#[pyclass(frozen, module = "roundelay._native")]
-pub(crate) struct Replays(Replayed);
 
 /// `roundelay replay` with these words. `controls`: as in `simulate`.
 ///
@@ -168,30 +218,12 @@ pub(crate) fn replay(
     given: Given,
     controls: Vec<Chosen<'_>>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Replays> {
+) -> PyResult<Outcome> {
     let fault = Fault::default();
     let host = Host { controls: custom(controls, &fault), ..host(&fault, given) };
     let report = Report::new(&host.gauge, progress);
-    work::run(py, &fault, &report, || call::replay(words, &host)).map(Replays)
-}
-
-#[pymethods]
-impl Replays {
-    /// The output of `--json`.
-    fn json(&self, py: Python<'_>) -> String {
-        py.detach(|| json(&self.0))
-    }
-
-    /// The page of `--html`.
-    fn html(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.html())
-    }
-
-    /// The printed table.
-    #[pyo3(signature = (width = None))]
-    fn table(&self, py: Python<'_>, width: Option<u16>) -> String {
-        py.detach(|| self.0.table(style(width)))
-    }
+    let replayed = work::run(py, &fault, &report, || call::replay(words, &host))?;
+    Ok(Outcome(Form::Replayed(Box::new(replayed))))
 }
 
 /// The output of `roundelay bounds` with these words.

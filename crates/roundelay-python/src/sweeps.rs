@@ -14,8 +14,8 @@ use crate::control::Control;
 use crate::own::{Fault, Own};
 use crate::results::{Given, host};
 use crate::tables::Table;
+use crate::work;
 use crate::work::Report;
-use crate::{errors, work};
 
 /// Classes written in Python for the runs of a sweep: schedulers by name, congestion controls by source,
 /// and the versions of both.
@@ -104,16 +104,20 @@ impl Swept {
 
 /// A sweep whose runs an executor does. A task is a text, and its result bytes.
 #[pyclass(frozen, module = "roundelay._native")]
-pub(crate) struct Session(Mutex<Option<command::Session>>);
+pub(crate) struct Session {
+    session: Mutex<Option<command::Session>>,
+    fault: Fault,
+}
 
 impl Session {
-    fn with<R: Send>(&self, py: Python<'_>, call: impl FnOnce(&command::Session) -> Result<R, Failure> + Send) -> PyResult<R> {
-        let outcome = py.detach(|| {
-            let session = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            session.as_ref().map(call)
-        });
-        let outcome = outcome.ok_or_else(|| PyRuntimeError::new_err("the sweep has ended"))?;
-        outcome.map_err(|failure| errors::exception(py, &failure))
+    /// A call that a signal ends: the dataset may be locked by another process.
+    fn with<R: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Option<command::Session>) -> Option<Result<R, Failure>> + Send,
+    ) -> PyResult<R> {
+        let work = || call(&mut self.session.lock().unwrap_or_else(PoisonError::into_inner)).transpose();
+        work::run(py, &self.fault, &Report::default(), work)?.ok_or_else(|| PyRuntimeError::new_err("the sweep has ended"))
     }
 }
 
@@ -125,30 +129,28 @@ impl Session {
     fn new(py: Python<'_>, words: Vec<OsString>, given: Given, classes: Option<&Classes>) -> PyResult<Self> {
         let fault = Fault::default();
         let host = sweeping(&fault, given, classes);
-        work::run(py, &fault, &Report::default(), || call::open_sweep(words, &host)).map(|session| Self(Mutex::new(Some(session))))
+        let session = work::run(py, &fault, &Report::default(), || call::open_sweep(words, &host))?;
+        Ok(Self { session: Mutex::new(Some(session)), fault })
     }
 
     /// The runs to do, each as a text for `sweep_task`.
     fn tasks(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.with(py, command::Session::tasks)
+        self.with(py, |session| session.as_ref().map(command::Session::tasks))
     }
 
     /// Adds a result to the dataset; the second result of a run is ignored.
     fn commit(&self, py: Python<'_>, result: &[u8]) -> PyResult<()> {
-        self.with(py, |session| session.commit(result))
+        self.with(py, |session| session.as_ref().map(|session| session.commit(result)))
     }
 
     /// Notes a failed task.
     fn failed(&self, py: Python<'_>, task: &str, message: &str) -> PyResult<()> {
-        self.with(py, |session| session.failed(task, message))
+        self.with(py, |session| session.as_ref().map(|session| session.failed(task, message)))
     }
 
     /// Completes the dataset.
     fn finish(&self, py: Python<'_>) -> PyResult<Swept> {
-        let session = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let session = session.ok_or_else(|| PyRuntimeError::new_err("the sweep has ended"))?;
-        let summary = py.detach(|| session.finish(true));
-        summary.map(Swept).map_err(|failure| errors::exception(py, &failure))
+        self.with(py, |session| session.take().map(|session| session.finish(true))).map(Swept)
     }
 }
 

@@ -1,17 +1,20 @@
 //! Tables as Arrow: the columns of the Parquet files, through the PyCapsule interface.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::CStr;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
+    Array as _, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
+    make_array,
 };
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList};
+use pyo3::types::{PyBytes, PyCapsule, PyList};
 use roundelay_report as report;
 use roundelay_report::Cells;
 
@@ -174,9 +177,53 @@ impl Table {
         Ok(all)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Pickled<'py>,))> {
+        let field = |field: &Arc<Field>| (field.name().clone(), field.data_type().to_string(), field.is_nullable());
+        let bytes = |buffer: &Buffer| PyBytes::new(py, buffer);
+        let array = |array: &ArrayRef| {
+            let data = array.to_data();
+            let bits = data.nulls().map(|bits| bytes(&bits.inner().sliced()));
+            (data.len(), bits, data.buffers().iter().map(bytes).collect())
+        };
+        let batches = self.batches.iter().map(|batch| batch.columns().iter().map(array).collect()).collect();
+        let fields = self.schema.fields().iter().map(field).collect();
+        let metadata = self.schema.metadata().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        Ok((py.import("roundelay._native")?.getattr("table")?, ((fields, metadata, batches),)))
+    }
+
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
+}
+
+/// An array in a pickle, as Arrow lays it out: length, bits of the values that are there, buffers.
+type PickledArray<'py> = (usize, Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>);
+
+/// A table in a pickle: columns with names, types and whether values may be missing; metadata; batches.
+type Pickled<'py> = (Vec<(String, String, bool)>, BTreeMap<String, String>, Vec<Vec<PickledArray<'py>>>);
+
+/// A table out of a pickle.
+///
+/// # Errors
+/// No table.
+#[pyfunction]
+pub(crate) fn table(pickled: Pickled<'_>) -> PyResult<Table> {
+    let (fields, metadata, batches) = pickled;
+    let field = |(name, kind, is_optional): (String, String, bool)| Ok(Field::new(name, kind.parse()?, is_optional));
+    let fields: Vec<Field> = fields.into_iter().map(field).collect::<Result<_, ArrowError>>().map_err(failed)?;
+    let schema = Arc::new(Schema::new_with_metadata(fields, HashMap::from_iter(metadata)));
+    // A copy, aligned.
+    let buffer = |bytes: Bound<'_, PyBytes>| Buffer::from(bytes.as_bytes());
+    let array = |(field, (len, bits, buffers)): (&Arc<Field>, PickledArray<'_>)| {
+        let buffers = buffers.into_iter().map(buffer).collect();
+        ArrayData::try_new(field.data_type().clone(), len, bits.map(buffer), 0, buffers, Vec::new()).map(make_array)
+    };
+    let batch = |columns: Vec<_>| {
+        let arrays = schema.fields().iter().zip(columns).map(array).collect::<Result<_, ArrowError>>()?;
+        RecordBatch::try_new(schema.clone(), arrays)
+    };
+    let batches = batches.into_iter().map(batch).collect::<Result<_, ArrowError>>().map_err(failed)?;
+    Ok(Table { schema, batches })
 }
 
 fn append(all: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {

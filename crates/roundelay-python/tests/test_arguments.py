@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import shutil
 import sys
@@ -17,7 +16,9 @@ import pandas
 import pytest
 
 import roundelay as rd
-from conftest import CAPTURE, ROOT, SMALL, Fifo
+from conftest import CAPTURE, ROOT, SMALL, Fifo, command
+from roundelay import _native
+from roundelay._words import options
 from roundelay.scenario import Cbr, Dumbbell, Queues, Scenario
 
 OFFICE = ROOT / "examples/bounds/office.toml"
@@ -172,6 +173,22 @@ def test_a_path_is_a_text_or_a_path(wrong, tmp_path, monkeypatch):
     if not isinstance(wrong, dict):
         assert str(raised(lambda: rd.simulate(wrong), TypeError)).startswith("scenario: expected a path")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["compare", "simulate", "replay", "sweep", "bounds", "papers"])
+def test_the_types_of_options_are_those_of_the_command(name):
+    told = re.findall(r"^ +(?:-\w, )?--([a-z-]+)(?: <(.*?)>)?", command("help", name).stdout, re.MULTILINE)
+    files = {option for option, value in told if value in ("FILE", "DIR", "NETWORK")}
+    types = {option: "path" if option in files else "value" if value else "switch" for option, value in told}
+    known = _native.options(name)
+    assert known == {option: kind for option, kind in types.items() if option not in ("help", "version")} and known["json"] == "switch"
+
+
+def test_a_new_output_of_the_command_is_a_path(monkeypatch):
+    """``_words`` has no list of the command's options."""
+    monkeypatch.setattr("roundelay._words._takes", lambda function: {"new-page": "path", "new-switch": "switch", "number": "value"})
+    assert options("compare", {"new_page": Path("a"), "new_switch": True, "number": 5}) == ["--new-page=a", "--new-switch", "--number=5"]
+    assert "new_page: expected a path" in str(raised(lambda: options("compare", {"new_page": 5}), TypeError))
 
 
 class Place(os.PathLike):
@@ -374,24 +391,6 @@ def test_a_missing_package_is_told_with_its_extra(monkeypatch, extra, package, c
     with pytest.raises(ModuleNotFoundError, match=rf"pip install 'roundelay\[{extra}\]'") as found:
         call(result)
     assert isinstance(found.value.__cause__, ModuleNotFoundError) and found.value.name
-
-
-def test_results_say_what_to_keep_in_place_of_a_pickle():
-    import copy
-
-    swept = rd.sweep(SMALL, {"queue.core": ["fifo"]})
-    for result in (rd.simulate(SMALL), rd.replay(SMALL), swept, swept.runs, rd.compare(CAPTURE, "5mbit", ["fifo"], filter="udp port 53")):
-        for act in (pickle.dumps, copy.deepcopy):
-            with pytest.raises(TypeError, match=rf"a {type(result).__name__} cannot be pickled or copied; keep to_dict\(\)"):
-                act(result)
-        assert copy.copy(result) is result
-    bounds = rd.bounds(OFFICE, ["drr"], rate="100mbit")
-    assert bounds.flows["flow"]
-    again = pickle.loads(pickle.dumps(bounds))
-    assert again.to_json() == bounds.to_json() == copy.deepcopy(bounds).to_json()
-    error = raised(lambda: rd.simulate("missing.toml"))
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.path, again.status) == (str(error), "missing.toml", 2)
 
 
 def test_a_table_is_a_mapping_of_columns():

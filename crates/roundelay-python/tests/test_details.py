@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy
 import pandas
@@ -105,6 +106,65 @@ def test_a_wrong_number_is_told_as_given(rate):
     error = raised(lambda: rd.compare(CAPTURE, rate, "fifo"))
     assert error.given == str(rate) and str(error).startswith(f"rate={rate}: ") and f"{rate}bit" not in str(error)
     assert error.legal == "1bit to 18000000tbit"
+
+
+HUGE = 10**400
+RATES, SEEDS, FLOWS = "1bit to 18000000tbit", f"0 to {2**64 - 1}", f"0 to {2**32 - 1}"
+
+
+@pytest.mark.parametrize("number", [-1, -HUGE, HUGE, 10**5000], ids=["-1", "-huge", "huge", "endless"])
+@pytest.mark.parametrize(
+    ("name", "legal", "call"),
+    [
+        ("seed", SEEDS, lambda queue, number: rd.Scheduler("fifo", seed=number)),
+        ("flow", FLOWS, lambda queue, number: queue.enqueue(number, 100)),
+        ("length", "1 to 65535", lambda queue, number: queue.enqueue(0, number)),
+        ("priority", FLOWS, lambda queue, number: queue.enqueue(0, 100, priority=number)),
+        ("now", "0 to 18446744 s", lambda queue, number: queue.enqueue(0, 100, now=number)),
+        ("now", "0 to 18446744 s", lambda queue, number: queue.dequeue(now=number)),
+        ("deadline", "0 to 18446744 s", lambda queue, number: queue.enqueue(0, 100, deadline=number)),
+        ("weight", "1 to 1024", lambda queue, number: queue.set_flow(0, weight=number)),
+        ("max_packet_length", "512 to 65536", lambda queue, number: queue.set_flow(0, max_packet_length=number)),
+        ("flow", FLOWS, lambda queue, number: queue.remove_flow(number)),
+        ("width", "0 to 65535", lambda queue, number: rd.simulate(SMALL).to_text(number)),
+    ],
+)
+def test_a_number_of_any_size_is_told_with_its_legal_range(name, legal, call, number):
+    queue = rd.Scheduler("fifo")
+    error = raised(lambda: call(queue, number))
+    given = "a longer number" if number == 10**5000 else str(number)
+    assert (str(error), error.given, error.legal) == (f"{name} {given}: legal range {legal}", given, legal)
+    assert isinstance(error, rd.UsageError) and len(queue) == 0
+
+
+@pytest.mark.parametrize("rate", [-1, 0, -HUGE, HUGE, 1e30, float("inf"), float("nan"), Fraction(HUGE), Decimal("1e500")], ids=repr)
+@pytest.mark.parametrize("call", [lambda rate: rd.Scheduler("fifo", rate=rate), lambda rate: rd.compare(CAPTURE, rate, "fifo")])
+def test_a_rate_of_any_size_is_told_with_its_legal_range(call, rate):
+    error = raised(lambda: call(rate))
+    assert isinstance(error, rd.UsageError) and str(error).startswith(f"rate={rate}: ") and str(error).endswith(f"legal range {RATES}")
+    assert (error.given, error.legal) == (str(rate), RATES)
+
+
+def test_times_of_any_size_and_wrong_types_are_errors_of_the_package():
+    queue = rd.Scheduler("fifo")
+    error = raised(lambda: queue.enqueue(0, 100, slack=HUGE))
+    assert (error.given, error.legal) == (str(HUGE), "-9223372 to 9223372 s")
+    error = raised(lambda: rd.replay(SMALL, "lstf", threshold=HUGE))
+    assert str(error) == f"threshold={HUGE}: expected {TIME}" and error.given == str(HUGE)
+    queue.dequeue(now=2)
+    error = raised(lambda: queue.dequeue(now=1))
+    assert (str(error), error.given, error.legal) == ("now 1: time runs backwards; expected 2 or later", "1", "2 or later")
+    for name, call in {
+        "flow": lambda: queue.enqueue("x", 100),
+        "length": lambda: queue.enqueue(0, 1.5),
+        "now": lambda: queue.dequeue("x"),
+        "rate": lambda: rd.Scheduler("fifo", rate=[1]),
+        "limit": lambda: rd.Scheduler("fifo", limit=["1p"]),
+        "seed": lambda: rd.Scheduler("fifo", seed=None),
+    }.items():
+        with pytest.raises(TypeError, match=f"^{name}: expected ") as found:
+            call()
+        assert isinstance(found.value, rd.UsageError)
 
 
 @pytest.mark.parametrize("kind", [numpy.array, pandas.Series])

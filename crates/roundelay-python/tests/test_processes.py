@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import roundelay as rd
+from children import TINY
 from conftest import CAPTURE, HOME, SMALL
 
 HERE = Path(__file__).parent
@@ -45,7 +47,8 @@ def test_a_hundred_children_after_simulate(method):
 
 
 LONG = """
-import sys, time
+import fcntl, os, sys, time
+from concurrent.futures import ThreadPoolExecutor
 import roundelay as rd
 from pathlib import Path
 folder, which = Path(sys.argv[1]), sys.argv[2]
@@ -56,6 +59,15 @@ class Fifo:
     def enqueue(self, packet, now): self.queue.append(packet)
     def dequeue(self, now): return self.queue.pop(0) if self.queue else None
 
+class Locks(ThreadPoolExecutor):
+    # The dataset is locked as by another process, while tasks run.
+    def submit(self, *work):
+        fcntl.flock(os.open(dataset / ".lock", os.O_RDWR), fcntl.LOCK_EX)
+        return super().submit(*work)
+
+pipe, dataset = folder.with_suffix(".pipe"), folder.with_suffix(".sweep")
+os.mkfifo(pipe)
+silent = os.open(pipe, os.O_RDWR) if which == "silent pipe" else None
 files = dict(parquet=folder, html=folder / "page.html")
 calls = {
     "simulate": lambda: rd.simulate(text, log=folder / "log", pcapng=folder / "pcapng", **files),
@@ -64,6 +76,13 @@ calls = {
     "compare": lambda: [rd.compare(sys.argv[4], "5mbit", cost=True, **files) for _ in range(100)],
     "replay": lambda: rd.replay(text, **files),
     "sweep": lambda: rd.sweep(text, {"queue.core": ["fifo", "qfq"]}),
+    "pipe": lambda: rd.compare(pipe, "5mbit", "fifo", **files),
+    "silent pipe": lambda: rd.compare(pipe, "5mbit", "fifo", **files),
+    "pipe of weights": lambda: rd.compare(sys.argv[4], "5mbit", "fifo", weights=pipe, **files),
+    "pipe of a scenario": lambda: rd.simulate(pipe, **files),
+    "pipe of a sweep": lambda: rd.sweep(pipe, {}),
+    "pipe of bounds": lambda: rd.bounds(pipe),
+    "locked dataset": lambda: rd.sweep(sys.argv[5], {}, executor=Locks(1), out=dataset),
     "check": lambda: [rd.testing.check(Fifo) for _ in range(100)],
 }
 print("ready", flush=True)
@@ -78,19 +97,26 @@ else:
 
 def interrupted(tmp_path, which: str) -> float:
     """Seconds from SIGINT to KeyboardInterrupt in a child."""
-    line = [sys.executable, "-c", textwrap.dedent(LONG), tmp_path, which, HOME, CAPTURE]
+    line = [sys.executable, "-c", textwrap.dedent(LONG), tmp_path, which, HOME, CAPTURE, TINY]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+        # One that hears no signal ends all the same.
+        killer = threading.Timer(60, process.kill)
+        killer.start()
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.5)
         sent = time.monotonic()
         process.send_signal(signal.SIGINT)
         told = process.stdout.readline()
+        killer.cancel()
     assert told[:1].isdigit(), told
     return float(told) - sent
 
 
-@pytest.mark.parametrize("which", ["simulate", "replicas", "own", "compare", "replay", "sweep", "check"])
+PIPES = ["pipe", "silent pipe", "pipe of weights", "pipe of a scenario", "pipe of a sweep", "pipe of bounds"]
+
+
+@pytest.mark.parametrize("which", ["simulate", "replicas", "own", "compare", "replay", "sweep", "check", "locked dataset", *PIPES])
 def test_ctrl_c_ends_a_call_and_leaves_no_half_written_file(tmp_path, which):
     # The best of three: the machine may be busy.
     waits = []
@@ -102,6 +128,26 @@ def test_ctrl_c_ends_a_call_and_leaves_no_half_written_file(tmp_path, which):
         if which != "compare":
             assert list(folder.iterdir()) == []
     assert min(waits) <= 0.2, waits
+
+
+def test_a_pipe_is_read_as_its_file_is(tmp_path):
+    pipe = tmp_path / "pipe.pcap"
+    os.mkfifo(pipe)
+
+    def write():
+        content = CAPTURE.read_bytes()
+        time.sleep(0.2)
+        with open(pipe, "wb", buffering=0) as writer:
+            for place in range(0, len(content), 100_000):
+                writer.write(content[place : place + 100_000])
+                time.sleep(0.01)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    piped = rd.compare(pipe, "5mbit", ["fifo", "qfq"]).to_dict()
+    writer.join()
+    whole = rd.compare(CAPTURE, "5mbit", ["fifo", "qfq"]).to_dict()
+    assert piped["disciplines"] == whole["disciplines"] and piped["capture"]["packets"] == whole["capture"]["packets"]
 
 
 def test_the_command_ends_on_ctrl_c(tmp_path):

@@ -264,6 +264,34 @@ class Lifo(Fifo):
         return self.queue.pop() if self.queue else None
 
 
+class Newest(Fifo):
+    """First in, first out; a full buffer gives up the newest packet, and what has waited for long is dropped."""
+
+    limit = "20p"
+
+    def evict(self):
+        return self.queue.pop()
+
+    def ready_at(self):
+        return None
+
+    def take_dropped(self):
+        return self.queue.pop(0) if len(self.queue) > 15 else None
+
+
+def test_undeclared_reordering_is_a_note_of_the_result(tmp_path):
+    declared = type("Declared", (Lifo,), {"reorders": True})
+    queues = ["lifo", Fifo, Newest, declared]
+    said = lambda result: [note for note in result.notes if "reordered" in note]  # noqa: E731
+    result = rd.compare(CAPTURE, "5mbit", [*queues, Lifo])
+    late = {flow for flow, spec, reordered in zip(*map(result.flows.__getitem__, ("flow", "spec", "reordered"))) if spec == "Lifo" and reordered}
+    assert said(result) == [f"Lifo reordered packets of {len(late)} flows, and does not declare `reorders`."] and len(late) > 9
+    result = rd.simulate(SMALL, queue=Lifo, replicas=2, html=tmp_path / "page.html")
+    assert said(result) == ["Lifo reordered packets of a flow, and does not declare `reorders`."]
+    assert said(result)[0] in (tmp_path / "page.html").read_text() and said(result)[0] in result.to_json() and said(result)[0] in str(result)
+    assert not any(said(rd.simulate(SMALL, queue=queue)) for queue in queues)
+
+
 class Loses(Fifo):
     def enqueue(self, packet, now):
         if packet.length < 1000:

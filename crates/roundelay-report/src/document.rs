@@ -1,12 +1,14 @@
 //! A report as title, paragraphs, tables and commands: lines for a terminal, or Markdown.
 
-use crate::grid::{Grid, Paint};
+use serde::{Deserialize, Serialize};
+
+use crate::grid::{Fold, Grid, Paint};
 use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
 use crate::units::seconds;
 
 /// A part of a section.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Block {
     Title(String),
     Text(String),
@@ -18,6 +20,7 @@ pub(crate) enum Block {
     /// A title above a table.
     Heading(String),
     Table(Grid),
+    Fold(Box<Fold>),
     /// Commands for a shell.
     Commands(Vec<String>),
 }
@@ -40,6 +43,7 @@ impl Block {
                 lines
             }
             Self::Table(grid) => grid.clone().lines(style.limit(), style.color),
+            Self::Fold(fold) => fold.grids(style.limit()).into_iter().flat_map(|grid| grid.lines(style.limit(), style.color)).collect(),
             Self::Commands(commands) => commands.iter().map(|command| format!("  {}", paint(Paint::Good, command))).collect(),
         }
     }
@@ -55,6 +59,7 @@ impl Block {
                 format!("**{}** {}\n", escaped(first), escaped(&others.join(" ")))
             }
             Self::Table(grid) => grid.markdown(),
+            Self::Fold(fold) => fold.grids(usize::MAX).iter().map(Grid::markdown).collect(),
             Self::Commands(commands) => format!("```sh\n{}\n```\n", commands.join("\n")),
         }
     }
@@ -92,14 +97,20 @@ pub(crate) fn joined(sections: impl IntoIterator<Item = Vec<String>>) -> String 
     sections.map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
 
-/// All sections for a terminal.
-pub(crate) fn terminal(sections: &[Section], style: TableStyle) -> String {
-    joined(sections.iter().map(|section| lines(section, style)))
-}
+/// A whole report, for terminals of any width.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Document(pub(crate) Vec<Section>);
 
-/// All sections as Markdown. Texts of untrusted files stay texts.
-pub(crate) fn markdown(sections: &[Section]) -> String {
-    sections.iter().flatten().map(Block::markdown).collect::<Vec<_>>().join("\n")
+impl Document {
+    /// The report for a terminal.
+    pub fn text(&self, style: TableStyle) -> String {
+        joined(self.0.iter().map(|section| lines(section, style)))
+    }
+
+    /// The report as Markdown, with all columns. Texts of untrusted files stay texts.
+    pub fn markdown(&self) -> String {
+        self.0.iter().flatten().map(Block::markdown).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// A text without meaning for Markdown: punctuation with a backslash, except for underscores in words.
@@ -136,7 +147,7 @@ mod tests {
             Block::Commands(vec!["tc qdisc".to_owned()]),
         ];
         let expected = "## home.pcap\n\nTwo flows.\n\n| flow | p99 (delay) |\n|---|---:|\n| fq_codel | 1 ms |\n| a\\|b | 2 ms |\n\n```sh\ntc qdisc\n```\n";
-        assert_eq!(markdown(&[section, Section::new()]), expected);
+        assert_eq!(Document(vec![section, Section::new()]).markdown(), expected);
     }
 
     /// A name from an untrusted file can be no link, image, mention or HTML.

@@ -1,10 +1,12 @@
 //! Table with aligned columns for a terminal, or in Markdown.
 
+use serde::{Deserialize, Serialize};
+
 use crate::document::escaped;
 use crate::text::{cut, cut_apart, width, wrap};
 
 /// Look of a cell in a terminal with colour; the text alone has the same information.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum Paint {
     #[default]
     Plain,
@@ -29,7 +31,7 @@ impl Paint {
 }
 
 /// A text and its look.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) paint: Paint,
@@ -43,7 +45,7 @@ impl From<String> for Cell {
 
 /// A column: the first of a grid is left-aligned and may be cut, the others are right-aligned
 /// numbers.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Column {
     /// Shared heading above adjacent columns with the same group.
     group: String,
@@ -79,7 +81,7 @@ impl Column {
 }
 
 /// Columns side by side.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Grid {
     columns: Vec<Column>,
 }
@@ -208,6 +210,38 @@ impl Grid {
             aligned.replacen(&cell.text, &cell.paint.on(&cell.text, color), 1)
         });
         cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+    }
+}
+
+/// Groups of columns, as many side by side as fit, the others in grids below.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Fold {
+    /// The first column of each grid, with whole names and with short ones.
+    pub(crate) names: [Column; 2],
+    /// The second column of each grid.
+    pub(crate) second: Column,
+    pub(crate) groups: Vec<Vec<Column>>,
+}
+
+impl Fold {
+    /// Grids with whole names, if these are no more than grids with short names.
+    pub(crate) fn grids(&self, limit: usize) -> Vec<Grid> {
+        let [whole, short] = self.names.each_ref().map(|names| self.grids_with(names, limit));
+        if whole.len() <= short.len() { whole } else { short }
+    }
+
+    fn grids_with(&self, names: &Column, limit: usize) -> Vec<Grid> {
+        let (mut grids, mut rest) = (Vec::new(), &self.groups[..]);
+        while !rest.is_empty() {
+            let grid = |number: usize| {
+                let columns = [names, &self.second].into_iter().chain(rest[..number].iter().flatten());
+                Grid::new(columns.cloned().collect())
+            };
+            let number = (2..=rest.len()).take_while(|number| grid(*number).width() <= limit).last().unwrap_or(1);
+            grids.push(grid(number));
+            rest = &rest[number..];
+        }
+        grids
     }
 }
 

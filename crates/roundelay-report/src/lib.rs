@@ -3,9 +3,9 @@
 //!
 //! | output | for | call |
 //! |---|---|---|
-//! | terminal table | a person, now | [`table`] |
+//! | terminal table | a person, now | [`table`], [`Document::text`] |
 //! | JSON | a script | [`json`] |
-//! | Markdown | a report, or the issue of a forge | [`markdown`], [`Simulated::markdown`] |
+//! | Markdown | a report, or the issue of a forge | [`Document::markdown`] |
 //! | HTML page | a person, later, or to be shared | [`html`], [`simulation_html`], [`item_html`] |
 //! | drawing | a document | [`Chart::svg`] |
 //! | table in memory | CSV, Arrow | [`TableOf`] |
@@ -45,6 +45,7 @@ pub use roundelay_metrics::units::counted;
 mod verified;
 
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
+pub use document::Document;
 pub use error::ReportError;
 pub use figures::Means;
 pub use file::{PartialFile, abandon_files, try_abandon_files, write_text};
@@ -63,7 +64,7 @@ pub use parquet::{
 pub use provenance::provenance;
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
-pub use table::{SCREEN, TableStyle, markdown, table, table_within};
+pub use table::{SCREEN, TableStyle, document, table, table_within};
 pub use tables::{
     COMPARED, Cells, Column, FLOWS, LINKS, RATES, SIMULATED, SIMULATED_FLOWS, SWEEP_FIGURES, Setting, SweepFile, SweepRow, TRANSFERS,
     Table, TableOf, sweep_rows, sweep_table,

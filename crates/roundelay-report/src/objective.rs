@@ -12,11 +12,10 @@ use verdict::is_better;
 pub use verdict::{Answer, Verdict};
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
-use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
+use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
 use crate::figures::interval_text;
 use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
-use crate::table::TableStyle;
 use crate::text::clean;
 use crate::units::{count, percent, seconds, signed_percent as signed, significant};
 
@@ -191,19 +190,10 @@ pub struct DisciplineCost {
 }
 
 impl ObjectiveResult {
-    /// The result as a terminal table, followed by the verdicts.
-    pub fn table(&self, style: TableStyle) -> String {
-        document::terminal(&self.sections(), style)
-    }
-
-    /// The tables and verdicts of [`table`](Self::table) as Markdown, with all columns.
-    pub fn markdown(&self) -> String {
-        document::markdown(&self.sections())
-    }
-
-    fn sections(&self) -> Vec<Section> {
+    /// The report: a table, followed by the verdicts.
+    pub fn document(&self) -> Document {
         let sentences = self.sentences().into_iter().map(Block::Text).collect();
-        vec![self.headline(), self.rows(), self.who_pays(), sentences]
+        Document(vec![self.headline(), self.rows(), self.who_pays(), sentences])
     }
 
     fn headline(&self) -> Section {
@@ -333,11 +323,10 @@ impl ObjectiveResult {
     /// The result as one self-contained HTML page: the table, the verdicts and a chart of the
     /// figure.
     pub fn html(&self) -> String {
-        let mut sections = self.sections();
-        sections[0].remove(0);
-        let markdown = document::markdown(&sections);
+        let mut document = self.document();
+        document.0[0].remove(0);
         let title = format!("{}: {}", clean(&self.name), self.measure);
-        item_html(&ItemPage { title: &title, markdown: &markdown, charts: &[self.chart()], version: self.version })
+        item_html(&ItemPage { title: &title, markdown: &document.markdown(), charts: &[self.chart()], version: self.version })
     }
 
     fn chart(&self) -> Chart {

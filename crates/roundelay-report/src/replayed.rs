@@ -7,11 +7,10 @@ use roundelay_sim::scenario::{Interval, student_95};
 use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Curve, Point, Scaling};
-use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
+use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
 use crate::figures::interval_text;
 use crate::grid::{Cell, Column, Grid};
 use crate::html::{ItemPage, item_html};
-use crate::table::TableStyle;
 use crate::text::clean;
 use crate::units::{count, fine_percent as share, percent, seconds};
 
@@ -191,18 +190,9 @@ impl CandidateResult {
 }
 
 impl Replayed {
-    /// The result as terminal tables: candidates, packets by congestion points, ratios of delays.
-    pub fn table(&self, style: TableStyle) -> String {
-        document::terminal(&self.sections(), style)
-    }
-
-    /// The tables of [`table`](Self::table) as Markdown, with all columns.
-    pub fn markdown(&self) -> String {
-        document::markdown(&self.sections())
-    }
-
-    fn sections(&self) -> Vec<Section> {
-        vec![self.headline(), self.overdue(), self.conclusions(), self.by_congestion_points(), self.ratios()]
+    /// The report: candidates, packets by congestion points, ratios of delays.
+    pub fn document(&self) -> Document {
+        Document(vec![self.headline(), self.overdue(), self.conclusions(), self.by_congestion_points(), self.ratios()])
     }
 
     fn headline(&self) -> Section {
@@ -307,13 +297,12 @@ impl Replayed {
 
 impl Replayed {
     /// The result as one self-contained HTML page: charts of delays and of overdue packets, and the
-    /// tables of [`table`](Self::table).
+    /// tables of [`document`](Self::document).
     pub fn html(&self) -> String {
-        let mut sections = self.sections();
-        sections[0].remove(0);
-        let markdown = document::markdown(&sections);
+        let mut document = self.document();
+        document.0[0].remove(0);
         let title = format!("{}, replayed", clean(&self.name));
-        item_html(&ItemPage { title: &title, markdown: &markdown, charts: &self.charts(), version: self.version })
+        item_html(&ItemPage { title: &title, markdown: &document.markdown(), charts: &self.charts(), version: self.version })
     }
 
     /// Ratios of queueing delays, and overdue packets by congestion points, a curve per candidate.

@@ -4,11 +4,10 @@ use roundelay_sim::scenario::{ClassResult, LinkResult, Measures, Results, Scenar
 use roundelay_sim::{LinkClass, NodeId};
 use serde::Serialize;
 
-use crate::document::{self, Block, Section, duration_in_words, seeds_in_words};
+use crate::document::{self, Block, Document, Section, duration_in_words, seeds_in_words};
 use crate::figures::{CLASS, Means, SOURCE};
 use crate::grid::{Cell, Column, Grid, Paint};
 use crate::lives::{self, LivesSummary};
-use crate::table::TableStyle;
 use crate::text::{clean, cut};
 use crate::units::{count, short_count};
 
@@ -90,20 +89,18 @@ impl Simulated {
         }
     }
 
-    /// The result as terminal tables: groups of sources, classes of links, disciplines and buffers
-    /// of queues.
-    pub fn table(&self, style: TableStyle) -> String {
-        document::terminal(&self.sections(), style)
-    }
-
-    /// The tables of [`table`](Self::table) as Markdown, with all columns.
-    pub fn markdown(&self) -> String {
-        document::markdown(&self.sections())
-    }
-
-    fn sections(&self) -> Vec<Section> {
+    /// The report: groups of sources, classes of links, disciplines and buffers of queues.
+    pub fn document(&self) -> Document {
         let groups = &self.summary.groups;
-        vec![self.headline(), self.groups(), self.transfers(), lives::lives(groups), lives::indices(groups), self.classes(), self.queues()]
+        Document(vec![
+            self.headline(),
+            self.groups(),
+            self.transfers(),
+            lives::lives(groups),
+            lives::indices(groups),
+            self.classes(),
+            self.queues(),
+        ])
     }
 
     fn headline(&self) -> Section {

@@ -1,12 +1,11 @@
 //! Terminal table of a comparison.
 
 use std::iter;
-use std::ops::Range;
 
 use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Kind, KindOutcome, Outcome, Reserve};
 
-use crate::document::{self, Block, Section};
-use crate::grid::{Cell, Column, Grid, Paint};
+use crate::document::{self, Block, Document, Section};
+use crate::grid::{Cell, Column, Fold, Grid, Paint};
 use crate::text::{clean, cut, cut_apart, cut_parts, distinct_at, width};
 use crate::units::{bytes, count, counted, percent, rate, seconds, short_count, significant};
 
@@ -36,7 +35,7 @@ const SHORT_LABEL: usize = 34;
 /// The comparison as a terminal table: the capture, a row for each discipline, important flows, the
 /// verdict, and the commands to apply it. Only commands may be wider than the terminal.
 pub fn table(comparison: &Comparison, style: TableStyle) -> String {
-    table_within(comparison, style, usize::MAX)
+    document(comparison).text(style)
 }
 
 /// The table in at most `lines` lines, as far as possible: sections on flows, and on fairness and
@@ -44,7 +43,7 @@ pub fn table(comparison: &Comparison, style: TableStyle) -> String {
 pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) -> String {
     let [headline, service, verdict] =
         [headline(comparison), service(comparison), verdict(comparison)].map(|blocks| document::lines(&blocks, style));
-    let optional = [("fairness and cost", fairness(comparison)), ("flows", flows(comparison, style.limit()))];
+    let optional = [("fairness and cost", fairness(comparison)), ("flows", flows(comparison))];
     let height = |lines: &[String]| lines.len() + usize::from(!lines.is_empty());
     let mut used = [&headline, &service, &verdict].map(|lines| height(lines)).iter().sum::<usize>();
     let (mut sections, mut left_out) = (vec![headline, service], Vec::new());
@@ -66,10 +65,9 @@ pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) ->
     document::joined(sections)
 }
 
-/// The tables of [`table`] as Markdown, with all columns.
-pub fn markdown(comparison: &Comparison) -> String {
-    let flows = flows(comparison, usize::MAX);
-    document::markdown(&[headline(comparison), service(comparison), fairness(comparison), flows, verdict(comparison)])
+/// The report of [`table`].
+pub fn document(comparison: &Comparison) -> Document {
+    Document(vec![headline(comparison), service(comparison), fairness(comparison), flows(comparison), verdict(comparison)])
 }
 
 fn headline(comparison: &Comparison) -> Section {
@@ -141,46 +139,23 @@ fn fairness(comparison: &Comparison) -> Section {
 }
 
 /// The important flows, with as many disciplines side by side as fit and the others below.
-fn flows(comparison: &Comparison, limit: usize) -> Section {
+fn flows(comparison: &Comparison) -> Section {
     let chosen = chosen_flows(comparison);
     if chosen.is_empty() {
         return Section::new();
     }
     let title = format!("99th percentile of delay, and loss: {} of {}", chosen.len(), counted(comparison.flows.len() as u64, "flow"));
     let labels: Vec<String> = chosen.iter().map(|&flow| clean(&comparison.flows[flow].label)).collect();
-    let grids = |longest: usize| -> Vec<Grid> {
-        let cut: Vec<String> = labels.iter().map(|label| cut_parts(label, longest)).collect();
-        flow_grids(comparison, &chosen, &cut, limit)
+    let names = |longest: usize| Column::new("flow", labels.iter().map(|label| cut_parts(label, longest).into()));
+    let names = [usize::MAX, distinct_at(&labels, SHORT_LABEL)].map(names);
+    let second = Column::new("offered", chosen.iter().map(|&flow| rate(comparison.flows[flow].offered_rate).into()));
+    let group = |(result, name): (&DisciplineResult, String)| {
+        let outcome = |&flow: &usize| &result.flows[flow].outcome;
+        let delays = Column::new("p99", chosen.iter().map(|flow| delay(outcome(flow), |delay| delay.p99).into()));
+        vec![delays.under(&name), Column::new("loss", chosen.iter().map(|flow| loss(outcome(flow)))).under(name)]
     };
-    // Full labels, if they need no more grids than short labels.
-    let (whole, short) = (grids(usize::MAX), grids(distinct_at(&labels, SHORT_LABEL)));
-    let grids = if whole.len() <= short.len() { whole } else { short };
-    std::iter::once(Block::Heading(title)).chain(grids.into_iter().map(Block::Table)).collect()
-}
-
-/// As many disciplines side by side as fit.
-fn flow_grids(comparison: &Comparison, chosen: &[usize], labels: &[String], limit: usize) -> Vec<Grid> {
-    let names = short_names(&comparison.disciplines);
-    let (mut grids, mut from) = (Vec::new(), 0);
-    while from < names.len() {
-        let grid = |to: usize| flow_grid(comparison, chosen, labels, &names, from..to);
-        let to = (from + 2..=names.len()).take_while(|to| grid(*to).width() <= limit).last().unwrap_or(from + 1);
-        grids.push(grid(to));
-        from = to;
-    }
-    grids
-}
-
-fn flow_grid(comparison: &Comparison, chosen: &[usize], labels: &[String], names: &[String], disciplines: Range<usize>) -> Grid {
-    let offered = chosen.iter().map(|&flow| rate(comparison.flows[flow].offered_rate).into());
-    let mut columns = vec![Column::new("flow", labels.iter().map(|label| label.clone().into())), Column::new("offered", offered)];
-    for index in disciplines {
-        let outcome = |&flow: &usize| &comparison.disciplines[index].flows[flow].outcome;
-        let group = &names[index];
-        columns.push(Column::new("p99", chosen.iter().map(|flow| delay(outcome(flow), |delay| delay.p99).into())).under(group));
-        columns.push(Column::new("loss", chosen.iter().map(|flow| loss(outcome(flow)))).under(group));
-    }
-    Grid::new(columns)
+    let groups = comparison.disciplines.iter().zip(short_names(&comparison.disciplines)).map(group).collect();
+    vec![Block::Heading(title), Block::Fold(Box::new(Fold { names, second, groups }))]
 }
 
 /// The name alone if unambiguous.

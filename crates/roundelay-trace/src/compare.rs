@@ -7,13 +7,13 @@ use std::error::Error;
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
-use roundelay_metrics::units::{in_number, percent, rate, seconds};
+use roundelay_metrics::units::{counted, in_number, percent, rate, seconds};
 use thiserror::Error;
 
 use crate::arguments::shell_word;
 use crate::capture::{Capture, CaptureNotes, LinkType};
 use crate::classifier::{Classifier, Flow, FlowBy};
-use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
+use crate::comparison::{CaptureSummary, Comparison, DisciplineResult, FlowSummary, Verdict};
 use crate::cost;
 use crate::demand::{Demand, FULL_PACKET};
 use crate::error::CaptureError;
@@ -320,9 +320,10 @@ fn conclude(
     let of_tree = |(tree, lines): (_, &Result<_, _>)| Standing::of_tree(tree, carried, lines.is_ok());
     let trees = options.trees.iter().zip(&commands[options.specs.len()..]);
     let standings: Vec<_> = options.specs.iter().zip(&commands).map(of_spec).chain(trees.map(of_tree)).collect();
+    let reordering = disciplines.iter().zip(&standings).filter_map(|(result, standing)| undeclared_reordering(result, *standing)).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
-        capture: summarise_capture(offered, options),
+        capture: summarise_capture(offered, options, reordering),
         link_rate: options.rate.bits_per_second(),
         seed: options.seed,
         flows,
@@ -440,7 +441,7 @@ fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
     charted
 }
 
-fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
+fn summarise_capture(offered: &Offered, options: &Options, reordering: Vec<String>) -> CaptureSummary {
     let capture = offered.capture();
     CaptureSummary {
         name: capture.name().to_owned(),
@@ -459,9 +460,21 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
             .chain(selection_notes(offered))
             .chain(notes(&capture.notes(), offered))
             .chain(weight_notes(offered, options))
+            .chain(reordering)
             .chain([OPEN_LOOP.to_owned()])
             .collect(),
     }
+}
+
+/// Note on a discipline that should have kept the order of each flow's packets.
+fn undeclared_reordering(result: &DisciplineResult, standing: Standing) -> Option<String> {
+    let flows = result.flows.iter().filter(|flow| flow.outcome.reordered > 0).count() as u64;
+    (standing.keeps_order && flows > 0).then(|| reordering_note(&result.spec, &counted(flows, "flow")))
+}
+
+/// Note on a discipline that reordered packets of these flows, against its declaration.
+pub fn reordering_note(name: &str, flows: &str) -> String {
+    format!("{name} reordered packets of {flows}, and does not declare `reorders`.")
 }
 
 /// Remark before commands that follow from several links in one.

@@ -36,7 +36,7 @@ pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
 pub use classifier::{Classifier, Flow, FlowBy};
 pub use compare::{
     CUT_OFF, CompareError, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, Options, Progress, RAISED_LENGTHS, ReplayObserver,
-    SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE, compare, sentences,
+    SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE, compare, reordering_note, sentences,
 };
 pub use comparison::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Reserve, Verdict,

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use crate::common::*;
-use roundelay::schedulers::AnyDiscipline;
-use roundelay::{FlowId, Instant, Limit, QueueSpec, Rate};
+use roundelay::schedulers::{AnyDiscipline, custom, lifo};
+use roundelay::{ByCopy, FlowId, Instant, Limit, QueueSpec, Rate};
 use roundelay_trace::{
     Capture, CompareError, Comparison, DisciplineResult, FlowResult, Options, PacketFate, PacketRecord, PacketSink, Progress,
     ReplayObserver, Stop, WeightRules, compare,
@@ -860,6 +860,21 @@ fn the_best_one_reorders_not_in_silence() {
     let reordered = run(&overload(), &options("8mbit", specs(&["lifo"]))).disciplines[0].total.reordered;
     assert!(reordered > 1 && text.contains(&format!(" reorders: {reordered} packets leave after a later one of their flow (")), "{text}");
     assert!(!verdict_of(&overload(), &["fifo"]).contains("reorders"));
+}
+
+/// A discipline of another program that reorders says so, or a note does.
+#[test]
+fn undeclared_reordering_has_a_note() {
+    let lifo = |name, reorders| {
+        let config = custom::Config::new(name, |_| ByCopy::new(lifo::Lifo::default()));
+        QueueSpec { discipline: AnyDiscipline::Custom(custom::Config { reorders, ..config }), limit: None }
+    };
+    let flows = [steady(0, 2_000, 500, 1, 1500), steady(1_000, 2_000, 500, 2, 1500), steady(0, 100_000, 10, 3, 100)];
+    let specs = [specs(&["fifo", "lifo"]), vec![lifo("mine", false), lifo("declared", true)]].concat();
+    let comparison = run(&merged(flows), &options("8mbit", specs));
+    let notes: Vec<_> = comparison.capture.notes.iter().filter(|note| note.contains("reordered")).collect();
+    assert_eq!(notes, ["mine reordered packets of 2 flows, and does not declare `reorders`."]);
+    assert!(comparison.capture.notes.last().unwrap().contains("open-loop"));
 }
 
 #[test]

@@ -77,7 +77,7 @@ struct SavedRow {
 
 impl Saved {
     pub(super) fn read(file: &Path) -> Result<Self, Failure> {
-        let text = text_file::read(file, "what --save has written")?;
+        let text = text_file::read(file, "what --save has written", &roundelay_trace::Stop::default())?;
         let tables =
             serde_json::from_str(&text).map_err(|error| Failure::usage(format!("{}: not written by --save: {error}", file.display())))?;
         Ok(Self { file: file.to_owned(), tables })

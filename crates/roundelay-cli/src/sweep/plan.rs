@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use roundelay_report::clean;
+use roundelay_trace::Stop;
 use roundelay_trace::file::{FileError, Reader, did_you_mean};
 use toml::{Table, Value};
 
@@ -57,7 +58,7 @@ impl Plan {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let (reader, table) = Reader::read::<Table>(&name, &content).map_err(failure)?;
         let (mut plan, mut dimensions) = if table.contains_key("scenario") {
-            Self::of_file(&reader, table, &folder)?
+            Self::of_file(&reader, table, &folder, &host.stop)?
         } else {
             (Self { name, text: content, is_file: false, folder, table, points: Vec::new(), replicas: None, seed: None }, Vec::new())
         };
@@ -75,7 +76,7 @@ impl Plan {
     }
 
     /// A plan with the dimensions of a sweep file.
-    fn of_file(file: &Reader<'_>, mut table: Table, folder: &Path) -> Result<(Self, Vec<Dimension>), Failure> {
+    fn of_file(file: &Reader<'_>, mut table: Table, folder: &Path, stop: &Stop) -> Result<(Self, Vec<Dimension>), Failure> {
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let meant = did_you_mean(key, &KEYS);
             return Err(error_at(file, key, format!("unknown key '{key}'{meant}: expected {}", KEYS.join(", "))));
@@ -83,8 +84,10 @@ impl Plan {
         let (name, text, folder) = match table.remove("scenario") {
             Some(Value::String(scenario)) => {
                 let path = folder.join(&scenario);
-                let text = text_file::read(&path, "a scenario in TOML")
-                    .map_err(|error| error_at(file, "scenario", format!("scenario: {error}")))?;
+                let text = text_file::read(&path, "a scenario in TOML", stop).map_err(|error| match error.is_stopped() {
+                    true => error,
+                    false => error_at(file, "scenario", format!("scenario: {error}")),
+                })?;
                 (path.display().to_string(), text, path.parent().unwrap_or(Path::new("")).to_owned())
             }
             Some(Value::Table(scenario)) => {
@@ -370,7 +373,7 @@ mod tests {
         std::fs::write(folder.join("a.toml"), SCENARIO).unwrap();
         let read = |text: &str| {
             let (file, table) = Reader::read("sweep.toml", text).unwrap();
-            let (_, dimensions) = Plan::of_file(&file, table, &folder)?;
+            let (_, dimensions) = Plan::of_file(&file, table, &folder, &Stop::default())?;
             product(&dimensions)
         };
         let points = read(

@@ -114,9 +114,9 @@ def compare(
         raise ArgumentTypeError("no_cost: contradicts cost=True; expected one of them", status=2, given="no_cost", meant="cost")
     path, tables = path_text("capture", capture), [path_text("trees", each) for each in listed("trees", trees)]
     words = options(
+        "compare",
         {
             "rate": rate_text(rate),
-            "tree": tables,
             "link": link,
             "overhead": overhead,
             "mpu": mpu,
@@ -140,7 +140,7 @@ def compare(
             "threads": threads,
         }
     )
-    words = line(["--quiet", *words, *further("compare", more)], path, *names)
+    words = line(["--quiet", *(f"--tree={each}" for each in tables), *words, *further("compare", more)], path, *names)
     call = Call("compare", given, [path, *tables, *_files(weights, html, parquet, csv, markdown)])
     with reporting(progress) as show:
         return Comparison(_located(call, lambda: _native.compare(words, own, show)))
@@ -189,6 +189,7 @@ def simulate(
     limit = getattr(queue, "limit", None) if own else None
     names = [f"{name} limit {limit}" if limit else name for name in names]
     words = options(
+        "simulate",
         {
             "queue": names,
             "seed": seed,
@@ -251,6 +252,7 @@ def replay(
     arguments = dict(locals())
     path, given, files = _input(scenario, "scenario")
     words = options(
+        "replay",
         {
             "with": _texts_only(queues),
             "on": on,
@@ -289,7 +291,7 @@ def bounds(
     """
     arguments = dict(locals())
     path, given, files = _input(flows, "flows")
-    words = options({"rate": None if rate is None else rate_text(rate), "hops": hops})
+    words = options("bounds", {"rate": None if rate is None else rate_text(rate), "hops": hops})
     words = line(["--json", *words], path, *_texts_only(queues))
     return Bounds(_located(Call("bounds", arguments, files), lambda: _native.bounds(words, given)))
 
@@ -318,7 +320,7 @@ def papers(
 
     if paper is None:
         return [PaperItem(*words, runs=runs) for words, runs in _native.papers()]
-    words = options({"full": full, "seeds": seeds, "instead": instead, "cache": cache, "fresh": fresh, "threads": threads})
+    words = options("papers", {"full": full, "seeds": seeds, "instead": instead, "cache": cache, "fresh": fresh, "threads": threads})
     words = line(["--json", "--quiet", *words], path_text("paper", paper), *texts("item", item))
     done = subprocess.run([sys.executable, "-m", "roundelay", "papers", *words], capture_output=True, text=True, check=False)
     if done.returncode:

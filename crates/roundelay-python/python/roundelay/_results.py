@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from . import _native
 from ._extras import needs
@@ -17,18 +17,7 @@ if TYPE_CHECKING:
     from ._plot import ComparisonPlots, ReplayPlots, SimulationPlots
 
 
-class _Unpickled:
-    """A result of the compiled module, which pickle and ``copy.deepcopy`` cannot take apart."""
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        ways = [f"{name}()" for name in ("to_dict", "to_json", "to_pandas") if hasattr(self, name)]
-        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied; keep {', '.join(ways)} or an Arrow table: pyarrow.table(result)")
-
-
-class Table(_Unpickled):
+class Table:
     """A table with named columns, for any library that reads Arrow: ``polars.DataFrame(table)``,
     ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``, DuckDB. Names of columns are its keys:
     ``"spec" in table``, ``table["spec"]``, ``dict(table)``; ``len(table)`` is the number of rows.
@@ -106,37 +95,34 @@ def _millis(seconds: float | None) -> str | None:
     return None if seconds is None else f"{seconds * 1e3:.3f} ms"
 
 
-class _Rendered(Protocol):
-    def json(self) -> str: ...
-    def html(self) -> str: ...
-    def table(self, width: int | None = None) -> str: ...
-
-
-class _Result(_Unpickled):
+class _Result:
     """A result with the command's JSON, page and printed table."""
 
-    def __init__(self, rendered: _Rendered) -> None:
-        self._rendered = rendered
+    def __init__(self, native: _native.Outcome) -> None:
+        self._native = native
+
+    def __reduce__(self) -> tuple[type[Self], tuple[_native.Outcome]]:
+        return type(self), (self._native,)
 
     @cached_property
     def _dict(self) -> dict[str, Any]:
-        return json.loads(self._rendered.json())
+        return json.loads(self._native.json())
 
     def to_json(self) -> str:
         """The command's output with ``--json``, byte for byte."""
-        return self._rendered.json()
+        return self._native.json()
 
     def to_dict(self) -> dict[str, Any]:
         """The command's JSON as a dictionary. Seconds, bits per second, bytes."""
-        return json.loads(self._rendered.json())
+        return json.loads(self._native.json())
 
     def to_html(self) -> str:
         """The command's self-contained page with charts."""
-        return self._rendered.html()
+        return self._native.html()
 
     def to_text(self, width: int | None = None) -> str:
         """The text that the command prints, with all sections, ``width`` columns wide at most."""
-        return self._rendered.table(width)
+        return self._native.text(width)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -161,14 +147,10 @@ class _Tabled:
 class Comparison(_Result, _Tabled):
     """Result of :func:`roundelay.compare`. As Arrow: one row for each discipline and flow."""
 
-    def __init__(self, native: _native.Compared) -> None:
-        super().__init__(native)
-        self._native = native
-
     @cached_property
     def flows(self) -> Table:
         """One row for each discipline and flow: the columns of ``flows.parquet``."""
-        return Table(self._native.flows())
+        return Table(self._native.rows("flows"))
 
     @property
     def _main(self) -> Table:
@@ -246,16 +228,12 @@ class Comparison(_Result, _Tabled):
 class Simulation(_Result, _Tabled):
     """Result of :func:`roundelay.simulate`. As Arrow: one row for each replica and flow."""
 
-    def __init__(self, native: _native.Ran) -> None:
-        super().__init__(native)
-        self._native = native
-
     @cached_property
     def flows(self) -> Table:
         """One row for each replica and flow: the columns of ``flows.parquet``. Of flows that ended, the
         first 4,096 of a replica, unless the call had ``parquet``.
         """
-        return Table(self._native.flows())
+        return Table(self._native.rows("flows"))
 
     @property
     def _main(self) -> Table:
@@ -264,17 +242,17 @@ class Simulation(_Result, _Tabled):
     @cached_property
     def links(self) -> Table:
         """One row for each replica and link: the columns of ``links.parquet``."""
-        return Table(self._native.links())
+        return Table(self._native.rows("links"))
 
     @cached_property
     def transfers(self) -> Table:
         """One row for each replica and transfer; empty unless the scenario has ``[meter] transfers``."""
-        return Table(self._native.transfers())
+        return Table(self._native.rows("transfers"))
 
     @cached_property
     def rates(self) -> Table:
         """One row for each replica, flow and interval; empty unless the scenario has ``[meter] rates``."""
-        return Table(self._native.rates())
+        return Table(self._native.rows("rates"))
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -329,10 +307,6 @@ _COUNTS = ["packets", "missing", "overdue", "overdue_by_nanosecond", "overdue_by
 
 class Replay(_Result, _Tabled):
     """Result of :func:`roundelay.replay`. As Arrow: the table ``replays``."""
-
-    def __init__(self, native: _native.Replays) -> None:
-        super().__init__(native)
-        self._native = native
 
     @cached_property
     def replays(self) -> Table:

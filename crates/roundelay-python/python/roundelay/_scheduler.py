@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Self
 
 from . import _native
+from ._commands import _located
+from ._errors import Call
 from ._queues import PLACEHOLDER, QueueLike, own
+from ._words import rate_text, scalar
 
 
 class Scheduler(_native.Scheduler):
@@ -29,9 +32,11 @@ class Scheduler(_native.Scheduler):
     def __new__(
         cls, queue: QueueLike, *, rate: str | float | None = None, limit: str | None = None, seed: int = 1
     ) -> Self:
-        bits = None if rate is None else _native.bits_per_second(rate) if isinstance(rate, str) else round(rate)
+        call = Call("Scheduler", dict(locals()), [])
         text, mine = (queue, None) if isinstance(queue, str) else (PLACEHOLDER, own(queue))
-        return super().__new__(cls, text, mine, bits, limit, seed)
+        speed = None if rate is None else rate_text(rate)
+        buffer = None if limit is None else scalar("limit", limit)
+        return _located(call, lambda: _native.Scheduler.__new__(cls, text, mine, speed, buffer, seed))
 
     def set_flow(self, flow: int, weight: int = 1, max_packet_length: int = 2048) -> None:
         """Adds or changes a flow: ``weight`` 1 to 1024, longest packet in bytes, 512 to 65536."""

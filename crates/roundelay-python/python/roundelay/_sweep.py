@@ -17,7 +17,7 @@ from ._controls import ControlLike
 from ._errors import ArgumentTypeError, Call, UsageError
 from ._extras import needs
 from ._progress import Progress, Show, reporting
-from ._results import Table, _grid, _Unpickled
+from ._results import Table, _grid
 from ._words import Path, further, line, options, path_text, scalar, wrong_type
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _ATTEMPTS = 5
 _UPLOAD_EVERY = 16
 
 
-class Sweep(_Unpickled):
+class Sweep:
     """Result of :func:`roundelay.sweep`. As Arrow: one row for each run and source."""
 
     def __init__(self, native: _native.Swept, path: str | None, call: _Repeated) -> None:
@@ -189,7 +189,7 @@ def sweep(
     _check_executor(executor)
     text, classes, files = _plan(scenario, over, congestion)
     values = {"seed": seed, "replicas": None if seeds is None else scalar("seeds", seeds), "threads": threads, "until": until, "figure": figure}
-    words = [*options({**values, "max_replicas": max_replicas, "fail_fast": fail_fast, "shard": shard}), *further("sweep", more)]
+    words = [*options("sweep", {**values, "max_replicas": max_replicas, "fail_fast": fail_fast, "shard": shard}), *further("sweep", more)]
     if classes is not None:
         _check_pickle(executor, classes)
     store = _store(out)

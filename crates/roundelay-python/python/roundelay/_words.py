@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import decimal
+import functools
+import math
 import numbers
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, cast
 
+from . import _native
 from ._errors import ArgumentTypeError, UsageError
 
 #: A file.
 Path = str | os.PathLike[str]
 
-_FILES = {"html", "parquet", "csv", "markdown", "log", "pcapng", "weights", "on", "out", "cache"}
-_SWITCHES = {"keep_duplicates", "mirrored", "no_cost", "packets", "fail_fast", "full", "fresh"}
+#: The command's options with what each takes.
+_takes = functools.cache(_native.options)
 #: The command's options with another face in Python.
 _INSTEAD = {
     "json": "to_json() of the result",
@@ -41,10 +44,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real | decimal.Decimal):
-        return float(value)
+        return _float(value)
     if hasattr(value, "tolist") and getattr(value, "ndim", None) == 0:
         return value.tolist()
     return value
+
+
+def _float(number: Any) -> float:
+    """The nearest float: infinite for a number beyond all others."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def path_text(name: str, given: Any) -> str:
@@ -64,7 +75,7 @@ def rate_text(rate: str | float) -> str:
         return number
     if isinstance(number, bool) or not isinstance(number, int | float):
         wrong_type("rate", "a text such as '20mbit', or bits per second", rate)
-    return f"{number:.0f}bit"
+    return f"{number}bit" if isinstance(number, int) else f"{number:.0f}bit"
 
 
 def time_text(name: str, time: str | float | None) -> str | None:
@@ -74,7 +85,7 @@ def time_text(name: str, time: str | float | None) -> str | None:
         return number
     if isinstance(number, bool) or not isinstance(number, int | float):
         wrong_type(name, "a text such as '5ms', or seconds", time)
-    return f"{number * 1e9:.3f}ns"
+    return f"{_float(number) * 1e9:.3f}ns"
 
 
 def listed(name: str, value: Any) -> list[Any]:
@@ -109,21 +120,22 @@ def scalar(name: str, value: Any) -> str:
     return str(word)
 
 
-def options(values: Mapping[str, Any]) -> list[str]:
-    """``--name value`` for each value, with the types of the options; None leaves an option out."""
+def options(function: str, values: Mapping[str, Any]) -> list[str]:
+    """``--name value`` for each value, with the types of the command's options; None leaves an option out."""
     words: list[str] = []
     for name, value in values.items():
-        option = "--" + name.replace("_", "-")
-        if name in _SWITCHES:
+        option = name.replace("_", "-")
+        takes = _takes(function)[option]
+        if takes == "switch":
             switch = plain(value)
             if not isinstance(switch, bool):
                 wrong_type(name, "True or False", value)
-            words += [option] if switch else []
-        elif name in _FILES:
-            words += [] if value is None else [f"{option}={path_text(name, value)}"]
+            words += [f"--{option}"] if switch else []
+        elif takes == "path":
+            words += [] if value is None else [f"--{option}={path_text(name, value)}"]
         elif value is not None:
             each = cast("list[Any]", value) if isinstance(value, list) else [value]
-            words += [f"{option}={scalar(name, one)}" for one in each]
+            words += [f"--{option}={scalar(name, one)}" for one in each]
     return words
 
 
