@@ -240,7 +240,7 @@ fn with_one_flow_in_an_aggregate_and_packets_above_half_the_longest_it_is_qfq() 
 
 #[test]
 fn theorems_3_to_8_of_qfq_hold_after_each_operation() {
-    let runs = if cfg!(debug_assertions) { 60 } else { 600 };
+    let runs = if cfg!(debug_assertions) { 60 } else { 1500 };
     for seed in 0..runs {
         let (aggregate, kinds) = (SIZES[seed as usize % 4], 1 + seed as usize % 5);
         random_operations(build(aggregate), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3], kinds, true);
@@ -756,7 +756,7 @@ fn comings_and_goings<S: Scheduler<u64>>(scheduler: S, seed: u64, aggregate: u32
 
 #[test]
 fn whoever_comes_goes_and_changes_those_who_stay_keep_the_bound() {
-    let runs = if cfg!(debug_assertions) { 120 } else { 1_200 };
+    let runs = if cfg!(debug_assertions) { 120 } else { 3_000 };
     for aggregate in SIZES {
         let ratios = (0..runs).map(|seed| (comings_and_goings(build(aggregate), seed, aggregate), seed));
         let (worst, seed) = ratios.max_by(|one, other| one.0.total_cmp(&other.0)).expect("not empty");
