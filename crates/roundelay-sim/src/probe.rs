@@ -76,7 +76,8 @@ pub struct Opening {
 }
 
 /// Observer of all events, in the order of occurrence; may also write header fields at each node.
-/// Methods not implemented cost nothing.
+/// In a simulation with this type of probe, methods not implemented cost nothing; behind `dyn Probe`,
+/// an indirect call.
 ///
 /// `packet.len` is the length on the current link, with its overhead and framing; on
 /// delivery the length sent by the agent.

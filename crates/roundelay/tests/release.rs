@@ -1,10 +1,14 @@
-//! The tests of `main.rs` that have more cases in release builds, or which need these: a part of that program, built in a fraction of
-//! its time. Without tests in debug builds.
+//! Tests of `main.rs` with more cases in release builds, or hidden by the invariant checks of debug
+//! builds: a part of that program, built in a fraction of its time. No tests in debug builds.
 #![cfg(not(debug_assertions))]
 #![allow(dead_code, unused_imports, reason = "theorems and trees left out here use the same helpers")]
 
 mod footprints;
 mod small_worlds;
+
+mod conformance {
+    mod memory;
+}
 
 mod theorems {
     mod audited;
