@@ -68,7 +68,7 @@ test-full: test own-scheduler without-parquet page-test wheel-freethreaded wheel
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
 	for patch in crates/roundelay/tests/seeded/*.patch; do git apply -C1 --check $$patch || exit 1; done # make seeded takes ten minutes
-	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs crates/roundelay-sim/src/topologies/*.rs # modules that macros declare
+	rustfmt --edition 2024 --check crates/roundelay-sim/src/sources/*.rs crates/roundelay-sim/src/topologies/*.rs crates/roundelay-cli/src/outputs/*.rs # modules that macros declare
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 # A folder of its own, empty at first: cargo takes a crate of an earlier run, of the same version, for this one.

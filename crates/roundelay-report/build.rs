@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
 /// Files taken from the package, and their new names.
-const FILES: [(&str, &str); 3] =
-    [("dist/uPlot.iife.min.js", "uPlot.iife.min.js"), ("dist/uPlot.min.css", "uPlot.min.css"), ("LICENSE", "uPlot.LICENSE")];
+const FILES: [(&str, &str); 3] = [
+    ("dist/uPlot.iife.min.js", "uPlot.iife.min.js"),
+    ("dist/uPlot.min.css", "uPlot.min.css"),
+    ("LICENSE", "uPlot.LICENSE"),
+];
 
 const PACKAGE: &str = "node_modules/uplot";
 
@@ -20,8 +23,11 @@ fn main() {
     println!("cargo::rerun-if-changed=package-lock.json");
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let package =
-        if is_pinned_version(&here) { here.join(PACKAGE) } else { install(&here, &out).unwrap_or_else(|reason| fail(&here, &reason)) };
+    let package = if is_pinned_version(&here) {
+        here.join(PACKAGE)
+    } else {
+        install(&here, &out).unwrap_or_else(|reason| fail(&here, &reason))
+    };
     for (from, to) in FILES {
         let from = package.join(from);
         println!("cargo::rerun-if-changed={}", from.display());
@@ -50,15 +56,27 @@ fn install(here: &Path, out: &Path) -> Result<PathBuf, String> {
     let folder = out.join("npm");
     fs::create_dir_all(&folder).map_err(|reason| format!("{}: {reason}", folder.display()))?;
     for name in ["package.json", "package-lock.json"] {
-        fs::copy(here.join(name), folder.join(name)).map_err(|reason| format!("{}: {reason}", here.join(name).display()))?;
+        fs::copy(here.join(name), folder.join(name))
+            .map_err(|reason| format!("{}: {reason}", here.join(name).display()))?;
     }
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-    let run = Command::new(npm).args(["ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]).current_dir(&folder).output();
+    let run = Command::new(npm)
+        .args([
+            "ci",
+            "--ignore-scripts",
+            "--omit=dev",
+            "--no-audit",
+            "--no-fund",
+        ])
+        .current_dir(&folder)
+        .output();
     match run {
         Err(reason) => Err(format!("cannot run npm: {reason}")),
-        Ok(run) if !run.status.success() => {
-            Err(format!("npm ci failed ({}):\n{}", run.status, String::from_utf8_lossy(&run.stderr).trim()))
-        }
+        Ok(run) if !run.status.success() => Err(format!(
+            "npm ci failed ({}):\n{}",
+            run.status,
+            String::from_utf8_lossy(&run.stderr).trim()
+        )),
         Ok(_) => Ok(folder.join(PACKAGE)),
     }
 }

@@ -1,11 +1,16 @@
-//! What must hold for any bytes that are read as a capture. The fuzzer runs it, and the tests run it on the corpus.
+//! What must hold for any bytes that are read as a capture. The fuzzer runs it, and the tests run
+//! it on the corpus.
 
 use std::io::{Cursor, Read, Result};
 
 use roundelay_trace::{Capture, CaptureNotes};
 
 /// All that a capture gives: a frame's time, length, link and bytes; the notes; the error.
-type Reading = (Vec<(i64, u32, u16, Vec<u8>)>, Option<CaptureNotes>, Option<String>);
+type Reading = (
+    Vec<(i64, u32, u16, Vec<u8>)>,
+    Option<CaptureNotes>,
+    Option<String>,
+);
 
 /// Magic numbers of gzip, zstd and xz.
 const COMPRESSED: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"];
@@ -16,8 +21,17 @@ const MOST_READ: usize = 1000;
 pub(crate) fn check(data: &[u8]) {
     let whole = read(Cursor::new(data.to_vec()));
     let compressed = COMPRESSED.iter().any(|magic| data.starts_with(magic));
-    let most = if compressed { MOST_READ } else { data.len() / 16 };
-    assert!(whole.0.len() <= most, "{} packets in {} bytes", whole.0.len(), data.len());
+    let most = if compressed {
+        MOST_READ
+    } else {
+        data.len() / 16
+    };
+    assert!(
+        whole.0.len() <= most,
+        "{} packets in {} bytes",
+        whole.0.len(),
+        data.len()
+    );
     for (_, original_len, _, bytes) in &whole.0 {
         assert!(bytes.len() <= 262_144 && *original_len as usize >= bytes.len());
     }
@@ -35,7 +49,12 @@ fn read(reader: impl Read + Send + 'static) -> Reading {
             return (frames, Some(capture.notes()), None);
         }
         match capture.next() {
-            Ok(Some(frame)) => frames.push((frame.time_nanos, frame.original_len, frame.link.0, frame.bytes.to_vec())),
+            Ok(Some(frame)) => frames.push((
+                frame.time_nanos,
+                frame.original_len,
+                frame.link.0,
+                frame.bytes.to_vec(),
+            )),
             Ok(None) => break None,
             Err(error) => break Some(error.to_string()),
         }

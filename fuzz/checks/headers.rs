@@ -1,4 +1,5 @@
-//! What must hold for any bytes that are read as a frame. The fuzzer runs it, and the tests run it on the corpus.
+//! What must hold for any bytes that are read as a frame. The fuzzer runs it, and the tests run it
+//! on the corpus.
 
 use roundelay_trace::{Classifier, FlowBy, LinkType, Ports, parse};
 
@@ -30,14 +31,24 @@ const LINKS: [LinkType; 22] = [
 
 /// Fields are in range, and the same headers find the same flow, which has a name.
 pub(crate) fn check(data: &[u8]) {
-    let Some((choice, frame)) = data.split_first() else { return };
+    let Some((choice, frame)) = data.split_first() else {
+        return;
+    };
     let link = LINKS[usize::from(*choice) % LINKS.len()];
     let headers = parse(link, frame);
     if let Ok(headers) = &headers {
         assert!(headers.dscp < 64);
-        assert!(headers.ports == Ports::Present || (headers.source_port, headers.destination_port) == (0, 0));
+        assert!(
+            headers.ports == Ports::Present
+                || (headers.source_port, headers.destination_port) == (0, 0)
+        );
     }
-    for by in [FlowBy::FiveTuple, FlowBy::Source, FlowBy::Destination, FlowBy::Dscp] {
+    for by in [
+        FlowBy::FiveTuple,
+        FlowBy::Source,
+        FlowBy::Destination,
+        FlowBy::Dscp,
+    ] {
         let mut classifier = Classifier::with_max_flows(by, 1);
         let headers = headers.as_ref().map_err(|reason| *reason);
         let flow = classifier.classify(headers);

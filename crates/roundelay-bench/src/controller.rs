@@ -89,7 +89,8 @@ where
         while missing > 0 {
             let packets = self.burst.min(missing);
             missing -= packets;
-            self.generator.make_burst(packets as usize, &mut self.packets);
+            self.generator
+                .make_burst(packets as usize, &mut self.packets);
             self.scheduler.enqueue_burst(self.now, &mut self.packets);
             while let Some(refused) = self.packets.pop() {
                 self.forget(refused.number());
@@ -120,7 +121,8 @@ where
         while self.waiting > self.least {
             let most = self.burst.min(self.waiting - self.least);
             self.now += Duration::from_picos(STEP * most);
-            self.scheduler.dequeue_burst(self.now, most as usize, &mut self.sent);
+            self.scheduler
+                .dequeue_burst(self.now, most as usize, &mut self.sent);
             self.take_dropped();
             let sent = self.sent.len() as u64;
             self.generator.discard_burst(&mut self.sent);
@@ -153,7 +155,10 @@ where
     L: Leaving + Numbered,
 {
     fn run(&mut self, pairs: u64) -> Passed {
-        let mut passed = Passed { offered: self.waiting, sent: 0 };
+        let mut passed = Passed {
+            offered: self.waiting,
+            sent: 0,
+        };
         while passed.sent < pairs {
             let before = passed;
             self.fill(&mut passed);

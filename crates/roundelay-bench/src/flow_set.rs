@@ -45,7 +45,9 @@ impl FlowSet {
 
     /// The weights, in the order of flow numbers.
     pub fn weights(&self) -> impl Iterator<Item = u32> {
-        self.groups.iter().flat_map(|group| std::iter::repeat_n(group.weight, group.flows as usize))
+        self.groups
+            .iter()
+            .flat_map(|group| std::iter::repeat_n(group.weight, group.flows as usize))
     }
 }
 
@@ -68,8 +70,13 @@ fn count(text: &str) -> Result<u32, String> {
     if !is_number {
         return Err(format!("'{text}' is no whole number"));
     }
-    let number = digits.parse().ok().and_then(|number: u32| number.checked_mul(factor));
-    number.filter(|number| *number > 0).ok_or_else(|| format!("'{text}' is out of range"))
+    let number = digits
+        .parse()
+        .ok()
+        .and_then(|number: u32| number.checked_mul(factor));
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| format!("'{text}' is out of range"))
 }
 
 fn group(text: &str) -> Result<Group, String> {
@@ -81,7 +88,10 @@ fn group(text: &str) -> Result<Group, String> {
         (1, count(text)?)
     };
     if weight > FlowConfig::MAX_WEIGHT {
-        return Err(format!("weight {weight}: legal range 1 to {}", FlowConfig::MAX_WEIGHT));
+        return Err(format!(
+            "weight {weight}: legal range 1 to {}",
+            FlowConfig::MAX_WEIGHT
+        ));
     }
     Ok(Group { weight, flows })
 }
@@ -90,13 +100,26 @@ impl FromStr for FlowSet {
     type Err = FlowSetError;
 
     fn from_str(text: &str) -> Result<Self, FlowSetError> {
-        let error = |problem| FlowSetError { text: text.to_owned(), problem };
-        let groups: Vec<_> = text.split(',').map(|part| group(part.trim())).collect::<Result<_, _>>().map_err(error)?;
+        let error = |problem| FlowSetError {
+            text: text.to_owned(),
+            problem,
+        };
+        let groups: Vec<_> = text
+            .split(',')
+            .map(|part| group(part.trim()))
+            .collect::<Result<_, _>>()
+            .map_err(error)?;
         let flows: u64 = groups.iter().map(|group| u64::from(group.flows)).sum();
         if flows > Self::MOST_FLOWS.into() {
-            return Err(error(format!("{flows} flows: legal range 1 to {}", Self::MOST_FLOWS)));
+            return Err(error(format!(
+                "{flows} flows: legal range 1 to {}",
+                Self::MOST_FLOWS
+            )));
         }
-        Ok(Self { groups, text: text.to_owned() })
+        Ok(Self {
+            groups,
+            text: text.to_owned(),
+        })
     }
 }
 
@@ -108,7 +131,10 @@ mod tests {
     fn sets_read_as_the_papers_write_them() {
         let flows = |text: &str| text.parse::<FlowSet>().unwrap().flows();
         assert_eq!(flows("512"), 512);
-        assert_eq!(flows("1:32k,2:4k,4:2k,8:1k,128:16,1k:1"), 32_768 + 4096 + 2048 + 1024 + 16 + 1);
+        assert_eq!(
+            flows("1:32k,2:4k,4:2k,8:1k,128:16,1k:1"),
+            32_768 + 4096 + 2048 + 1024 + 16 + 1
+        );
         assert_eq!(flows("500-w1,250-w2,250-w4"), 1000);
         assert_eq!(flows("1m"), 1 << 20);
         let weights: Vec<_> = "2:1, 1-w3".parse::<FlowSet>().unwrap().weights().collect();
@@ -117,9 +143,27 @@ mod tests {
 
     #[test]
     fn what_is_no_set_is_refused() {
-        for text in ["", "0", "1:", ":1", "2k:1", "1:2m", "1:0", "-w1", "x", "1,,2", "4294967295k", "1:-1", "1025-w1025"] {
+        for text in [
+            "",
+            "0",
+            "1:",
+            ":1",
+            "2k:1",
+            "1:2m",
+            "1:0",
+            "-w1",
+            "x",
+            "1,,2",
+            "4294967295k",
+            "1:-1",
+            "1025-w1025",
+        ] {
             let error = text.parse::<FlowSet>().unwrap_err().to_string();
-            assert!(error.contains(text) && error.contains("weights from 1 to 1024 and flows from 1 to 1048576 in all"), "{error}");
+            assert!(
+                error.contains(text)
+                    && error.contains("weights from 1 to 1024 and flows from 1 to 1048576 in all"),
+                "{error}"
+            );
         }
     }
 }

@@ -25,18 +25,36 @@ pub struct Footprints {
 ///
 /// # Errors
 /// A parameter is out of its range.
-pub fn footprints(discipline: &AnyDiscipline, allocated: &dyn Fn() -> i64) -> Result<Footprints, ConfigError> {
+pub fn footprints(
+    discipline: &AnyDiscipline,
+    allocated: &dyn Fn() -> i64,
+) -> Result<Footprints, ConfigError> {
     let taken = |flows, packets| taken(discipline, flows, packets, allocated);
-    let (few, packets, flows) = (taken(FEW, FEW)?, taken(FEW, 2 * FEW)?, taken(2 * FEW, 2 * FEW)?);
+    let (few, packets, flows) = (
+        taken(FEW, FEW)?,
+        taken(FEW, 2 * FEW)?,
+        taken(2 * FEW, 2 * FEW)?,
+    );
     let per_packet = (packets.0 - few.0) as f64 / f64::from(FEW);
     let per_flow = (flows.0 - packets.0) as f64 / f64::from(FEW);
     let fixed = few.0 as f64 - f64::from(FEW) * (per_packet + per_flow);
-    let measured = Footprint { fixed_bytes: fixed.max(0.0).round() as usize, bytes_per_flow: per_flow.max(0.0).round() as usize };
-    Ok(Footprints { stated: few.1, measured })
+    let measured = Footprint {
+        fixed_bytes: fixed.max(0.0).round() as usize,
+        bytes_per_flow: per_flow.max(0.0).round() as usize,
+    };
+    Ok(Footprints {
+        stated: few.1,
+        measured,
+    })
 }
 
 /// Bytes of a scheduler with `flows` flows and `packets` packets, and its stated footprint.
-fn taken(discipline: &AnyDiscipline, flows: u32, packets: u32, allocated: &dyn Fn() -> i64) -> Result<(i64, Footprint), ConfigError> {
+fn taken(
+    discipline: &AnyDiscipline,
+    flows: u32,
+    packets: u32,
+    allocated: &dyn Fn() -> i64,
+) -> Result<(i64, Footprint), ConfigError> {
     let before = allocated();
     let mut scheduler = discipline.build::<u32>(1)?;
     for flow in (0..flows).map(FlowId) {
@@ -44,7 +62,10 @@ fn taken(discipline: &AnyDiscipline, flows: u32, packets: u32, allocated: &dyn F
     }
     for number in 0..packets {
         // A refused or dropped packet takes no memory.
-        let _ = scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(number % flows), 1000, number));
+        let _ = scheduler.enqueue(
+            Instant::ZERO,
+            Packet::new(FlowId(number % flows), 1000, number),
+        );
         while scheduler.take_dropped().is_some() {}
     }
     let _ = scheduler.evict();

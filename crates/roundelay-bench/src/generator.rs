@@ -154,12 +154,16 @@ pub(crate) struct Generator {
 
 impl Generator {
     /// Bytes per packet that may wait, including the list of flows to send next.
-    pub(crate) const BYTES_PER_PACKET: u64 = (size_of::<Buffer>() + size_of::<u32>()) as u64 + Levels::BYTES_PER_PACKET;
+    pub(crate) const BYTES_PER_PACKET: u64 =
+        (size_of::<Buffer>() + size_of::<u32>()) as u64 + Levels::BYTES_PER_PACKET;
 
     #[inline(always)]
     fn make_of<N: Number>(&mut self, flow: u32) -> Packet<N> {
         let len = self.lengths.next();
-        let number = self.free.pop().expect("a buffer for each packet that may wait");
+        let number = self
+            .free
+            .pop()
+            .expect("a buffer for each packet that may wait");
         self.buffers[number as usize] = Buffer { flow, len };
         Packet::new(FlowId(flow), len, N::of(number))
     }
@@ -168,7 +172,9 @@ impl Generator {
     /// in parallel.
     #[inline]
     fn touch(&self, numbers: impl Iterator<Item = u32>) {
-        black_box(numbers.fold(0, |sum: u32, number| sum.wrapping_add(self.buffers[number as usize].len)));
+        black_box(numbers.fold(0, |sum: u32, number| {
+            sum.wrapping_add(self.buffers[number as usize].len)
+        }));
     }
 }
 
@@ -184,7 +190,14 @@ impl Source for Generator {
         let buffers = vec![Buffer { flow: 0, len: 0 }; packets as usize];
         // A randomly drawn flow may have twice the mean.
         let most = (2 * load.pattern.backlog_per_flow().1).min(Levels::MOST.into()) as u8;
-        Self { buffers, free, lengths, levels: Levels::new(load.flows.flows(), most), most, random }
+        Self {
+            buffers,
+            free,
+            lengths,
+            levels: Levels::new(load.flows.flows(), most),
+            most,
+            random,
+        }
     }
 
     fn settle(&mut self, nothing_waits: bool) {
@@ -201,7 +214,11 @@ impl Source for Generator {
     /// Of the flow with the shortest backlog, if the random flow has its maximum already.
     fn make_of_any<N: Number>(&mut self) -> Packet<N> {
         let drawn = self.random.random_range(0..self.levels.flows());
-        let flow = if self.levels.backlog(drawn) < self.most { self.levels.raise(drawn) } else { self.levels.rise() };
+        let flow = if self.levels.backlog(drawn) < self.most {
+            self.levels.raise(drawn)
+        } else {
+            self.levels.rise()
+        };
         self.make_of(flow)
     }
 
@@ -229,7 +246,9 @@ impl Source for Generator {
     #[inline]
     fn discard_burst(&mut self, packets: &mut Vec<impl Numbered>) {
         self.touch(packets.iter().map(Numbered::number));
-        packets.drain(..).for_each(|packet| self.discard(packet.number()));
+        packets
+            .drain(..)
+            .for_each(|packet| self.discard(packet.number()));
     }
 }
 
@@ -260,14 +279,25 @@ impl Source for Turns {
     fn new(load: &Load) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(1);
         let packets = load.most_packets() as usize;
-        let (mut flows, mut free): (Vec<u32>, Vec<u32>) = ((0..load.flows.flows()).collect(), (0..packets as u32).collect());
+        let (mut flows, mut free): (Vec<u32>, Vec<u32>) = (
+            (0..load.flows.flows()).collect(),
+            (0..packets as u32).collect(),
+        );
         if load.memory == Memory::Scattered {
             flows.shuffle(&mut random);
             free.shuffle(&mut random);
         }
         free.resize(packets.next_power_of_two(), 0);
         let lengths = LengthsInTurn::new(load.lengths, &mut random);
-        Self { flows, next: 0, free, taken: 0, returned: packets, lengths, random }
+        Self {
+            flows,
+            next: 0,
+            free,
+            taken: 0,
+            returned: packets,
+            lengths,
+            random,
+        }
     }
 
     fn settle(&mut self, _nothing_waits: bool) {}
@@ -307,7 +337,9 @@ impl Source for Turns {
 
     #[inline]
     fn discard_burst(&mut self, packets: &mut Vec<impl Numbered>) {
-        packets.drain(..).for_each(|packet| self.discard(packet.number()));
+        packets
+            .drain(..)
+            .for_each(|packet| self.discard(packet.number()));
     }
 }
 
@@ -317,7 +349,14 @@ mod tests {
     use crate::load::{Order, Pattern};
 
     fn load(pattern: Pattern, memory: Memory) -> Load {
-        Load { flows: "8".parse().unwrap(), pattern, order: Order::Shortest, lengths: Lengths::Fixed(1000), memory, burst: 0 }
+        Load {
+            flows: "8".parse().unwrap(),
+            pattern,
+            order: Order::Shortest,
+            lengths: Lengths::Fixed(1000),
+            memory,
+            burst: 0,
+        }
     }
 
     #[test]
@@ -326,7 +365,10 @@ mod tests {
         let mut made = Vec::<Packet<u32>>::new();
         generator.make_burst(20, &mut made);
         for packet in &made {
-            assert_eq!(generator.buffers[packet.payload as usize].flow, packet.flow.0);
+            assert_eq!(
+                generator.buffers[packet.payload as usize].flow,
+                packet.flow.0
+            );
         }
         let last = made.last().unwrap().payload;
         generator.discard_burst(&mut made);
@@ -337,10 +379,14 @@ mod tests {
 
     #[test]
     fn bursts_and_single_calls_make_the_same_packets() {
-        let [mut one_by_one, mut at_once] = [0, 1].map(|_| Generator::new(&load(Pattern::Full, Memory::Scattered)));
+        let [mut one_by_one, mut at_once] =
+            [0, 1].map(|_| Generator::new(&load(Pattern::Full, Memory::Scattered)));
         let mut burst = Vec::<Packet<u32>>::new();
         at_once.make_burst(100, &mut burst);
-        assert_eq!(burst, (0..100).map(|_| one_by_one.make()).collect::<Vec<_>>());
+        assert_eq!(
+            burst,
+            (0..100).map(|_| one_by_one.make()).collect::<Vec<_>>()
+        );
     }
 
     #[test]
@@ -350,16 +396,27 @@ mod tests {
             generator.make_of_any::<u32>();
         }
         let backlogs: Vec<_> = (0..8).map(|flow| generator.levels.backlog(flow)).collect();
-        assert!(backlogs.iter().all(|backlog| *backlog <= 60) && backlogs.iter().any(|backlog| *backlog != 30), "{backlogs:?}");
+        assert!(
+            backlogs.iter().all(|backlog| *backlog <= 60)
+                && backlogs.iter().any(|backlog| *backlog != 30),
+            "{backlogs:?}"
+        );
     }
 
     #[test]
     fn scattered_packets_are_neighbours_of_none() {
         let places = |memory| {
             let mut generator = Generator::new(&load(Pattern::Large, memory));
-            (0..200).map(|_| i64::from(generator.make::<u32>().payload)).collect::<Vec<_>>()
+            (0..200)
+                .map(|_| i64::from(generator.make::<u32>().payload))
+                .collect::<Vec<_>>()
         };
-        let neighbours = |places: &[i64]| places.windows(2).filter(|pair| (pair[0] - pair[1]).abs() == 1).count();
+        let neighbours = |places: &[i64]| {
+            places
+                .windows(2)
+                .filter(|pair| (pair[0] - pair[1]).abs() == 1)
+                .count()
+        };
         assert_eq!(neighbours(&places(Memory::Packed)), 199);
         assert!(neighbours(&places(Memory::Scattered)) < 10);
     }
@@ -367,7 +424,10 @@ mod tests {
     #[test]
     fn turns_take_flows_and_numbers_round_and_round() {
         for memory in Memory::ALL {
-            let mut turns = Turns::new(&Load { order: Order::Turns, ..load(Pattern::Small, memory) });
+            let mut turns = Turns::new(&Load {
+                order: Order::Turns,
+                ..load(Pattern::Small, memory)
+            });
             let (mut flows, mut numbers) = (Vec::new(), Vec::new());
             for _ in 0..2 * 41 {
                 let packet = turns.make::<Handle>();
@@ -375,8 +435,14 @@ mod tests {
                 numbers.push(packet.payload.0);
                 turns.discard(packet.number());
             }
-            assert_eq!((&flows[..8], &numbers[..41]), (&flows[8..16], &numbers[41..]));
-            assert_eq!(flows[..8].is_sorted() && numbers[..41].is_sorted(), memory == Memory::Packed);
+            assert_eq!(
+                (&flows[..8], &numbers[..41]),
+                (&flows[8..16], &numbers[41..])
+            );
+            assert_eq!(
+                flows[..8].is_sorted() && numbers[..41].is_sorted(),
+                memory == Memory::Packed
+            );
             flows.truncate(8);
             flows.sort_unstable();
             numbers.truncate(41);

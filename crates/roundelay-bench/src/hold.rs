@@ -18,7 +18,9 @@ use std::str::FromStr;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{ConfigError, Duration, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Slack};
+use roundelay::{
+    ConfigError, Duration, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Slack,
+};
 
 use crate::instructions::{Counts, InstructionsError, Sums};
 use crate::nothing::Nothing;
@@ -62,10 +64,16 @@ pub enum HoldSubject {
 impl HoldSubject {
     /// The discipline for a queue of `held` packets; None for the other subjects.
     fn discipline(&self, held: u32) -> Result<Option<AnyDiscipline>, ConfigError> {
-        let Self::Discipline(text) = self else { return Ok(None) };
+        let Self::Discipline(text) = self else {
+            return Ok(None);
+        };
         // A calendar may have 4096 queues; the others are for late packets.
         let slot = Duration::from_nanos((2 * u64::from(held) * STEP).div_ceil(3000 * 1000));
-        Ok(Some(text.replace("{slot}", &slot.to_string()).parse::<QueueSpec>()?.discipline))
+        Ok(Some(
+            text.replace("{slot}", &slot.to_string())
+                .parse::<QueueSpec>()?
+                .discipline,
+        ))
     }
 }
 
@@ -110,9 +118,25 @@ struct Hold<S, const FULL: bool> {
 impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
     /// A queue filled with its packets.
     fn new(scheduler: S, held: Held) -> Self {
-        let (range, random) = (2 * u64::from(held.packets) * STEP, Pcg64Mcg::seed_from_u64(1));
-        let mut hold = Self { scheduler, now: Instant::ZERO, range, random, dropped: Vec::new(), passed: Passed::default() };
-        (0..held.packets).for_each(|number| hold.arrive(Packet::new(FlowId(number % held.flows.max(1)), 1000, number)));
+        let (range, random) = (
+            2 * u64::from(held.packets) * STEP,
+            Pcg64Mcg::seed_from_u64(1),
+        );
+        let mut hold = Self {
+            scheduler,
+            now: Instant::ZERO,
+            range,
+            random,
+            dropped: Vec::new(),
+            passed: Passed::default(),
+        };
+        (0..held.packets).for_each(|number| {
+            hold.arrive(Packet::new(
+                FlowId(number % held.flows.max(1)),
+                1000,
+                number,
+            ))
+        });
         hold
     }
 
@@ -120,8 +144,12 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
     fn arrive(&mut self, packet: Packet<u32>) {
         // The upper half of a product: cheaper than an unbiased draw, and the draw is part of all
         // figures.
-        let drawn = ((u128::from(self.random.random::<u64>()) * u128::from(self.range)) >> 64) as u64;
-        let packet = Packet { slack: Slack::from_picos(drawn as i64), ..packet };
+        let drawn =
+            ((u128::from(self.random.random::<u64>()) * u128::from(self.range)) >> 64) as u64;
+        let packet = Packet {
+            slack: Slack::from_picos(drawn as i64),
+            ..packet
+        };
         if FULL {
             return self.arrive_ranked(packet, self.now + Duration::from_picos(drawn));
         }
@@ -133,9 +161,15 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
     /// that 32 bits cover five minutes.
     #[inline(always)]
     fn arrive_ranked(&mut self, packet: Packet<u32>, due: Instant) {
-        let packet = Packet { arrival: self.now, deadline: due, priority: (due.as_picos() >> 16) as u32, ..packet };
+        let packet = Packet {
+            arrival: self.now,
+            deadline: due,
+            priority: (due.as_picos() >> 16) as u32,
+            ..packet
+        };
         self.passed.offered += 1;
-        self.dropped.extend(self.scheduler.enqueue(self.now, packet).err());
+        self.dropped
+            .extend(self.scheduler.enqueue(self.now, packet).err());
         self.take_dropped();
     }
 
@@ -171,11 +205,21 @@ impl<S: Scheduler<u32>, const FULL: bool> Running for Hold<S, FULL> {
             if FULL {
                 self.exchange();
             } else {
-                let packet = self.scheduler.dequeue(self.now).expect("the queue drops no packet");
+                let packet = self
+                    .scheduler
+                    .dequeue(self.now)
+                    .expect("the queue drops no packet");
                 self.arrive(black_box(packet));
             }
         }
-        if FULL { self.passed } else { Passed { offered: pairs, sent: pairs } }
+        if FULL {
+            self.passed
+        } else {
+            Passed {
+                offered: pairs,
+                sent: pairs,
+            }
+        }
     }
 }
 
@@ -189,8 +233,18 @@ impl<const FULL: bool> Visitor for Fill<FULL> {
         let mut scheduler = discipline.build::<u32>(1)?;
         if FULL {
             // 1000 bytes every 800 ns.
-            Rate::from_bits_per_second(8_000 * 1_000_000_000_000 / STEP).into_iter().for_each(|rate| scheduler.set_link_rate(rate));
-            let mut flows = (0..self.0.flows).map(|flow| (FlowId(flow), FlowConfig { weight: weight(flow), ..FlowConfig::DEFAULT }));
+            Rate::from_bits_per_second(8_000 * 1_000_000_000_000 / STEP)
+                .into_iter()
+                .for_each(|rate| scheduler.set_link_rate(rate));
+            let mut flows = (0..self.0.flows).map(|flow| {
+                (
+                    FlowId(flow),
+                    FlowConfig {
+                        weight: weight(flow),
+                        ..FlowConfig::DEFAULT
+                    },
+                )
+            });
             flows.try_for_each(|(flow, config)| scheduler.set_flow(flow, config))?;
         }
         Ok(Box::new(Hold::<_, FULL>::new(scheduler, self.0)))
@@ -203,11 +257,17 @@ const fn weight(flow: u32) -> u32 {
 }
 
 /// A queue after a warm-up of two pairs per held packet: most of the initial packets have left.
-fn warm<const FULL: bool>(subject: &HoldSubject, held: Held) -> Result<Box<dyn Running>, ConfigError> {
+fn warm<const FULL: bool>(
+    subject: &HoldSubject,
+    held: Held,
+) -> Result<Box<dyn Running>, ConfigError> {
     let mut running: Box<dyn Running> = match (subject, subject.discipline(held.packets)?) {
         (_, Some(discipline)) => discipline.visit(Fill::<FULL>(held))?,
         (HoldSubject::BinaryHeap, None) => Box::new(Hold::<_, FULL>::new(Sorted::default(), held)),
-        (_, None) => Box::new(Hold::<_, FULL>::new(Nothing::new(u64::from(held.packets) + 1), held)),
+        (_, None) => Box::new(Hold::<_, FULL>::new(
+            Nothing::new(u64::from(held.packets) + 1),
+            held,
+        )),
     };
     running.run(2 * u64::from(held.packets));
     Ok(running)
@@ -231,8 +291,18 @@ pub fn run_hold(subject: &HoldSubject, held: u32, pairs: u64) -> Result<(), Conf
 ///
 /// # Errors
 /// A parameter of a discipline is out of its range.
-pub fn time_hold(subjects: &[HoldSubject], held: u32, pairs: u64, rounds: usize) -> Result<Vec<Timing>, ConfigError> {
-    in_turns(subjects, rounds, |subject| warm::<false>(subject, of_one_flow(held)), |running| running.run(pairs))
+pub fn time_hold(
+    subjects: &[HoldSubject],
+    held: u32,
+    pairs: u64,
+    rounds: usize,
+) -> Result<Vec<Timing>, ConfigError> {
+    in_turns(
+        subjects,
+        rounds,
+        |subject| warm::<false>(subject, of_one_flow(held)),
+        |running| running.run(pairs),
+    )
 }
 
 /// CPU time per sent packet under each discipline, with flows, weights and all ranks; takes about
@@ -240,9 +310,18 @@ pub fn time_hold(subjects: &[HoldSubject], held: u32, pairs: u64, rounds: usize)
 ///
 /// # Errors
 /// A parameter of a discipline is out of its range.
-pub fn cost_of_hold(subjects: &[HoldSubject], held: Held, seconds: f64) -> Result<Vec<Timing>, ConfigError> {
+pub fn cost_of_hold(
+    subjects: &[HoldSubject],
+    held: Held,
+    seconds: f64,
+) -> Result<Vec<Timing>, ConfigError> {
     let seconds = seconds / (ROUNDS * subjects.len().max(1)) as f64;
-    in_turns(subjects, ROUNDS, |subject| warm::<true>(subject, held), |running| run_for(running, seconds))
+    in_turns(
+        subjects,
+        ROUNDS,
+        |subject| warm::<true>(subject, held),
+        |running| run_for(running, seconds),
+    )
 }
 
 /// At least one chunk of pairs.
@@ -269,7 +348,9 @@ fn in_turns(
             let mut running = set_up(subject)?;
             let start = cpu_seconds();
             let passed = run(running.as_mut());
-            timing.nanos.push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
+            timing
+                .nanos
+                .push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
             timing.passed += passed;
         }
     }
@@ -281,12 +362,30 @@ fn in_turns(
 ///
 /// # Errors
 /// Valgrind is missing, could not run the program, or ran a program without `bench --once`.
-pub fn count_hold(subject: &HoldSubject, held: u32, pairs: u64) -> Result<Counts, InstructionsError> {
+pub fn count_hold(
+    subject: &HoldSubject,
+    held: u32,
+    pairs: u64,
+) -> Result<Counts, InstructionsError> {
     let arguments = |pairs: u64| {
-        let words = ["bench", "--hold", &held.to_string(), "--holder", &subject.to_string(), "--once", &pairs.to_string()];
+        let words = [
+            "bench",
+            "--hold",
+            &held.to_string(),
+            "--holder",
+            &subject.to_string(),
+            "--once",
+            &pairs.to_string(),
+        ];
         words.map(str::to_owned).to_vec()
     };
-    Sums::collect([pairs, 2 * pairs].map(arguments))?.each(pairs, Passed { offered: pairs, sent: pairs })
+    Sums::collect([pairs, 2 * pairs].map(arguments))?.each(
+        pairs,
+        Passed {
+            offered: pairs,
+            sent: pairs,
+        },
+    )
 }
 
 #[cfg(test)]
@@ -295,16 +394,29 @@ mod tests {
 
     #[test]
     fn a_queue_holds_what_it_was_given_and_serves_by_rank() {
-        for text in ["lstf", "fifo", "lstf_levels queues 4096 step {slot} map rotating", "sp_pifo queues 8"] {
-            let discipline = text.parse::<HoldSubject>().unwrap().discipline(100).unwrap().unwrap();
-            let mut hold = Hold::<_, false>::new(discipline.build::<u32>(1).unwrap(), of_one_flow(100));
+        for text in [
+            "lstf",
+            "fifo",
+            "lstf_levels queues 4096 step {slot} map rotating",
+            "sp_pifo queues 8",
+        ] {
+            let discipline = text
+                .parse::<HoldSubject>()
+                .unwrap()
+                .discipline(100)
+                .unwrap()
+                .unwrap();
+            let mut hold =
+                Hold::<_, false>::new(discipline.build::<u32>(1).unwrap(), of_one_flow(100));
             hold.run(1_000);
             assert_eq!(hold.scheduler.backlog().packets, 100, "{text}");
         }
         let mut heap = Hold::<_, false>::new(Sorted::default(), of_one_flow(100));
         heap.run(1_000);
         let due = |packet: &Packet<u32>| packet.arrival.as_picos() + packet.slack.as_picos() as u64;
-        let left: Vec<_> = std::iter::from_fn(|| heap.scheduler.dequeue(heap.now)).map(|packet| due(&packet)).collect();
+        let left: Vec<_> = std::iter::from_fn(|| heap.scheduler.dequeue(heap.now))
+            .map(|packet| due(&packet))
+            .collect();
         assert!(left.len() == 100 && left.is_sorted());
     }
 
@@ -316,29 +428,55 @@ mod tests {
         let packet = hold.scheduler.dequeue(hold.now).unwrap();
         let due = packet.arrival.as_picos() as i64 + packet.slack.as_picos();
         let off = (due - hold.now.as_picos() as i64).abs();
-        assert!(off < (200 * STEP) as i64, "{} places off", off / STEP as i64);
+        assert!(
+            off < (200 * STEP) as i64,
+            "{} places off",
+            off / STEP as i64
+        );
     }
 
     #[test]
     fn subjects_read_as_they_are_written() {
-        for text in ["none", "heap", "lstf", "lstf_levels queues 4096 step {slot} map rotating"] {
+        for text in [
+            "none",
+            "heap",
+            "lstf",
+            "lstf_levels queues 4096 step {slot} map rotating",
+        ] {
             assert_eq!(text.parse::<HoldSubject>().unwrap().to_string(), text);
         }
-        assert!(["cake", "lstf_levels step {spot}", ""].iter().all(|text| text.parse::<HoldSubject>().is_err()));
+        assert!(
+            ["cake", "lstf_levels step {spot}", ""]
+                .iter()
+                .all(|text| text.parse::<HoldSubject>().is_err())
+        );
     }
 
     #[test]
     fn rounds_are_timed() {
         let subjects = ["none", "heap", "fifo"].map(|text| text.parse().unwrap());
         let timings = time_hold(&subjects, 100, 1_000, 3).unwrap();
-        assert!(timings.iter().all(|timing| timing.nanos.len() == 3 && timing.passed.share() == 1.0));
+        assert!(
+            timings
+                .iter()
+                .all(|timing| timing.nanos.len() == 3 && timing.passed.share() == 1.0)
+        );
     }
 
     fn full(text: &str, held: Held) -> Hold<roundelay::schedulers::AnyScheduler<u32>, true> {
         let discipline = text.parse::<QueueSpec>().unwrap().discipline;
         let mut scheduler = discipline.build::<u32>(1).unwrap();
-        (0..held.flows)
-            .for_each(|flow| scheduler.set_flow(FlowId(flow), FlowConfig { weight: weight(flow), ..FlowConfig::DEFAULT }).unwrap());
+        (0..held.flows).for_each(|flow| {
+            scheduler
+                .set_flow(
+                    FlowId(flow),
+                    FlowConfig {
+                        weight: weight(flow),
+                        ..FlowConfig::DEFAULT
+                    },
+                )
+                .unwrap()
+        });
         Hold::new(scheduler, held)
     }
 
@@ -346,11 +484,37 @@ mod tests {
     /// ever.
     #[test]
     fn every_rank_goes_on_with_time() {
-        for text in ["fifo", "lstf", "edf", "sjf", "srpt", "priority", "fifo_plus", "fq", "wf2q_plus"] {
-            let mut hold = full(text, Held { packets: 100, flows: 10 });
-            assert_eq!(hold.run(5_000), Passed { offered: 5_000, sent: 5_000 }, "{text}");
+        for text in [
+            "fifo",
+            "lstf",
+            "edf",
+            "sjf",
+            "srpt",
+            "priority",
+            "fifo_plus",
+            "fq",
+            "wf2q_plus",
+        ] {
+            let mut hold = full(
+                text,
+                Held {
+                    packets: 100,
+                    flows: 10,
+                },
+            );
+            assert_eq!(
+                hold.run(5_000),
+                Passed {
+                    offered: 5_000,
+                    sent: 5_000
+                },
+                "{text}"
+            );
             assert_eq!(hold.scheduler.backlog().packets, 100, "{text}");
-            let oldest = std::iter::from_fn(|| hold.scheduler.dequeue(hold.now)).map(|packet| packet.arrival).min().unwrap();
+            let oldest = std::iter::from_fn(|| hold.scheduler.dequeue(hold.now))
+                .map(|packet| packet.arrival)
+                .min()
+                .unwrap();
             let waited = hold.now.since(oldest).as_picos() / STEP;
             assert!(waited < 2_000, "{text}: {waited} steps");
         }
@@ -358,7 +522,13 @@ mod tests {
 
     #[test]
     fn flows_have_weights() {
-        let mut hold = full("wf2q_plus", Held { packets: 400, flows: 4 });
+        let mut hold = full(
+            "wf2q_plus",
+            Held {
+                packets: 400,
+                flows: 4,
+            },
+        );
         let mut sent = [0; 4];
         for _ in 0..1_500 {
             hold.now += Duration::from_picos(STEP);
@@ -366,15 +536,39 @@ mod tests {
             sent[packet.flow.0 as usize] += 1;
             hold.arrive(packet);
         }
-        assert!(sent.iter().zip([100, 200, 400, 800]).all(|(sent, share)| i32::abs(sent - share) <= 2), "{sent:?}");
+        assert!(
+            sent.iter()
+                .zip([100, 200, 400, 800])
+                .all(|(sent, share)| i32::abs(sent - share) <= 2),
+            "{sent:?}"
+        );
     }
 
     #[test]
     fn drops_are_counted_and_replaced() {
-        let costs = |text: &str| cost_of_hold(&[text.parse().unwrap()], Held { packets: 200, flows: 3 }, 0.01).unwrap().remove(0);
+        let costs = |text: &str| {
+            cost_of_hold(
+                &[text.parse().unwrap()],
+                Held {
+                    packets: 200,
+                    flows: 3,
+                },
+                0.01,
+            )
+            .unwrap()
+            .remove(0)
+        };
         let codel = costs("codel target 1us interval 1us");
-        assert!(codel.passed.share() < 0.99 && codel.passed.sent > 0, "{:?}", codel.passed);
+        assert!(
+            codel.passed.share() < 0.99 && codel.passed.sent > 0,
+            "{:?}",
+            codel.passed
+        );
         let fifo = costs("fifo");
-        assert!(fifo.passed.share() == 1.0 && fifo.nanos.len() == ROUNDS && fifo.passed.sent >= ROUNDS as u64 * CHUNK);
+        assert!(
+            fifo.passed.share() == 1.0
+                && fifo.nanos.len() == ROUNDS
+                && fifo.passed.sent >= ROUNDS as u64 * CHUNK
+        );
     }
 }

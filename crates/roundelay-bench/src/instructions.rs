@@ -37,7 +37,9 @@ pub enum InstructionsError {
     #[error("valgrind counted nothing: {0}")]
     NoCounts(String),
     /// Twice the packets cost no more instructions.
-    #[error("valgrind counted nothing that depends on packets: the program that runs does not know `bench --once`, as roundelay does")]
+    #[error(
+        "valgrind counted nothing that depends on packets: the program that runs does not know `bench --once`, as roundelay does"
+    )]
     NoPackets,
 }
 
@@ -51,7 +53,10 @@ pub fn count(subject: &Subject, load: &Load) -> Result<Counts, InstructionsError
     let sums = Sums::collect([pairs, 2 * pairs].map(|pairs| arguments(subject, load, pairs)))?;
     // Divide by the packets actually sent: possibly fewer than requested.
     let passed = run_pairs(subject, load, pairs)?;
-    sums.each(run_pairs(subject, load, 2 * pairs)?.sent - passed.sent, passed)
+    sums.each(
+        run_pairs(subject, load, 2 * pairs)?.sent - passed.sent,
+        passed,
+    )
 }
 
 /// Event sums of a run, and of a run twice as long.
@@ -100,8 +105,15 @@ fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
         ("--burst", load.burst.to_string()),
         ("--once", pairs.to_string()),
     ];
-    let options = options.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
-    ["bench".to_owned()].into_iter().chain(discipline).chain(handles).chain(options).collect()
+    let options = options
+        .into_iter()
+        .flat_map(|(option, value)| [option.to_owned(), value]);
+    ["bench".to_owned()]
+        .into_iter()
+        .chain(discipline)
+        .chain(handles)
+        .chain(options)
+        .collect()
 }
 
 /// Column indices in callgrind's line of sums with cache simulation: Ir Dr Dw I1mr D1mr D1mw ILmr
@@ -120,16 +132,33 @@ const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,1
 fn collect(arguments: Vec<String>) -> Result<Vec<u64>, InstructionsError> {
     let program = env::current_exe().map_err(InstructionsError::NoValgrind)?;
     let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"]).args(CACHES).arg(program).args(arguments);
+    valgrind
+        .args([
+            "--tool=callgrind",
+            "--callgrind-out-file=/dev/null",
+            "--cache-sim=yes",
+        ])
+        .args(CACHES)
+        .arg(program)
+        .args(arguments);
     let output = valgrind.output().map_err(InstructionsError::NoValgrind)?;
     let text = String::from_utf8_lossy(&output.stderr);
-    sums(&text).ok_or_else(|| InstructionsError::NoCounts(text.lines().rev().take(5).collect::<Vec<_>>().join(" / ")))
+    sums(&text).ok_or_else(|| {
+        InstructionsError::NoCounts(text.lines().rev().take(5).collect::<Vec<_>>().join(" / "))
+    })
 }
 
 /// The sums in callgrind's output: `==42== Collected : 1 2 3 4 5 6 7 8 9`.
 fn sums(text: &str) -> Option<Vec<u64>> {
-    let line = text.lines().find_map(|line| line.split_once("Collected : "))?.1;
-    let sums: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.split_once("Collected : "))?
+        .1;
+    let sums: Vec<u64> = line
+        .split_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .ok()?;
     (sums.len() == EVENTS).then_some(sums)
 }
 

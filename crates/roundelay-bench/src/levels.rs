@@ -34,9 +34,21 @@ impl Levels {
 
     /// `flows` flows; none will have more than `most` packets.
     pub(crate) fn new(flows: u32, most: u8) -> Self {
-        let mut levels = Box::new([const { Level { flows: Vec::new(), next: 0 } }; LEVELS]);
+        let mut levels = Box::new(
+            [const {
+                Level {
+                    flows: Vec::new(),
+                    next: 0,
+                }
+            }; LEVELS],
+        );
         levels[0].flows = (0..flows).collect();
-        Self { backlogs: vec![0; flows as usize], levels, lowest: 0, highest: most }
+        Self {
+            backlogs: vec![0; flows as usize],
+            levels,
+            lowest: 0,
+            highest: most,
+        }
     }
 
     pub(crate) fn flows(&self) -> u32 {
@@ -98,7 +110,9 @@ impl Levels {
                 level.flows.clear();
             } else if !level.flows.is_empty() {
                 level.flows.drain(..read);
-                level.flows.retain(|flow| self.backlogs[*flow as usize] == backlog);
+                level
+                    .flows
+                    .retain(|flow| self.backlogs[*flow as usize] == backlog);
             }
         }
     }
@@ -115,7 +129,12 @@ mod tests {
     fn the_flow_with_the_shortest_backlog_is_next() {
         let mut levels = Levels::new(8, 5);
         let risen: Vec<_> = (0..20).map(|_| levels.rise()).collect();
-        assert!(risen.iter().enumerate().all(|(number, flow)| *flow as usize == number % 8));
+        assert!(
+            risen
+                .iter()
+                .enumerate()
+                .all(|(number, flow)| *flow as usize == number % 8)
+        );
         // Flow 3 has 3 packets; after losing two it is the only flow with one.
         (0..2).for_each(|_| levels.fall_back(3));
         assert_eq!(levels.rise(), 3);
@@ -150,7 +169,11 @@ mod tests {
                 assert_eq!(levels.rise(), plain.rise(now), "swell {swell}");
                 waiting += 1;
             }
-            let least = if swell % 3 == 0 { 0 } else { random.random_range(0..=waiting) };
+            let least = if swell % 3 == 0 {
+                0
+            } else {
+                random.random_range(0..=waiting)
+            };
             while waiting > least {
                 let flow = random.random_range(0..10);
                 if plain.0[flow].0 > 0 {
@@ -160,7 +183,9 @@ mod tests {
                     waiting -= 1;
                 }
             }
-            assert!((0..10).all(|flow| u32::from(levels.backlog(flow)) == plain.0[flow as usize].0));
+            assert!(
+                (0..10).all(|flow| u32::from(levels.backlog(flow)) == plain.0[flow as usize].0)
+            );
         }
     }
 }

@@ -3,10 +3,11 @@
 //! packet generator alone.
 //!
 //! A [`Load`] defines flows, packet lengths and the growth of the backlog. A [`Subject`] is nothing
-//! ([`Subject::Generator`]) or a discipline, of packets or of handles. [`time()`] measures CPU time in interleaved rounds;
-//! [`count`] counts instructions and cache misses under valgrind, without noise. [`time_hold`] and
-//! [`count_hold`] do the same for queues with a constant number of packets; [`cost_of_hold`]
-//! compares disciplines at a given backlog of several flows, in a second or two.
+//! ([`Subject::Generator`]) or a discipline, of packets or of handles. [`time()`] measures CPU time
+//! in interleaved rounds; [`count`] counts instructions and cache misses under valgrind, without
+//! noise. [`time_hold`] and [`count_hold`] do the same for queues with a constant number of
+//! packets; [`cost_of_hold`] compares disciplines at a given backlog of several flows, in a second
+//! or two.
 
 mod controller;
 mod flow_set;

@@ -153,11 +153,20 @@ impl Load {
 
     /// Description without the memory layout.
     pub fn but_memory(&self) -> String {
-        let mut text = format!("{} flows, {}, lengths {}", self.flows, self.pattern.name(), self.lengths);
+        let mut text = format!(
+            "{} flows, {}, lengths {}",
+            self.flows,
+            self.pattern.name(),
+            self.lengths
+        );
         if self.order == Order::Turns {
             text += ", in turn";
         }
-        if self.burst > 0 { format!("{text}, bursts of {}", self.burst) } else { text }
+        if self.burst > 0 {
+            format!("{text}, bursts of {}", self.burst)
+        } else {
+            text
+        }
     }
 
     /// Packets sent while the backlog falls once from its maximum to its minimum.
@@ -186,8 +195,15 @@ impl FromStr for Pattern {
     type Err = LoadError;
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
-        let error = || LoadError { what: "pattern", text: text.to_owned(), expected: "small, large or full" };
-        Self::ALL.into_iter().find(|pattern| pattern.name() == text).ok_or_else(error)
+        let error = || LoadError {
+            what: "pattern",
+            text: text.to_owned(),
+            expected: "small, large or full",
+        };
+        Self::ALL
+            .into_iter()
+            .find(|pattern| pattern.name() == text)
+            .ok_or_else(error)
     }
 }
 
@@ -195,8 +211,15 @@ impl FromStr for Order {
     type Err = LoadError;
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
-        let error = || LoadError { what: "order", text: text.to_owned(), expected: "shortest or turns" };
-        Self::ALL.into_iter().find(|order| order.name() == text).ok_or_else(error)
+        let error = || LoadError {
+            what: "order",
+            text: text.to_owned(),
+            expected: "shortest or turns",
+        };
+        Self::ALL
+            .into_iter()
+            .find(|order| order.name() == text)
+            .ok_or_else(error)
     }
 }
 
@@ -204,8 +227,15 @@ impl FromStr for Memory {
     type Err = LoadError;
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
-        let error = || LoadError { what: "memory", text: text.to_owned(), expected: "packed or scattered" };
-        Self::ALL.into_iter().find(|memory| memory.name() == text).ok_or_else(error)
+        let error = || LoadError {
+            what: "memory",
+            text: text.to_owned(),
+            expected: "packed or scattered",
+        };
+        Self::ALL
+            .into_iter()
+            .find(|memory| memory.name() == text)
+            .ok_or_else(error)
     }
 }
 
@@ -213,9 +243,19 @@ impl FromStr for Lengths {
     type Err = LoadError;
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
-        let expected = "a number of bytes from 1 to 65536 (1000), two of them (64-1500), imix or trimodal";
-        let error = || LoadError { what: "lengths", text: text.to_owned(), expected };
-        let bytes = |text: &str| text.parse().ok().filter(|len| (1..=65_536).contains(len)).ok_or_else(error);
+        let expected =
+            "a number of bytes from 1 to 65536 (1000), two of them (64-1500), imix or trimodal";
+        let error = || LoadError {
+            what: "lengths",
+            text: text.to_owned(),
+            expected,
+        };
+        let bytes = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|len| (1..=65_536).contains(len))
+                .ok_or_else(error)
+        };
         match text {
             "imix" => Ok(Self::Imix),
             "trimodal" => Ok(Self::Trimodal),
@@ -223,7 +263,11 @@ impl FromStr for Lengths {
                 None => bytes(text).map(Self::Fixed),
                 Some((least, most)) => {
                     let (least, most) = (bytes(least)?, bytes(most)?);
-                    if least <= most { Ok(Self::Uniform(least, most)) } else { Err(error()) }
+                    if least <= most {
+                        Ok(Self::Uniform(least, most))
+                    } else {
+                        Err(error())
+                    }
                 }
             },
         }
@@ -256,12 +300,23 @@ mod tests {
         for order in Order::ALL {
             assert_eq!(order.name().parse(), Ok(order));
         }
-        for lengths in [Lengths::Fixed(1), Lengths::Uniform(64, 1500), Lengths::Imix, Lengths::Trimodal] {
+        for lengths in [
+            Lengths::Fixed(1),
+            Lengths::Uniform(64, 1500),
+            Lengths::Imix,
+            Lengths::Trimodal,
+        ] {
             assert_eq!(lengths.to_string().parse(), Ok(lengths));
         }
         for text in ["0", "65537", "9-8", "-", "a", "1-2-3", ""] {
             assert!(text.parse::<Lengths>().is_err(), "{text}");
         }
-        assert!("medium".parse::<Pattern>().unwrap_err().to_string().contains("small, large or full"));
+        assert!(
+            "medium"
+                .parse::<Pattern>()
+                .unwrap_err()
+                .to_string()
+                .contains("small, large or full")
+        );
     }
 }

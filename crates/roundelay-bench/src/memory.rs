@@ -14,9 +14,12 @@ use crate::run::{LoadRefused, Subject};
 /// # Errors
 /// A parameter of the discipline is out of its range.
 pub fn needed(subject: &Subject, load: &Load) -> Result<u64, ConfigError> {
-    let footprint = subject.discipline().map_or(Ok(Footprint::default()), footprint)?;
+    let footprint = subject
+        .discipline()
+        .map_or(Ok(Footprint::default()), footprint)?;
     let flows = u64::from(load.flows.flows()) * 2 * (footprint.bytes_per_flow as u64 + 1);
-    let packets = load.most_packets() * (Generator::BYTES_PER_PACKET + Pool::<u32>::bytes_per_packet() as u64);
+    let packets = load.most_packets()
+        * (Generator::BYTES_PER_PACKET + Pool::<u32>::bytes_per_packet() as u64);
     Ok(footprint.fixed_bytes as u64 + flows + packets)
 }
 
@@ -56,8 +59,14 @@ fn allowed() -> Option<u64> {
 /// Bytes available without swapping.
 fn free() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim()
+        .strip_suffix(" kB")?
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1024)
 }
 
 /// The stated footprint of a discipline.
@@ -84,7 +93,8 @@ mod tests {
     #[test]
     fn thirty_million_packets_take_gigabytes() {
         let drr = Subject::Discipline(AnyDiscipline::named("drr").unwrap());
-        let needed = [Pattern::Small, Pattern::Full].map(|pattern| needed(&drr, &load(pattern)).unwrap() >> 20);
+        let needed = [Pattern::Small, Pattern::Full]
+            .map(|pattern| needed(&drr, &load(pattern)).unwrap() >> 20);
         assert!(needed[0] > 600 && needed[0] < 1200, "{needed:?}");
         assert!(needed[1] > 3500 && needed[1] < 6000, "{needed:?}");
     }
@@ -94,7 +104,13 @@ mod tests {
         let drr = Subject::Discipline(AnyDiscipline::named("drr").unwrap());
         assert!(check_within(&drr, &load(Pattern::Full), Some(100 << 30)).is_ok());
         assert!(check_within(&drr, &load(Pattern::Full), None).is_ok());
-        let text = check_within(&drr, &load(Pattern::Full), Some(900 << 20)).unwrap_err().to_string();
-        assert!(text.contains("drr under 1m flows, full, lengths 1000, packed takes about") && text.contains("900 MB are free"), "{text}");
+        let text = check_within(&drr, &load(Pattern::Full), Some(900 << 20))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("drr under 1m flows, full, lengths 1000, packed takes about")
+                && text.contains("900 MB are free"),
+            "{text}"
+        );
     }
 }

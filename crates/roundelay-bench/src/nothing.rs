@@ -15,7 +15,11 @@ pub(crate) struct Nothing {
 impl Nothing {
     /// Room for `most` packets.
     pub(crate) fn new(most: u64) -> Self {
-        Self { ring: vec![0; (most as usize).next_power_of_two()], first: 0, waiting: 0 }
+        Self {
+            ring: vec![0; (most as usize).next_power_of_two()],
+            first: 0,
+            waiting: 0,
+        }
     }
 
     #[inline]
@@ -64,7 +68,10 @@ impl Scheduler<u32> for Nothing {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.waiting as u64, bytes: 0 }
+        Backlog {
+            packets: self.waiting as u64,
+            bytes: 0,
+        }
     }
 
     fn footprint(&self) -> Footprint {
@@ -85,7 +92,13 @@ mod tests {
             nothing.enqueue_burst(Instant::ZERO, &mut burst);
             nothing.dequeue_burst(Instant::ZERO, 2, &mut burst);
             burst.extend(nothing.dequeue(Instant::ZERO));
-            assert_eq!(burst.iter().map(|packet| packet.payload).collect::<Vec<_>>(), packets.map(|packet| packet.payload));
+            assert_eq!(
+                burst
+                    .iter()
+                    .map(|packet| packet.payload)
+                    .collect::<Vec<_>>(),
+                packets.map(|packet| packet.payload)
+            );
             assert_eq!(nothing.dequeue(Instant::ZERO), None);
         }
     }

@@ -5,7 +5,9 @@ use std::ops::AddAssign;
 use std::str::FromStr;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{ConfigError, Departure, FlowConfig, FlowId, Handle, Leaving, Packet, QueueSpec, Scheduler};
+use roundelay::{
+    ConfigError, Departure, FlowConfig, FlowId, Handle, Leaving, Packet, QueueSpec, Scheduler,
+};
 
 use crate::controller::Controller;
 use crate::generator::{Generator, Number, Numbered, Source, Turn, Turns};
@@ -125,12 +127,26 @@ pub enum LoadRefused {
 pub fn prepare(subject: &Subject, load: &Load) -> Result<Box<dyn Running>, LoadRefused> {
     memory::check(subject, load)?;
     match (subject, load.order) {
-        (Subject::Generator, Order::Shortest) => Ok(under::<Generator, u32, Packet<u32>>(Nothing::new(load.most_packets()), load)),
-        (Subject::Generator, Order::Turns) => Ok(under::<Turns, u32, Packet<u32>>(Nothing::new(load.most_packets()), load)),
-        (Subject::Discipline(discipline), Order::Shortest) => discipline.visit(ByValue::<Generator, u32>(load, PhantomData)),
-        (Subject::Discipline(discipline), Order::Turns) => discipline.visit(ByValue::<Turns, Turn>(load, PhantomData)),
-        (Subject::ByHandle(discipline), Order::Shortest) => discipline.visit(ByHandle::<Generator>(load, PhantomData)),
-        (Subject::ByHandle(discipline), Order::Turns) => discipline.visit(ByHandle::<Turns>(load, PhantomData)),
+        (Subject::Generator, Order::Shortest) => Ok(under::<Generator, u32, Packet<u32>>(
+            Nothing::new(load.most_packets()),
+            load,
+        )),
+        (Subject::Generator, Order::Turns) => Ok(under::<Turns, u32, Packet<u32>>(
+            Nothing::new(load.most_packets()),
+            load,
+        )),
+        (Subject::Discipline(discipline), Order::Shortest) => {
+            discipline.visit(ByValue::<Generator, u32>(load, PhantomData))
+        }
+        (Subject::Discipline(discipline), Order::Turns) => {
+            discipline.visit(ByValue::<Turns, Turn>(load, PhantomData))
+        }
+        (Subject::ByHandle(discipline), Order::Shortest) => {
+            discipline.visit(ByHandle::<Generator>(load, PhantomData))
+        }
+        (Subject::ByHandle(discipline), Order::Turns) => {
+            discipline.visit(ByHandle::<Turns>(load, PhantomData))
+        }
     }
 }
 
@@ -177,10 +193,21 @@ impl<G: Source + 'static> Visitor for ByHandle<'_, G> {
 }
 
 /// Sets the flows of a load in a scheduler.
-fn set_flows<T, L: Leaving>(scheduler: &mut impl Scheduler<T, L>, load: &Load) -> Result<(), ConfigError> {
+fn set_flows<T, L: Leaving>(
+    scheduler: &mut impl Scheduler<T, L>,
+    load: &Load,
+) -> Result<(), ConfigError> {
     let max_packet_len = load.lengths.longest().max(FlowConfig::MIN_MAX_PACKET_LEN);
     let mut flows = (0..).map(FlowId).zip(load.flows.weights());
-    flows.try_for_each(|(flow, weight)| scheduler.set_flow(flow, FlowConfig { weight, max_packet_len }))
+    flows.try_for_each(|(flow, weight)| {
+        scheduler.set_flow(
+            flow,
+            FlowConfig {
+                weight,
+                max_packet_len,
+            },
+        )
+    })
 }
 
 #[cfg(test)]
@@ -190,25 +217,55 @@ mod tests {
 
     fn load(pattern: Pattern, memory: Memory, burst: u32) -> Load {
         let order = Order::Shortest;
-        Load { flows: "64".parse().unwrap(), pattern, order, lengths: Lengths::Fixed(1000), memory, burst }
+        Load {
+            flows: "64".parse().unwrap(),
+            pattern,
+            order,
+            lengths: Lengths::Fixed(1000),
+            memory,
+            burst,
+        }
     }
 
     fn passed(subject: &str, pattern: Pattern, pairs: u64) -> Passed {
-        run_pairs(&subject.parse().unwrap(), &load(pattern, Memory::Packed, 0), pairs).unwrap()
+        run_pairs(
+            &subject.parse().unwrap(),
+            &load(pattern, Memory::Packed, 0),
+            pairs,
+        )
+        .unwrap()
     }
 
     #[test]
     fn what_is_sent_is_counted_once() {
         for pattern in Pattern::ALL {
             let (least, most) = pattern.backlog_per_flow();
-            for (memory, burst) in [(Memory::Packed, 0), (Memory::Scattered, 0), (Memory::Packed, 32), (Memory::Scattered, 1)] {
-                for (order, subject) in
-                    [(Order::Shortest, "drr"), (Order::Turns, "drr"), (Order::Turns, "drr by handle"), (Order::Turns, "none")]
-                {
-                    let load = Load { order, ..load(pattern, memory, burst) };
+            for (memory, burst) in [
+                (Memory::Packed, 0),
+                (Memory::Scattered, 0),
+                (Memory::Packed, 32),
+                (Memory::Scattered, 1),
+            ] {
+                for (order, subject) in [
+                    (Order::Shortest, "drr"),
+                    (Order::Turns, "drr"),
+                    (Order::Turns, "drr by handle"),
+                    (Order::Turns, "none"),
+                ] {
+                    let load = Load {
+                        order,
+                        ..load(pattern, memory, burst)
+                    };
                     let passed = run_pairs(&subject.parse().unwrap(), &load, 1).unwrap();
                     let packets = 64 * (most - least);
-                    assert_eq!(passed, Passed { offered: packets, sent: packets }, "{subject} under {load}");
+                    assert_eq!(
+                        passed,
+                        Passed {
+                            offered: packets,
+                            sent: packets
+                        },
+                        "{subject} under {load}"
+                    );
                 }
             }
         }
@@ -217,9 +274,15 @@ mod tests {
     #[test]
     fn every_discipline_runs_by_handle() {
         for discipline in AnyDiscipline::all() {
-            let load = Load { order: Order::Turns, ..load(Pattern::Small, Memory::Scattered, 0) };
-            let [by_value, by_handle] = [Subject::Discipline(discipline.clone()), Subject::ByHandle(discipline)]
-                .map(|subject| run_pairs(&subject, &load, 1_000).unwrap());
+            let load = Load {
+                order: Order::Turns,
+                ..load(Pattern::Small, Memory::Scattered, 0)
+            };
+            let [by_value, by_handle] = [
+                Subject::Discipline(discipline.clone()),
+                Subject::ByHandle(discipline),
+            ]
+            .map(|subject| run_pairs(&subject, &load, 1_000).unwrap());
             assert_eq!(by_value, by_handle);
             assert!(by_value.offered >= 320, "{by_value:?}");
         }
@@ -227,21 +290,40 @@ mod tests {
 
     #[test]
     fn subjects_read_as_reports_write_them() {
-        for name in ["none", "drr", "qfq_plus aggregate 2", "qfq_plus aggregate 2 by handle"] {
+        for name in [
+            "none",
+            "drr",
+            "qfq_plus aggregate 2",
+            "qfq_plus aggregate 2 by handle",
+        ] {
             assert_eq!(name.parse::<Subject>().unwrap().name(), name);
         }
-        assert!("qfq_plus aggregate 0".parse::<Subject>().is_err() && "cake".parse::<Subject>().is_err());
+        assert!(
+            "qfq_plus aggregate 0".parse::<Subject>().is_err()
+                && "cake".parse::<Subject>().is_err()
+        );
     }
 
     #[test]
     fn what_is_refused_or_dropped_is_not_sent() {
-        for spec in ["sfq flows 4", "sfq depth 1", "mqfq buffer 100", "red", "choke"] {
+        for spec in [
+            "sfq flows 4",
+            "sfq depth 1",
+            "mqfq buffer 100",
+            "red",
+            "choke",
+        ] {
             for pattern in Pattern::ALL {
                 for (memory, burst) in [(Memory::Packed, 0), (Memory::Scattered, 32)] {
                     for order in Order::ALL {
                         for by in ["", BY_HANDLE] {
-                            let load = Load { order, ..load(pattern, memory, burst) };
-                            let passed = run_pairs(&format!("{spec}{by}").parse().unwrap(), &load, 5_000).unwrap();
+                            let load = Load {
+                                order,
+                                ..load(pattern, memory, burst)
+                            };
+                            let passed =
+                                run_pairs(&format!("{spec}{by}").parse().unwrap(), &load, 5_000)
+                                    .unwrap();
                             assert!(passed.share() < 0.9, "{spec}{by} under {load}: {passed:?}");
                         }
                     }
@@ -253,7 +335,11 @@ mod tests {
 
     #[test]
     fn what_lets_nothing_through_ends() {
-        let passed = passed("red min 1b max 2b burst 1 probability 1 avpkt 1000b", Pattern::Full, 10_000);
+        let passed = passed(
+            "red min 1b max 2b burst 1 probability 1 avpkt 1000b",
+            Pattern::Full,
+            10_000,
+        );
         assert!(passed.sent < passed.offered / 2, "{passed:?}");
     }
 }

@@ -22,7 +22,10 @@ pub(crate) struct Sorted {
 
 impl Scheduler<u32> for Sorted {
     fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
-        let packet = Packet { arrival: now, ..packet };
+        let packet = Packet {
+            arrival: now,
+            ..packet
+        };
         let due = i128::from(now.as_picos()) + i128::from(packet.slack.as_picos());
         let place = match self.free.pop() {
             Some(place) => {
@@ -54,7 +57,10 @@ impl Scheduler<u32> for Sorted {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.heap.len() as u64, bytes: self.bytes }
+        Backlog {
+            packets: self.heap.len() as u64,
+            bytes: self.bytes,
+        }
     }
 
     fn footprint(&self) -> Footprint {
@@ -70,11 +76,19 @@ mod tests {
 
     #[test]
     fn it_decides_as_lstf_does() {
-        let (mut heap, mut lstf) = (Sorted::default(), lstf::Config::default().build::<u32>(0).expect("the default is legal"));
+        let (mut heap, mut lstf) = (
+            Sorted::default(),
+            lstf::Config::default()
+                .build::<u32>(0)
+                .expect("the default is legal"),
+        );
         for number in 0..3_000u32 {
             let now = Instant::from_nanos(u64::from(number));
             let slack = Slack::from_picos(i64::from(number * 7919 % 97) * 1_000);
-            let packet = Packet { slack, ..Packet::new(FlowId(0), 1000, number) };
+            let packet = Packet {
+                slack,
+                ..Packet::new(FlowId(0), 1000, number)
+            };
             assert!(heap.enqueue(now, packet).is_ok() && lstf.enqueue(now, packet).is_ok());
             if number % 3 != 0 {
                 assert_eq!(heap.dequeue(now), lstf.dequeue(now));

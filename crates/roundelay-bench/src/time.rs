@@ -23,18 +23,34 @@ impl Timing {
     /// The same for the differences from another subject's rounds: noise during a whole round
     /// cancels out.
     pub fn spread_without(&self, other: &Self) -> [f64; 3] {
-        spread(self.nanos.iter().zip(&other.nanos).map(|(own, other)| own - other).collect())
+        spread(
+            self.nanos
+                .iter()
+                .zip(&other.nanos)
+                .map(|(own, other)| own - other)
+                .collect(),
+        )
     }
 
     /// The median of the ratios to another subject's rounds.
     pub fn over(&self, other: &Self) -> f64 {
-        spread(self.nanos.iter().zip(&other.nanos).map(|(own, other)| own / other).collect())[1]
+        spread(
+            self.nanos
+                .iter()
+                .zip(&other.nanos)
+                .map(|(own, other)| own / other)
+                .collect(),
+        )[1]
     }
 }
 
 fn spread(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
-    [values[0], values[values.len() / 2], values[values.len() - 1]]
+    [
+        values[0],
+        values[values.len() / 2],
+        values[values.len() - 1],
+    ]
 }
 
 /// CPU seconds used by this thread.
@@ -51,7 +67,12 @@ pub fn cpu_seconds() -> f64 {
 ///
 /// # Errors
 /// A load does not fit a discipline's ranges, or the machine's memory.
-pub fn time(subjects: &[Subject], loads: &[Load], pairs: u64, rounds: usize) -> Result<Vec<Vec<Timing>>, LoadRefused> {
+pub fn time(
+    subjects: &[Subject],
+    loads: &[Load],
+    pairs: u64,
+    rounds: usize,
+) -> Result<Vec<Vec<Timing>>, LoadRefused> {
     let mut timings = vec![vec![Timing::default(); subjects.len()]; loads.len()];
     for _ in 0..rounds.max(1) {
         for (load, timings) in loads.iter().zip(&mut timings) {
@@ -63,13 +84,20 @@ pub fn time(subjects: &[Subject], loads: &[Load], pairs: u64, rounds: usize) -> 
     Ok(timings)
 }
 
-fn round(subject: &Subject, load: &Load, pairs: u64, timing: &mut Timing) -> Result<(), LoadRefused> {
+fn round(
+    subject: &Subject,
+    load: &Load,
+    pairs: u64,
+    timing: &mut Timing,
+) -> Result<(), LoadRefused> {
     let mut running = prepare(subject, load)?;
     // Warm-up: tables reach their size, and the free list loses its initial order.
     running.run(pairs / 4 + 1);
     let start = cpu_seconds();
     let passed = running.run(pairs);
-    timing.nanos.push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
+    timing
+        .nanos
+        .push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
     timing.passed += passed;
     Ok(())
 }
@@ -80,7 +108,10 @@ mod tests {
 
     #[test]
     fn rounds_are_compared_with_rounds() {
-        let [own, other] = [vec![30.0, 10.0, 20.0], vec![25.0, 4.0, 16.0]].map(|nanos| Timing { nanos, passed: Passed::default() });
+        let [own, other] = [vec![30.0, 10.0, 20.0], vec![25.0, 4.0, 16.0]].map(|nanos| Timing {
+            nanos,
+            passed: Passed::default(),
+        });
         assert_eq!(own.spread(), [10.0, 20.0, 30.0]);
         assert_eq!(own.spread_without(&other), [4.0, 5.0, 6.0]);
         assert_eq!(own.over(&other), 1.25);

@@ -1,7 +1,10 @@
 //! Global allocator of the command: the system's, but out of memory is an error with status 1, not
 //! an abort.
 
-#![allow(unsafe_code, reason = "an allocator has no safe interface; the calls go to the system's unchanged")]
+#![allow(
+    unsafe_code,
+    reason = "an allocator has no safe interface; the calls go to the system's unchanged"
+)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -62,7 +65,10 @@ fn end(bytes: usize) {
     }
     // Without a buffer: writing allocates nothing.
     let advice = MEMORY_ADVICE.get().unwrap_or(&"");
-    _ = writeln!(io::stderr(), "roundelay: out of memory: the system refuses {bytes} more bytes{advice}");
+    _ = writeln!(
+        io::stderr(),
+        "roundelay: out of memory: the system refuses {bytes} more bytes{advice}"
+    );
     try_abandon_files();
     process::exit(1);
 }

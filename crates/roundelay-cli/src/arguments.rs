@@ -14,10 +14,14 @@ use clap_complete::Shell;
 use roundelay::suggestion::alternatives;
 use roundelay::{Framing, Limit, LinkLayer, QueueSpec, Rate};
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Order, Pattern};
-use roundelay_trace::arguments::{Choice, parse_buffer, parse_choice, parse_rate, parse_spec, whole};
+use roundelay_trace::arguments::{
+    Choice, parse_buffer, parse_choice, parse_rate, parse_spec, whole,
+};
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
-use crate::outputs::{Bounding, Comparing, GROUP, Measuring, Outputs, Publishing, Simulating, Verifying};
+use crate::outputs::{
+    Bounding, Comparing, GROUP, Measuring, Outputs, Publishing, Simulating, Verifying,
+};
 pub(crate) use objective::Objective;
 pub(crate) use replay::Replay;
 pub(crate) use runs::Runs;
@@ -36,12 +40,17 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the words of a call, the program's name first, and keeps them for commands that messages suggest.
+    /// Parses the words of a call, the program's name first, and keeps them for commands that
+    /// messages suggest.
     pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let words: Vec<_> = words.into_iter().collect();
         let mut arguments = Self::try_parse_from(&words)?;
         if let Command::Compare(compare) = &mut arguments.command {
-            compare.words = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+            compare.words = words
+                .iter()
+                .skip(1)
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
         }
         Ok(arguments)
     }
@@ -148,8 +157,8 @@ pub(crate) struct Compare {
     #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
     pub(crate) rate: Rate,
 
-    /// Kind of link, by a keyword of tc-cake(8): docsis, ethernet, "ethernet ether-vlan", pppoe-ptm,
-    /// conservative, ...; sets overhead, minimum length and framing
+    /// Kind of link, by a keyword of tc-cake(8): docsis, ethernet, "ethernet ether-vlan",
+    /// pppoe-ptm, conservative, ...; sets overhead, minimum length and framing
     #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<LinkLayer>())]
     pub(crate) link: Option<LinkLayer>,
 
@@ -163,8 +172,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::MPU))]
     pub(crate) mpu: Option<u32>,
 
-    /// Framing of the link: none, atm (53 bytes for each 48) or ptm (65 bytes for each 64); replaces
-    /// the framing of --link
+    /// Framing of the link: none, atm (53 bytes for each 48) or ptm (65 bytes for each 64);
+    /// replaces the framing of --link
     #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<Framing>())]
     pub(crate) framing: Option<Framing>,
 
@@ -173,13 +182,13 @@ pub(crate) struct Compare {
     #[arg(long, allow_hyphen_values = true, value_parser = parse_buffer, value_name = "LIMIT")]
     pub(crate) buffer: Option<Limit>,
 
-    /// Only packets that match: 'udp and not port 53', 'src net 10.0.0.0/8 or dscp ef'; conditions as
-    /// in --weight, joined with and, or, not and parentheses
+    /// Only packets that match: 'udp and not port 53', 'src net 10.0.0.0/8 or dscp ef'; conditions
+    /// as in --weight, joined with and, or, not and parentheses
     #[arg(long, value_name = "EXPR", value_parser = |text: &str| text.parse::<Filter>())]
     pub(crate) filter: Option<Filter>,
 
-    /// Only packets of this interface: a name or number of pcapng, or the interface index of a Linux
-    /// cooked capture v2
+    /// Only packets of this interface: a name or number of pcapng, or the interface index of a
+    /// Linux cooked capture v2
     #[arg(long, value_name = "NAME", value_parser = parse_interface)]
     pub(crate) interface: Option<InterfaceName>,
 
@@ -278,8 +287,8 @@ pub(crate) struct Bench {
     #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
     pub(crate) lengths: Lengths,
 
-    /// Number of packets in a call of enqueue or dequeue, 0 to 1024; 0: one, by the calls for single
-    /// packets; may be repeated
+    /// Number of packets in a call of enqueue or dequeue, 0 to 1024; 0: one, by the calls for
+    /// single packets; may be repeated
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = whole(0_u32..=1024))]
     pub(crate) burst: Vec<u32>,
 
@@ -377,12 +386,18 @@ pub(crate) struct Papers {
 impl Papers {
     /// True if the paper is a plan file.
     pub(crate) fn names_a_file(&self) -> bool {
-        self.paper.as_deref().is_some_and(|name| name.ends_with(".toml"))
+        self.paper
+            .as_deref()
+            .is_some_and(|name| name.ends_with(".toml"))
     }
 
     /// True if an option asks for results.
     pub(crate) const fn runs_something(&self) -> bool {
-        self.full || self.check || self.instead.is_some() || self.seeds.is_some() || self.outputs.is_any()
+        self.full
+            || self.check
+            || self.instead.is_some()
+            || self.seeds.is_some()
+            || self.outputs.is_any()
     }
 }
 
@@ -455,7 +470,9 @@ pub(crate) struct Verify {
 
 /// Help of `simulate --template`.
 fn templates() -> String {
-    let names: Vec<_> = roundelay_sim::scenario::templates().map(|(name, _)| name).collect();
+    let names: Vec<_> = roundelay_sim::scenario::templates()
+        .map(|(name, _)| name)
+        .collect();
     format!("Print a scenario to start from: {}", alternatives(&names))
 }
 
@@ -463,7 +480,10 @@ fn templates() -> String {
 const MOST_PAIRS: u64 = 1 << 50;
 
 fn parse_pairs(text: &str) -> Result<u64, String> {
-    let pairs = text.parse().ok().filter(|pairs| (1..=MOST_PAIRS).contains(pairs));
+    let pairs = text
+        .parse()
+        .ok()
+        .filter(|pairs| (1..=MOST_PAIRS).contains(pairs));
     pairs.ok_or_else(|| format!("expected a whole number, legal range 1 to {MOST_PAIRS}"))
 }
 
@@ -477,7 +497,8 @@ fn parse_interface(text: &str) -> Result<InterfaceName, Infallible> {
 }
 
 fn parse_flow_by(text: &str) -> Result<FlowBy, String> {
-    text.parse().map_err(|error: roundelay_trace::FlowByError| error.to_string())
+    text.parse()
+        .map_err(|error: roundelay_trace::FlowByError| error.to_string())
 }
 
 fn parse_weight(text: &str) -> Result<WeightRule, String> {

@@ -23,7 +23,9 @@ use saved::Saved;
 pub(crate) use saved::json;
 
 pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
-    if call::program_file().is_some() && (arguments.instructions || arguments.check.is_some() || arguments.huge_pages) {
+    if call::program_file().is_some()
+        && (arguments.instructions || arguments.check.is_some() || arguments.huge_pages)
+    {
         return Err(Failure::usage(
             "--instructions, --check and --huge-pages start the command anew, which needs the program built by cargo, not the Python package",
         ));
@@ -49,7 +51,11 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     // Text tables are printed as soon as each is ready; JSON is printed once at the end.
     let mut show = |measured: Vec<Measured>, text: String| {
         all.extend(measured);
-        if arguments.outputs.has("json") { Ok(()) } else { print(&text) }
+        if arguments.outputs.has("json") {
+            Ok(())
+        } else {
+            print(&text)
+        }
     };
     if arguments.huge_pages {
         show(Vec::new(), "In huge pages.\n\n".to_owned())?;
@@ -65,10 +71,22 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     }
     files.into_iter().try_for_each(|file| file.finish(&all))?;
     // Instruction counts have no noise.
-    let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };
-    print(&arguments.outputs.printed(&all)?.unwrap_or_else(|| table::hints(&all, rounds)))?;
+    let rounds = if arguments.instructions {
+        None
+    } else {
+        Some(arguments.rounds)
+    };
+    print(
+        &arguments
+            .outputs
+            .printed(&all)?
+            .unwrap_or_else(|| table::hints(&all, rounds)),
+    )?;
     match &arguments.against {
-        Some(file) if !has_compared => Err(Failure::usage(format!("--against {}: the file has none of the measured rows", file.display()))),
+        Some(file) if !has_compared => Err(Failure::usage(format!(
+            "--against {}: the file has none of the measured rows",
+            file.display()
+        ))),
         _ => Ok(()),
     }
 }
@@ -80,7 +98,14 @@ fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
     for flows in &arguments.flows {
         for &pattern in &arguments.pattern {
             for &burst in &arguments.burst {
-                let load = |&memory: &Memory| Load { flows: flows.clone(), pattern, order, lengths: arguments.lengths, memory, burst };
+                let load = |&memory: &Memory| Load {
+                    flows: flows.clone(),
+                    pattern,
+                    order,
+                    lengths: arguments.lengths,
+                    memory,
+                    burst,
+                };
                 loads.push(arguments.memory.iter().map(load).collect());
             }
         }
@@ -95,14 +120,21 @@ fn subjects(asked: &[QueueSpec], handles: bool) -> Vec<Subject> {
     if disciplines.is_empty() {
         disciplines = AnyDiscipline::all();
     }
-    if !disciplines.iter().any(|discipline| discipline.name() == fifo::Config::NAME) {
+    if !disciplines
+        .iter()
+        .any(|discipline| discipline.name() == fifo::Config::NAME)
+    {
         disciplines.insert(0, AnyDiscipline::Fifo(fifo::Config));
     }
     let of = |discipline: AnyDiscipline| {
         let by_handle = handles.then(|| Subject::ByHandle(discipline.clone()));
-        [Some(Subject::Discipline(discipline)), by_handle].into_iter().flatten()
+        [Some(Subject::Discipline(discipline)), by_handle]
+            .into_iter()
+            .flatten()
     };
-    std::iter::once(Subject::Generator).chain(disciplines.into_iter().flat_map(of)).collect()
+    std::iter::once(Subject::Generator)
+        .chain(disciplines.into_iter().flat_map(of))
+        .collect()
 }
 
 /// Runs one load, or one hold model, and prints nothing: the child process under valgrind.
@@ -110,8 +142,15 @@ fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
     if let (Some(held), Some(holder)) = (arguments.hold, &arguments.holder) {
         return run_hold(holder, held, pairs).map_err(Failure::usage);
     }
-    let kind = if arguments.handles { Subject::ByHandle } else { Subject::Discipline };
-    let subject = arguments.disciplines.first().map_or(Subject::Generator, |spec| kind(spec.discipline.clone()));
+    let kind = if arguments.handles {
+        Subject::ByHandle
+    } else {
+        Subject::Discipline
+    };
+    let subject = arguments
+        .disciplines
+        .first()
+        .map_or(Subject::Generator, |spec| kind(spec.discipline.clone()));
     for load in loads(arguments).concat() {
         run_pairs(&subject, &load, pairs).map_err(Failure::usage)?;
     }
@@ -129,7 +168,10 @@ fn check(file: &Path, tolerance: f64) -> Result<(), Failure> {
         print(&table::text(&measured))?;
     }
     if beyond.is_empty() {
-        return print(&format!("No net cost differs by more than {tolerance}% from {}.\n", file.display()));
+        return print(&format!(
+            "No net cost differs by more than {tolerance}% from {}.\n",
+            file.display()
+        ));
     }
     let (count, list) = (beyond.len(), beyond.join("\n  "));
     Err(Failure::run(format!(

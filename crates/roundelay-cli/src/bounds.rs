@@ -26,18 +26,35 @@ pub(crate) fn run(arguments: &Bounds) -> Result<(), Failure> {
 /// # Errors
 /// The file with the flows is wrong, or no discipline has a bound.
 pub(crate) fn text(arguments: &Bounds, host: &Host) -> Result<String, Failure> {
-    let plan = read(&arguments.flows, host, Defaults { rate: arguments.rate, hops: arguments.hops })?;
+    let plan = read(
+        &arguments.flows,
+        host,
+        Defaults {
+            rate: arguments.rate,
+            hops: arguments.hops,
+        },
+    )?;
     let with_sources = arguments.sources || arguments.outputs.has("json");
-    let report = Report::new(&plan, &arguments.disciplines, with_sources).map_err(Failure::usage)?;
-    Ok(arguments.outputs.printed(&report)?.unwrap_or_else(|| report.to_text(arguments.sources)))
+    let report =
+        Report::new(&plan, &arguments.disciplines, with_sources).map_err(Failure::usage)?;
+    Ok(arguments
+        .outputs
+        .printed(&report)?
+        .unwrap_or_else(|| report.to_text(arguments.sources)))
 }
 
 fn read(path: &Path, host: &Host, defaults: Defaults) -> Result<Plan, Failure> {
-    if let (Some(Text { name, text }), "-") = (&host.text, path.as_os_str().to_str().unwrap_or_default()) {
+    if let (Some(Text { name, text }), "-") =
+        (&host.text, path.as_os_str().to_str().unwrap_or_default())
+    {
         return Plan::from_toml(name, text, defaults).map_err(Failure::usage);
     }
     let name = path.display().to_string();
-    let text = text_file::read(path, "flows in TOML, as docs/bounds.md describes them", &host.stop)?;
+    let text = text_file::read(
+        path,
+        "flows in TOML, as docs/bounds.md describes them",
+        &host.stop,
+    )?;
     Plan::from_toml(&name, &text, defaults).map_err(Failure::usage)
 }
 
@@ -130,15 +147,26 @@ struct AsPrinted {
 
 impl Proven {
     fn bytes(bound: Bound<u64>) -> Self {
-        Self { value: Amount::Bytes(bound.value), source: bound.source, printed: None }
+        Self {
+            value: Amount::Bytes(bound.value),
+            source: bound.source,
+            printed: None,
+        }
     }
 
     fn time(bound: Bound<Duration>) -> Self {
-        Self { value: Amount::Time(bound.value), source: bound.source, printed: None }
+        Self {
+            value: Amount::Time(bound.value),
+            source: bound.source,
+            printed: None,
+        }
     }
 
     fn beside(self, printed: Option<Self>) -> Self {
-        Self { printed: printed.map(|Self { value, source, .. }| AsPrinted { value, source }), ..self }
+        Self {
+            printed: printed.map(|Self { value, source, .. }| AsPrinted { value, source }),
+            ..self
+        }
     }
 }
 
@@ -188,89 +216,170 @@ fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
 /// Delay bound: `burst / r`, plus latency and propagation of each link, plus `L_k / r` for each
 /// link but the first. `detailed`: with the bounds of each link.
 fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool) -> Promise {
-    let at_share = |bytes: u64| plan.slowest.time_of(share(plan, flow, &plan.hops[0]).per_share(bytes));
+    let at_share = |bytes: u64| {
+        plan.slowest
+            .time_of(share(plan, flow, &plan.hops[0]).per_share(bytes))
+    };
     let stored = at_share(flow.max_packet_len.into());
     let mut delay = Some(at_share(flow.burst));
     let mut hops = Vec::new();
     for (number, hop) in plan.hops.iter().enumerate() {
         let share = share(plan, flow, hop);
-        let guarantees = hop.discipline.as_ref().unwrap_or(discipline).guarantees(&share);
+        let guarantees = hop
+            .discipline
+            .as_ref()
+            .unwrap_or(discipline)
+            .guarantees(&share);
         let latency = guarantees.latency_for(&share);
         let forwarding = if number == 0 { Duration::ZERO } else { stored };
-        delay = delay.zip(latency).map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);
+        delay = delay
+            .zip(latency)
+            .map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);
         if detailed {
             hops.push(HopPromise {
-                b_wfi: guarantees.b_wfi.map(|bound| Proven::bytes(bound).beside(guarantees.printed.b_wfi.map(Proven::bytes))),
-                t_wfi: guarantees.t_wfi.map(|bound| Proven::time(bound).beside(guarantees.printed.t_wfi.map(Proven::time))),
+                b_wfi: guarantees.b_wfi.map(|bound| {
+                    Proven::bytes(bound).beside(guarantees.printed.b_wfi.map(Proven::bytes))
+                }),
+                t_wfi: guarantees.t_wfi.map(|bound| {
+                    Proven::time(bound).beside(guarantees.printed.t_wfi.map(Proven::time))
+                }),
                 latency: latency.map(Proven::time),
                 fairness: guarantees.fairness.map(Proven::time),
             });
         }
     }
-    Promise { delay: delay.map(Amount::Time), hops }
+    Promise {
+        delay: delay.map(Amount::Time),
+        hops,
+    }
 }
 
 impl Report {
     fn new(plan: &Plan, asked: &[QueueSpec], detailed: bool) -> Result<Self, String> {
         let fixed = plan.hops.iter().all(|hop| hop.discipline.is_some());
-        let mut disciplines = asked.iter().map(|spec| without_limit(spec).cloned()).collect::<Result<Vec<_>, _>>()?;
+        let mut disciplines = asked
+            .iter()
+            .map(|spec| without_limit(spec).cloned())
+            .collect::<Result<Vec<_>, _>>()?;
         match (fixed, disciplines.is_empty()) {
-            (true, false) => return Err("each link of the file has its discipline: name none".to_owned()),
+            (true, false) => {
+                return Err("each link of the file has its discipline: name none".to_owned());
+            }
             (_, true) => disciplines = AnyDiscipline::all(),
             (false, false) => {}
         }
         let report = |discipline: &AnyDiscipline| DisciplineReport {
             spec: (!fixed).then(|| discipline.to_string()),
-            flows: plan.flows.iter().map(|flow| promise(plan, flow, discipline, detailed)).collect(),
+            flows: plan
+                .flows
+                .iter()
+                .map(|flow| promise(plan, flow, discipline, detailed))
+                .collect(),
         };
-        let mut disciplines: Vec<_> = disciplines.iter().take(if fixed { 1 } else { usize::MAX }).map(report).collect();
+        let mut disciplines: Vec<_> = disciplines
+            .iter()
+            .take(if fixed { 1 } else { usize::MAX })
+            .map(report)
+            .collect();
         if asked.is_empty() && !fixed {
             disciplines.retain(|discipline| !discipline.is_silent());
         }
-        Ok(Self { version: env!("CARGO_PKG_VERSION"), hops: hops(plan), flows: flows(plan), disciplines })
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION"),
+            hops: hops(plan),
+            flows: flows(plan),
+            disciplines,
+        })
     }
 
     fn to_text(&self, sources: bool) -> String {
-        let mut head: Vec<String> = ["flow", "weight", "share", "rate", "burst"].map(str::to_owned).to_vec();
-        head.extend(self.disciplines.iter().map(|discipline| discipline.title().to_owned()));
+        let mut head: Vec<String> = ["flow", "weight", "share", "rate", "burst"]
+            .map(str::to_owned)
+            .to_vec();
+        head.extend(
+            self.disciplines
+                .iter()
+                .map(|discipline| discipline.title().to_owned()),
+        );
         let mut rows = vec![head];
         for (number, flow) in self.flows.iter().enumerate() {
             let [share, rate] = [flow.share, flow.rate].map(bits);
-            let mut row = vec![clean(&flow.name), flow.weight.to_string(), share, rate, flow.burst.to_string() + "b"];
-            let delay = |discipline: &DisciplineReport| discipline.flows[number].delay.map_or_else(none, |delay| delay.to_string());
+            let mut row = vec![
+                clean(&flow.name),
+                flow.weight.to_string(),
+                share,
+                rate,
+                flow.burst.to_string() + "b",
+            ];
+            let delay = |discipline: &DisciplineReport| {
+                discipline.flows[number]
+                    .delay
+                    .map_or_else(none, |delay| delay.to_string())
+            };
             row.extend(self.disciplines.iter().map(delay));
             rows.push(row);
         }
-        let links = if self.hops.len() == 1 { "one link".to_owned() } else { format!("{} links", self.hops.len()) };
+        let links = if self.hops.len() == 1 {
+            "one link".to_owned()
+        } else {
+            format!("{} links", self.hops.len())
+        };
         let mut text = format!("Worst delay of a packet over {links}, as proven:\n\n");
         text += &aligned(&[], &rows);
-        for discipline in self.disciplines.iter().filter(|discipline| discipline.is_silent()) {
+        for discipline in self
+            .disciplines
+            .iter()
+            .filter(|discipline| discipline.is_silent())
+        {
             let _ = match &discipline.spec {
                 Some(spec) => writeln!(text, "\n{spec}: no delay is proven."),
                 None => writeln!(text, "\nNo delay is proven."),
             };
         }
         if sources {
-            let telling = self.disciplines.iter().filter(|discipline| !discipline.is_silent());
+            let telling = self
+                .disciplines
+                .iter()
+                .filter(|discipline| !discipline.is_silent());
             telling.for_each(|discipline| self.write_sources(&mut text, discipline));
         }
         text
     }
 
     fn write_sources(&self, text: &mut String, discipline: &DisciplineReport) {
-        let has_printed = discipline.flows.iter().flat_map(|promise| &promise.hops).any(|hop| hop.printed().iter().any(Option::is_some));
-        let mut head = ["flow", "link", "B-WFI", "T-WFI", "latency", "fairness"].map(str::to_owned).to_vec();
-        head.extend(has_printed.then_some(["printed B-WFI", "printed T-WFI"].map(str::to_owned)).into_iter().flatten());
+        let has_printed = discipline
+            .flows
+            .iter()
+            .flat_map(|promise| &promise.hops)
+            .any(|hop| hop.printed().iter().any(Option::is_some));
+        let mut head = ["flow", "link", "B-WFI", "T-WFI", "latency", "fairness"]
+            .map(str::to_owned)
+            .to_vec();
+        head.extend(
+            has_printed
+                .then_some(["printed B-WFI", "printed T-WFI"].map(str::to_owned))
+                .into_iter()
+                .flatten(),
+        );
         let mut rows = vec![head];
         let mut sources = Vec::new();
         for (flow, promise) in self.flows.iter().zip(&discipline.flows) {
             for (hop, link) in promise.hops.iter().zip(1..) {
                 let mut row = vec![clean(&flow.name), format!("{link}")];
-                row.extend(hop.proven().map(|bound| bound.map_or_else(none, |bound| bound.value.to_string())));
-                let printed = hop.printed().map(|bound| bound.map_or_else(none, |bound| bound.value.to_string()));
+                row.extend(
+                    hop.proven()
+                        .map(|bound| bound.map_or_else(none, |bound| bound.value.to_string())),
+                );
+                let printed = hop
+                    .printed()
+                    .map(|bound| bound.map_or_else(none, |bound| bound.value.to_string()));
                 row.extend(printed.into_iter().filter(|_| has_printed));
                 rows.push(row);
-                sources.extend(hop.sources().filter(|line| !sources.contains(line)).collect::<Vec<_>>());
+                sources.extend(
+                    hop.sources()
+                        .filter(|line| !sources.contains(line))
+                        .collect::<Vec<_>>(),
+                );
             }
         }
         let _ = writeln!(text, "\n{}", discipline.title());
@@ -286,13 +395,18 @@ impl HopPromise {
 
     /// B-WFI and T-WFI as printed in the paper, if different.
     fn printed(&self) -> [Option<&AsPrinted>; 2] {
-        [&self.b_wfi, &self.t_wfi].map(|bound| bound.as_ref().and_then(|bound| bound.printed.as_ref()))
+        [&self.b_wfi, &self.t_wfi]
+            .map(|bound| bound.as_ref().and_then(|bound| bound.printed.as_ref()))
     }
 
     /// Sources of the proofs, and of differing printed bounds, a line each.
     fn sources(&self) -> impl Iterator<Item = String> {
-        let proven = ["B-WFI", "T-WFI", "latency", "fairness"].into_iter().zip(self.proven());
-        let printed = ["printed B-WFI", "printed T-WFI"].into_iter().zip(self.printed());
+        let proven = ["B-WFI", "T-WFI", "latency", "fairness"]
+            .into_iter()
+            .zip(self.proven());
+        let printed = ["printed B-WFI", "printed T-WFI"]
+            .into_iter()
+            .zip(self.printed());
         let proven = proven.filter_map(|(name, bound)| Some(format!("{name}: {}", bound?.source)));
         proven.chain(printed.filter_map(|(name, bound)| Some(format!("{name}: {}", bound?.source))))
     }
@@ -313,7 +427,14 @@ fn flows(plan: &Plan) -> Vec<FlowReport> {
         let share = plan.share_of(flow);
         let rate = flow.rate.map_or(share, Rate::bits_per_second);
         let (name, max_packet_len) = (flow.name.clone(), flow.max_packet_len);
-        FlowReport { name, weight: flow.weight, share, rate, burst: flow.burst, max_packet_len }
+        FlowReport {
+            name,
+            weight: flow.weight,
+            share,
+            rate,
+            burst: flow.burst,
+            max_packet_len,
+        }
     };
     plan.flows.iter().map(report).collect()
 }
@@ -321,18 +442,36 @@ fn flows(plan: &Plan) -> Vec<FlowReport> {
 /// A time to a thousandth of its unit, rounded up since it is an upper bound.
 fn time(span: Duration) -> String {
     let picos = span.as_picos();
-    let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)];
-    let (unit, size) = units.into_iter().find(|(_, size)| picos >= *size).unwrap_or(units[3]);
+    let units = [
+        ("s", 1_000_000_000_000),
+        ("ms", 1_000_000_000),
+        ("us", 1_000_000),
+        ("ns", 1_000),
+    ];
+    let (unit, size) = units
+        .into_iter()
+        .find(|(_, size)| picos >= *size)
+        .unwrap_or(units[3]);
     let thousandths = picos.div_ceil(size / 1_000);
     format!("{}.{:03}{unit}", thousandths / 1_000, thousandths % 1_000)
 }
 
 /// A rate to a thousandth of its unit, rounded down.
 fn bits(rate: u64) -> String {
-    let units = [("tbit", 1_000_000_000_000), ("gbit", 1_000_000_000), ("mbit", 1_000_000), ("kbit", 1_000)];
-    let Some((unit, size)) = units.into_iter().find(|(_, size)| rate >= *size) else { return format!("{rate}bit") };
+    let units = [
+        ("tbit", 1_000_000_000_000),
+        ("gbit", 1_000_000_000),
+        ("mbit", 1_000_000),
+        ("kbit", 1_000),
+    ];
+    let Some((unit, size)) = units.into_iter().find(|(_, size)| rate >= *size) else {
+        return format!("{rate}bit");
+    };
     let number = format!("{}.{:03}", rate / size, rate % size / (size / 1_000));
-    format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+    format!(
+        "{}{unit}",
+        number.trim_end_matches('0').trim_end_matches('.')
+    )
 }
 
 fn none() -> String {

@@ -9,8 +9,8 @@
 //! # Ok::<(), roundelay_cli::Failure>(())
 //! ```
 //!
-//! Every check, message and default is that of the command. Nothing is printed; with `--quiet`, nothing
-//! goes to standard error either.
+//! Every check, message and default is that of the command. Nothing is printed; with `--quiet`,
+//! nothing goes to standard error either.
 
 use std::any::TypeId;
 use std::collections::BTreeSet;
@@ -34,7 +34,9 @@ pub use crate::progress::Gauge;
 pub use crate::sweep::{OwnParts, Parts};
 use crate::sweep::{Session, Summary};
 pub use crate::threads::{AroundThread, set_around_threads};
-use crate::{bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping};
+use crate::{
+    bounds, compare as comparing, replay as replaying, simulate as simulating, sweep as sweeping,
+};
 
 /// What a program adds to the arguments of a call.
 #[derive(Debug, Clone, Default)]
@@ -45,8 +47,8 @@ pub struct Host {
     pub gauge: Gauge,
     /// Text of the file `-`. None: standard input.
     pub text: Option<Text>,
-    /// Congestion controls of the program for [`simulate`] and [`replay`], by names of sources; `all` stands for
-    /// all sources over TCP. Later ones replace earlier ones.
+    /// Congestion controls of the program for [`simulate`] and [`replay`], by names of sources;
+    /// `all` stands for all sources over TCP. Later ones replace earlier ones.
     pub controls: Vec<(String, CustomControl)>,
     /// Notes of the program on the runs of [`simulate`].
     pub notes: Notes,
@@ -55,12 +57,22 @@ pub struct Host {
 }
 
 impl Host {
-    /// Sets the congestion controls of a scenario. The result is the text with a line for each: results
-    /// with other controls get another hash.
-    pub(crate) fn set_controls(&self, name: &str, scenario: &mut Scenario, mut text: String) -> Result<String, Failure> {
+    /// Sets the congestion controls of a scenario. The result is the text with a line for each:
+    /// results with other controls get another hash.
+    pub(crate) fn set_controls(
+        &self,
+        name: &str,
+        scenario: &mut Scenario,
+        mut text: String,
+    ) -> Result<String, Failure> {
         for (source, control) in &self.controls {
-            scenario.set_control(source, control).map_err(|error| Failure::control(name, &error))?;
-            text = format!("# Congestion control of {source}, whatever is said below: {}\n\n{text}", control.name());
+            scenario
+                .set_control(source, control)
+                .map_err(|error| Failure::control(name, &error))?;
+            text = format!(
+                "# Congestion control of {source}, whatever is said below: {}\n\n{text}",
+                control.name()
+            );
         }
         Ok(text)
     }
@@ -73,11 +85,17 @@ pub struct Notes(Arc<Mutex<BTreeSet<String>>>);
 impl Notes {
     /// Adds a sentence.
     pub fn add(&self, note: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(note);
     }
 
     pub(crate) fn all(&self) -> BTreeSet<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -146,18 +164,35 @@ pub struct Ran {
 impl Ran {
     /// The page of `--html`. Its curves over time are empty unless the call had `--html`.
     pub fn html(&self) -> String {
-        let Self { simulated, curves, text, metadata } = self;
-        simulation_html(&Page { simulated, curves, scenario: text, provenance: metadata })
+        let Self {
+            simulated,
+            curves,
+            text,
+            metadata,
+        } = self;
+        simulation_html(&Page {
+            simulated,
+            curves,
+            scenario: text,
+            provenance: metadata,
+        })
     }
 }
 
 fn parse(command: &str, words: impl IntoIterator<Item = OsString>) -> Result<Command, Failure> {
-    let words = ["roundelay".into(), command.into()].into_iter().chain(words);
-    Arguments::of(words).map(|arguments| arguments.command).map_err(|error| Failure::arguments(&error))
+    let words = ["roundelay".into(), command.into()]
+        .into_iter()
+        .chain(words);
+    Arguments::of(words)
+        .map(|arguments| arguments.command)
+        .map_err(|error| Failure::arguments(&error))
 }
 
 fn put<'a>(own: &Own, specs: impl Iterator<Item = Option<&'a mut QueueSpec>>) {
-    for (place, spec) in specs.enumerate().filter_map(|(place, spec)| Some((place, spec?))) {
+    for (place, spec) in specs
+        .enumerate()
+        .filter_map(|(place, spec)| Some((place, spec?)))
+    {
         if let Some((_, discipline)) = own.iter().find(|(at, _)| *at == place) {
             spec.discipline = discipline.clone();
         }
@@ -168,21 +203,35 @@ fn put<'a>(own: &Own, specs: impl Iterator<Item = Option<&'a mut QueueSpec>>) {
 ///
 /// # Errors
 /// As the command, with the same message.
-pub fn compare(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Own) -> Result<Compared, Failure> {
-    let Command::Compare(mut arguments) = parse("compare", words)? else { return Err(Failure::usage("compare: expected a capture")) };
+pub fn compare(
+    words: impl IntoIterator<Item = OsString>,
+    host: &Host,
+    own: &Own,
+) -> Result<Compared, Failure> {
+    let Command::Compare(mut arguments) = parse("compare", words)? else {
+        return Err(Failure::usage("compare: expected a capture"));
+    };
     put(own, arguments.disciplines.iter_mut().map(Choice::one));
     comparing::compute(&arguments, host)
 }
 
-/// `roundelay simulate`, without `--schema`, `--template` and `--dry-run`. A program's own discipline
-/// stands for `--queue`.
+/// `roundelay simulate`, without `--schema`, `--template` and `--dry-run`. A program's own
+/// discipline stands for `--queue`.
 ///
 /// # Errors
 /// As the command, with the same message.
-pub fn simulate(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Own) -> Result<Ran, Failure> {
-    let Command::Simulate(mut arguments) = parse("simulate", words)? else { return Err(Failure::usage("simulate: expected a scenario")) };
+pub fn simulate(
+    words: impl IntoIterator<Item = OsString>,
+    host: &Host,
+    own: &Own,
+) -> Result<Ran, Failure> {
+    let Command::Simulate(mut arguments) = parse("simulate", words)? else {
+        return Err(Failure::usage("simulate: expected a scenario"));
+    };
     put(own, arguments.queue.iter_mut().map(Some));
-    let Some(path) = arguments.scenario.clone() else { return Err(Failure::usage("simulate: expected a scenario")) };
+    let Some(path) = arguments.scenario.clone() else {
+        return Err(Failure::usage("simulate: expected a scenario"));
+    };
     let (ran, written) = simulating::compute(&path, &arguments, host)?;
     written.map(|()| ran)
 }
@@ -192,7 +241,9 @@ pub fn simulate(words: impl IntoIterator<Item = OsString>, host: &Host, own: &Ow
 /// # Errors
 /// As the command, with the same message; failed runs are in the summary.
 pub fn sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<Summary, Failure> {
-    let Command::Sweep(arguments) = parse("sweep", words)? else { return Err(Failure::usage("sweep: expected a scenario")) };
+    let Command::Sweep(arguments) = parse("sweep", words)? else {
+        return Err(Failure::usage("sweep: expected a scenario"));
+    };
     sweeping::compute(&arguments, host, true)
 }
 
@@ -200,10 +251,17 @@ pub fn sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<S
 ///
 /// # Errors
 /// As the command, with the same message.
-pub fn open_sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<Session, Failure> {
-    let Command::Sweep(arguments) = parse("sweep", words)? else { return Err(Failure::usage("sweep: expected a scenario")) };
+pub fn open_sweep(
+    words: impl IntoIterator<Item = OsString>,
+    host: &Host,
+) -> Result<Session, Failure> {
+    let Command::Sweep(arguments) = parse("sweep", words)? else {
+        return Err(Failure::usage("sweep: expected a scenario"));
+    };
     if arguments.until.is_some() {
-        return Err(Failure::usage("until: adds runs on the threads of this process only; expected no executor, or a number of seeds"));
+        return Err(Failure::usage(
+            "until: adds runs on the threads of this process only; expected no executor, or a number of seeds",
+        ));
     }
     Session::open(&arguments, host)
 }
@@ -213,7 +271,9 @@ pub fn open_sweep(words: impl IntoIterator<Item = OsString>, host: &Host) -> Res
 /// # Errors
 /// As the command, with the same message.
 pub fn replay(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<Replayed, Failure> {
-    let Command::Replay(arguments) = parse("replay", words)? else { return Err(Failure::usage("replay: expected a scenario")) };
+    let Command::Replay(arguments) = parse("replay", words)? else {
+        return Err(Failure::usage("replay: expected a scenario"));
+    };
     let computed = replaying::compute(&arguments, host)?;
     computed.written.map(|()| computed.replayed)
 }
@@ -223,7 +283,9 @@ pub fn replay(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<
 /// # Errors
 /// As the command, with the same message.
 pub fn bounds(words: impl IntoIterator<Item = OsString>, host: &Host) -> Result<String, Failure> {
-    let Command::Bounds(arguments) = parse("bounds", words)? else { return Err(Failure::usage("bounds: expected a file with flows")) };
+    let Command::Bounds(arguments) = parse("bounds", words)? else {
+        return Err(Failure::usage("bounds: expected a file with flows"));
+    };
     bounds::text(&arguments, host)
 }
 
@@ -281,7 +343,10 @@ pub fn papers() -> Result<Vec<PaperItem>, Failure> {
         about: item.about.clone(),
         runs: item.plan().is_some(),
     };
-    Ok(papers.iter().flat_map(|paper| paper.items.iter().map(|each| item(paper, each))).collect())
+    Ok(papers
+        .iter()
+        .flat_map(|paper| paper.items.iter().map(|each| item(paper, each)))
+        .collect())
 }
 
 /// What an option takes: `"path"`, `"value"`, or nothing (`"switch"`).
@@ -295,8 +360,13 @@ pub fn options(command: &str) -> Vec<(String, Takes)> {
         true if option.get_value_parser().type_id() == TypeId::of::<PathBuf>() => "path",
         true => "value",
     };
-    let arguments = all.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
-    arguments.filter_map(|argument| Some((argument.get_long()?.to_owned(), takes(argument)))).collect()
+    let arguments = all
+        .find_subcommand(command)
+        .into_iter()
+        .flat_map(clap::Command::get_arguments);
+    arguments
+        .filter_map(|argument| Some((argument.get_long()?.to_owned(), takes(argument))))
+        .collect()
 }
 
 /// A rate as the command reads it.
@@ -304,5 +374,9 @@ pub fn options(command: &str) -> Vec<(String, Takes)> {
 /// # Errors
 /// As the command, with the same message.
 pub fn rate(text: &str) -> Result<Rate, Failure> {
-    parse_rate(text).map_err(|message| Failure::usage(format!("invalid value '{text}' for '--rate <RATE>': {message}")))
+    parse_rate(text).map_err(|message| {
+        Failure::usage(format!(
+            "invalid value '{text}' for '--rate <RATE>': {message}"
+        ))
+    })
 }

@@ -10,8 +10,8 @@ use roundelay_report::{SCREEN, TableStyle, provenance, table_within};
 use roundelay_sim::scenario::Measures;
 use roundelay_trace::arguments::{chosen, parse_spec, shell_word};
 use roundelay_trace::{
-    Capture, CaptureError, CompareError, Options, PacketRecord, PacketSink, Progress, ReplayObserver, Selection, Stop, TreeFile,
-    WeightRules, compare,
+    Capture, CaptureError, CompareError, Options, PacketRecord, PacketSink, Progress,
+    ReplayObserver, Selection, Stop, TreeFile, WeightRules, compare,
 };
 
 use crate::arguments::Compare;
@@ -30,8 +30,16 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
         eprintln!("roundelay: {warning}");
     }
     let compared = compute(arguments, &Host::default())?;
-    print(&arguments.outputs.printed(&compared)?.unwrap_or_else(|| show(arguments, &compared)))?;
-    compared.comparison.broken_bounds().map_or(Ok(()), |message| Err(Failure::run(message)))
+    print(
+        &arguments
+            .outputs
+            .printed(&compared)?
+            .unwrap_or_else(|| show(arguments, &compared)),
+    )?;
+    compared
+        .comparison
+        .broken_bounds()
+        .map_or(Ok(()), |message| Err(Failure::run(message)))
 }
 
 /// Packets through all disciplines that take a minute or more.
@@ -43,11 +51,15 @@ const RECORD_BYTES: u64 = 100;
 /// Measured bytes of a flow in each discipline, and once beside them.
 const FLOW_BYTES: u64 = 750;
 
-/// A sentence before a comparison of minutes, or of much memory. None for standard input, which has no
-/// size.
+/// A sentence before a comparison of minutes, or of much memory. None for standard input, which has
+/// no size.
 fn long_comparison(arguments: &Compare) -> Option<String> {
-    let size = fs::metadata(&arguments.capture).ok().filter(fs::Metadata::is_file)?.len();
-    let lanes = (chosen(&arguments.disciplines, !arguments.trees.is_empty()).len() + arguments.trees.len()) as u64;
+    let size = fs::metadata(&arguments.capture)
+        .ok()
+        .filter(fs::Metadata::is_file)?
+        .len();
+    let lanes = (chosen(&arguments.disciplines, !arguments.trees.is_empty()).len()
+        + arguments.trees.len()) as u64;
     let packets = size / RECORD_BYTES;
     let flows = packets.min(arguments.max_flows.into());
     let memory = flows.saturating_mul(FLOW_BYTES * (lanes + 1));
@@ -72,10 +84,19 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     host.gauge.start(capture.size().unwrap_or(0));
     let metadata = metadata(&options);
-    let words: Vec<_> = iter::once("roundelay".to_owned()).chain(arguments.words.iter().map(|word| shell_word(word))).collect();
+    let words: Vec<_> = iter::once("roundelay".to_owned())
+        .chain(arguments.words.iter().map(|word| shell_word(word)))
+        .collect();
     let outputs = arguments.outputs.begin(&Measures::default(), &metadata)?;
-    let mut observer = CallObserver { outputs, bar, host, command: words.join(" ") };
-    let outcome = in_pool(arguments.threads, || compare(capture, &options, &mut observer))?;
+    let mut observer = CallObserver {
+        outputs,
+        bar,
+        host,
+        command: words.join(" "),
+    };
+    let outcome = in_pool(arguments.threads, || {
+        compare(capture, &options, &mut observer)
+    })?;
     let CallObserver { outputs, .. } = observer;
     let comparison = outcome.map_err(|error| match error {
         _ if host.stop.is_requested() => Failure::stopped(),
@@ -85,16 +106,35 @@ pub(crate) fn compute(arguments: &Compare, host: &Host) -> Result<Compared, Fail
     if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
-    let compared = Compared { comparison, metadata };
-    outputs.into_iter().try_for_each(|output| output.finish(&compared))?;
+    let compared = Compared {
+        comparison,
+        metadata,
+    };
+    outputs
+        .into_iter()
+        .try_for_each(|output| output.finish(&compared))?;
     Ok(compared)
 }
 
 fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
-    let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), |path| read_weights(path, stop))?;
-    arguments.weight.iter().rev().for_each(|rule| weights.push_first(rule.clone()));
-    let mut options = Options::new(arguments.rate, chosen(&arguments.disciplines, !arguments.trees.is_empty()));
-    options.trees = arguments.trees.iter().map(|path| read_tree(path, stop)).collect::<Result<_, _>>()?;
+    let mut weights = arguments.weights.as_deref().map_or_else(
+        || Ok(WeightRules::default()),
+        |path| read_weights(path, stop),
+    )?;
+    arguments
+        .weight
+        .iter()
+        .rev()
+        .for_each(|rule| weights.push_first(rule.clone()));
+    let mut options = Options::new(
+        arguments.rate,
+        chosen(&arguments.disciplines, !arguments.trees.is_empty()),
+    );
+    options.trees = arguments
+        .trees
+        .iter()
+        .map(|path| read_tree(path, stop))
+        .collect::<Result<_, _>>()?;
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;
     options.max_flows = arguments.max_flows as usize;
@@ -102,27 +142,61 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
     options.seed = arguments.seed;
     options.measure_cost = !arguments.no_cost;
     options.selection = selection(arguments);
-    options.link = LinkLayer::replaced(arguments.link, arguments.overhead, arguments.mpu, arguments.framing);
+    options.link = LinkLayer::replaced(
+        arguments.link,
+        arguments.overhead,
+        arguments.mpu,
+        arguments.framing,
+    );
     Ok(options)
 }
 
 fn selection(arguments: &Compare) -> Selection {
-    let Compare { interface, direction, filter, .. } = arguments;
-    let Compare { keep_duplicates, mirrored, .. } = *arguments;
-    Selection { interface: interface.clone(), direction: direction.clone(), filter: filter.clone(), keep_duplicates, mirrored }
+    let Compare {
+        interface,
+        direction,
+        filter,
+        ..
+    } = arguments;
+    let Compare {
+        keep_duplicates,
+        mirrored,
+        ..
+    } = *arguments;
+    Selection {
+        interface: interface.clone(),
+        direction: direction.clone(),
+        filter: filter.clone(),
+        keep_duplicates,
+        mirrored,
+    }
 }
 
 /// # Errors
 /// An output is an input, or cannot be written in this call.
 fn check_outputs(arguments: &Compare) -> Result<(), Failure> {
-    let read = [Some(("the capture", arguments.capture.as_path())), arguments.weights.as_deref().map(|path| ("--weights", path))];
-    let trees = arguments.trees.iter().map(|path| ("--tree", path.as_path()));
-    arguments.outputs.check(read.into_iter().flatten().chain(trees), &Measures::default(), 1)
+    let read = [
+        Some(("the capture", arguments.capture.as_path())),
+        arguments.weights.as_deref().map(|path| ("--weights", path)),
+    ];
+    let trees = arguments
+        .trees
+        .iter()
+        .map(|path| ("--tree", path.as_path()));
+    arguments.outputs.check(
+        read.into_iter().flatten().chain(trees),
+        &Measures::default(),
+        1,
+    )
 }
 
 fn read_weights(path: &Path, stop: &Stop) -> Result<WeightRules, Failure> {
     let name = path.display().to_string();
-    let text = text_file::read(path, "rules for weights in TOML, as docs/compare.md describes them", stop)?;
+    let text = text_file::read(
+        path,
+        "rules for weights in TOML, as docs/compare.md describes them",
+        stop,
+    )?;
     WeightRules::from_toml(&name, &text).map_err(Failure::usage)
 }
 
@@ -152,14 +226,21 @@ fn open(path: &Path, stop: &Stop) -> Result<Capture, Failure> {
 fn show(arguments: &Compare, compared: &Compared) -> String {
     let style = style::of_stdout();
     if arguments.wide {
-        return compared.table(TableStyle { width: Some(u16::MAX), ..style });
+        return compared.table(TableStyle {
+            width: Some(u16::MAX),
+            ..style
+        });
     }
     table_within(&compared.comparison, style, SCREEN)
 }
 
 /// Footer of each Parquet file.
 fn metadata(options: &Options) -> Vec<(String, String)> {
-    provenance(env!("CARGO_PKG_VERSION"), options.seed, &format!("{options:?}"))
+    provenance(
+        env!("CARGO_PKG_VERSION"),
+        options.seed,
+        &format!("{options:?}"),
+    )
 }
 
 /// Observer of the replay: shows progress and opens the outputs' packet files.
@@ -186,7 +267,12 @@ impl ReplayObserver for CallObserver<'_> {
         }
     }
 
-    fn sink(&mut self, name: &str, index: usize, zero_unix_nanos: i64) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
+    fn sink(
+        &mut self,
+        name: &str,
+        index: usize,
+        zero_unix_nanos: i64,
+    ) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
         let mut sinks = Vec::new();
         for output in &mut self.outputs {
             sinks.extend(output.sink(name, index, zero_unix_nanos)?);

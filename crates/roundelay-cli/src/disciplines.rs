@@ -8,16 +8,31 @@ use crate::failure::Failure;
 
 /// All disciplines, one per line.
 pub(crate) fn list(json: bool) -> String {
-    let all: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::info).collect();
+    let all: Vec<_> = AnyDiscipline::all()
+        .iter()
+        .map(AnyDiscipline::info)
+        .collect();
     if json {
         let entry = |info: &DisciplineInfo| {
-            let linux = if let Linux::Qdisc { name, .. } = info.linux { Some(name) } else { None };
-            format!("  {}", serde_json::json!({ "name": info.name, "about": info.about, "weighted": info.weighted, "linux": linux }))
+            let linux = if let Linux::Qdisc { name, .. } = info.linux {
+                Some(name)
+            } else {
+                None
+            };
+            format!(
+                "  {}",
+                serde_json::json!({ "name": info.name, "about": info.about, "weighted": info.weighted, "linux": linux })
+            )
         };
-        return format!("[\n{}\n]\n", all.iter().map(entry).collect::<Vec<_>>().join(",\n"));
+        return format!(
+            "[\n{}\n]\n",
+            all.iter().map(entry).collect::<Vec<_>>().join(",\n")
+        );
     }
     let width = all.iter().map(|info| info.name.len()).max().unwrap_or(0);
-    all.iter().fold(String::new(), |text, info| text + &format!("{:width$}  {}\n", info.name, info.about))
+    all.iter().fold(String::new(), |text, info| {
+        text + &format!("{:width$}  {}\n", info.name, info.about)
+    })
 }
 
 /// Help text of a discipline: description and parameters.
@@ -27,7 +42,11 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     let mut text = format!("{}: {}\n\n", info.name, info.about);
     let mut rows: Vec<_> = info.parameters.iter().map(row).collect();
     let roundelay::Limit { packets, bytes } = info.default_limit;
-    let memory = if bytes == u64::MAX { "unlimited".to_owned() } else { roundelay::Bytes(bytes).to_string() };
+    let memory = if bytes == u64::MAX {
+        "unlimited".to_owned()
+    } else {
+        roundelay::Bytes(bytes).to_string()
+    };
     let row = |cells: [&str; 5]| cells.map(str::to_owned);
     let (limit, bare, what) = match (info.default_limit.is_in_bytes(), packets) {
         (true, _) => (
@@ -39,37 +58,74 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
         (false, packets) => (packets.to_string(), "packets", LIMIT_IN_PACKETS),
     };
     rows.push(row(["limit", &limit, "0 or more", bare, what]));
-    rows.push(row(["memory_limit", &memory, "0b or more", "bytes", "size of the buffer in bytes"]));
+    rows.push(row([
+        "memory_limit",
+        &memory,
+        "0b or more",
+        "bytes",
+        "size of the buffer in bytes",
+    ]));
     if info.weighted {
         let range = format!("1 to {}", info.max_weight);
-        rows.push(row(["(weight)", "1", &range, "", "of a flow, set with --weight 'RULE = N' or --weights FILE"]));
+        rows.push(row([
+            "(weight)",
+            "1",
+            &range,
+            "",
+            "of a flow, set with --weight 'RULE = N' or --weights FILE",
+        ]));
     }
-    rows.insert(0, row(["parameter", "default", "legal range", "bare number", ""]));
+    rows.insert(
+        0,
+        row(["parameter", "default", "legal range", "bare number", ""]),
+    );
     write_rows(&mut text, &rows);
-    text.push_str("\nA bare number is read in the unit of its column. Each parameter may be written once.\n");
-    let order = if info.reorders { "may leave in another order than they came" } else { "leave in the order in which they came" };
+    text.push_str(
+        "\nA bare number is read in the unit of its column. Each parameter may be written once.\n",
+    );
+    let order = if info.reorders {
+        "may leave in another order than they came"
+    } else {
+        "leave in the order in which they came"
+    };
     let linux = match info.linux {
         Linux::Absent => "not in Linux".to_owned(),
         Linux::Namesake => format!("not in Linux, where {} is another discipline", info.name),
         Linux::Qdisc { name, .. } => format!("tc qdisc {name}"),
     };
-    let _ = write!(text, "Packets of one flow {order}.\nLinux: {linux}\nSource: {}\nMore: docs/schedulers/{}.md\n", info.source, info.name);
+    let _ = write!(
+        text,
+        "Packets of one flow {order}.\nLinux: {linux}\nSource: {}\nMore: docs/schedulers/{}.md\n",
+        info.source, info.name
+    );
     Ok(text)
 }
 
-const LIMIT_IN_PACKETS: &str = "size of the buffer: packets (1000) or bytes (150kb); 0 drops all packets (not in compare)";
+const LIMIT_IN_PACKETS: &str =
+    "size of the buffer: packets (1000) or bytes (150kb); 0 drops all packets (not in compare)";
 
 fn row(parameter: &ParameterInfo) -> [String; 5] {
-    let ParameterInfo { name, kind, about, .. } = parameter;
+    let ParameterInfo {
+        name, kind, about, ..
+    } = parameter;
     let bare = kind.bare_unit().unwrap_or_default();
-    [(*name).to_owned(), parameter.value.clone(), parameter.legal(), bare.to_owned(), (*about).to_owned()]
+    [
+        (*name).to_owned(),
+        parameter.value.clone(),
+        parameter.legal(),
+        bare.to_owned(),
+        (*about).to_owned(),
+    ]
 }
 
 fn write_rows(text: &mut String, rows: &[[String; 5]]) {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let [name, default, range, bare] = [0, 1, 2, 3].map(width);
     for row in rows {
-        let line = format!("  {:name$}  {:default$}  {:range$}  {:bare$}  {}", row[0], row[1], row[2], row[3], row[4]);
+        let line = format!(
+            "  {:name$}  {:default$}  {:range$}  {:bare$}  {}",
+            row[0], row[1], row[2], row[3], row[4]
+        );
         let _ = writeln!(text, "{}", line.trim_end());
     }
 }

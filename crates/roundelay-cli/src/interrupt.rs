@@ -9,10 +9,14 @@ pub(crate) fn listen() {
     use signal_hook::low_level::emulate_default_handler;
 
     let ignored = ignored();
-    let heeded = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ].into_iter().filter(move |signal| ignored >> (signal - 1) & 1 == 0);
+    let heeded = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ]
+        .into_iter()
+        .filter(move |signal| ignored >> (signal - 1) & 1 == 0);
     let (ready, is_ready) = std::sync::mpsc::channel::<()>();
     let listen = move || {
-        let Ok(mut signals) = Signals::new(heeded) else { return };
+        let Ok(mut signals) = Signals::new(heeded) else {
+            return;
+        };
         drop(ready);
         for signal in signals.forever().filter(|signal| *signal != SIGXFSZ) {
             roundelay_report::abandon_files();
@@ -30,7 +34,8 @@ pub(crate) fn listen() {
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 #[cfg(not(unix))]

@@ -1,11 +1,17 @@
-//! The command `roundelay`, as a library: [`main`] is the whole command, [`call`] has its computations
-//! for programs that need results instead of text.
+//! The command `roundelay`, as a library: [`main`] is the whole command, [`call`] has its
+//! computations for programs that need results instead of text.
 //!
 //! Data goes to stdout, progress and messages to stderr. Exit status: 0 success; 1 the run failed
 //! or a check failed; 2 invalid argument or input file; on a signal, the signal's status (130 in a
 //! shell after Ctrl-C).
 
-#![cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "parts of results that only the outputs in Parquet read"))]
+#![cfg_attr(
+    not(feature = "parquet"),
+    allow(
+        dead_code,
+        reason = "parts of results that only the outputs in Parquet read"
+    )
+)]
 
 mod arguments;
 mod bench;
@@ -64,8 +70,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Papers(arguments) => papers::run(&arguments),
         Command::Bounds(arguments) => bounds::run(&arguments),
         Command::List { json } => print(&disciplines::list(json)),
-        Command::Help { discipline: Some(name) } => help(&name),
-        Command::Help { discipline: None } => print(&Arguments::command().render_help().to_string()),
+        Command::Help {
+            discipline: Some(name),
+        } => help(&name),
+        Command::Help { discipline: None } => {
+            print(&Arguments::command().render_help().to_string())
+        }
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "roundelay", &mut script);
@@ -97,8 +107,13 @@ fn help(name: &str) -> Result<(), Failure> {
 /// Writes a result to stdout. A closed pipe is not an error.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|error| Failure::run(format!("cannot write to standard output: {error}"))),
+        other => {
+            other.map_err(|error| Failure::run(format!("cannot write to standard output: {error}")))
+        }
     }
 }

@@ -47,24 +47,73 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
         let paper = of_file(Path::new(name))?;
         return run_all(arguments, &[(&paper, &paper.items[0])], &papers);
     }
-    let known = || papers.iter().map(|paper| paper.slug.as_str()).chain([ALL]).collect::<Vec<_>>().join(", ");
-    let chosen: Vec<_> = papers.iter().filter(|paper| name == ALL || *name == paper.slug).collect();
+    let known = || {
+        papers
+            .iter()
+            .map(|paper| paper.slug.as_str())
+            .chain([ALL])
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let chosen: Vec<_> = papers
+        .iter()
+        .filter(|paper| name == ALL || *name == paper.slug)
+        .collect();
     if chosen.is_empty() {
-        return Err(Failure::usage(format!("no paper is called '{name}': {}, or a file like those in papers/", known())));
+        return Err(Failure::usage(format!(
+            "no paper is called '{name}': {}, or a file like those in papers/",
+            known()
+        )));
     }
     if arguments.item.is_none() && name != ALL && !arguments.runs_something() {
         return print(&text::list(&papers, Some(name)));
     }
-    let items = chosen.iter().flat_map(|paper| paper.items.iter().map(move |item| (*paper, item)));
-    let items: Vec<_> = items.filter(|(_, item)| arguments.item.as_ref().is_none_or(|name| *name == item.name)).collect();
+    let items = chosen
+        .iter()
+        .flat_map(|paper| paper.items.iter().map(move |item| (*paper, item)));
+    let items: Vec<_> = items
+        .filter(|(_, item)| {
+            arguments
+                .item
+                .as_ref()
+                .is_none_or(|name| *name == item.name)
+        })
+        .collect();
     if let (Some(item), true) = (&arguments.item, items.is_empty()) {
-        let names = chosen.iter().flat_map(|paper| &paper.items).map(|item| item.name.as_str()).collect::<Vec<_>>().join(", ");
-        return Err(Failure::usage(format!("{name} has no item '{item}': {names}")));
+        let names = chosen
+            .iter()
+            .flat_map(|paper| &paper.items)
+            .map(|item| item.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ");
+        return Err(Failure::usage(format!(
+            "{name} has no item '{item}': {names}"
+        )));
     }
-    if let [(_, Item { label, work: Work::Nothing(why), .. })] = items[..] {
+    if let [
+        (
+            _,
+            Item {
+                label,
+                work: Work::Nothing(why),
+                ..
+            },
+        ),
+    ] = items[..]
+    {
         return print(&format!("{label}: nothing to measure. {why}\n"));
     }
-    if let [(_, Item { label, work: Work::NotAttempted(why), .. })] = items[..] {
+    if let [
+        (
+            _,
+            Item {
+                label,
+                work: Work::NotAttempted(why),
+                ..
+            },
+        ),
+    ] = items[..]
+    {
         return print(&format!("{label}: not attempted yet. {why}\n"));
     }
     run_all(arguments, &items, &papers)
@@ -72,28 +121,51 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
 
 /// A paper with a single plan, from a file.
 fn of_file(path: &Path) -> Result<Paper, Failure> {
-    let text = text_file::read(path, "a plan in TOML like those in papers/", &roundelay_trace::Stop::default())?;
-    let name = path.file_stem().map_or_else(|| "plan".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let text = text_file::read(
+        path,
+        "a plan in TOML like those in papers/",
+        &roundelay_trace::Stop::default(),
+    )?;
+    let name = path.file_stem().map_or_else(
+        || "plan".to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    );
     let neighbour = like(path, &text).and_then(|path| fs::read_to_string(path).ok());
-    Paper::of_plan(&name, &text, |_| neighbour.as_deref()).map_err(|error| Failure::usage(error.in_file(path.display())))
+    Paper::of_plan(&name, &text, |_| neighbour.as_deref())
+        .map_err(|error| Failure::usage(error.in_file(path.display())))
 }
 
 fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {
-    let plans: Vec<_> = items.iter().filter_map(|(paper, item)| item.plan().map(|(plan, text)| (*paper, *item, plan, text))).collect();
+    let plans: Vec<_> = items
+        .iter()
+        .filter_map(|(paper, item)| item.plan().map(|(plan, text)| (*paper, *item, plan, text)))
+        .collect();
     let runner = Runner {
-        setting: if arguments.full { Setting::Full } else { Setting::Quick },
-        versions: Versions { program: program()?, of_simulation: sweep::version_of },
+        setting: if arguments.full {
+            Setting::Full
+        } else {
+            Setting::Quick
+        },
+        versions: Versions {
+            program: program()?,
+            of_simulation: sweep::version_of,
+        },
         instead: arguments.instead.clone(),
         seeds: arguments.seeds.map(u64::from),
     };
     let bar = bar(arguments, &runner, &plans)?;
     let files = read_files(arguments, &runner, &plans)?;
-    arguments.outputs.check(files.iter().map(|(name, path)| (*name, path.as_path())), &Measures::default(), plans.len())?;
+    arguments.outputs.check(
+        files.iter().map(|(name, path)| (*name, path.as_path())),
+        &Measures::default(),
+        plans.len(),
+    )?;
     if let ([(paper, item, plan, _)], true) = (&plans[..], arguments.outputs.has("svg")) {
         check_chart(paper, item, plan)?;
     }
     let mut outputs = arguments.outputs.begin(&Measures::default(), &())?;
-    let (mut changed, mut timed, mut failed, mut all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut changed, mut timed, mut failed, mut all) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut caches, mut undecided) = (BTreeMap::new(), 0);
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
@@ -102,15 +174,22 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         }
         let cache = &caches[&paper.slug];
         memory::forget_peak();
-        let ran = match in_pool(arguments.threads, || runner.run(plan, cache, &|| bar.inc(1)))? {
+        let ran = match in_pool(arguments.threads, || {
+            runner.run(plan, cache, &|| bar.inc(1))
+        })? {
             Ok(ran) => ran,
             Err(error) => {
                 failed.push(format!("{} {}: {error}", paper.slug, item.name));
                 continue;
             }
         };
-        let plan = &*if arguments.instead.is_some() { Cow::Owned(plan.without_reasons()) } else { Cow::Borrowed(*plan) };
-        let record = Record::new(plan, runner.setting, &ran, memory::peak_bytes()).map_err(Failure::run)?;
+        let plan = &*if arguments.instead.is_some() {
+            Cow::Owned(plan.without_reasons())
+        } else {
+            Cow::Borrowed(*plan)
+        };
+        let record =
+            Record::new(plan, runner.setting, &ran, memory::peak_bytes()).map_err(Failure::run)?;
         let mut judged = match Judged::new(item, plan, text, record) {
             Ok(judged) => judged,
             Err(error) => {
@@ -121,11 +200,30 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         undecided += judged.undecided();
         // Measured times depend on the machine: a changed verdict on them is reported but fails
         // nothing.
-        let list = if judged.is_timed { &mut timed } else { &mut changed };
-        list.extend(judged.changed().into_iter().map(|change| format!("{} {}: {change}", paper.slug, item.name)));
-        let result = ItemResult { paper, judged: &judged, ran: &ran };
-        outputs.drain(..).try_for_each(|output| output.finish(&result))?;
-        if let Some(folder) = arguments.outputs.path("pages").filter(|_| arguments.instead.is_none()) {
+        let list = if judged.is_timed {
+            &mut timed
+        } else {
+            &mut changed
+        };
+        list.extend(
+            judged
+                .changed()
+                .into_iter()
+                .map(|change| format!("{} {}: {change}", paper.slug, item.name)),
+        );
+        let result = ItemResult {
+            paper,
+            judged: &judged,
+            ran: &ran,
+        };
+        outputs
+            .drain(..)
+            .try_for_each(|output| output.finish(&result))?;
+        if let Some(folder) = arguments
+            .outputs
+            .path("pages")
+            .filter(|_| arguments.instead.is_none())
+        {
             result.write_record(folder)?;
         }
         judged.ran = ran;
@@ -144,24 +242,37 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         write_pages(papers, folder)?;
     }
     if arguments.check && !timed.is_empty() {
-        eprintln!("{} verdicts on times are others on this machine\n  {}", timed.len(), timed.join("\n  "));
+        eprintln!(
+            "{} verdicts on times are others on this machine\n  {}",
+            timed.len(),
+            timed.join("\n  ")
+        );
     }
     finish(arguments, &changed, &failed, [plans.len(), undecided])
 }
 
-/// The files that the plans read: the plan's own file, the plan that it is like, files of scenarios.
+/// The files that the plans read: the plan's own file, the plan that it is like, files of
+/// scenarios.
 fn read_files(
     arguments: &Papers,
     runner: &Runner,
     plans: &[(&Paper, &Item, &Plan, &str)],
 ) -> Result<Vec<(&'static str, PathBuf)>, Failure> {
-    let own = arguments.paper.as_deref().filter(|_| arguments.names_a_file()).map(PathBuf::from);
+    let own = arguments
+        .paper
+        .as_deref()
+        .filter(|_| arguments.names_a_file())
+        .map(PathBuf::from);
     let mut files = Vec::from_iter(own.clone().map(|path| ("the plan", path)));
     for (_, _, plan, text) in plans {
         let like = own.as_deref().and_then(|path| like(path, text));
         files.extend(like.map(|path| ("the plan that it is like", path)));
         let of_scenarios = runner.files(plan).map_err(Failure::usage)?;
-        files.extend(of_scenarios.into_iter().map(|path| ("a file of the plan's scenario", path)));
+        files.extend(
+            of_scenarios
+                .into_iter()
+                .map(|path| ("a file of the plan's scenario", path)),
+        );
     }
     Ok(files)
 }
@@ -179,39 +290,80 @@ fn check_chart(paper: &Paper, item: &Item, plan: &Plan) -> Result<(), Failure> {
         return Ok(());
     }
     let has_chart = |item: &&Item| item.plan().is_some_and(|(plan, _)| !plan.charts.is_empty());
-    let others = paper.items.iter().filter(has_chart).map(|item| item.name.as_str()).collect::<Vec<_>>().join(", ");
-    let others = if others.is_empty() { "write a [[chart]]".to_owned() } else { format!("these of {} have one: {others}", paper.slug) };
-    Err(Failure::usage(format!("--svg: {} has no chart; {others}", item.label)))
+    let others = paper
+        .items
+        .iter()
+        .filter(has_chart)
+        .map(|item| item.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ");
+    let others = if others.is_empty() {
+        "write a [[chart]]".to_owned()
+    } else {
+        format!("these of {} have one: {others}", paper.slug)
+    };
+    Err(Failure::usage(format!(
+        "--svg: {} has no chart; {others}",
+        item.label
+    )))
 }
 
-fn finish(arguments: &Papers, changed: &[String], failed: &[String], [items, undecided]: [usize; 2]) -> Result<(), Failure> {
+fn finish(
+    arguments: &Papers,
+    changed: &[String],
+    failed: &[String],
+    [items, undecided]: [usize; 2],
+) -> Result<(), Failure> {
     let mut problems = Vec::new();
     if !failed.is_empty() {
-        problems.push(format!("{} of {items} items could not be run\n  {}", failed.len(), failed.join("\n  ")));
+        problems.push(format!(
+            "{} of {items} items could not be run\n  {}",
+            failed.len(),
+            failed.join("\n  ")
+        ));
     }
     if arguments.check && !changed.is_empty() {
-        problems.push(format!("{} verdicts differ from those expected\n  {}", changed.len(), changed.join("\n  ")));
+        problems.push(format!(
+            "{} verdicts differ from those expected\n  {}",
+            changed.len(),
+            changed.join("\n  ")
+        ));
     }
     if !problems.is_empty() {
         return Err(Failure::run(problems.join("\n")));
     }
     if arguments.check && !arguments.outputs.has("json") {
-        let open = if undecided == 0 { String::new() } else { format!(", but for {undecided} that the quick setting does not decide") };
-        let items = if items == 1 { "1 item".to_owned() } else { format!("{items} items") };
-        return print(&format!("All verdicts of {items} are as their plans expect{open}.\n"));
+        let open = if undecided == 0 {
+            String::new()
+        } else {
+            format!(", but for {undecided} that the quick setting does not decide")
+        };
+        let items = if items == 1 {
+            "1 item".to_owned()
+        } else {
+            format!("{items} items")
+        };
+        return print(&format!(
+            "All verdicts of {items} are as their plans expect{open}.\n"
+        ));
     }
     Ok(())
 }
 
 /// Progress over all runs, on a terminal.
-fn bar(arguments: &Papers, runner: &Runner, plans: &[(&Paper, &Item, &Plan, &str)]) -> Result<ProgressBar, Failure> {
+fn bar(
+    arguments: &Papers,
+    runner: &Runner,
+    plans: &[(&Paper, &Item, &Plan, &str)],
+) -> Result<ProgressBar, Failure> {
     use std::io::IsTerminal;
     let counts = plans.iter().map(|(_, _, plan, _)| runner.count(plan));
     let runs: usize = counts.sum::<Result<usize, _>>().map_err(Failure::usage)?;
     if arguments.quiet || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {msg}, {eta} left").map_err(Failure::run)?;
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {msg}, {eta} left")
+        .map_err(Failure::run)?;
     Ok(ProgressBar::new(runs as u64).with_style(style))
 }
 
@@ -229,17 +381,27 @@ fn cache(arguments: &Papers, paper: &Paper) -> Cache {
 /// Default folder of the cache: in the user's cache folder, else in the temporary one.
 fn default_cache() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-    base.unwrap_or_else(std::env::temp_dir).join("roundelay").join("papers")
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(home);
+    base.unwrap_or_else(std::env::temp_dir)
+        .join("roundelay")
+        .join("papers")
 }
 
 /// Hash of the file with this program's code: another build may give other results.
 fn program() -> Result<String, Failure> {
     let file = call::program_file().map_or_else(std::env::current_exe, |file| Ok(file.to_owned()));
-    let bytes = file.and_then(fs::read).map_err(|error| Failure::run(format!("cannot read this program: {error}")))?;
+    let bytes = file
+        .and_then(fs::read)
+        .map_err(|error| Failure::run(format!("cannot read this program: {error}")))?;
     let words = bytes.chunks(8).fold(0_u64, |hash, word| {
-        let number = word.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-        (hash ^ number).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
+        let number = word
+            .iter()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte));
+        (hash ^ number)
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(29)
     });
     Ok(hash([env!("CARGO_PKG_VERSION"), &words.to_string()]))
 }
@@ -255,8 +417,16 @@ pub(crate) struct ItemResult<'a> {
 impl ItemResult<'_> {
     /// The page of `--html`.
     pub(crate) fn html(&self) -> String {
-        let (title, charts) = (format!("{}, {}", self.paper.about.short, self.judged.item.label), self.judged.charts());
-        item_html(&ItemPage { title: &title, markdown: &self.markdown(), charts: &charts, version: env!("CARGO_PKG_VERSION") })
+        let (title, charts) = (
+            format!("{}, {}", self.paper.about.short, self.judged.item.label),
+            self.judged.charts(),
+        );
+        item_html(&ItemPage {
+            title: &title,
+            markdown: &self.markdown(),
+            charts: &charts,
+            version: env!("CARGO_PKG_VERSION"),
+        })
     }
 
     /// The section of the paper's page.
@@ -276,12 +446,24 @@ impl ItemResult<'_> {
         for (variation, figures) in &self.ran.variations {
             for figure in figures.names() {
                 let mut add = |x, samples: &Samples| {
-                    let row =
-                        |(seed, value): (&u64, &f64)| Measurement { variation: &variation.name, figure, x, seed: *seed, value: *value };
+                    let row = |(seed, value): (&u64, &f64)| Measurement {
+                        variation: &variation.name,
+                        figure,
+                        x,
+                        seed: *seed,
+                        value: *value,
+                    };
                     rows.extend(samples.0.iter().map(row));
                 };
-                figures.at(figure, None).into_iter().for_each(|samples| add(None, samples));
-                figures.curve(figure).into_iter().flatten().for_each(|(x, samples)| add(Some(x), samples));
+                figures
+                    .at(figure, None)
+                    .into_iter()
+                    .for_each(|samples| add(None, samples));
+                figures
+                    .curve(figure)
+                    .into_iter()
+                    .flatten()
+                    .for_each(|(x, samples)| add(Some(x), samples));
             }
         }
         rows
@@ -305,7 +487,8 @@ fn write_pages(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
 /// Writes a file, and creates its folder.
 fn write_in_folder(path: &Path, text: &str) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
     }
     write_text(path, text).map_err(Failure::run)
 }

@@ -14,7 +14,9 @@ use roundelay_trace::Stop;
 /// # Errors
 /// The operating system's error, or a stop was requested while a pipe had nothing to read.
 pub(crate) fn read(path: &Path, stop: &Stop) -> io::Result<Vec<u8>> {
-    let Some(mut pipe) = open(path, stop) else { return fs::read(path) };
+    let Some(mut pipe) = open(path, stop) else {
+        return fs::read(path);
+    };
     let mut bytes = Vec::new();
     pipe.read_to_end(&mut bytes).map(|_| bytes)
 }
@@ -37,7 +39,10 @@ mod linux {
     use rustix::fs::{Mode, OFlags};
 
     /// Time between two looks at the stop request.
-    const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+    const LOOK_EVERY: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 20_000_000,
+    };
 
     /// A named pipe, opened without a wait for a writer.
     pub(crate) struct Pipe {
@@ -50,15 +55,27 @@ mod linux {
         if !fs::metadata(path).ok()?.file_type().is_fifo() {
             return None;
         }
-        let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        Some(Pipe { file: file.into(), stop: stop.clone() })
+        let file = rustix::fs::open(
+            path,
+            OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .ok()?;
+        Some(Pipe {
+            file: file.into(),
+            stop: stop.clone(),
+        })
     }
 
     impl Read for Pipe {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             while !self.stop.is_requested() {
                 // Something to read, or the last writer is gone.
-                if poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&LOOK_EVERY))? == 0 {
+                if poll(
+                    &mut [PollFd::new(&self.file, PollFlags::IN)],
+                    Some(&LOOK_EVERY),
+                )? == 0
+                {
                     continue;
                 }
                 match self.file.read(buffer) {
@@ -84,8 +101,16 @@ mod linux {
 
         impl Path {
             fn new(name: &str) -> Self {
-                let path = std::env::temp_dir().join(format!("roundelay-pipe-{name}-{}", std::process::id()));
-                rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+                let path = std::env::temp_dir()
+                    .join(format!("roundelay-pipe-{name}-{}", std::process::id()));
+                rustix::fs::mknodat(
+                    rustix::fs::CWD,
+                    &path,
+                    rustix::fs::FileType::Fifo,
+                    Mode::from_raw_mode(0o600),
+                    0,
+                )
+                .unwrap();
                 Self(path)
             }
         }
@@ -130,7 +155,10 @@ mod linux {
             });
             assert_eq!(bytes, [[0; 100_000], [1; 100_000], [2; 100_000]].concat());
             let other = std::env::temp_dir();
-            assert!(open(&other, &Stop::default()).is_none() && open(&other.join("missing"), &Stop::default()).is_none());
+            assert!(
+                open(&other, &Stop::default()).is_none()
+                    && open(&other.join("missing"), &Stop::default()).is_none()
+            );
         }
     }
 }

@@ -16,7 +16,10 @@ impl Gauge {
     /// Work done and all work, in units of the command: bytes of a capture, simulated microseconds,
     /// runs of a sweep. All work is 0 before the start, and where its size is not known.
     pub fn read(&self) -> (u64, u64) {
-        (self.0[0].load(Ordering::Relaxed), self.0[1].load(Ordering::Relaxed))
+        (
+            self.0[0].load(Ordering::Relaxed),
+            self.0[1].load(Ordering::Relaxed),
+        )
     }
 
     /// The amount of all work.
@@ -42,7 +45,11 @@ impl Bar {
     /// A bar over `size` bytes, or a counter if the size is not known.
     pub(crate) fn new(size: Option<u64>) -> Self {
         let bar = size.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-        let template = if size.is_some() { "{bar:40} {percent}% {msg} eta {eta}" } else { "{spinner} {bytes} {msg}" };
+        let template = if size.is_some() {
+            "{bar:40} {percent}% {msg} eta {eta}"
+        } else {
+            "{spinner} {bytes} {msg}"
+        };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
@@ -51,7 +58,8 @@ impl Bar {
 
     pub(crate) fn show(&self, progress: Progress) {
         self.bar.set_position(progress.read);
-        self.bar.set_message(format!("{} packets", progress.packets));
+        self.bar
+            .set_message(format!("{} packets", progress.packets));
     }
 }
 
@@ -82,7 +90,13 @@ impl SimulatedTime {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% {msg} eta {eta}") {
             bar.set_style(style);
         }
-        Self { bar, end, runs, began: std::time::Instant::now(), shown: Mutex::new(0) }
+        Self {
+            bar,
+            end,
+            runs,
+            began: std::time::Instant::now(),
+            shown: Mutex::new(0),
+        }
     }
 
     /// `micros` and `events` are sums over all runs. Runs report in parallel, possibly out of
@@ -96,7 +110,10 @@ impl SimulatedTime {
         self.bar.set_position(micros);
         let each = micros as f64 / 1e6 / self.runs as f64;
         let rate = events as f64 / self.began.elapsed().as_secs_f64().max(1e-3) / 1e6;
-        self.bar.set_message(format!("{each:.3} s of {:.3} s, {rate:.1}M events/s", self.end.as_secs_f64()));
+        self.bar.set_message(format!(
+            "{each:.3} s of {:.3} s, {rate:.1}M events/s",
+            self.end.as_secs_f64()
+        ));
     }
 }
 
@@ -117,7 +134,11 @@ impl Meeting {
     /// Of `runs` runs, each until `end`; with a bar if `shown`.
     pub(crate) fn new(end: Duration, runs: u64, gauge: &Gauge, shown: bool) -> Self {
         gauge.start(whole(end, runs));
-        Self { bar: shown.then(|| SimulatedTime::new(end, runs)), gauge: gauge.clone(), events: AtomicU64::new(0) }
+        Self {
+            bar: shown.then(|| SimulatedTime::new(end, runs)),
+            gauge: gauge.clone(),
+            events: AtomicU64::new(0),
+        }
     }
 
     /// `told`: the last report of this replica.

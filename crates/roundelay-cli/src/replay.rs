@@ -5,8 +5,12 @@ use std::time::Instant;
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use roundelay::Duration;
-use roundelay_report::{CandidateResult, Recorded, ReplayResult, Replayed, provenance, read_schedule};
-use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule, SlackRule};
+use roundelay_report::{
+    CandidateResult, Recorded, ReplayResult, Replayed, provenance, read_schedule,
+};
+use roundelay_sim::replay::{
+    Candidate, Counting, Replay as Outcome, ReplayError, Schedule, SlackRule,
+};
 use roundelay_sim::scenario::{Measures, Scenario};
 
 use crate::arguments::Replay;
@@ -18,10 +22,20 @@ use crate::threads::in_pool;
 use crate::{print, style};
 
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
-    let Computed { replayed, scenario, runs, printed, written } = compute(arguments, &Host::default())?;
+    let Computed {
+        replayed,
+        scenario,
+        runs,
+        printed,
+        written,
+    } = compute(arguments, &Host::default())?;
     print(&printed.unwrap_or_else(|| replayed.document().text(style::of_stdout())))?;
     written?;
-    if arguments.plain { plain(&scenario, &runs) } else { Ok(()) }
+    if arguments.plain {
+        plain(&scenario, &runs)
+    } else {
+        Ok(())
+    }
 }
 
 /// Results of a replay, before they are printed.
@@ -41,42 +55,90 @@ pub(crate) struct Computed {
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failure> {
     check_names(arguments)?;
-    let (path, extension) = (arguments.scenario.display(), arguments.scenario.extension().unwrap_or_default());
+    let (path, extension) = (
+        arguments.scenario.display(),
+        arguments.scenario.extension().unwrap_or_default(),
+    );
     if arguments.on.is_some() && extension == "toml" {
         return Err(Failure::usage(format!(
             "{path}: --on is for a schedule in Parquet; leave out --on to record a scenario and replay it"
         )));
     }
     if arguments.on.is_none() && extension == "parquet" {
-        return Err(Failure::usage(format!("{path}: a schedule in Parquet needs --on NETWORK.toml, the scenario of its network")));
+        return Err(Failure::usage(format!(
+            "{path}: a schedule in Parquet needs --on NETWORK.toml, the scenario of its network"
+        )));
     }
     let candidates = candidates(arguments);
-    let read = arguments.on.as_deref().map_or_else(|| Read::scenario(&arguments.scenario, host), |on| Read::network(on, host))?;
-    let Read { mut scenario, text, notes, .. } = read;
+    let read = arguments.on.as_deref().map_or_else(
+        || Read::scenario(&arguments.scenario, host),
+        |on| Read::network(on, host),
+    )?;
+    let Read {
+        mut scenario,
+        text,
+        notes,
+        ..
+    } = read;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let network = arguments.on.as_deref().map(|on| ("--on", on));
     let read = files_of(&arguments.scenario, &scenario).chain(network);
-    arguments.outputs.check(read, &Measures::default(), arguments.runs.replicas.into())?;
+    arguments
+        .outputs
+        .check(read, &Measures::default(), arguments.runs.replicas.into())?;
     let name = arguments.scenario.display().to_string();
     let text = host.set_controls(&name, &mut scenario, text)?;
-    let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
+    let listed = if arguments.on.is_some() {
+        Some(listed(arguments, &scenario)?)
+    } else {
+        None
+    };
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let outputs = arguments.outputs.begin(&Measures::default(), &())?;
     let runs = replays(arguments, &scenario, &candidates, listed.as_ref(), host)?;
-    let notes = notes.into_iter().chain(header_notes(arguments, &candidates, &runs)).collect();
-    let replayed = Replayed { notes, ..replayed(arguments, &scenario, &candidates, &runs) };
-    let replays = Replays { replayed: &replayed, runs: &runs, candidates: &candidates, metadata: &metadata };
-    let written = outputs.into_iter().try_for_each(|output| output.finish(&replays));
+    let notes = notes
+        .into_iter()
+        .chain(header_notes(arguments, &candidates, &runs))
+        .collect();
+    let replayed = Replayed {
+        notes,
+        ..replayed(arguments, &scenario, &candidates, &runs)
+    };
+    let replays = Replays {
+        replayed: &replayed,
+        runs: &runs,
+        candidates: &candidates,
+        metadata: &metadata,
+    };
+    let written = outputs
+        .into_iter()
+        .try_for_each(|output| output.finish(&replays));
     let printed = arguments.outputs.printed(&replays)?;
-    Ok(Computed { replayed, scenario, runs, printed, written })
+    Ok(Computed {
+        replayed,
+        scenario,
+        runs,
+        printed,
+        written,
+    })
 }
 
 /// # Errors
 /// A discipline is named twice.
 fn check_names(arguments: &Replay) -> Result<(), Failure> {
-    let names: Vec<_> = arguments.with.iter().map(|candidate| &candidate.name).collect();
-    if let Some(twice) = names.iter().enumerate().find_map(|(place, name)| names[..place].contains(name).then_some(name)) {
-        return Err(Failure::usage(format!("--with '{twice}': named twice; expected each discipline once")));
+    let names: Vec<_> = arguments
+        .with
+        .iter()
+        .map(|candidate| &candidate.name)
+        .collect();
+    if let Some(twice) = names
+        .iter()
+        .enumerate()
+        .find_map(|(place, name)| names[..place].contains(name).then_some(name))
+    {
+        return Err(Failure::usage(format!(
+            "--with '{twice}': named twice; expected each discipline once"
+        )));
     }
     Ok(())
 }
@@ -84,24 +146,42 @@ fn check_names(arguments: &Replay) -> Result<(), Failure> {
 /// The named candidates, with the slack of the command line.
 fn candidates(arguments: &Replay) -> Vec<Candidate> {
     let lstf = || vec!["lstf".parse().expect("lstf is a discipline")];
-    let named = if arguments.with.is_empty() { lstf() } else { arguments.with.clone() };
+    let named = if arguments.with.is_empty() {
+        lstf()
+    } else {
+        arguments.with.clone()
+    };
     let resolution = arguments.resolution.unwrap_or(Duration::ZERO);
-    named.into_iter().map(|candidate| Candidate { slack: arguments.slack, resolution, ..candidate }).collect()
+    named
+        .into_iter()
+        .map(|candidate| Candidate {
+            slack: arguments.slack,
+            resolution,
+            ..candidate
+        })
+        .collect()
 }
 
 /// Reads a schedule from a Parquet file.
 fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Failure> {
     if arguments.runs.replicas > 1 || arguments.runs.seed.is_some() || arguments.plain {
-        return Err(Failure::usage("--on: a schedule of a file is one and has no seed; leave out --replicas, --seed and --plain"));
+        return Err(Failure::usage(
+            "--on: a schedule of a file is one and has no seed; leave out --replicas, --seed and --plain",
+        ));
     }
-    if let Some(omniscient) = arguments.with.iter().find(|candidate| candidate.needs_starts()) {
+    if let Some(omniscient) = arguments
+        .with
+        .iter()
+        .find(|candidate| candidate.needs_starts())
+    {
         return Err(Failure::usage(format!(
             "--with {omniscient}: a file does not tell when each router sent each packet; record a scenario instead"
         )));
     }
     let path = arguments.scenario.display();
     let lines = read_schedule(&arguments.scenario).map_err(Failure::usage)?;
-    let schedule = Schedule::listed(scenario, lines).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+    let schedule = Schedule::listed(scenario, lines)
+        .map_err(|error| Failure::usage(format!("{path}: {error}")))?;
     Ok(Arc::new(schedule))
 }
 
@@ -135,7 +215,11 @@ fn replays(
 ) -> Result<Vec<Run>, Failure> {
     let seeds = arguments.runs.count(scenario.seed)?;
     let all = seeds * (u64::from(listed.is_none()) + candidates.len() as u64);
-    let meeting = arguments.runs.meeting(listed.map_or(scenario.duration, |schedule| schedule.window), all, &host.gauge);
+    let meeting = arguments.runs.meeting(
+        listed.map_or(scenario.duration, |schedule| schedule.window),
+        all,
+        &host.gauge,
+    );
     let progress = || {
         let (meeting, mut told) = (&meeting, (0, 0));
         move |progress| meeting.tell(progress, &mut told)
@@ -145,25 +229,52 @@ fn replays(
         let began = Instant::now();
         let schedule = match listed {
             Some(schedule) => Arc::clone(schedule),
-            None => Arc::new(Schedule::record(scenario, scenario.seed + replica, keeps_starts, progress())?),
+            None => Arc::new(Schedule::record(
+                scenario,
+                scenario.seed + replica,
+                keeps_starts,
+                progress(),
+            )?),
         };
         let recording = began.elapsed().as_secs_f64();
-        let threshold = arguments.threshold.unwrap_or_else(|| schedule.bottleneck_time());
+        let threshold = arguments
+            .threshold
+            .unwrap_or_else(|| schedule.bottleneck_time());
         let replay = |candidate: &Candidate| -> Result<_, ReplayError> {
             let began = Instant::now();
             let outcome = schedule.replay(candidate, progress())?;
-            let [drained, cut] = [Counting::Drained, Counting::Cut].map(|counting| outcome.count(&schedule, counting, threshold));
+            let [drained, cut] = [Counting::Drained, Counting::Cut]
+                .map(|counting| outcome.count(&schedule, counting, threshold));
             let result = ReplayResult::new(&schedule, &outcome, drained, cut);
             // Without `--parquet`, free the packets' memory before the next replay.
-            let outcome = if arguments.outputs.has("parquet") { outcome } else { Outcome { outputs: Vec::new(), ..outcome } };
+            let outcome = if arguments.outputs.has("parquet") {
+                outcome
+            } else {
+                Outcome {
+                    outputs: Vec::new(),
+                    ..outcome
+                }
+            };
             Ok(((outcome, result), began.elapsed().as_secs_f64()))
         };
         let outcomes: Result<Vec<_>, _> = candidates.par_iter().map(replay).collect();
         let (outcomes, replaying) = outcomes?.into_iter().unzip();
         let (recorded, window) = (Recorded::new(&schedule, threshold), schedule.window);
-        let packet_hops = schedule.packets.iter().map(|packet| schedule.path(packet).count() as u64).sum();
+        let packet_hops = schedule
+            .packets
+            .iter()
+            .map(|packet| schedule.path(packet).count() as u64)
+            .sum();
         let schedule = arguments.outputs.has("parquet").then_some(schedule);
-        Ok(Run { recorded, window, packet_hops, schedule, outcomes, recording, replaying })
+        Ok(Run {
+            recorded,
+            window,
+            packet_hops,
+            schedule,
+            outcomes,
+            recording,
+            replaying,
+        })
     };
     // Either replicas or candidates run in parallel: both would keep many schedules in memory.
     let runs: Result<Vec<_>, ReplayError> = in_pool(arguments.runs.threads, || match candidates {
@@ -175,14 +286,22 @@ fn replays(
     }
     runs.map_err(|error| {
         let message = format!("{}: {error}", scenario.name);
-        if matches!(error, ReplayError::Run(_)) { Failure::run(message) } else { Failure::usage(message) }
+        if matches!(error, ReplayError::Run(_)) {
+            Failure::run(message)
+        } else {
+            Failure::usage(message)
+        }
     })
 }
 
 /// Notes: options without effect on a candidate, and the step of priorities.
 fn header_notes(arguments: &Replay, candidates: &[Candidate], runs: &[Run]) -> Vec<String> {
     let mut notes = Vec::new();
-    let deaf: Vec<_> = candidates.iter().filter(|candidate| !candidate.goes_by_slack()).map(|candidate| candidate.name.as_str()).collect();
+    let deaf: Vec<_> = candidates
+        .iter()
+        .filter(|candidate| !candidate.goes_by_slack())
+        .map(|candidate| candidate.name.as_str())
+        .collect();
     if !deaf.is_empty() && (arguments.slack != SlackRule::Wait || arguments.resolution.is_some()) {
         notes.push(format!(
             "--slack and --resolution say nothing to {}, which does not go by the slack that packets start with.",
@@ -190,14 +309,30 @@ fn header_notes(arguments: &Replay, candidates: &[Candidate], runs: &[Run]) -> V
         ));
     }
     let place = candidates.iter().position(Candidate::goes_by_priority);
-    let steps = place.and_then(|place| runs.iter().map(|run| run.outcomes[place].0.priority_step).max());
-    notes.extend(steps.map(|step| format!("Priorities are o(p) in steps of {step}, as many as 32 bits tell apart.")));
+    let steps = place.and_then(|place| {
+        runs.iter()
+            .map(|run| run.outcomes[place].0.priority_step)
+            .max()
+    });
+    notes.extend(steps.map(|step| {
+        format!("Priorities are o(p) in steps of {step}, as many as 32 bits tell apart.")
+    }));
     notes
 }
 
-fn replayed(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], runs: &[Run]) -> Replayed {
+fn replayed(
+    arguments: &Replay,
+    scenario: &Scenario,
+    candidates: &[Candidate],
+    runs: &[Run],
+) -> Replayed {
     let result = |(place, candidate): (usize, &Candidate)| {
-        CandidateResult::new(candidate.name.clone(), runs.iter().map(|run| run.outcomes[place].1.clone()).collect())
+        CandidateResult::new(
+            candidate.name.clone(),
+            runs.iter()
+                .map(|run| run.outcomes[place].1.clone())
+                .collect(),
+        )
     };
     Replayed {
         version: env!("CARGO_PKG_VERSION"),
@@ -216,13 +351,20 @@ fn replayed(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], r
 /// plain run ends at the end of the window with packets still in the network: times are per
 /// packet-hop.
 fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
-    let Some(run) = runs.first() else { return Ok(()) };
+    let Some(run) = runs.first() else {
+        return Ok(());
+    };
     let began = Instant::now();
-    let results = scenario.run(run.recorded.seed, |_| {}).map_err(Failure::run)?;
+    let results = scenario
+        .run(run.recorded.seed, |_| {})
+        .map_err(Failure::run)?;
     let plain = began.elapsed().as_secs_f64();
     let replaying = run.replaying.first().copied().unwrap_or(0.0);
     let each = |seconds: f64, hops: u64| seconds * 1e9 / hops.max(1) as f64;
-    let [ours, plainly] = [each(run.recording + replaying, run.packet_hops), each(plain, results.packet_hops)];
+    let [ours, plainly] = [
+        each(run.recording + replaying, run.packet_hops),
+        each(plain, results.packet_hops),
+    ];
     eprintln!(
         "seed {}: recorded in {:.2} s, replayed and compared in {replaying:.2} s, {ours:.0} ns a packet-hop; a plain run takes {plainly:.0} ns: {:.2} times as long",
         run.recorded.seed,

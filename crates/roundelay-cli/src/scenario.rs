@@ -44,18 +44,31 @@ impl Read {
         let (name, text) = text(path, host)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let notes = RefCell::default();
-        let scenario = read(&name, &text, folder, &|path, by, end| captures::read(path, by, end, &notes));
+        let scenario = read(&name, &text, folder, &|path, by, end| {
+            captures::read(path, by, end, &notes)
+        });
         let mut scenario = scenario.map_err(|error| Failure::usage(clean(&error.to_string())))?;
         scenario.topology.network.set_stop(host.stop.clone());
-        Ok(Self { name, scenario, text, notes: notes.into_inner() })
+        Ok(Self {
+            name,
+            scenario,
+            text,
+            notes: notes.into_inner(),
+        })
     }
 
-    /// A scenario from a text; files named in it are relative to `folder`. Queues may have the names of
-    /// these disciplines of the program.
+    /// A scenario from a text; files named in it are relative to `folder`. Queues may have the
+    /// names of these disciplines of the program.
     ///
     /// # Errors
     /// The text is not a valid scenario: the message, without file and line.
-    pub(crate) fn of_text(name: &str, text: &str, folder: &Path, own: &[AnyDiscipline], stop: &Stop) -> Result<Scenario, String> {
+    pub(crate) fn of_text(
+        name: &str,
+        text: &str,
+        folder: &Path,
+        own: &[AnyDiscipline],
+        stop: &Stop,
+    ) -> Result<Scenario, String> {
         let notes = RefCell::default();
         let capture: &ReadCapture<'_> = &|path, by, end| captures::read(path, by, end, &notes);
         let scenario = Scenario::from_toml_with_own(name, text, folder, capture, own);
@@ -71,14 +84,19 @@ type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, 
 pub(crate) fn text(path: &Path, host: &Host) -> Result<(String, String), Failure> {
     const EXPECTED: &str = "a scenario in TOML";
     if path.as_os_str() != "-" {
-        return Ok((path.display().to_string(), text_file::read(path, EXPECTED, &host.stop)?));
+        return Ok((
+            path.display().to_string(),
+            text_file::read(path, EXPECTED, &host.stop)?,
+        ));
     }
     if let Some(Text { name, text }) = &host.text {
         return Ok((name.clone(), text.clone()));
     }
     let name = "standard input";
     let text = io::read_to_string(io::stdin()).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => Failure::usage(format!("{name}: no text in UTF-8; expected {EXPECTED}")),
+        ErrorKind::InvalidData => {
+            Failure::usage(format!("{name}: no text in UTF-8; expected {EXPECTED}"))
+        }
         _ => Failure::usage(format!("{name}: cannot read: {error}; expected {EXPECTED}")),
     })?;
     Ok((name.to_owned(), text))

@@ -24,7 +24,9 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     if let Some(name) = &arguments.template {
         return template(name);
     }
-    let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
+    let Some(path) = &arguments.scenario else {
+        return Err(Failure::usage("name a scenario, or --template NAME"));
+    };
     if arguments.dry_run {
         arguments.outputs.check_none()?;
         let (scenario, _, notes) = read(path, arguments, &Host::default())?;
@@ -37,12 +39,17 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     }
     let (ran, written) = computed(path, arguments, &host, read)?;
     // Print the results even if writing the files failed.
-    print(&arguments.outputs.printed(&ran)?.unwrap_or_else(|| ran.simulated.document().text(style::of_stdout())))?;
+    print(
+        &arguments
+            .outputs
+            .printed(&ran)?
+            .unwrap_or_else(|| ran.simulated.document().text(style::of_stdout())),
+    )?;
     written
 }
 
-/// The simulation, without printed text: files named in the arguments are written; the second result
-/// is that of the files written after the run.
+/// The simulation, without printed text: files named in the arguments are written; the second
+/// result is that of the files written after the run.
 ///
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
@@ -52,48 +59,103 @@ pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<
 
 type Computed = (Ran, Result<(), Failure>);
 
-fn computed(path: &Path, arguments: &Simulate, host: &Host, read: (Scenario, String, Vec<String>)) -> Result<Computed, Failure> {
+fn computed(
+    path: &Path,
+    arguments: &Simulate,
+    host: &Host,
+    read: (Scenario, String, Vec<String>),
+) -> Result<Computed, Failure> {
     let (scenario, text, mut notes) = read;
-    arguments.outputs.check(files_of(path, &scenario), &scenario.measures, arguments.runs.replicas.into())?;
+    arguments.outputs.check(
+        files_of(path, &scenario),
+        &scenario.measures,
+        arguments.runs.replicas.into(),
+    )?;
     // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
-    let run = Run { scenario: &scenario, network: &scenario.network(scenario.seed), metadata: &metadata };
-    let first_run = FirstRun::new(arguments.outputs.begin(&scenario.measures, &run)?, arguments.outputs.has("html"));
+    let run = Run {
+        scenario: &scenario,
+        network: &scenario.network(scenario.seed),
+        metadata: &metadata,
+    };
+    let first_run = FirstRun::new(
+        arguments.outputs.begin(&scenario.measures, &run)?,
+        arguments.outputs.has("html"),
+    );
     let results = replicas(&scenario, arguments, &first_run, host)?;
     let (outputs, curves) = first_run.finish();
     notes.extend(equal_replicas(&results));
     notes.extend(host.notes.all());
-    let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
-    let ran = Ran { simulated, curves, text, metadata };
-    let written = outputs.into_iter().try_for_each(|output| output.finish(&ran));
+    let simulated = Simulated {
+        notes,
+        ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results)
+    };
+    let ran = Ran {
+        simulated,
+        curves,
+        text,
+        metadata,
+    };
+    let written = outputs
+        .into_iter()
+        .try_for_each(|output| output.finish(&ran));
     Ok((ran, written))
 }
 
 /// A note if several seeds gave the same results: an interval of ±0 then says nothing.
 fn equal_replicas(results: &[Results]) -> Option<String> {
-    let is_equal = results.len() > 1 && results.windows(2).all(|pair| pair[0].groups == pair[1].groups && pair[0].events == pair[1].events);
+    let is_equal = results.len() > 1
+        && results
+            .windows(2)
+            .all(|pair| pair[0].groups == pair[1].groups && pair[0].events == pair[1].events);
     is_equal.then(|| format!("all {} replicas are equal: nothing random had an effect, and ±0 is no confidence interval", results.len()))
 }
 
 fn template(name: &str) -> Result<(), Failure> {
-    let names = || scenario::templates().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-    let text = scenario::template(name).ok_or_else(|| Failure::usage(format!("there is no template '{name}': {}", names())))?;
+    let names = || {
+        scenario::templates()
+            .map(|(name, _)| name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let text = scenario::template(name)
+        .ok_or_else(|| Failure::usage(format!("there is no template '{name}': {}", names())))?;
     print(text)
 }
 
 /// Reads the scenario to run, with its text and notes on scenario and captures.
-fn read(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Scenario, String, Vec<String>), Failure> {
-    let Read { name, mut scenario, mut text, mut notes } = Read::scenario(path, host)?;
+fn read(
+    path: &Path,
+    arguments: &Simulate,
+    host: &Host,
+) -> Result<(Scenario, String, Vec<String>), Failure> {
+    let Read {
+        name,
+        mut scenario,
+        mut text,
+        mut notes,
+    } = Read::scenario(path, host)?;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
-    scenario.keeps_all_flows = ["parquet", "csv"].iter().any(|option| arguments.outputs.has(option));
+    scenario.keeps_all_flows = ["parquet", "csv"]
+        .iter()
+        .any(|option| arguments.outputs.has(option));
     if let Some(queue) = &arguments.queue {
-        let changed = scenario.set_queues(queue).map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;
+        let changed = scenario
+            .set_queues(queue)
+            .map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;
         if changed == 0 {
-            return Err(Failure::usage(format!("{name}: --queue is for the queues of routers, and there are none")));
+            return Err(Failure::usage(format!(
+                "{name}: --queue is for the queues of routers, and there are none"
+            )));
         }
         // `--queue` changes the text too: results with another discipline get another hash.
-        let limit = queue.limit.map_or_else(String::new, |limit| format!(", buffer {limit}"));
-        text = format!("# In the queues of routers, whatever is said below: {}{limit}\n\n{text}", queue.discipline);
+        let limit = queue
+            .limit
+            .map_or_else(String::new, |limit| format!(", buffer {limit}"));
+        text = format!(
+            "# In the queues of routers, whatever is said below: {}{limit}\n\n{text}",
+            queue.discipline
+        );
     }
     text = host.set_controls(&name, &mut scenario, text)?;
     notes.extend(scenario.notes());
@@ -101,15 +163,26 @@ fn read(path: &Path, arguments: &Simulate, host: &Host) -> Result<(Scenario, Str
 }
 
 /// Runs replicas in parallel; results are in order of seeds.
-fn replicas(scenario: &Scenario, arguments: &Simulate, first_run: &FirstRun, host: &Host) -> Result<Vec<Results>, Failure> {
+fn replicas(
+    scenario: &Scenario,
+    arguments: &Simulate,
+    first_run: &FirstRun,
+    host: &Host,
+) -> Result<Vec<Results>, Failure> {
     let runs = arguments.runs.count(scenario.seed)?;
     let meeting = arguments.runs.meeting(scenario.duration, runs, &host.gauge);
     let one = |replica: u64| {
         let mut told = (0, 0);
         let progress = |progress| meeting.tell(progress, &mut told);
-        if replica == 0 { first_run.run(scenario, progress) } else { scenario.run(scenario.seed + replica, progress) }
+        if replica == 0 {
+            first_run.run(scenario, progress)
+        } else {
+            scenario.run(scenario.seed + replica, progress)
+        }
     };
-    let outcome: Result<Vec<_>, RunError> = in_pool(arguments.runs.threads, || (0..runs).into_par_iter().map(one).collect())?;
+    let outcome: Result<Vec<_>, RunError> = in_pool(arguments.runs.threads, || {
+        (0..runs).into_par_iter().map(one).collect()
+    })?;
     if host.stop.is_requested() {
         return Err(Failure::stopped());
     }
@@ -133,14 +206,21 @@ fn long_run(scenario: &Scenario, arguments: &Simulate) -> Option<String> {
 }
 
 fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> String {
-    let Estimate { packets, packet_hops, events, memory } = Estimate::of(scenario);
+    let Estimate {
+        packets,
+        packet_hops,
+        events,
+        memory,
+    } = Estimate::of(scenario);
     if arguments.outputs.has("json") {
-        let numbers =
-            serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory, "notes": notes });
+        let numbers = serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory, "notes": notes });
         return format!("{numbers:#}\n");
     }
     let network = &scenario.topology.network;
-    let notes: String = notes.iter().map(|note| format!("Note: {}\n", roundelay_report::clean(note))).collect();
+    let notes: String = notes
+        .iter()
+        .map(|note| format!("Note: {}\n", roundelay_report::clean(note)))
+        .collect();
     format!(
         "{}: {} nodes, {} hosts, {} links one way, {} sources\n{notes}at most about {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most about {:.1} MB of memory a run, results not counted\n",
         roundelay_report::clean(&scenario.name),

@@ -1,7 +1,7 @@
 //! `roundelay sweep`: runs a scenario for all combinations of values of its keys, into one dataset.
 //!
-//! A [`Session`] is a plan with its dataset. The command runs the pending tasks on threads; a program
-//! may run them elsewhere ([`run_task`]: text in, bytes out) and commit the results.
+//! A [`Session`] is a plan with its dataset. The command runs the pending tasks on threads; a
+//! program may run them elsewhere ([`run_task`]: text in, bytes out) and commit the results.
 
 mod behaviour;
 mod dataset;
@@ -33,15 +33,20 @@ pub(crate) fn run(arguments: &Sweep) -> Result<(), Failure> {
         return print(&Session::open(arguments, &host)?.why()?);
     }
     let summary = compute(arguments, &host, false)?;
-    print(&arguments.outputs.printed(&summary)?.unwrap_or_else(|| summary.text()))?;
+    print(
+        &arguments
+            .outputs
+            .printed(&summary)?
+            .unwrap_or_else(|| summary.text()),
+    )?;
     summary.failure().map_or(Ok(()), Err)
 }
 
 /// The sweep, without printed text.
 ///
 /// # Errors
-/// An argument or a file is wrong, the dataset cannot be written, or a stop was requested. Failed runs
-/// are in the summary.
+/// An argument or a file is wrong, the dataset cannot be written, or a stop was requested. Failed
+/// runs are in the summary.
 pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result<Summary, Failure> {
     let mut session = Session::open(arguments, host)?;
     if with_rows {
@@ -55,12 +60,21 @@ pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result
     ended.map(|()| summary)
 }
 
-/// Version of a simulation in a plan of a paper: a hash of the network, the files, the behaviours used,
-/// and the figures of plans. None if a behaviour has no version.
+/// Version of a simulation in a plan of a paper: a hash of the network, the files, the behaviours
+/// used, and the figures of plans. None if a behaviour has no version.
 pub(crate) fn version_of(scenario: &Scenario) -> Option<String> {
     let behaviours = behaviour::Behaviours::of_program();
-    let origin = identity::Origin::new(&toml::Table::new(), scenario, &behaviours, &identity::FileHashes::default()).ok()?;
-    Some(identity::hash(&[&origin.identity(), behaviours.figures_of_plans()]))
+    let origin = identity::Origin::new(
+        &toml::Table::new(),
+        scenario,
+        &behaviours,
+        &identity::FileHashes::default(),
+    )
+    .ok()?;
+    Some(identity::hash(&[
+        &origin.identity(),
+        behaviours.figures_of_plans(),
+    ]))
 }
 
 /// A part of the runs: the first number of the second, from 1.
@@ -85,8 +99,15 @@ impl FromStr for Shard {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || "expected I/N, as in 3/16: I from 1 to N, N from 1 to 100000".to_owned();
         let (part, parts) = text.split_once('/').ok_or_else(expected)?;
-        let shard = Self { part: part.parse().map_err(|_| expected())?, parts: parts.parse().map_err(|_| expected())? };
-        if (1..=100_000).contains(&shard.parts) && (1..=shard.parts).contains(&shard.part) { Ok(shard) } else { Err(expected()) }
+        let shard = Self {
+            part: part.parse().map_err(|_| expected())?,
+            parts: parts.parse().map_err(|_| expected())?,
+        };
+        if (1..=100_000).contains(&shard.parts) && (1..=shard.parts).contains(&shard.part) {
+            Ok(shard)
+        } else {
+            Err(expected())
+        }
     }
 }
 
@@ -100,9 +121,15 @@ impl FromStr for Precision {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || "expected ci=PART, as in ci=2%, legal range above 0% to 100%".to_owned();
         let part = text.strip_prefix("ci=").ok_or_else(expected)?;
-        let (number, unit) = part.strip_suffix('%').map_or((part, 1.0), |number| (number, 100.0));
+        let (number, unit) = part
+            .strip_suffix('%')
+            .map_or((part, 1.0), |number| (number, 100.0));
         let part = number.parse::<f64>().map_err(|_| expected())? / unit;
-        if part > 0.0 && part <= 1.0 { Ok(Self(part)) } else { Err(expected()) }
+        if part > 0.0 && part <= 1.0 {
+            Ok(Self(part))
+        } else {
+            Err(expected())
+        }
     }
 }
 
@@ -118,22 +145,37 @@ mod tests {
 
     #[test]
     fn shards_divide_all_runs() {
-        let shards: Vec<Shard> = (1..=16).map(|part| format!("{part}/16").parse().unwrap()).collect();
+        let shards: Vec<Shard> = (1..=16)
+            .map(|part| format!("{part}/16").parse().unwrap())
+            .collect();
         let mut counts = [0; 16];
         for seed in 0..1600 {
             let identity = identity::run_identity("point", seed);
-            let mine: Vec<_> = (0..16).filter(|part| shards[*part].has(&identity)).collect();
+            let mine: Vec<_> = (0..16)
+                .filter(|part| shards[*part].has(&identity))
+                .collect();
             assert_eq!(mine.len(), 1);
             counts[mine[0]] += 1;
         }
-        assert!(counts.iter().all(|count| (60..=140).contains(count)), "{counts:?}");
-        assert!(["0/3", "4/3", "3", "1/x", "1/100001"].iter().all(|text| text.parse::<Shard>().is_err()));
+        assert!(
+            counts.iter().all(|count| (60..=140).contains(count)),
+            "{counts:?}"
+        );
+        assert!(
+            ["0/3", "4/3", "3", "1/x", "1/100001"]
+                .iter()
+                .all(|text| text.parse::<Shard>().is_err())
+        );
     }
 
     #[test]
     fn precisions_are_parts() {
         assert_eq!("ci=2%".parse(), Ok(Precision(0.02)));
         assert_eq!("ci=0.5".parse(), Ok(Precision(0.5)));
-        assert!(["2%", "ci=0", "ci=200%", "ci=x"].iter().all(|text| text.parse::<Precision>().is_err()));
+        assert!(
+            ["2%", "ci=0", "ci=200%", "ci=x"]
+                .iter()
+                .all(|text| text.parse::<Precision>().is_err())
+        );
     }
 }

@@ -23,5 +23,10 @@ pub(crate) fn read(path: &Path, what: &str, stop: &Stop) -> Result<String, Failu
         ErrorKind::NotFound => wrong("there is no such file".to_owned()),
         _ => wrong(format!("cannot read: {error}")),
     })?;
-    String::from_utf8(bytes).map_err(|error| wrong(format!("offset {}: no text in UTF-8", error.utf8_error().valid_up_to())))
+    String::from_utf8(bytes).map_err(|error| {
+        wrong(format!(
+            "offset {}: no text in UTF-8",
+            error.utf8_error().valid_up_to()
+        ))
+    })
 }

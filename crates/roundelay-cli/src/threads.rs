@@ -16,12 +16,15 @@ pub fn set_around_threads(around: AroundThread) {
     AROUND.get_or_init(|| around);
 }
 
-/// Runs `work` in a pool of `threads` threads, by default one a core. All threads have ended when the
-/// call returns: a process may fork afterwards.
+/// Runs `work` in a pool of `threads` threads, by default one a core. All threads have ended when
+/// the call returns: a process may fork afterwards.
 ///
 /// # Errors
 /// The operating system cannot start the threads.
-pub(crate) fn in_pool<R: Send>(threads: Option<u16>, work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
+pub(crate) fn in_pool<R: Send>(
+    threads: Option<u16>,
+    work: impl FnOnce() -> R + Send,
+) -> Result<R, Failure> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into());
     let run = |thread: rayon::ThreadBuilder| match AROUND.get() {
         Some(around) => around(Box::new(|| thread.run())),

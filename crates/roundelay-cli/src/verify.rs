@@ -12,14 +12,28 @@ use crate::failure::Failure;
 use crate::print;
 
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
-    let name = if arguments.log.as_os_str() == "-" { "standard input".to_owned() } else { clean(&arguments.log.display().to_string()) };
+    let name = if arguments.log.as_os_str() == "-" {
+        "standard input".to_owned()
+    } else {
+        clean(&arguments.log.display().to_string())
+    };
     let log = open(&arguments.log).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
-    let inspection = inspect(log, arguments.faults.into()).map_err(|error| unreadable(&name, error))?;
-    print(&arguments.outputs.printed(&inspection)?.unwrap_or_else(|| verified(&name, &inspection)))?;
+    let inspection =
+        inspect(log, arguments.faults.into()).map_err(|error| unreadable(&name, error))?;
+    print(
+        &arguments
+            .outputs
+            .printed(&inspection)?
+            .unwrap_or_else(|| verified(&name, &inspection)),
+    )?;
     match inspection.faults.len() {
         0 => Ok(()),
-        1 => Err(Failure::run(format!("{name}: no network does that: one fault"))),
-        number => Err(Failure::run(format!("{name}: no network does that: {number} faults"))),
+        1 => Err(Failure::run(format!(
+            "{name}: no network does that: one fault"
+        ))),
+        number => Err(Failure::run(format!(
+            "{name}: no network does that: {number} faults"
+        ))),
     }
 }
 
@@ -34,14 +48,23 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 /// Adds file and line to the error.
 fn unreadable(name: &str, error: VerifyError) -> Failure {
     match error {
-        VerifyError::Format { line, error } => Failure::usage(format!("{name}:{line}: {}", clean(&error))),
+        VerifyError::Format { line, error } => {
+            Failure::usage(format!("{name}:{line}: {}", clean(&error)))
+        }
         other => Failure::usage(format!("{name}: {other}")),
     }
 }
 
 /// The output of `--json`.
 pub(crate) fn json(inspection: &Inspection) -> String {
-    let Inspection { header, time, totals, checks, faults, is_cut } = inspection;
+    let Inspection {
+        header,
+        time,
+        totals,
+        checks,
+        faults,
+        is_cut,
+    } = inspection;
     let (nodes, links) = (header.nodes, header.links.len());
     let seconds = *time as f64 / 1e12;
     let all = serde_json::json!({ "seconds": seconds, "nodes": nodes, "links": links, "totals": totals, "checks": checks, "faults": faults, "more_possible": is_cut });

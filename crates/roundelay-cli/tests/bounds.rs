@@ -6,7 +6,9 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use roundelay::schedulers::{Discipline, fifo, wf2q_plus};
-use roundelay::{DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
+use roundelay::{
+    DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler,
+};
 use serde_json::Value;
 
 /// A file for one test, deleted on drop.
@@ -15,7 +17,11 @@ struct File(PathBuf);
 impl File {
     fn new(text: &str) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("roundelay-bounds-{}-{}.toml", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "roundelay-bounds-{}-{}.toml",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
         let path = std::env::temp_dir().join(name);
         fs::write(&path, text).unwrap();
         Self(path)
@@ -31,7 +37,12 @@ impl Drop for File {
 fn run(file: &str, arguments: &[&str]) -> (Output, String) {
     let file = File::new(file);
     let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-    let output = command.arg("bounds").arg(&file.0).args(arguments).output().unwrap();
+    let output = command
+        .arg("bounds")
+        .arg(&file.0)
+        .args(arguments)
+        .output()
+        .unwrap();
     (output, file.0.display().to_string())
 }
 
@@ -51,7 +62,11 @@ fn json(file: &str, arguments: &[&str]) -> Value {
 fn refusal(file: &str, arguments: &[&str]) -> String {
     let (output, name) = run(file, arguments);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{stderr}");
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(2), &b""[..]),
+        "{stderr}"
+    );
     stderr.replace(&name, "FILE")
 }
 
@@ -77,7 +92,12 @@ fn the_table_says_what_the_formulas_give() {
     // 1500 x 4 / 3, and 500 + 3000.
     assert!(text.contains("5.500ms"), "{text}");
     assert!(text.contains("fifo: no delay is proven."), "{text}");
-    let row: Vec<_> = text.lines().find(|line| line.starts_with("a ")).unwrap().split_whitespace().collect();
+    let row: Vec<_> = text
+        .lines()
+        .find(|line| line.starts_with("a "))
+        .unwrap()
+        .split_whitespace()
+        .collect();
     assert_eq!(row, ["a", "1", "2mbit", "1mbit", "3000b", "18.000ms", "–"]);
 }
 
@@ -87,9 +107,24 @@ fn json_tells_what_each_delay_is_made_of() {
     let promise = &report["disciplines"][0]["flows"][0];
     assert_eq!(promise["delay"], 0.018);
     let hop = &promise["hops"][0];
-    assert_eq!((&hop["latency"]["value"], &hop["t_wfi"]["value"], &hop["b_wfi"]["value"]), (&0.006.into(), &0.007.into(), &2_750.0.into()));
-    assert!(hop["latency"]["source"].as_str().unwrap().contains("wf2q_plus.rs"));
-    assert_eq!((&report["flows"][0]["share"], &report["flows"][1]["rate"]), (&2_000_000.into(), &6_000_000.into()));
+    assert_eq!(
+        (
+            &hop["latency"]["value"],
+            &hop["t_wfi"]["value"],
+            &hop["b_wfi"]["value"]
+        ),
+        (&0.006.into(), &0.007.into(), &2_750.0.into())
+    );
+    assert!(
+        hop["latency"]["source"]
+            .as_str()
+            .unwrap()
+            .contains("wf2q_plus.rs")
+    );
+    assert_eq!(
+        (&report["flows"][0]["share"], &report["flows"][1]["rate"]),
+        (&2_000_000.into(), &6_000_000.into())
+    );
     assert_eq!(report["hops"][0]["rate"], 8_000_000);
 }
 
@@ -97,17 +132,31 @@ fn json_tells_what_each_delay_is_made_of() {
 fn disciplines_that_promise_nothing_are_left_out_unless_named() {
     let names = |report: Value| {
         let all = report["disciplines"].as_array().unwrap().clone();
-        all.iter().map(|entry| entry["spec"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        all.iter()
+            .map(|entry| entry["spec"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     let all = names(json(TWO, &["--rate", "8mbit"]));
-    assert!(["drr", "wf2q_plus", "qfq"].iter().all(|name| all.iter().any(|known| known == name)), "{all:?}");
-    assert!(!all.iter().any(|name| name == "fifo" || name == "afq"), "{all:?}");
+    assert!(
+        ["drr", "wf2q_plus", "qfq"]
+            .iter()
+            .all(|name| all.iter().any(|known| known == name)),
+        "{all:?}"
+    );
+    assert!(
+        !all.iter().any(|name| name == "fifo" || name == "afq"),
+        "{all:?}"
+    );
     assert_eq!(names(json(TWO, &["fifo", "--rate", "8mbit"])), ["fifo"]);
 }
 
 #[test]
 fn links_add_up() {
-    let delay = |report: &Value, flow: usize| report["disciplines"][0]["flows"][flow]["delay"].as_f64().unwrap();
+    let delay = |report: &Value, flow: usize| {
+        report["disciplines"][0]["flows"][flow]["delay"]
+            .as_f64()
+            .unwrap()
+    };
     let three = json(TWO, &["wf2q_plus", "--rate", "8mbit", "--hops", "3"]);
     // The burst once, L_k / r for two more links, the latency three times.
     assert_eq!(delay(&three, 0), 0.038);
@@ -123,14 +172,22 @@ discipline = \"drr\"
     let mixed = json(&(TWO.to_owned() + hops), &["wf2q_plus", "--rate", "8mbit"]);
     // On the slower link: 3000 x 4 + 1000 x 4; at 16 Mbit/s (3000 + 2 x 3000) / 2, and the
     // propagation delay to the next link.
-    let drr = mixed["disciplines"][0]["flows"][0]["hops"][1]["latency"]["value"].as_f64().unwrap();
-    assert!((delay(&mixed, 0) - (0.016 + 0.0045 + 0.005 + drr)).abs() < 1e-9, "{mixed}");
+    let drr = mixed["disciplines"][0]["flows"][0]["hops"][1]["latency"]["value"]
+        .as_f64()
+        .unwrap();
+    assert!(
+        (delay(&mixed, 0) - (0.016 + 0.0045 + 0.005 + drr)).abs() < 1e-9,
+        "{mixed}"
+    );
     assert_eq!(mixed["hops"][1]["discipline"], "drr");
     let fixed = TWO.to_owned() + "[[hop]]\ndiscipline = \"wf2q_plus\"\n";
     assert!(success(&fixed, &["--rate", "8mbit"]).contains("18.000ms"));
     assert!(refusal(&fixed, &["drr", "--rate", "8mbit"]).contains("name none"));
     let unproven = TWO.to_owned() + "[[hop]]\ndiscipline = \"fifo\"\n[[hop]]\n";
-    assert_eq!(json(&unproven, &["wf2q_plus", "--rate", "8mbit"])["disciplines"][0]["flows"][0]["delay"], Value::Null);
+    assert_eq!(
+        json(&unproven, &["wf2q_plus", "--rate", "8mbit"])["disciplines"][0]["flows"][0]["delay"],
+        Value::Null
+    );
 }
 
 /// QFQ's paper prints a bound smaller than the proven one by L_k; DRR's printed bounds are the
@@ -140,21 +197,35 @@ fn bounds_as_printed_stand_beside_the_proven_ones() {
     let text = success(TWO, &["drr", "qfq", "--rate", "8mbit", "--sources"]);
     let (drr, qfq) = text.split_at(text.find("\nqfq\n").expect("qfq has sources"));
     assert!(!drr.contains("printed B-WFI"), "{drr}");
-    for part in ["printed B-WFI  printed T-WFI", "printed B-WFI: QFQ paper, Theorem 1: 3 phi", "printed T-WFI: QFQ paper, Theorem 2"] {
+    for part in [
+        "printed B-WFI  printed T-WFI",
+        "printed B-WFI: QFQ paper, Theorem 1: 3 phi",
+        "printed T-WFI: QFQ paper, Theorem 2",
+    ] {
         assert!(qfq.contains(part), "no {part}: {text}");
     }
-    let json: serde_json::Value = serde_json::from_str(&success(TWO, &["qfq", "--rate", "8mbit", "--json"])).expect("JSON");
+    let json: serde_json::Value =
+        serde_json::from_str(&success(TWO, &["qfq", "--rate", "8mbit", "--json"])).expect("JSON");
     let flow = &json["disciplines"][0]["flows"][0];
     let b_wfi = &flow["hops"][0]["b_wfi"];
     let missing = b_wfi["value"].as_f64().unwrap() - b_wfi["printed"]["value"].as_f64().unwrap();
-    assert_eq!(missing, json["flows"][0]["max_packet_len"].as_f64().unwrap());
+    assert_eq!(
+        missing,
+        json["flows"][0]["max_packet_len"].as_f64().unwrap()
+    );
     assert!(flow["hops"][0]["latency"]["printed"].is_null());
 }
 
 #[test]
 fn sources_are_named() {
     let text = success(TWO, &["drr", "wf2q_plus", "--rate", "8mbit", "--sources"]);
-    for part in ["B-WFI: from Shreedhar and Varghese 1996", "latency: wf2q_plus.rs", "2750 bytes", "7.000ms", "fairness: "] {
+    for part in [
+        "B-WFI: from Shreedhar and Varghese 1996",
+        "latency: wf2q_plus.rs",
+        "2750 bytes",
+        "7.000ms",
+        "fairness: ",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -166,28 +237,66 @@ fn a_number_that_saturates_is_no_bound() {
     let flow = |name: &str, rest: &str| format!("[[flow]]\nname = \"{name}\"\n{rest}\n");
     let deep = flow("a", "burst = \"1024gb\"") + &flow("b", "weight = 1024");
     let text = success(&deep, &["qfq", "--rate", "1mbit"]);
-    let of = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
-    assert!(of("a ").ends_with("more than 213 days") && of("b ").ends_with("ms"), "{text}");
+    let of = |name: &str| {
+        text.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(
+        of("a ").ends_with("more than 213 days") && of("b ").ends_with("ms"),
+        "{text}"
+    );
     let report = json(&deep, &["qfq", "--rate", "1mbit"]);
     let flows = &report["disciplines"][0]["flows"];
-    assert!(flows[0]["delay"].is_null() && flows[1]["delay"].is_f64(), "{flows}");
-    assert!(flows[0]["hops"][0]["latency"]["value"].is_f64(), "the latency alone can be told: {flows}");
+    assert!(
+        flows[0]["delay"].is_null() && flows[1]["delay"].is_f64(),
+        "{flows}"
+    );
+    assert!(
+        flows[0]["hops"][0]["latency"]["value"].is_f64(),
+        "the latency alone can be told: {flows}"
+    );
 
     let slow = flow("a", "") + &flow("b", "weight = 1024");
     let text = success(&slow, &["drr", "fifo", "--rate", "1bit", "--hops", "1000"]);
     assert_eq!(text.matches("more than 213 days").count(), 2, "{text}");
-    assert!(text.contains("fifo: no delay is proven.") && !text.contains("drr: no delay"), "{text}");
-    assert!(json(&slow, &["--rate", "1bit", "--hops", "1000"])["disciplines"].as_array().unwrap().len() > 5, "they promise, if only much");
+    assert!(
+        text.contains("fifo: no delay is proven.") && !text.contains("drr: no delay"),
+        "{text}"
+    );
+    assert!(
+        json(&slow, &["--rate", "1bit", "--hops", "1000"])["disciplines"]
+            .as_array()
+            .unwrap()
+            .len()
+            > 5,
+        "they promise, if only much"
+    );
     let sources = success(&slow, &["drr quantum 1mb", "--rate", "1bit", "--sources"]);
-    assert!(sources.lines().any(|line| line.starts_with("a  ") && line.matches("more than 213 days").count() > 1), "{sources}");
-    let latency = &json(&slow, &["drr quantum 1mb", "--rate", "1bit"])["disciplines"][0]["flows"][0]["hops"][0]["latency"];
-    assert!(latency["value"].is_null() && latency["source"].is_string(), "{latency}");
+    assert!(
+        sources
+            .lines()
+            .any(|line| line.starts_with("a  ") && line.matches("more than 213 days").count() > 1),
+        "{sources}"
+    );
+    let latency = &json(&slow, &["drr quantum 1mb", "--rate", "1bit"])["disciplines"][0]["flows"]
+        [0]["hops"][0]["latency"];
+    assert!(
+        latency["value"].is_null() && latency["source"].is_string(),
+        "{latency}"
+    );
 }
 
 /// Sums over all flows must be computed once: computed for each flow, this test would not end.
 #[test]
 fn a_hundred_thousand_flows_are_no_feat() {
-    let flow = |number: u32| format!("[[flow]]\nname = \"{number}\"\nweight = {}\nrate = 1000\n", 1 + number % 2);
+    let flow = |number: u32| {
+        format!(
+            "[[flow]]\nname = \"{number}\"\nweight = {}\nrate = 1000\n",
+            1 + number % 2
+        )
+    };
     let flows: String = (0..100_000).map(flow).collect();
     let text = success(&flows, &["--rate", "1gbit", "drr", "qfq"]);
     assert_eq!(text.lines().count(), 100_000 + 3);
@@ -198,14 +307,29 @@ fn a_hundred_thousand_flows_are_no_feat() {
 /// The theorems are about sent packets: they do not hold for a buffer with drops or push-outs.
 #[test]
 fn a_discipline_with_a_limit_is_refused() {
-    for spec in ["drr limit 2", "wfq limit 1", "srr memory_limit 32mb", "scfq limit 150kb"] {
+    for spec in [
+        "drr limit 2",
+        "wfq limit 1",
+        "srr memory_limit 32mb",
+        "scfq limit 150kb",
+    ] {
         let said = refusal(TWO, &["wf2q_plus", spec, "--rate", "8mbit"]);
         let name = spec.split_whitespace().next().unwrap();
-        assert!(said.contains(name) && said.contains("without drops") && said.contains("leave the limit out"), "{said}");
+        assert!(
+            said.contains(name)
+                && said.contains("without drops")
+                && said.contains("leave the limit out"),
+            "{said}"
+        );
     }
     let hop = TWO.to_owned() + "[[hop]]\n[[hop]]\ndiscipline = \"qfq limit 3\"\n";
     let said = refusal(&hop, &["--rate", "8mbit"]);
-    assert!(["FILE:14:", "qfq", "without drops"].iter().all(|part| said.contains(part)), "{said}");
+    assert!(
+        ["FILE:14:", "qfq", "without drops"]
+            .iter()
+            .all(|part| said.contains(part)),
+        "{said}"
+    );
 }
 
 #[test]
@@ -213,43 +337,134 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
     let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}\n");
     let cases = [
         (flow("weight = 0"), vec!["FILE:3:", "weight 0", "1 to 1024"]),
-        (flow("weight = 1025"), vec!["FILE:3:", "weight 1025", "1 to 1024"]),
-        (flow("maxpkt = \"100b\""), vec!["FILE:3:", "maxpkt \"100b\"", "512b to 64kb"]),
-        (flow("burst = \"1000b\""), vec!["FILE:3:", "burst 1000b", "1514b to"]),
-        (flow("rate = \"20Mbps\""), vec!["FILE:3:", "rate: cannot read '20Mbps'", "20mbit"]),
-        (flow("rate = -5"), vec!["FILE:3:", "rate -5: expected", "20mbit"]),
-        (flow("rate = 1.5"), vec!["FILE:3:", "rate 1.5: expected a whole number", "20mbit"]),
+        (
+            flow("weight = 1025"),
+            vec!["FILE:3:", "weight 1025", "1 to 1024"],
+        ),
+        (
+            flow("maxpkt = \"100b\""),
+            vec!["FILE:3:", "maxpkt \"100b\"", "512b to 64kb"],
+        ),
+        (
+            flow("burst = \"1000b\""),
+            vec!["FILE:3:", "burst 1000b", "1514b to"],
+        ),
+        (
+            flow("rate = \"20Mbps\""),
+            vec!["FILE:3:", "rate: cannot read '20Mbps'", "20mbit"],
+        ),
+        (
+            flow("rate = -5"),
+            vec!["FILE:3:", "rate -5: expected", "20mbit"],
+        ),
+        (
+            flow("rate = 1.5"),
+            vec!["FILE:3:", "rate 1.5: expected a whole number", "20mbit"],
+        ),
         (flow("rate = 0"), vec!["FILE:3:", "rate: ", "at least 1bit"]),
         (flow("rate = true"), vec!["FILE:3:", "rate true: expected"]),
-        (flow("burst = [1, 2]"), vec!["FILE:3:", "burst [1, 2]: expected", "512b to"]),
-        (flow("burst = { a = 1 }"), vec!["FILE:3:", "burst { a = 1 }: expected", "512b to"]),
-        (flow("maxpkt = 1979-05-27"), vec!["FILE:3:", "maxpkt 1979-05-27: expected", "512b to 64kb"]),
-        (flow("maxpkt = -1"), vec!["FILE:3:", "maxpkt -1: expected", "512b to 64kb"]),
-        (flow("weight = 99999999999999999999"), vec!["FILE:3:", "weight 99999999999999999999: ", "1 to 1024"]),
-        (flow("weight = -3"), vec!["FILE:3:", "weight -3: ", "1 to 1024"]),
-        (flow("weight = 1.5"), vec!["FILE:3:", "weight 1.5: ", "1 to 1024"]),
-        (flow("weight = \"3\""), vec!["FILE:3:", "weight \"3\": ", "1 to 1024"]),
-        (flow("[[hop]]\ndelay = -5"), vec!["FILE:4:", "delay -5: expected", "5ms"]),
+        (
+            flow("burst = [1, 2]"),
+            vec!["FILE:3:", "burst [1, 2]: expected", "512b to"],
+        ),
+        (
+            flow("burst = { a = 1 }"),
+            vec!["FILE:3:", "burst { a = 1 }: expected", "512b to"],
+        ),
+        (
+            flow("maxpkt = 1979-05-27"),
+            vec!["FILE:3:", "maxpkt 1979-05-27: expected", "512b to 64kb"],
+        ),
+        (
+            flow("maxpkt = -1"),
+            vec!["FILE:3:", "maxpkt -1: expected", "512b to 64kb"],
+        ),
+        (
+            flow("weight = 99999999999999999999"),
+            vec!["FILE:3:", "weight 99999999999999999999: ", "1 to 1024"],
+        ),
+        (
+            flow("weight = -3"),
+            vec!["FILE:3:", "weight -3: ", "1 to 1024"],
+        ),
+        (
+            flow("weight = 1.5"),
+            vec!["FILE:3:", "weight 1.5: ", "1 to 1024"],
+        ),
+        (
+            flow("weight = \"3\""),
+            vec!["FILE:3:", "weight \"3\": ", "1 to 1024"],
+        ),
+        (
+            flow("[[hop]]\ndelay = -5"),
+            vec!["FILE:4:", "delay -5: expected", "5ms"],
+        ),
         (flow("speed = 3"), vec!["FILE:3:", "speed", "weight"]),
-        (flow("") + &flow(""), vec!["FILE:5:", "two flows are called 'a'"]),
-        ("[[flow]]\nweight = 1\n".to_owned(), vec!["FILE:1:", "missing field `name` in [[flow]], as in name = \"calls\""]),
-        ("[[flow]]\nname = 7\n".to_owned(), vec!["FILE:2:", "name 7: expected a text in quotes"]),
-        (flow("maxpkt = \"9x\""), vec!["FILE:3:", "maxpkt \"9x\": expected", "legal range 512b to 64kb"]),
-        (flow("[[hop]]\ndiscipline = 3"), vec!["FILE:4:", "discipline 3: expected a text in quotes"]),
-        (flow("[[hop]]\ndiscipline = \"fqcodel\""), vec!["FILE:4:", "did you mean 'fq_codel'?"]),
+        (
+            flow("") + &flow(""),
+            vec!["FILE:5:", "two flows are called 'a'"],
+        ),
+        (
+            "[[flow]]\nweight = 1\n".to_owned(),
+            vec![
+                "FILE:1:",
+                "missing field `name` in [[flow]], as in name = \"calls\"",
+            ],
+        ),
+        (
+            "[[flow]]\nname = 7\n".to_owned(),
+            vec!["FILE:2:", "name 7: expected a text in quotes"],
+        ),
+        (
+            flow("maxpkt = \"9x\""),
+            vec![
+                "FILE:3:",
+                "maxpkt \"9x\": expected",
+                "legal range 512b to 64kb",
+            ],
+        ),
+        (
+            flow("[[hop]]\ndiscipline = 3"),
+            vec!["FILE:4:", "discipline 3: expected a text in quotes"],
+        ),
+        (
+            flow("[[hop]]\ndiscipline = \"fqcodel\""),
+            vec!["FILE:4:", "did you mean 'fq_codel'?"],
+        ),
         (String::new(), vec!["no [[flow]]"]),
         ("[[flow\n".to_owned(), vec!["FILE:1:"]),
         (flow("rate = \"9mbit\""), vec!["add up to 9mbit", "8mbit"]),
-        (flow("rate = \"5mbit\"\n[[flow]]\nname = \"b\""), vec!["FILE:3:", "rate 5mbit of flow 'a'", "to 4mbit", "1 of 2 weights"]),
-        (flow("[[hop]]\ndiscipline = \"fairest\""), vec!["FILE:4:", "fairest", "expected one of fifo"]),
-        (flow("[[hop]]\ndelay = \"5 parsecs\""), vec!["FILE:4:", "delay: cannot read"]),
+        (
+            flow("rate = \"5mbit\"\n[[flow]]\nname = \"b\""),
+            vec![
+                "FILE:3:",
+                "rate 5mbit of flow 'a'",
+                "to 4mbit",
+                "1 of 2 weights",
+            ],
+        ),
+        (
+            flow("[[hop]]\ndiscipline = \"fairest\""),
+            vec!["FILE:4:", "fairest", "expected one of fifo"],
+        ),
+        (
+            flow("[[hop]]\ndelay = \"5 parsecs\""),
+            vec!["FILE:4:", "delay: cannot read"],
+        ),
     ];
     for (file, parts) in cases {
         let said = refusal(&file, &["--rate", "8mbit"]);
-        assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+        assert!(
+            parts.iter().all(|part| said.contains(part)),
+            "{parts:?}: {said}"
+        );
     }
     let little = flow("rate = \"1bit\"\n[[flow]]\nname = \"b\"");
-    assert!(refusal(&little, &["--rate", "1bit"]).contains("rate 1bit of flow 'a': more than its share of a link of 1bit, 1 of 2 weights"));
+    assert!(
+        refusal(&little, &["--rate", "1bit"]).contains(
+            "rate 1bit of flow 'a': more than its share of a link of 1bit, 1 of 2 weights"
+        )
+    );
     assert!(refusal(TWO, &[]).contains("--rate 20mbit"));
     let hop = TWO.to_owned() + "[[hop]]\n";
     assert!(refusal(&hop, &[]).contains("a link without a rate"));
@@ -258,7 +473,11 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
 
 /// Code blocks of docs/bounds.md: the info string and the text of each.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
-    page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect()
+    page.split("```")
+        .skip(1)
+        .step_by(2)
+        .filter_map(|block| block.split_once('\n'))
+        .collect()
 }
 
 /// Splits a command into words like a shell: quotes keep words together.
@@ -285,13 +504,24 @@ fn the_page_shows_what_is_printed() {
                 for command in block.lines() {
                     let words = words(command);
                     assert_eq!(words[..2], ["roundelay", "bounds"]);
-                    let output = Command::new(env!("CARGO_BIN_EXE_roundelay")).current_dir(&root).args(&words[1..]).output().unwrap();
-                    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+                    let output = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+                        .current_dir(&root)
+                        .args(&words[1..])
+                        .output()
+                        .unwrap();
+                    assert!(
+                        output.status.success(),
+                        "{command}: {}",
+                        String::from_utf8_lossy(&output.stderr)
+                    );
                     printed = String::from_utf8(output.stdout).unwrap();
                 }
             }
             "text" => {
-                assert_eq!(block, printed, "docs/bounds.md is out of date: this is what its command prints");
+                assert_eq!(
+                    block, printed,
+                    "docs/bounds.md is out of date: this is what its command prints"
+                );
                 compared += 1;
             }
             "toml" => assert!(success(block, &["--rate", "100mbit"]).contains("as proven")),
@@ -311,28 +541,55 @@ fn names_are_shown_without_what_controls() {
     let flow = format!("[[flow]]\nname = \"{steering}\"\n");
     let clean = "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}";
     let text = success(&flow, &["drr", "--rate", "8mbit", "--sources"]);
-    assert_eq!(text.lines().filter(|line| line.starts_with(clean)).count(), 2, "{text:?}");
-    assert!(json(&flow, &["drr", "--rate", "8mbit"])["flows"][0]["name"] == steering, "programs get it as it is");
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with(clean)).count(),
+        2,
+        "{text:?}"
+    );
+    assert!(
+        json(&flow, &["drr", "--rate", "8mbit"])["flows"][0]["name"] == steering,
+        "programs get it as it is"
+    );
     let mistakes = [
         (flow.clone() + &flow, "two flows"),
-        (flow.clone() + &format!("\"{steering}\" = 1\n"), "unknown field"),
+        (
+            flow.clone() + &format!("\"{steering}\" = 1\n"),
+            "unknown field",
+        ),
         (flow.clone() + &format!("rate = \"{steering}\"\n"), "rate: "),
-        (flow + "rate = \"9mbit\"\n[[flow]]\nname = \"z\"\n[[hop]]\nrate = \"9mbit\"\n", "of flow"),
+        (
+            flow + "rate = \"9mbit\"\n[[flow]]\nname = \"z\"\n[[hop]]\nrate = \"9mbit\"\n",
+            "of flow",
+        ),
     ];
     for (file, what) in mistakes {
         let said = refusal(&file, &["--rate", "8mbit"]);
         assert!(said.contains(what) && said.contains(clean), "{said:?}");
-        assert!(!said.contains('\u{202e}') && !said.contains('\u{9b}'), "{said:?}");
+        assert!(
+            !said.contains('\u{202e}') && !said.contains('\u{9b}'),
+            "{said:?}"
+        );
     }
 }
 
 #[test]
 fn where_each_link_has_its_discipline_the_delay_has_none() {
-    let fixed = TWO.to_owned() + "[[hop]]\ndiscipline = \"wf2q_plus\"\n[[hop]]\ndiscipline = \"drr\"\n";
+    let fixed =
+        TWO.to_owned() + "[[hop]]\ndiscipline = \"wf2q_plus\"\n[[hop]]\ndiscipline = \"drr\"\n";
     let report = json(&fixed, &["--rate", "8mbit"]);
-    assert!(report["disciplines"][0]["spec"].is_null() && report["disciplines"][0]["flows"][0]["delay"].is_f64(), "{report}");
+    assert!(
+        report["disciplines"][0]["spec"].is_null()
+            && report["disciplines"][0]["flows"][0]["delay"].is_f64(),
+        "{report}"
+    );
     assert_eq!(report["hops"][1]["discipline"], "drr");
-    assert!(success(&fixed, &["--rate", "8mbit"]).lines().nth(2).unwrap().ends_with("  delay"));
+    assert!(
+        success(&fixed, &["--rate", "8mbit"])
+            .lines()
+            .nth(2)
+            .unwrap()
+            .ends_with("  delay")
+    );
     let silent = TWO.to_owned() + "[[hop]]\ndiscipline = \"fifo\"\n";
     assert!(success(&silent, &["--rate", "8mbit"]).ends_with("\nNo delay is proven.\n"));
 }
@@ -358,7 +615,10 @@ impl Observer<()> for Departures {
 fn through_a_link<D: Discipline>(discipline: &D, arrivals: &[u64], phase: u64) -> Vec<u64> {
     let mut scheduler = discipline.build(1).unwrap();
     for flow in 0..4 {
-        let config = FlowConfig { weight: [1, 1, 2, 4][flow as usize], max_packet_len: 1_500 };
+        let config = FlowConfig {
+            weight: [1, 1, 2, 4][flow as usize],
+            max_packet_len: 1_500,
+        };
         scheduler.set_flow(FlowId(flow), config).unwrap();
     }
     let mut events: Vec<_> = arrivals.iter().map(|at| (*at, 0, 1_000)).collect();
@@ -366,7 +626,11 @@ fn through_a_link<D: Discipline>(discipline: &D, arrivals: &[u64], phase: u64) -
         events.extend((0..30).map(|number| (burst * 50_000 + phase, 1 + number % 3, 1_500)));
     }
     events.sort_unstable();
-    let mut port = Port::new(scheduler, Limit::UNBOUNDED, Rate::from_bits_per_second(8_000_000).unwrap());
+    let mut port = Port::new(
+        scheduler,
+        Limit::UNBOUNDED,
+        Rate::from_bits_per_second(8_000_000).unwrap(),
+    );
     let mut departures = Departures::default();
     for (at, flow, len) in events {
         let now = Instant::from_nanos(at * 1_000);
@@ -383,26 +647,50 @@ fn longest_way<D: Discipline>(discipline: &D) -> f64 {
     let mut longest = 0;
     for phase in [0, 1, 7_000, 20_001] {
         // The full bucket at once, repeatedly, and the packets in between as early as allowed.
-        let sent: Vec<u64> = (0..150u64).map(|number| if number % 40 < 20 { number / 4 * 4 * 8_000 } else { number * 8_000 }).collect();
+        let sent: Vec<u64> = (0..150u64)
+            .map(|number| {
+                if number % 40 < 20 {
+                    number / 4 * 4 * 8_000
+                } else {
+                    number * 8_000
+                }
+            })
+            .collect();
         let mut at = sent.clone();
         for link in 0..3 {
             at = through_a_link(discipline, &at, phase * (link + 1));
         }
-        longest = longest.max(sent.iter().zip(&at).map(|(sent, arrived)| arrived - sent).max().unwrap());
+        longest = longest.max(
+            sent.iter()
+                .zip(&at)
+                .map(|(sent, arrived)| arrived - sent)
+                .max()
+                .unwrap(),
+        );
     }
     longest as f64 / 1e6
 }
 
 #[test]
 fn no_packet_takes_longer_end_to_end() {
-    let flow = |name: &str, weight: u32, maxpkt: u32| format!("[[flow]]\nname = \"{name}\"\nweight = {weight}\nmaxpkt = {maxpkt}\n");
-    let flows =
-        flow("it", 1, 1_000) + "burst = 4000\nrate = \"1mbit\"\n" + &flow("b", 1, 1_500) + &flow("c", 2, 1_500) + &flow("d", 4, 1_500);
+    let flow = |name: &str, weight: u32, maxpkt: u32| {
+        format!("[[flow]]\nname = \"{name}\"\nweight = {weight}\nmaxpkt = {maxpkt}\n")
+    };
+    let flows = flow("it", 1, 1_000)
+        + "burst = 4000\nrate = \"1mbit\"\n"
+        + &flow("b", 1, 1_500)
+        + &flow("c", 2, 1_500)
+        + &flow("d", 4, 1_500);
     let report = json(&flows, &["wf2q_plus", "--rate", "8mbit", "--hops", "3"]);
-    let bound = report["disciplines"][0]["flows"][0]["delay"].as_f64().unwrap();
+    let bound = report["disciplines"][0]["flows"][0]["delay"]
+        .as_f64()
+        .unwrap();
     let (kept, broken) = (longest_way(&wf2q_plus::Config), longest_way(&fifo::Config));
     println!("{kept:.4} s of {bound:.4} s; fifo {broken:.4} s");
     assert!(kept <= bound, "{kept} s, promised {bound} s");
-    assert!(kept > 0.2 * bound, "the bound is hardly tried: {kept} s of {bound} s");
+    assert!(
+        kept > 0.2 * bound,
+        "the bound is hardly tried: {kept} s of {bound} s"
+    );
     assert!(broken > bound, "fifo must break it: {broken} s, {bound} s");
 }

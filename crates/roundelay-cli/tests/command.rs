@@ -15,7 +15,11 @@ struct Folder(PathBuf);
 impl Folder {
     fn new() -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("roundelay-command-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "roundelay-command-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).unwrap();
         Self(path)
@@ -31,7 +35,10 @@ impl Folder {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -49,11 +56,20 @@ const PACKETS: u32 = 600;
 /// A pcap of raw IPv4: three UDP flows in turn, a packet of full size every 2 ms.
 fn capture() -> Vec<u8> {
     let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
-    let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
+    let mut bytes: Vec<u8> = header
+        .iter()
+        .flat_map(|field| field.to_le_bytes())
+        .collect();
     for number in 0..PACKETS {
         let micros = number * 2000;
-        bytes.extend([micros / 1_000_000, micros % 1_000_000, 28, 1500].iter().flat_map(|field| field.to_le_bytes()));
-        bytes.extend([0x45, 0, 5, 220, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53]);
+        bytes.extend(
+            [micros / 1_000_000, micros % 1_000_000, 28, 1500]
+                .iter()
+                .flat_map(|field| field.to_le_bytes()),
+        );
+        bytes.extend([
+            0x45, 0, 5, 220, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53,
+        ]);
         bytes.extend([4, (number % FLOWS) as u8, 5, 200, 0, 0]);
     }
     bytes
@@ -61,7 +77,10 @@ fn capture() -> Vec<u8> {
 
 fn roundelay() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-    command.env_remove("NO_COLOR").env_remove("COLUMNS").stdin(Stdio::null());
+    command
+        .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
+        .stdin(Stdio::null());
     command
 }
 
@@ -76,14 +95,22 @@ fn text(bytes: &[u8]) -> String {
 /// Output of a successful run with empty stderr.
 fn success(output: Output) -> String {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert_eq!(
+        (output.status.code(), stderr.as_str()),
+        (Some(0), ""),
+        "{stdout}"
+    );
     stdout
 }
 
 /// Error message of a run with this exit status and no output.
 fn failure(output: Output, status: i32) -> String {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!((output.status.code(), stdout.as_str()), (Some(status), ""), "{stderr}");
+    assert_eq!(
+        (output.status.code(), stdout.as_str()),
+        (Some(status), ""),
+        "{stderr}"
+    );
     assert!(!stderr.contains("panicked"), "{stderr}");
     stderr
 }
@@ -98,43 +125,136 @@ fn assert_says(message: &str, parts: &[&str]) {
 fn a_usage_error_names_what_is_legal() {
     let cases: [(&[&str], &[&str]); 29] = [
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
-        (&["--rate", "fast"], &["fast", "expected a number and bit, kbit, mbit, gbit or tbit"]),
+        (
+            &["--rate", "fast"],
+            &[
+                "fast",
+                "expected a number and bit, kbit, mbit, gbit or tbit",
+            ],
+        ),
         (&["--rate", "0"], &["at least 1bit"]),
         (&["--rate", "20."], &["expected a unit"]),
-        (&["--rate", "20"], &["'20'", "expected a unit: 20mbit, or 20bit for 20 bits a second"]),
-        (&["--rate", "1mbit", "purple"], &["no discipline is called 'purple'", "roundelay list"]),
+        (
+            &["--rate", "20"],
+            &[
+                "'20'",
+                "expected a unit: 20mbit, or 20bit for 20 bits a second",
+            ],
+        ),
+        (
+            &["--rate", "1mbit", "purple"],
+            &["no discipline is called 'purple'", "roundelay list"],
+        ),
         (&["--rate", "1mbit", ""], &["no discipline is called ''"]),
-        (&["--rate", "1mbit", "home.toml"], &["'home.toml' is no discipline", "--tree FILE"]),
-        (&["--rate", "1mbit", "tree home.toml"], &["'tree' is no discipline", "--tree FILE"]),
-        (&["--rate", "1mbit", "drr quantum 2mb"], &["drr: quantum 2mb: legal range 1b to 1mb"]),
-        (&["--rate", "1mbit", "drr quantum"], &["drr: quantum: expected a value"]),
-        (&["--rate", "1mbit", "fq_codel aim 5ms"], &["no parameter is called 'aim'", "target", "limit"]),
-        (&["--rate", "1mbit", "--buffer", "full"], &["1000p", "150kb"]),
-        (&["--rate", "1mbit", "--buffer", "0p"], &["0p", "1p or more", "1b or more"]),
-        (&["--rate", "1mbit", "--buffer", "0b"], &["0b", "1b or more"]),
-        (&["--rate", "1mbit", "drr quantum 300b quantum 400b"], &["drr: quantum is written twice; expected it once"]),
-        (&["--rate", "1mbit", "fqcodel"], &["no discipline is called 'fqcodel'; did you mean 'fq_codel'?", "roundelay list"]),
-        (&["--rate", "1mbit", "pfifo_fast"], &["did you mean 'priority'?"]),
+        (
+            &["--rate", "1mbit", "home.toml"],
+            &["'home.toml' is no discipline", "--tree FILE"],
+        ),
+        (
+            &["--rate", "1mbit", "tree home.toml"],
+            &["'tree' is no discipline", "--tree FILE"],
+        ),
+        (
+            &["--rate", "1mbit", "drr quantum 2mb"],
+            &["drr: quantum 2mb: legal range 1b to 1mb"],
+        ),
+        (
+            &["--rate", "1mbit", "drr quantum"],
+            &["drr: quantum: expected a value"],
+        ),
+        (
+            &["--rate", "1mbit", "fq_codel aim 5ms"],
+            &["no parameter is called 'aim'", "target", "limit"],
+        ),
+        (
+            &["--rate", "1mbit", "--buffer", "full"],
+            &["1000p", "150kb"],
+        ),
+        (
+            &["--rate", "1mbit", "--buffer", "0p"],
+            &["0p", "1p or more", "1b or more"],
+        ),
+        (
+            &["--rate", "1mbit", "--buffer", "0b"],
+            &["0b", "1b or more"],
+        ),
+        (
+            &["--rate", "1mbit", "drr quantum 300b quantum 400b"],
+            &["drr: quantum is written twice; expected it once"],
+        ),
+        (
+            &["--rate", "1mbit", "fqcodel"],
+            &[
+                "no discipline is called 'fqcodel'; did you mean 'fq_codel'?",
+                "roundelay list",
+            ],
+        ),
+        (
+            &["--rate", "1mbit", "pfifo_fast"],
+            &["did you mean 'priority'?"],
+        ),
         (
             &["--rate", "1mbit", "fq_codel", "target", "5ms"],
-            &["'target', which is a parameter: write it after its discipline", "one pair of quotes"],
+            &[
+                "'target', which is a parameter: write it after its discipline",
+                "one pair of quotes",
+            ],
         ),
-        (&["--rate", "1mbit", "--seed", "abc"], &["'abc'", "a whole number, legal range 0 to 18446744073709551615"]),
-        (&["--rate", "1mbit", "cake"], &["cake is not here", "fq_codel", "--rate", "--link"]),
-        (&["--rate", "1mbit", "--link", "vdsl"], &["VDSL is 'pppoe-ptm'"]),
-        (&["--rate", "1mbit", "drr weight 3"], &["weights are settings of flows: --weight 'RULE = N'"]),
-        (&["--rate", "1mbit", "fq_codel targte 5ms"], &["did you mean 'target'?", "it has flows, quantum"]),
-        (&["--rate", "1mbit", "--flow-by", "colour"], &["colour", "5tuple, src, dst or dscp"]),
-        (&["--rate", "1mbit", "--weight", "dst port 443"], &["column 13", "found the end", "`and` or `=`"]),
-        (&["--rate", "1mbit", "--weight", "dst port 443 = 70000"], &["column 16", "`70000`", "a weight from 1 to 65535"]),
-        (&["--rate", "1mbit", "--max-flows", "0"], &["legal range 1 to 1000000"]),
-        (&["--rate", "1mbit", "--threads", "0"], &["legal range 1 to 1024"]),
+        (
+            &["--rate", "1mbit", "--seed", "abc"],
+            &[
+                "'abc'",
+                "a whole number, legal range 0 to 18446744073709551615",
+            ],
+        ),
+        (
+            &["--rate", "1mbit", "cake"],
+            &["cake is not here", "fq_codel", "--rate", "--link"],
+        ),
+        (
+            &["--rate", "1mbit", "--link", "vdsl"],
+            &["VDSL is 'pppoe-ptm'"],
+        ),
+        (
+            &["--rate", "1mbit", "drr weight 3"],
+            &["weights are settings of flows: --weight 'RULE = N'"],
+        ),
+        (
+            &["--rate", "1mbit", "fq_codel targte 5ms"],
+            &["did you mean 'target'?", "it has flows, quantum"],
+        ),
+        (
+            &["--rate", "1mbit", "--flow-by", "colour"],
+            &["colour", "5tuple, src, dst or dscp"],
+        ),
+        (
+            &["--rate", "1mbit", "--weight", "dst port 443"],
+            &["column 13", "found the end", "`and` or `=`"],
+        ),
+        (
+            &["--rate", "1mbit", "--weight", "dst port 443 = 70000"],
+            &["column 16", "`70000`", "a weight from 1 to 65535"],
+        ),
+        (
+            &["--rate", "1mbit", "--max-flows", "0"],
+            &["legal range 1 to 1000000"],
+        ),
+        (
+            &["--rate", "1mbit", "--threads", "0"],
+            &["legal range 1 to 1024"],
+        ),
     ];
     for (arguments, parts) in cases {
-        assert_says(&failure(run(&[&["compare", "t.pcap"], arguments].concat()), 2), parts);
+        assert_says(
+            &failure(run(&[&["compare", "t.pcap"], arguments].concat()), 2),
+            parts,
+        );
     }
     assert_says(&failure(run(&["compare", "t.pcap"]), 2), &["--rate"]);
-    assert_says(&failure(run(&["compare", "--rate", "1mbit"]), 2), &["<CAPTURE>"]);
+    assert_says(
+        &failure(run(&["compare", "--rate", "1mbit"]), 2),
+        &["<CAPTURE>"],
+    );
     assert_says(&failure(run(&["compair"]), 2), &["compair", "compare"]);
     assert_says(&failure(run(&[]), 2), &["Usage", "compare", "list"]);
 }
@@ -143,18 +263,52 @@ fn a_usage_error_names_what_is_legal() {
 fn a_file_of_weights_that_is_wrong_is_a_usage_error_with_its_line() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
-    let with = |weights: &str| run(&["compare", &capture, "--rate", "1mbit", "--no-cost", "--weights", weights]);
-    let wrong = folder.file("w.toml", "default = 1\n\n[[weight]]\nmatch = \"dst port 443\"\nweight = 0\n");
-    assert_says(&failure(with(&wrong), 2), &[&format!("{wrong}:5: "), "1 to 65535"]);
-    let heavy = ["compare", &capture, "--rate", "1mbit", "--no-cost", "--weight", "dst port 443 = 9000", "drr quantum 1"];
+    let with = |weights: &str| {
+        run(&[
+            "compare",
+            &capture,
+            "--rate",
+            "1mbit",
+            "--no-cost",
+            "--weights",
+            weights,
+        ])
+    };
+    let wrong = folder.file(
+        "w.toml",
+        "default = 1\n\n[[weight]]\nmatch = \"dst port 443\"\nweight = 0\n",
+    );
+    assert_says(
+        &failure(with(&wrong), 2),
+        &[&format!("{wrong}:5: "), "1 to 65535"],
+    );
+    let heavy = [
+        "compare",
+        &capture,
+        "--rate",
+        "1mbit",
+        "--no-cost",
+        "--weight",
+        "dst port 443 = 9000",
+        "drr quantum 1",
+    ];
     assert!(run(&heavy).status.success(), "quanta in any ratio");
-    assert_says(&failure(run(&[heavy.as_slice(), &["qfq"]].concat()), 2), &["qfq: weight 9000: legal range 1 to 1024"]);
+    assert_says(
+        &failure(run(&[heavy.as_slice(), &["qfq"]].concat()), 2),
+        &["qfq: weight 9000: legal range 1 to 1024"],
+    );
     let unknown = folder.file("u.toml", "[[weight]]\nmatch = \"tos 3\"\nweight = 2\n");
     assert_says(&failure(with(&unknown), 2), &[&format!("{unknown}:2: ")]);
-    assert_says(&failure(with("/no/such/weights.toml"), 2), &["/no/such/weights.toml"]);
+    assert_says(
+        &failure(with("/no/such/weights.toml"), 2),
+        &["/no/such/weights.toml"],
+    );
     let binary = folder.file("b.toml", [0xff, 0xfe]);
     assert_says(&failure(with(&binary), 2), &[&binary]);
-    let right = folder.file("r.toml", "[[weight]]\nmatch = \"dst port 1024\"\nweight = 7\n");
+    let right = folder.file(
+        "r.toml",
+        "[[weight]]\nmatch = \"dst port 1024\"\nweight = 7\n",
+    );
     assert!(with(&right).status.success());
 }
 
@@ -171,9 +325,16 @@ fn what_is_no_file_of_text_is_told_with_what_was_expected() {
         (&["bounds", "--rate", "1mbit"], "flows in TOML"),
         (&["bench", "--check"], "what --save has written"),
     ] {
-        for (path, problem) in [(&binary, "offset 1: no text in UTF-8"), (&place, "a folder"), (&absent, "there is no such file")] {
+        for (path, problem) in [
+            (&binary, "offset 1: no text in UTF-8"),
+            (&place, "a folder"),
+            (&absent, "there is no such file"),
+        ] {
             let message = failure(run(&[arguments, &[path]].concat()), 2);
-            assert_says(&message, &[&format!("{path}: {problem}; expected {expected}")]);
+            assert_says(
+                &message,
+                &[&format!("{path}: {problem}; expected {expected}")],
+            );
         }
     }
 }
@@ -184,18 +345,43 @@ fn a_capture_that_cannot_be_read_is_named() {
     let whole = capture();
     let cases = [
         ("/no/such/capture.pcap".to_owned(), vec!["cannot open"]),
-        ("fq_codel".to_owned(), vec!["cannot open", "the first argument is the capture", "roundelay compare FILE fq_codel"]),
-        (folder.0.to_str().unwrap().to_owned(), vec!["cannot open", "directory"]),
-        (folder.file("t.pcap.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]), vec!["offset 0", "gzip", "expected"]),
+        (
+            "fq_codel".to_owned(),
+            vec![
+                "cannot open",
+                "the first argument is the capture",
+                "roundelay compare FILE fq_codel",
+            ],
+        ),
+        (
+            folder.0.to_str().unwrap().to_owned(),
+            vec!["cannot open", "directory"],
+        ),
+        (
+            folder.file("t.pcap.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]),
+            vec!["offset 0", "gzip", "expected"],
+        ),
         (folder.file("empty.pcap", []), vec!["offset 0", "expected"]),
-        (folder.file("text.pcap", "Dear capture, please open.\n"), vec!["offset 0", "expected"]),
-        (folder.file("head.pcap", &whole[..20]), vec!["offset", "expected"]),
+        (
+            folder.file("text.pcap", "Dear capture, please open.\n"),
+            vec!["offset 0", "expected"],
+        ),
+        (
+            folder.file("head.pcap", &whole[..20]),
+            vec!["offset", "expected"],
+        ),
         (folder.file("none.pcap", &whole[..24]), vec!["no packets"]),
-        (folder.file("broken.pcap", [&whole[..], &[0xff; 16]].concat()), vec!["offset", "expected"]),
+        (
+            folder.file("broken.pcap", [&whole[..], &[0xff; 16]].concat()),
+            vec!["offset", "expected"],
+        ),
     ];
     for (path, parts) in cases {
         let message = failure(run(&["compare", &path, "--rate", "1mbit", "--no-cost"]), 2);
-        assert!(message.starts_with(&format!("roundelay: {path}: ")), "{message}");
+        assert!(
+            message.starts_with(&format!("roundelay: {path}: ")),
+            "{message}"
+        );
         assert_says(&message, &parts);
     }
 }
@@ -205,7 +391,10 @@ fn the_page_does_not_replace_what_was_read() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mine.pcap");
     std::fs::write(&path, capture()).expect("a capture");
     let name = path.to_str().expect("a name in UTF-8");
-    let message = failure(run(&["compare", name, "fifo", "--rate", "5mbit", "--html", name]), 2);
+    let message = failure(
+        run(&["compare", name, "fifo", "--rate", "5mbit", "--html", name]),
+        2,
+    );
     assert_says(&message, &["mine.pcap: both the capture and --html"]);
     assert_eq!(std::fs::read(&path).expect("it is there"), capture());
 }
@@ -215,8 +404,18 @@ fn a_capture_cut_in_a_packet_is_used_and_the_cut_noted() {
     let folder = Folder::new();
     let (whole, path) = (capture(), folder.path("cut.pcap"));
     fs::write(&path, &whole[..whole.len() - 5]).unwrap();
-    let stdout = success(run(&["compare", &path, "--rate", "20mbit", "fifo", "--no-cost"]));
-    assert_says(&stdout, &["599 packets", "bytes at the end are a packet cut off"]);
+    let stdout = success(run(&[
+        "compare",
+        &path,
+        "--rate",
+        "20mbit",
+        "fifo",
+        "--no-cost",
+    ]));
+    assert_says(
+        &stdout,
+        &["599 packets", "bytes at the end are a packet cut off"],
+    );
 }
 
 #[test]
@@ -224,9 +423,23 @@ fn the_table_goes_to_stdout_without_colors_where_it_is_no_terminal() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
     let stdout = success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost"]));
-    assert_says(&stdout, &["600 packets, 3 flows", "fifo", "drr", "sfq linux", "qfq_plus linux", "fq_codel linux"]);
+    assert_says(
+        &stdout,
+        &[
+            "600 packets, 3 flows",
+            "fifo",
+            "drr",
+            "sfq linux",
+            "qfq_plus linux",
+            "fq_codel linux",
+        ],
+    );
     assert!(!stdout.contains('\x1b'), "{stdout}");
-    let colorless = roundelay().env("NO_COLOR", "1").args(["compare", &capture, "--rate", "4mbit", "--no-cost"]).output().unwrap();
+    let colorless = roundelay()
+        .env("NO_COLOR", "1")
+        .args(["compare", &capture, "--rate", "4mbit", "--no-cost"])
+        .output()
+        .unwrap();
     assert_eq!(success(colorless), stdout);
 }
 
@@ -234,15 +447,35 @@ fn the_table_goes_to_stdout_without_colors_where_it_is_no_terminal() {
 fn json_is_the_same_on_every_run_with_any_number_of_threads() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
-    let with = |threads| success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost", "--json", "--threads", threads]));
+    let with = |threads| {
+        success(run(&[
+            "compare",
+            &capture,
+            "--rate",
+            "4mbit",
+            "--no-cost",
+            "--json",
+            "--threads",
+            threads,
+        ]))
+    };
     let first = with("1");
     assert_eq!(first, with("2"));
     assert_eq!(first, with("1"));
     let comparison: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(comparison["capture"]["packets"], PACKETS);
     assert_eq!(comparison["disciplines"].as_array().unwrap().len(), 11);
-    assert!(comparison["disciplines"].as_array().unwrap().iter().all(|discipline| discipline["cost"].is_null()));
-    let costed: Value = serde_json::from_str(&success(run(&["compare", &capture, "--rate", "4mbit", "--json", "fifo"]))).unwrap();
+    assert!(
+        comparison["disciplines"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|discipline| discipline["cost"].is_null())
+    );
+    let costed: Value = serde_json::from_str(&success(run(&[
+        "compare", &capture, "--rate", "4mbit", "--json", "fifo",
+    ])))
+    .unwrap();
     assert!(costed["disciplines"][0]["cost"]["nanos_per_packet"].is_number());
 }
 
@@ -250,7 +483,16 @@ fn json_is_the_same_on_every_run_with_any_number_of_threads() {
 fn two_of_a_kind_are_told_apart_by_their_limits() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
-    let stdout = success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost", "fifo", "fifo limit 10", "fifo limit 30000b"]));
+    let stdout = success(run(&[
+        "compare",
+        &capture,
+        "--rate",
+        "4mbit",
+        "--no-cost",
+        "fifo",
+        "fifo limit 10",
+        "fifo limit 30000b",
+    ]));
     assert_says(&stdout, &["fifo limit 10 ", "fifo limit 30000b"]);
 }
 
@@ -259,9 +501,18 @@ fn a_dash_reads_standard_input() {
     let folder = Folder::new();
     let path = folder.file("t.pcap", capture());
     let arguments = ["compare", "-", "--rate", "4mbit", "--no-cost", "fifo"];
-    let stdout = success(roundelay().args(arguments).stdin(File::open(path).unwrap()).output().unwrap());
+    let stdout = success(
+        roundelay()
+            .args(arguments)
+            .stdin(File::open(path).unwrap())
+            .output()
+            .unwrap(),
+    );
     assert_says(&stdout, &["standard input", "600 packets"]);
-    assert_says(&failure(roundelay().args(arguments).output().unwrap(), 2), &["standard input: offset 0"]);
+    assert_says(
+        &failure(roundelay().args(arguments).output().unwrap(), 2),
+        &["standard input: offset 0"],
+    );
 }
 
 #[test]
@@ -272,9 +523,19 @@ fn a_path_need_not_be_unicode() {
     let folder = Folder::new();
     let path = folder.0.join(OsStr::from_bytes(b"caf\xe9.pcap"));
     fs::write(&path, capture()).unwrap();
-    let with = |path: &Path| roundelay().arg("compare").arg(path).args(["--rate", "4mbit", "--no-cost", "fifo"]).output().unwrap();
+    let with = |path: &Path| {
+        roundelay()
+            .arg("compare")
+            .arg(path)
+            .args(["--rate", "4mbit", "--no-cost", "fifo"])
+            .output()
+            .unwrap()
+    };
     assert_says(&success(with(&path)), &["600 packets"]);
-    assert_says(&failure(with(&folder.0.join(OsStr::from_bytes(b"th\xe9.pcap"))), 2), &["cannot open"]);
+    assert_says(
+        &failure(with(&folder.0.join(OsStr::from_bytes(b"th\xe9.pcap"))), 2),
+        &["cannot open"],
+    );
 }
 
 #[test]
@@ -282,13 +543,32 @@ fn a_path_need_not_be_unicode() {
 fn a_reader_that_stops_reading_is_no_failure() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
-    for arguments in
-        [&["compare", &capture, "--rate", "4mbit", "--no-cost", "--json"][..], &["list"], &["completions", "bash"], &["--help"]]
-    {
-        let mut child = roundelay().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for arguments in [
+        &[
+            "compare",
+            &capture,
+            "--rate",
+            "4mbit",
+            "--no-cost",
+            "--json",
+        ][..],
+        &["list"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
+        let mut child = roundelay()
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{arguments:?}");
+        assert_eq!(
+            (output.status.code(), text(&output.stderr).as_str()),
+            (Some(0), ""),
+            "{arguments:?}"
+        );
     }
 }
 
@@ -298,9 +578,17 @@ fn a_full_disk_is_a_failure() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
     let common = ["compare", &capture, "--rate", "4mbit", "--no-cost", "fifo"];
-    let output = roundelay().args(common).stdout(File::create("/dev/full").unwrap()).stderr(Stdio::piped()).output().unwrap();
+    let output = roundelay()
+        .args(common)
+        .stdout(File::create("/dev/full").unwrap())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
     assert_says(&failure(output, 1), &["standard output", "space"]);
-    assert_says(&failure(run(&[&common[..], &["--html", "/dev/full"]].concat()), 1), &["/dev/full: cannot write"]);
+    assert_says(
+        &failure(run(&[&common[..], &["--html", "/dev/full"]].concat()), 1),
+        &["/dev/full: cannot write"],
+    );
 }
 
 #[test]
@@ -309,36 +597,94 @@ fn files_that_cannot_be_written_are_named() {
     let capture = folder.file("t.pcap", capture());
     let common = ["compare", &capture, "--rate", "4mbit", "--no-cost", "fifo"];
     let page = folder.path("no-such-folder/report.html");
-    assert_says(&failure(run(&[&common[..], &["--html", &page]].concat()), 1), &[&page, "there is no folder"]);
+    assert_says(
+        &failure(run(&[&common[..], &["--html", &page]].concat()), 1),
+        &[&page, "there is no folder"],
+    );
     let not_a_folder = folder.file("file", "");
-    assert_says(&failure(run(&[&common[..], &["--parquet", &not_a_folder]].concat()), 1), &[&not_a_folder]);
-    assert_says(&failure(run(&[&common[..], &["--parquet", &format!("{not_a_folder}/below")]].concat()), 1), &[&not_a_folder]);
-    assert_eq!(folder.names(), ["file", "t.pcap"], "nothing half-written stays");
+    assert_says(
+        &failure(
+            run(&[&common[..], &["--parquet", &not_a_folder]].concat()),
+            1,
+        ),
+        &[&not_a_folder],
+    );
+    assert_says(
+        &failure(
+            run(&[
+                &common[..],
+                &["--parquet", &format!("{not_a_folder}/below")],
+            ]
+            .concat()),
+            1,
+        ),
+        &[&not_a_folder],
+    );
+    assert_eq!(
+        folder.names(),
+        ["file", "t.pcap"],
+        "nothing half-written stays"
+    );
 }
 
 #[test]
 fn the_page_is_whole() {
     let folder = Folder::new();
     let (capture, page) = (folder.file("t.pcap", capture()), folder.path("report.html"));
-    success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost", "--html", &page]));
+    success(run(&[
+        "compare",
+        &capture,
+        "--rate",
+        "4mbit",
+        "--no-cost",
+        "--html",
+        &page,
+    ]));
     let html = fs::read_to_string(&page).unwrap();
     assert!(html.starts_with("<!") && html.trim_end().ends_with("</html>"));
     assert_eq!(folder.names(), ["report.html", "t.pcap"]);
 }
 
 fn rows(path: &Path) -> i64 {
-    SerializedFileReader::new(File::open(path).unwrap()).unwrap().metadata().file_metadata().num_rows()
+    SerializedFileReader::new(File::open(path).unwrap())
+        .unwrap()
+        .metadata()
+        .file_metadata()
+        .num_rows()
 }
 
 #[test]
 fn parquet_holds_every_packet_of_each_discipline_and_every_flow() {
     let folder = Folder::new();
-    let (capture, columns) = (folder.file("t.pcap", capture()), folder.0.join("deep/columns"));
+    let (capture, columns) = (
+        folder.file("t.pcap", capture()),
+        folder.0.join("deep/columns"),
+    );
     let specs = ["fifo limit 10", "qfq", "fifo", "fq_codel"];
-    let arguments = [&["compare", &capture, "--rate", "4mbit", "--no-cost", "--parquet", columns.to_str().unwrap()], &specs[..]];
+    let arguments = [
+        &[
+            "compare",
+            &capture,
+            "--rate",
+            "4mbit",
+            "--no-cost",
+            "--parquet",
+            columns.to_str().unwrap(),
+        ],
+        &specs[..],
+    ];
     success(run(&arguments.concat()));
-    for name in ["packets-0-fifo", "packets-1-qfq", "packets-2-fifo", "packets-3-fq_codel"] {
-        assert_eq!(rows(&columns.join(format!("{name}.parquet"))), i64::from(PACKETS), "{name}");
+    for name in [
+        "packets-0-fifo",
+        "packets-1-qfq",
+        "packets-2-fifo",
+        "packets-3-fq_codel",
+    ] {
+        assert_eq!(
+            rows(&columns.join(format!("{name}.parquet"))),
+            i64::from(PACKETS),
+            "{name}"
+        );
     }
     assert_eq!(rows(&columns.join("flows.parquet")), i64::from(FLOWS) * 4);
     assert_eq!(fs::read_dir(&columns).unwrap().count(), 5);
@@ -348,8 +694,22 @@ fn parquet_holds_every_packet_of_each_discipline_and_every_flow() {
 fn a_run_that_fails_midway_leaves_no_packet_files() {
     let folder = Folder::new();
     let broken = folder.file("broken.pcap", [capture(), vec![0xff; 16]].concat());
-    failure(run(&["compare", &broken, "--rate", "4mbit", "--no-cost", "--parquet", &folder.path("columns")]), 2);
-    assert_eq!(fs::read_dir(folder.path("columns")).map_or(0, Iterator::count), 0);
+    failure(
+        run(&[
+            "compare",
+            &broken,
+            "--rate",
+            "4mbit",
+            "--no-cost",
+            "--parquet",
+            &folder.path("columns"),
+        ]),
+        2,
+    );
+    assert_eq!(
+        fs::read_dir(folder.path("columns")).map_or(0, Iterator::count),
+        0
+    );
 }
 
 #[test]
@@ -358,24 +718,65 @@ fn list_and_help_tell_of_all_disciplines() {
     assert_says(&success(run(&["list"])), &names);
     let listed: Value = serde_json::from_str(&success(run(&["list", "--json"]))).unwrap();
     let listed = listed.as_array().unwrap();
-    assert!(names.iter().all(|name| listed.iter().any(|entry| entry["name"] == *name)), "{listed:?}");
+    assert!(
+        names
+            .iter()
+            .all(|name| listed.iter().any(|entry| entry["name"] == *name)),
+        "{listed:?}"
+    );
     for entry in listed {
         let name = entry["name"].as_str().unwrap();
-        assert_says(&success(run(&["help", name])), &[&format!("{name}: "), "limit", "legal range", "Source: ", "docs/schedulers/"]);
+        assert_says(
+            &success(run(&["help", name])),
+            &[
+                &format!("{name}: "),
+                "limit",
+                "legal range",
+                "Source: ",
+                "docs/schedulers/",
+            ],
+        );
     }
     assert_says(&success(run(&["help", "qfq"])), &["(weight)", "1 to 1024"]);
-    assert_says(&success(run(&["help", "fq_codel"])), &["target", "5ms", "interval", "ecn or noecn"]);
-    assert_says(&failure(run(&["help", "nonsense"]), 2), &["no discipline is called 'nonsense'", "roundelay list"]);
-    assert_says(&failure(run(&["help", "fqcodel"]), 2), &["did you mean 'fq_codel'?"]);
-    assert_says(&success(run(&["help", "sfq"])), &["bare number", "0s to 3600s", " s  ", "Each parameter may be written once"]);
-    assert_says(&success(run(&["help"])), &["compare", "bounds", "list", "completions"]);
+    assert_says(
+        &success(run(&["help", "fq_codel"])),
+        &["target", "5ms", "interval", "ecn or noecn"],
+    );
+    assert_says(
+        &failure(run(&["help", "nonsense"]), 2),
+        &["no discipline is called 'nonsense'", "roundelay list"],
+    );
+    assert_says(
+        &failure(run(&["help", "fqcodel"]), 2),
+        &["did you mean 'fq_codel'?"],
+    );
+    assert_says(
+        &success(run(&["help", "sfq"])),
+        &[
+            "bare number",
+            "0s to 3600s",
+            " s  ",
+            "Each parameter may be written once",
+        ],
+    );
+    assert_says(
+        &success(run(&["help"])),
+        &["compare", "bounds", "list", "completions"],
+    );
     assert_says(&success(run(&["--version"])), &[env!("CARGO_PKG_VERSION")]);
 }
 
 /// Usage lines begin with the program's name, not with the subcommand's.
 #[test]
 fn usage_begins_with_the_name_of_the_program() {
-    for command in ["compare", "bench", "bounds", "simulate", "list", "completions"] {
+    for command in [
+        "compare",
+        "bench",
+        "bounds",
+        "simulate",
+        "list",
+        "completions",
+    ] {
         let usage = format!("Usage: roundelay {command}");
         assert_says(&success(run(&["help", command])), &[&usage]);
         assert_says(&success(run(&[command, "--help"])), &[&usage]);
@@ -386,32 +787,67 @@ fn usage_begins_with_the_name_of_the_program() {
 #[test]
 fn a_message_cannot_steer_the_terminal() {
     let folder = Folder::new();
-    let tree = folder.file("t.toml", "[[node]]\nname = \"a\\u001b[2Jb\"\ndiscipline = \"fifo\"\n");
-    let message = failure(run(&["compare", "t.pcap", "--rate", "1mbit", "--tree", &tree]), 2);
-    assert!(message.contains("node 'a\u{fffd}[2Jb': a name has") && !message.contains('\x1b'), "{message}");
+    let tree = folder.file(
+        "t.toml",
+        "[[node]]\nname = \"a\\u001b[2Jb\"\ndiscipline = \"fifo\"\n",
+    );
+    let message = failure(
+        run(&["compare", "t.pcap", "--rate", "1mbit", "--tree", &tree]),
+        2,
+    );
+    assert!(
+        message.contains("node 'a\u{fffd}[2Jb': a name has") && !message.contains('\x1b'),
+        "{message}"
+    );
 }
 
 #[test]
 fn completions_are_scripts() {
     for shell in ["bash", "zsh", "fish"] {
-        assert_says(&success(run(&["completions", shell])), &["roundelay", "compare", "rate"]);
+        assert_says(
+            &success(run(&["completions", shell])),
+            &["roundelay", "compare", "rate"],
+        );
     }
     let mut bash = match Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn() {
         Ok(child) => child,
         Err(error) => return println!("skipped: no bash: {error}"),
     };
-    bash.stdin.take().unwrap().write_all(&run(&["completions", "bash"]).stdout).unwrap();
+    bash.stdin
+        .take()
+        .unwrap()
+        .write_all(&run(&["completions", "bash"]).stdout)
+        .unwrap();
     assert!(bash.wait().unwrap().success());
     assert_says(&failure(run(&["completions", "csh"]), 2), &["csh", "bash"]);
 }
 
 /// The `tc` commands for a discipline.
 fn commands(capture: &str, spec: &str, flow_by: &str) -> Vec<String> {
-    let weight = if flow_by == "dscp" { &["--weight", "dscp ef = 20"][..] } else { &[] };
-    let arguments = ["compare", capture, "--rate", "5mbit", "--no-cost", "--json", "--flow-by", flow_by, spec];
+    let weight = if flow_by == "dscp" {
+        &["--weight", "dscp ef = 20"][..]
+    } else {
+        &[]
+    };
+    let arguments = [
+        "compare",
+        capture,
+        "--rate",
+        "5mbit",
+        "--no-cost",
+        "--json",
+        "--flow-by",
+        flow_by,
+        spec,
+    ];
     let stdout = success(run(&[&arguments, weight].concat()));
     let comparison: Value = serde_json::from_str(&stdout).unwrap();
-    comparison["verdict"]["commands"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
+    comparison["verdict"]["commands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Creates a virtual interface.
@@ -420,23 +856,36 @@ const FENCE: &str = "ip link add there type veth peer name back || exit 99\nDEV=
 
 #[cfg(target_os = "linux")]
 fn in_a_network_of_its_own(script: &str) -> Option<Output> {
-    Command::new("unshare").args(["--net", "sh", "-c", script]).output().ok()
+    Command::new("unshare")
+        .args(["--net", "sh", "-c", script])
+        .output()
+        .ok()
 }
 
 #[cfg(target_os = "linux")]
 fn networks_and_tc_can_be_had() -> bool {
     let tc = Command::new("tc").arg("-V").output();
-    tc.is_ok_and(|output| output.status.success()) && in_a_network_of_its_own(FENCE).is_some_and(|output| output.status.success())
+    tc.is_ok_and(|output| output.status.success())
+        && in_a_network_of_its_own(FENCE).is_some_and(|output| output.status.success())
 }
 
 /// Runs commands on a virtual interface in a separate network namespace, each regardless of earlier
 /// failures. A shell syntax error is a failure, since the shell would skip the remaining commands.
 #[cfg(target_os = "linux")]
 fn run_in_a_network_of_its_own(commands: &[String]) -> String {
-    let script = commands.iter().fold(FENCE.to_owned(), |script, line| format!("{script}{{ :\n{line}\n}} 2>&1\n"));
+    let script = commands.iter().fold(FENCE.to_owned(), |script, line| {
+        format!("{script}{{ :\n{line}\n}} 2>&1\n")
+    });
     let output = in_a_network_of_its_own(&(script + "echo all was run\n")).unwrap();
-    assert!(output.stderr.is_empty(), "{} in {commands:#?}", text(&output.stderr));
-    text(&output.stdout).strip_suffix("all was run\n").unwrap().to_owned()
+    assert!(
+        output.stderr.is_empty(),
+        "{} in {commands:#?}",
+        text(&output.stderr)
+    );
+    text(&output.stdout)
+        .strip_suffix("all was run\n")
+        .unwrap()
+        .to_owned()
 }
 
 /// The kernel may lack a discipline; a syntax error reported by `tc` is our mistake.
@@ -488,27 +937,58 @@ fn tc_understands_the_commands() {
         "not classful",
         "talking to the kernel",
     ];
-    let otherwise = ["drr", "qfq", "qfq_plus aggregate 3", "sfb"].into_iter().flat_map(|spec| ["src", "dst", "dscp"].map(|by| (spec, by)));
-    for (spec, flow_by) in specs.into_iter().map(|spec| (spec, "5tuple")).chain(otherwise) {
+    let otherwise = ["drr", "qfq", "qfq_plus aggregate 3", "sfb"]
+        .into_iter()
+        .flat_map(|spec| ["src", "dst", "dscp"].map(|by| (spec, by)));
+    for (spec, flow_by) in specs
+        .into_iter()
+        .map(|spec| (spec, "5tuple"))
+        .chain(otherwise)
+    {
         let commands = commands(&capture, spec, flow_by);
         assert!(commands.len() >= 3, "{spec}: {commands:?}");
         // A packet without a class would be dropped.
         let classful = commands.iter().any(|line| line.contains("classid 10:"));
-        assert_eq!(classful, commands.iter().any(|line| line.contains("protocol all")), "{spec}: {commands:?}");
+        assert_eq!(
+            classful,
+            commands.iter().any(|line| line.contains("protocol all")),
+            "{spec}: {commands:?}"
+        );
         let said = run_in_a_network_of_its_own(&commands);
         let complaints: Vec<_> = said
             .lines()
-            .filter(|line| !line.starts_with("Warning: ") && !known_refusals.iter().any(|refusal| line.contains(refusal)))
+            .filter(|line| {
+                !line.starts_with("Warning: ")
+                    && !known_refusals.iter().any(|refusal| line.contains(refusal))
+            })
             .collect();
-        assert!(complaints.is_empty(), "{spec}: {complaints:?} from {commands:#?}");
+        assert!(
+            complaints.is_empty(),
+            "{spec}: {complaints:?} from {commands:#?}"
+        );
     }
-    for spec in ["wf2q_plus", "red gentle", "pie burst 0", "choke limit 100", "sfb bins 23"] {
-        assert_eq!(commands(&capture, spec, "5tuple"), Vec::<String>::new(), "none are known");
+    for spec in [
+        "wf2q_plus",
+        "red gentle",
+        "pie burst 0",
+        "choke limit 100",
+        "sfb bins 23",
+    ] {
+        assert_eq!(
+            commands(&capture, spec, "5tuple"),
+            Vec::<String>::new(),
+            "none are known"
+        );
     }
-    for (wrong, complaint) in
-        [("fq_codel limit 5parsecs", "Illegal"), ("red limit 1mb avpkt 1000 burst 1", "too small"), ("sfb bins 9", "What")]
-    {
-        let said = run_in_a_network_of_its_own(&["# a comment".to_owned(), format!("tc qdisc replace dev $DEV root {wrong}")]);
+    for (wrong, complaint) in [
+        ("fq_codel limit 5parsecs", "Illegal"),
+        ("red limit 1mb avpkt 1000 burst 1", "too small"),
+        ("sfb bins 9", "What"),
+    ] {
+        let said = run_in_a_network_of_its_own(&[
+            "# a comment".to_owned(),
+            format!("tc qdisc replace dev $DEV root {wrong}"),
+        ]);
         assert!(said.contains(complaint), "a mistake would be seen: {said}");
     }
 }
@@ -517,20 +997,54 @@ fn tc_understands_the_commands() {
 fn by_default_those_of_linux_are_compared_on_a_screen() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
-    let with = |words: &[&str]| success(run(&[&["compare", &capture, "--rate", "4mbit", "--no-cost"], words].concat()));
+    let with = |words: &[&str]| {
+        success(run(&[
+            &["compare", &capture, "--rate", "4mbit", "--no-cost"],
+            words,
+        ]
+        .concat()))
+    };
     let names = |words: &[&str]| -> Vec<String> {
         let page: Value = serde_json::from_str(&with(&[words, &["--json"]].concat())).unwrap();
-        page["disciplines"].as_array().unwrap().iter().map(|each| each["spec"].as_str().unwrap().to_owned()).collect()
+        page["disciplines"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|each| each["spec"].as_str().unwrap().to_owned())
+            .collect()
     };
-    let deployed =
-        ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke linux", "sfb"];
+    let deployed = [
+        "fifo",
+        "priority",
+        "drr",
+        "qfq_plus linux",
+        "sfq linux",
+        "fq_codel linux",
+        "codel linux",
+        "pie",
+        "red",
+        "choke linux",
+        "sfb",
+    ];
     assert_eq!(names(&[]), deployed);
-    assert_eq!(names(&["all"]).len(), success(run(&["list"])).lines().count());
+    assert_eq!(
+        names(&["all"]).len(),
+        success(run(&["list"])).lines().count()
+    );
     let screen = with(&[]);
-    assert!(screen.contains("  tc qdisc add") && screen.lines().count() <= 40, "{screen}");
-    assert!(screen.contains("--wide shows all.") && !screen.contains("µs") && !screen.contains(" %"), "{screen}");
+    assert!(
+        screen.contains("  tc qdisc add") && screen.lines().count() <= 40,
+        "{screen}"
+    );
+    assert!(
+        screen.contains("--wide shows all.") && !screen.contains("µs") && !screen.contains(" %"),
+        "{screen}"
+    );
     let wide = with(&["--wide"]);
-    assert!(wide.contains("Jain mean") && wide.contains("p99.9") && !wide.contains("Left out"), "{wide}");
+    assert!(
+        wide.contains("Jain mean") && wide.contains("p99.9") && !wide.contains("Left out"),
+        "{wide}"
+    );
 }
 
 /// A limit of nothing is refused as `--buffer 0p` is.
@@ -538,10 +1052,24 @@ fn by_default_those_of_linux_are_compared_on_a_screen() {
 fn a_buffer_holds_something() {
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
-    let compare = |words: &[&str]| failure(run(&[&["compare", &capture, "--rate", "4mbit"], words].concat()), 2);
-    for words in [&["fifo limit 0"][..], &["fifo", "drr limit 0b"], &["fifo", "--buffer", "0p"]] {
+    let compare = |words: &[&str]| {
+        failure(
+            run(&[&["compare", &capture, "--rate", "4mbit"], words].concat()),
+            2,
+        )
+    };
+    for words in [
+        &["fifo limit 0"][..],
+        &["fifo", "drr limit 0b"],
+        &["fifo", "--buffer", "0p"],
+    ] {
         let message = compare(words);
-        assert!(message.contains("expected packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)"), "{message}");
+        assert!(
+            message.contains(
+                "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)"
+            ),
+            "{message}"
+        );
     }
 }
 
@@ -551,14 +1079,38 @@ fn one_packet_and_an_unknown_link_are_named_well() {
     let folder = Folder::new();
     let whole = capture();
     let lone = folder.file("one.pcap", &whole[..24 + 16 + 28]);
-    let text = success(run(&["compare", &lone, "--rate", "4mbit", "--no-cost", "fifo"]));
+    let text = success(run(&[
+        "compare",
+        &lone,
+        "--rate",
+        "4mbit",
+        "--no-cost",
+        "fifo",
+    ]));
     assert!(text.contains("1 packet, 1 flow by 5tuple"), "{text}");
     let mut unknown = whole;
     unknown[20..24].copy_from_slice(&999_u32.to_le_bytes());
-    let message = failure(run(&["compare", &folder.file("unknown.pcap", unknown), "--rate", "4mbit"]), 2);
-    assert!(message.contains("headers of link type 999 are not read"), "{message}");
-    let message = failure(run(&["compare", &lone, "--rate", "4mbit", "--html", "-"]), 2);
-    assert!(message.contains("--html -: standard output is for the table; expected a file"), "{message}");
+    let message = failure(
+        run(&[
+            "compare",
+            &folder.file("unknown.pcap", unknown),
+            "--rate",
+            "4mbit",
+        ]),
+        2,
+    );
+    assert!(
+        message.contains("headers of link type 999 are not read"),
+        "{message}"
+    );
+    let message = failure(
+        run(&["compare", &lone, "--rate", "4mbit", "--html", "-"]),
+        2,
+    );
+    assert!(
+        message.contains("--html -: standard output is for the table; expected a file"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -568,13 +1120,21 @@ fn wrong_values_are_answered_with_the_range_and_their_key() {
     let message = |words: &[&str]| failure(run(&[&["compare", &capture], words].concat()), 2);
     let text = message(&["--rate", "20", "fifo"]);
     assert!(
-        text.contains("--rate") && text.contains("expected a unit: 20mbit, or 20bit") && text.contains("legal range 1bit to"),
+        text.contains("--rate")
+            && text.contains("expected a unit: 20mbit, or 20bit")
+            && text.contains("legal range 1bit to"),
         "{text}"
     );
     let text = message(&["--rate", "4mbit", "--seed", "x"]);
-    assert!(text.contains("--seed") && text.contains("legal range 0 to 18446744073709551615"), "{text}");
+    assert!(
+        text.contains("--seed") && text.contains("legal range 0 to 18446744073709551615"),
+        "{text}"
+    );
     let text = message(&["--rate", "4mbit", "--buffer", "0p"]);
-    assert!(text.contains("--buffer") && text.contains("1p or more"), "{text}");
+    assert!(
+        text.contains("--buffer") && text.contains("1p or more"),
+        "{text}"
+    );
 }
 
 /// Instructions of a comparison of a capture with this number of flows, of two packets each.
@@ -589,22 +1149,47 @@ fn instructions(folder: &Folder, flows: u32) -> u64 {
     }
     let capture = folder.file(&format!("{flows}.pcap"), bytes);
     let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", env!("CARGO_BIN_EXE_roundelay"), "compare"]).arg(capture);
-    command.args(["--rate", "1gbit", "--no-cost", "--json", "--threads", "1", "--max-flows", "100000", "fifo", "drr", "wf2q_plus"]);
+    command
+        .args([
+            "--tool=callgrind",
+            "--callgrind-out-file=/dev/null",
+            env!("CARGO_BIN_EXE_roundelay"),
+            "compare",
+        ])
+        .arg(capture);
+    command.args([
+        "--rate",
+        "1gbit",
+        "--no-cost",
+        "--json",
+        "--threads",
+        "1",
+        "--max-flows",
+        "100000",
+        "fifo",
+        "drr",
+        "wf2q_plus",
+    ]);
     let output = command.output().expect("valgrind");
     let said = text(&output.stderr);
-    let (_, count) = said.split_once("Collected : ").unwrap_or_else(|| panic!("{said}"));
+    let (_, count) = said
+        .split_once("Collected : ")
+        .unwrap_or_else(|| panic!("{said}"));
     count.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Regression: a sum over all flows in the result of each flow took time with the square of the flows.
+/// Regression: a sum over all flows in the result of each flow took time with the square of the
+/// flows.
 #[test]
 #[ignore = "run by make test-full: a minute under valgrind"]
 fn the_work_of_a_comparison_is_linear_in_the_flows() {
     let folder = Folder::new();
     let [one, two, four] = [2000, 4000, 8000].map(|flows| instructions(&folder, flows));
     let growth = (four - two) as f64 / (two - one) as f64;
-    assert!((1.8..2.2).contains(&growth), "{one}, {two}, {four} instructions: {growth}, where a square has 4");
+    assert!(
+        (1.8..2.2).contains(&growth),
+        "{one}, {two}, {four} instructions: {growth}, where a square has 4"
+    );
 }
 
 /// With less and less memory a run ends well, or with a message and status 1: no abort.
@@ -626,8 +1211,21 @@ fn out_of_memory_is_an_error() {
     let run_within = |kilobytes: u32| {
         let limited = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
-        command.args(["-c", &limited, env!("CARGO_BIN_EXE_roundelay"), "compare"]).arg(&capture);
-        command.args(["--rate", "50mbit", "--no-cost", "--json", "--max-flows", "60000", "fifo", "qfq", "fq_codel", "wf2q_plus"]);
+        command
+            .args(["-c", &limited, env!("CARGO_BIN_EXE_roundelay"), "compare"])
+            .arg(&capture);
+        command.args([
+            "--rate",
+            "50mbit",
+            "--no-cost",
+            "--json",
+            "--max-flows",
+            "60000",
+            "fifo",
+            "qfq",
+            "fq_codel",
+            "wf2q_plus",
+        ]);
         command.arg("--parquet").arg(&written);
         command.stdin(Stdio::null()).output().unwrap()
     };
@@ -639,14 +1237,27 @@ fn out_of_memory_is_an_error() {
         match output.status.code() {
             Some(0) => {}
             Some(1) => {
-                refused += u32::from(stderr.starts_with("roundelay: out of memory: the system refuses ") && stderr.contains("--max-flows"));
+                refused += u32::from(
+                    stderr.starts_with("roundelay: out of memory: the system refuses ")
+                        && stderr.contains("--max-flows"),
+                );
             }
             status => panic!("{status:?}: {stderr}"),
         }
-        assert!(!stderr.contains("memory allocation of") && !stderr.contains("panicked"), "{stderr}");
+        assert!(
+            !stderr.contains("memory allocation of") && !stderr.contains("panicked"),
+            "{stderr}"
+        );
     }
     assert!(refused > 0, "no run had too little memory");
-    let left = fs::read_dir(&written).unwrap().map(|file| file.unwrap().file_name()).collect::<Vec<_>>();
-    assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".partial")), "{left:?}");
+    let left = fs::read_dir(&written)
+        .unwrap()
+        .map(|file| file.unwrap().file_name())
+        .collect::<Vec<_>>();
+    assert!(
+        left.iter()
+            .all(|name| !name.to_string_lossy().ends_with(".partial")),
+        "{left:?}"
+    );
     assert!(run_within(4_000_000).status.success());
 }

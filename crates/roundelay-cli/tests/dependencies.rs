@@ -1,5 +1,5 @@
-//! Order of dependencies: each package may only depend on packages earlier in this list. Test files:
-//! each is compiled.
+//! Order of dependencies: each package may only depend on packages earlier in this list. Test
+//! files: each is compiled.
 
 use std::fs;
 use std::path::Path;
@@ -25,15 +25,23 @@ const ORDER: [&str; 15] = [
 
 /// The workspace's packages with the names of their dependencies, excluding dev-dependencies.
 fn packages() -> Vec<(String, Vec<String>)> {
-    let cargo = Command::new(env!("CARGO")).args(["metadata", "--no-deps", "--format-version", "1"]).output().expect("cargo runs");
-    let metadata: serde_json::Value = serde_json::from_slice(&cargo.stdout).expect("cargo metadata is JSON");
+    let cargo = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .output()
+        .expect("cargo runs");
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&cargo.stdout).expect("cargo metadata is JSON");
     let name = |value: &serde_json::Value| value["name"].as_str().expect("a name").to_owned();
     let dependencies = |package: &serde_json::Value| {
         let all = package["dependencies"].as_array().expect("a list").iter();
-        all.filter(|dependency| dependency["kind"].as_str() != Some("dev")).map(name).collect()
+        all.filter(|dependency| dependency["kind"].as_str() != Some("dev"))
+            .map(name)
+            .collect()
     };
     let packages = metadata["packages"].as_array().expect("a list").iter();
-    packages.map(|package| (name(package), dependencies(package))).collect()
+    packages
+        .map(|package| (name(package), dependencies(package)))
+        .collect()
 }
 
 fn violations(packages: &[(String, Vec<String>)]) -> Vec<String> {
@@ -44,8 +52,13 @@ fn violations(packages: &[(String, Vec<String>)]) -> Vec<String> {
             found.push(format!("{package} has no place in the order"));
             continue;
         };
-        let ours = dependencies.iter().filter(|dependency| dependency.starts_with("roundelay"));
-        found.extend(ours.filter(|dependency| place(dependency).is_none_or(|place| place >= own)).map(|to| format!("{package} -> {to}")));
+        let ours = dependencies
+            .iter()
+            .filter(|dependency| dependency.starts_with("roundelay"));
+        found.extend(
+            ours.filter(|dependency| place(dependency).is_none_or(|place| place >= own))
+                .map(|to| format!("{package} -> {to}")),
+        );
         if own == 0 && !dependencies.is_empty() {
             found.push(format!("the core depends on {}", dependencies.join(", ")));
         }
@@ -60,7 +73,13 @@ fn dependencies_run_one_way() {
 
 #[test]
 fn the_rule_finds_what_breaks_it() {
-    let broken = [("roundelay-metrics".to_owned(), vec!["roundelay-trace".to_owned()]), ("roundelay".to_owned(), vec!["libc".to_owned()])];
+    let broken = [
+        (
+            "roundelay-metrics".to_owned(),
+            vec!["roundelay-trace".to_owned()],
+        ),
+        ("roundelay".to_owned(), vec!["libc".to_owned()]),
+    ];
     assert_eq!(violations(&broken).len(), 2);
 }
 
@@ -68,24 +87,51 @@ fn the_rule_finds_what_breaks_it() {
 #[test]
 fn oracle_and_yardsticks_are_independent() {
     let packages = packages();
-    let (_, dependencies) = packages.iter().find(|(name, _)| name == "roundelay-metrics").expect("it is there");
+    let (_, dependencies) = packages
+        .iter()
+        .find(|(name, _)| name == "roundelay-metrics")
+        .expect("it is there");
     assert!(!dependencies.contains(&"roundelay-reference".to_owned()));
 }
 
 /// Names of the crates that the command is built from, with these options of `cargo tree`.
 fn crates_of_the_command(options: &[&str]) -> Vec<String> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["tree", "--locked", "--offline", "-p", "roundelay-cli", "-e", "normal,build", "--prefix", "none", "--format", "{lib}"]);
+    cargo.args([
+        "tree",
+        "--locked",
+        "--offline",
+        "-p",
+        "roundelay-cli",
+        "-e",
+        "normal,build",
+        "--prefix",
+        "none",
+        "--format",
+        "{lib}",
+    ]);
     let tree = cargo.args(options).output().expect("cargo runs");
-    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
-    String::from_utf8(tree.stdout).expect("names of crates").lines().map(str::to_owned).collect()
+    assert!(
+        tree.status.success(),
+        "{}",
+        String::from_utf8_lossy(&tree.stderr)
+    );
+    String::from_utf8(tree.stdout)
+        .expect("names of crates")
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
 fn the_command_without_parquet_needs_none_of_its_crates() {
     let of_parquet = |options: &[&str]| {
         let mut found = crates_of_the_command(options);
-        found.retain(|name| ["parquet", "arrow", "thrift", "snap"].iter().any(|part| name.starts_with(part)));
+        found.retain(|name| {
+            ["parquet", "arrow", "thrift", "snap"]
+                .iter()
+                .any(|part| name.starts_with(part))
+        });
         found
     };
     assert_eq!(of_parquet(&["--no-default-features"]), Vec::<String>::new());
@@ -96,18 +142,31 @@ fn the_command_without_parquet_needs_none_of_its_crates() {
 #[test]
 fn every_test_file_is_compiled() {
     let mut files = 0;
-    for package in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("the packages") {
+    for package in
+        fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("the packages")
+    {
         let tests = package.expect("a package").path().join("tests");
-        let Ok(main) = fs::read_to_string(tests.join("main.rs")) else { continue };
+        let Ok(main) = fs::read_to_string(tests.join("main.rs")) else {
+            continue;
+        };
         let manifest = fs::read_to_string(tests.join("../Cargo.toml")).expect("a manifest");
         for entry in fs::read_dir(&tests).expect("tests") {
             let path = entry.expect("a file").path();
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let name = path
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
             if name == "main" || path.extension().is_none_or(|extension| extension != "rs") {
                 continue;
             }
-            let is_compiled = main.contains(&format!("mod {name};")) || manifest.contains(&format!("path = \"tests/{name}.rs\""));
-            assert!(is_compiled, "{}: 'mod {name};' is missing in main.rs", path.display());
+            let is_compiled = main.contains(&format!("mod {name};"))
+                || manifest.contains(&format!("path = \"tests/{name}.rs\""));
+            assert!(
+                is_compiled,
+                "{}: 'mod {name};' is missing in main.rs",
+                path.display()
+            );
             files += 1;
         }
     }

@@ -8,7 +8,9 @@ use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{Bytes, Duration, Footprint, Scheduler, Share};
 
 fn page(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schedulers").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/schedulers")
+        .join(name)
 }
 
 /// One of a hundred equal flows on 100 Mbit/s, with packets of up to 1500 bytes.
@@ -31,8 +33,17 @@ impl Visitor for Row {
     type Output = (Option<Duration>, Footprint);
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let delay = discipline.guarantees(&share()).delay(&share(), 1500).map(|bound| bound.value);
-        (delay, discipline.build::<u32>(1).expect("the default is legal").footprint())
+        let delay = discipline
+            .guarantees(&share())
+            .delay(&share(), 1500)
+            .map(|bound| bound.value);
+        (
+            delay,
+            discipline
+                .build::<u32>(1)
+                .expect("the default is legal")
+                .footprint(),
+        )
     }
 }
 
@@ -43,8 +54,14 @@ fn costs() -> Vec<(String, f64)> {
     let rows = tables[0]["a_packet"].as_array().expect("rows").iter();
     let cost = |row: &serde_json::Value| {
         let subject = row["subject"].as_str().expect("a name");
-        assert!(row["sent"].as_f64() > Some(0.999), "{subject} dropped packets: its cost is not one of forwarding");
-        (subject.split(' ').next().unwrap_or_default().to_owned(), row["net"].as_f64().expect("a number"))
+        assert!(
+            row["sent"].as_f64() > Some(0.999),
+            "{subject} dropped packets: its cost is not one of forwarding"
+        );
+        (
+            subject.split(' ').next().unwrap_or_default().to_owned(),
+            row["net"].as_f64().expect("a number"),
+        )
     };
     rows.map(cost).collect()
 }
@@ -75,9 +92,17 @@ fn index() -> String {
     for discipline in AnyDiscipline::all() {
         let info = discipline.info();
         let (delay, footprint) = discipline.visit(Row);
-        let delay = delay.map_or_else(|| "none".to_owned(), |delay| format!("{:.1} ms", delay.as_secs_f64() * 1e3));
-        let cost =
-            costs.iter().find(|(name, _)| name == info.name).map_or_else(|| "not measured".to_owned(), |(_, cost)| format!("{cost:.0}"));
+        let delay = delay.map_or_else(
+            || "none".to_owned(),
+            |delay| format!("{:.1} ms", delay.as_secs_f64() * 1e3),
+        );
+        let cost = costs
+            .iter()
+            .find(|(name, _)| name == info.name)
+            .map_or_else(
+                || "not measured".to_owned(),
+                |(_, cost)| format!("{cost:.0}"),
+            );
         text += &format!(
             "| [`{0}`]({0}.md) | {1} | {2} | {delay} | {3} | {cost} |\n",
             info.name,
@@ -104,6 +129,12 @@ fn the_index_is_what_the_registry_says() {
         fs::write(&path, index()).expect("the page can be written");
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == index(), "docs/schedulers/README.md is out of date: make index");
-    assert!(!written.contains("not measured"), "docs/schedulers/costs.json is out of date: make costs index");
+    assert!(
+        written == index(),
+        "docs/schedulers/README.md is out of date: make index"
+    );
+    assert!(
+        !written.contains("not measured"),
+        "docs/schedulers/costs.json is out of date: make costs index"
+    );
 }

@@ -57,14 +57,20 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str, meter: &str) -> Self {
-        let folder = Self(std::env::temp_dir().join(format!("roundelay-meter-{}-{name}", std::process::id())));
+        let folder = Self(
+            std::env::temp_dir().join(format!("roundelay-meter-{}-{name}", std::process::id())),
+        );
         fs::create_dir_all(&folder.0).unwrap();
         folder.write(meter);
         folder
     }
 
     fn write(&self, meter: &str) {
-        fs::write(self.0.join("scenario.toml"), format!("{SCENARIO}[meter]\n{meter}\n")).unwrap();
+        fs::write(
+            self.0.join("scenario.toml"),
+            format!("{SCENARIO}[meter]\n{meter}\n"),
+        )
+        .unwrap();
     }
 
     fn path(&self, name: &str) -> String {
@@ -72,14 +78,21 @@ impl Folder {
     }
 
     fn simulate(&self, arguments: &[&str]) -> Output {
-        let command =
-            Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("simulate").arg(self.path("scenario.toml")).args(arguments).output();
+        let command = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+            .arg("simulate")
+            .arg(self.path("scenario.toml"))
+            .args(arguments)
+            .output();
         command.expect("the command runs")
     }
 
     fn rows(&self, name: &str) -> Vec<Row> {
         let reader = SerializedFileReader::new(fs::File::open(self.0.join(name)).unwrap()).unwrap();
-        reader.get_row_iter(None).unwrap().map(Result::unwrap).collect()
+        reader
+            .get_row_iter(None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect()
     }
 }
 
@@ -90,12 +103,19 @@ impl Drop for Folder {
 }
 
 fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
 fn field<'a>(row: &'a Row, name: &str) -> &'a Field {
-    row.get_column_iter().find(|(column, _)| *column == name).unwrap_or_else(|| panic!("there is no column {name}")).1
+    row.get_column_iter()
+        .find(|(column, _)| *column == name)
+        .unwrap_or_else(|| panic!("there is no column {name}"))
+        .1
 }
 
 fn text(value: &str) -> Field {
@@ -114,7 +134,10 @@ fn transfers_are_rows_with_times_in_picoseconds() {
     stdout(&folder.simulate(&["--replicas", "2", "--parquet", &folder.path("results")]));
     let rows = folder.rows("results/transfers.parquet");
     assert_eq!(rows.len(), 2 * 4);
-    assert_eq!([0, 4].map(|row: usize| field(&rows[row], "seed").clone()), [Field::ULong(1), Field::ULong(2)]);
+    assert_eq!(
+        [0, 4].map(|row: usize| field(&rows[row], "seed").clone()),
+        [Field::ULong(1), Field::ULong(2)]
+    );
     let (one, whole, cut_off) = (&rows[0], &rows[1], &rows[3]);
     for (name, expected) in [
         ("flow", Field::ULong(0)),
@@ -128,15 +151,33 @@ fn transfers_are_rows_with_times_in_picoseconds() {
         ("complete", Field::Bool(true)),
         ("retransmissions", Field::ULong(0)),
         ("timeouts", Field::ULong(0)),
-        ("round_trip_ps", Field::Long(2 * WAY + BARE + (BARE + DATA) / 2)),
+        (
+            "round_trip_ps",
+            Field::Long(2 * WAY + BARE + (BARE + DATA) / 2),
+        ),
     ] {
         assert_eq!(field(one, name), &expected, "{name}");
     }
-    assert_eq!((field(whole, "group"), field(whole, "complete")), (&text("bursts"), &Field::Bool(true)));
+    assert_eq!(
+        (field(whole, "group"), field(whole, "complete")),
+        (&text("bursts"), &Field::Bool(true))
+    );
     assert_eq!(field(cut_off, "start_ps"), &Field::Long(1_995_000_000_000));
-    assert_eq!((field(cut_off, "complete"), field(cut_off, "delivered_ps")), (&Field::Bool(false), &Field::Null));
-    for name in ["acknowledged_ps", "retransmissions", "timeouts", "round_trip_ps"] {
-        assert_eq!((field(whole, name), field(cut_off, name)), (&Field::Null, &Field::Null), "{name}");
+    assert_eq!(
+        (field(cut_off, "complete"), field(cut_off, "delivered_ps")),
+        (&Field::Bool(false), &Field::Null)
+    );
+    for name in [
+        "acknowledged_ps",
+        "retransmissions",
+        "timeouts",
+        "round_trip_ps",
+    ] {
+        assert_eq!(
+            (field(whole, name), field(cut_off, name)),
+            (&Field::Null, &Field::Null),
+            "{name}"
+        );
     }
 }
 
@@ -159,8 +200,13 @@ fn transfers_of_another_run_are_told() {
 #[test]
 fn means_by_bytes_are_told() {
     let folder = Folder::new("means", "complete = \"acknowledged\"\nsizes = [1460]");
-    let json: Value = serde_json::from_str(&stdout(&folder.simulate(&["--json", "--replicas", "3"]))).unwrap();
-    let of = |figure: &str| json["summary"]["groups"][3][figure]["mean"].as_f64().unwrap();
+    let json: Value =
+        serde_json::from_str(&stdout(&folder.simulate(&["--json", "--replicas", "3"]))).unwrap();
+    let of = |figure: &str| {
+        json["summary"]["groups"][3][figure]["mean"]
+            .as_f64()
+            .unwrap()
+    };
     let group = |figure: &str| json["replicas"][0]["groups"][3][figure].as_f64().unwrap();
     assert_eq!(json["summary"]["groups"][3]["name"], "all");
     for figure in ["completion_by_bytes", "round_trip_by_bytes"] {
@@ -168,13 +214,27 @@ fn means_by_bytes_are_told() {
     }
     let round_trip = &json["replicas"][0]["groups"][3]["round_trip"]["mean"];
     assert!((of("round_trip_mean") - round_trip.as_f64().unwrap()).abs() < 1e-12);
-    let sizes = json["replicas"][0]["groups"][3]["sizes"].as_array().unwrap();
-    assert_eq!(sizes.iter().map(|size| size["up_to"].as_u64()).collect::<Vec<_>>(), [Some(1460), None]);
+    let sizes = json["replicas"][0]["groups"][3]["sizes"]
+        .as_array()
+        .unwrap();
+    assert_eq!(
+        sizes
+            .iter()
+            .map(|size| size["up_to"].as_u64())
+            .collect::<Vec<_>>(),
+        [Some(1460), None]
+    );
     let page = folder.path("page.html");
     let table = stdout(&folder.simulate(&["--html", &page]));
     assert!(table.contains("by bytes"), "{table}");
     let page = fs::read_to_string(page).unwrap();
-    for piece in [">By bytes<", ">Round trip by bytes<", "all, up to 1.46 KB", "all, larger", "id=\"completion\""] {
+    for piece in [
+        ">By bytes<",
+        ">Round trip by bytes<",
+        "all, up to 1.46 KB",
+        "all, larger",
+        "id=\"completion\"",
+    ] {
         assert!(page.contains(piece), "{piece}");
     }
 }
@@ -185,39 +245,76 @@ fn means_by_bytes_are_told() {
 fn rates_are_rows_and_a_chart() {
     let folder = Folder::new("rates", "rates = \"5ms\"");
     let (results, page) = (folder.path("results"), folder.path("page.html"));
-    let told = stdout(&folder.simulate(&["--replicas", "2", "--parquet", &results, "--html", &page]));
+    let told =
+        stdout(&folder.simulate(&["--replicas", "2", "--parquet", &results, "--html", &page]));
     let rows = folder.rows("results/rates.parquet");
     let of = |row: &Row| ["seed", "flow", "start_ps", "bytes"].map(|name| field(row, name).clone());
     let millisecond = 1_000_000_000;
     let (uint, long) = (Field::ULong, Field::Long);
-    let of_flow = |flow: u64, seed: u64| rows.iter().map(of).filter(|row| row[..2] == [uint(seed), uint(flow)]).collect::<Vec<_>>();
+    let of_flow = |flow: u64, seed: u64| {
+        rows.iter()
+            .map(of)
+            .filter(|row| row[..2] == [uint(seed), uint(flow)])
+            .collect::<Vec<_>>()
+    };
     for seed in [1, 2] {
         // A SYN and a segment of 1,460 bytes with a header of 50; the burst, after slightly more
         // than ten milliseconds.
         assert_eq!(
             of_flow(0, seed),
-            [[uint(seed), uint(0), long(10 * millisecond), uint(40)], [uint(seed), uint(0), long(30 * millisecond), uint(1510)]]
+            [
+                [uint(seed), uint(0), long(10 * millisecond), uint(40)],
+                [uint(seed), uint(0), long(30 * millisecond), uint(1510)]
+            ]
         );
-        assert_eq!(of_flow(1, seed), [[uint(seed), uint(1), long(10 * millisecond), uint(5000)]]);
+        assert_eq!(
+            of_flow(1, seed),
+            [[uint(seed), uint(1), long(10 * millisecond), uint(5000)]]
+        );
     }
     let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains("id=\"fairness\"") && page.contains("received in each 5.00 ms"), "a chart");
-    let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    assert!(
+        page.contains("id=\"fairness\"") && page.contains("received in each 5.00 ms"),
+        "a chart"
+    );
+    let (_, data) = page
+        .split_once("<script type=\"application/json\" id=\"data\">")
+        .unwrap();
     let data: Value = serde_json::from_str(data.split("</script>").next().unwrap()).unwrap();
     let curves = data["fairness"]["curves"].as_array().unwrap();
-    assert_eq!(curves.iter().map(|curve| curve["name"].as_str().unwrap()).collect::<Vec<_>>(), ["all", "bursts"]);
-    assert_eq!((data["fairness"]["step"].as_f64(), curves[0]["jain"].as_array().unwrap().len()), (Some(0.005), 400));
+    assert_eq!(
+        curves
+            .iter()
+            .map(|curve| curve["name"].as_str().unwrap())
+            .collect::<Vec<_>>(),
+        ["all", "bursts"]
+    );
+    assert_eq!(
+        (
+            data["fairness"]["step"].as_f64(),
+            curves[0]["jain"].as_array().unwrap().len()
+        ),
+        (Some(0.005), 400)
+    );
     // In the third interval two of the four flows receive 40 and 5,000 bytes; one of the two bursts
     // receives everything.
     let jain = |curve: usize, place: usize| curves[curve]["jain"][place].as_f64();
     assert!((jain(0, 2).unwrap() - 5040_f64.powi(2) / (4.0 * (1600.0 + 25e6))).abs() < 1e-4);
     assert_eq!((jain(1, 2), jain(1, 3)), (Some(0.5), None));
     folder.write("");
-    let plain = stdout(&folder.simulate(&["--replicas", "2", "--html", &folder.path("plain.html")]));
+    let plain =
+        stdout(&folder.simulate(&["--replicas", "2", "--html", &folder.path("plain.html")]));
     assert_eq!(told, plain);
-    assert!(!fs::read_to_string(folder.path("plain.html")).unwrap().contains("id=\"fairness\""));
+    assert!(
+        !fs::read_to_string(folder.path("plain.html"))
+            .unwrap()
+            .contains("id=\"fairness\"")
+    );
     let stale = folder.simulate(&["--parquet", &results]);
-    assert!(String::from_utf8_lossy(&stale.stderr).contains("rates.parquet: left by another run with [meter] rates"));
+    assert!(
+        String::from_utf8_lossy(&stale.stderr)
+            .contains("rates.parquet: left by another run with [meter] rates")
+    );
 }
 
 /// Large memory use is reported before the run.
@@ -225,9 +322,16 @@ fn rates_are_rows_and_a_chart() {
 fn much_memory_is_told_before_a_run() {
     let folder = Folder::new("memory", "rates = \"100us\"");
     let path = folder.path("scenario.toml");
-    let text = fs::read_to_string(&path).unwrap().replace("duration = \"2s\"", "duration = \"50s\"");
-    let many = "[[source]]\nkind = \"cbr\"\nfrom = \"a\"\nto = \"b\"\nrate = \"100mbit\"\ncount = 1000\n";
+    let text = fs::read_to_string(&path)
+        .unwrap()
+        .replace("duration = \"2s\"", "duration = \"50s\"");
+    let many =
+        "[[source]]\nkind = \"cbr\"\nfrom = \"a\"\nto = \"b\"\nrate = \"100mbit\"\ncount = 1000\n";
     fs::write(&path, text.replace("[meter]", &format!("{many}[meter]"))).unwrap();
     let told = stdout(&folder.simulate(&["--dry-run"]));
-    assert!(told.contains("Note: Series of rates take up to ") && told.contains("500000 intervals of 100us"), "{told}");
+    assert!(
+        told.contains("Note: Series of rates take up to ")
+            && told.contains("500000 intervals of 100us"),
+        "{told}"
+    );
 }

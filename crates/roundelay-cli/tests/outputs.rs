@@ -42,7 +42,9 @@ fn root() -> PathBuf {
 
 /// The text below a heading, up to the next heading.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
-    let (_, rest) = page.split_once(&format!("\n### {heading}\n")).unwrap_or_else(|| panic!("no heading '{heading}'"));
+    let (_, rest) = page
+        .split_once(&format!("\n### {heading}\n"))
+        .unwrap_or_else(|| panic!("no heading '{heading}'"));
     rest.split("\n#").next().unwrap()
 }
 
@@ -53,12 +55,26 @@ fn outputs() -> (PathBuf, String, String) {
     let scenario = folder.join("scenario.toml");
     fs::write(&scenario, SCENARIO).unwrap();
     let run = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("simulate").arg(&scenario).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+            .arg("simulate")
+            .arg(&scenario)
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     };
     let columns = folder.join("columns");
-    let json = run(&["--json", "--parquet", columns.to_str().unwrap(), "--packets"]);
+    let json = run(&[
+        "--json",
+        "--parquet",
+        columns.to_str().unwrap(),
+        "--packets",
+    ]);
     (folder, json, run(&[]))
 }
 
@@ -80,15 +96,29 @@ fn text(field: &Field) -> String {
 fn rows_of_parquet(path: &Path) -> Vec<Vec<String>> {
     let reader = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
     let columns = reader.metadata().file_metadata().schema_descr().columns();
-    let names = columns.iter().map(|column| column.name().to_owned()).collect();
-    let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().get_column_iter().map(|(_, field)| text(field)).collect());
+    let names = columns
+        .iter()
+        .map(|column| column.name().to_owned())
+        .collect();
+    let rows = reader.get_row_iter(None).unwrap().map(|row| {
+        row.unwrap()
+            .get_column_iter()
+            .map(|(_, field)| text(field))
+            .collect()
+    });
     std::iter::once(names).chain(rows).collect()
 }
 
 /// Names and rows of a CSV file.
 fn rows_of_csv(path: &Path) -> Vec<Vec<String>> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_path(path).unwrap();
-    reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect()
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_path(path)
+        .unwrap();
+    reader
+        .records()
+        .map(|record| record.unwrap().iter().map(str::to_owned).collect())
+        .collect()
 }
 
 /// The tables of `--csv` are those of `--parquet`, for a simulation and for a comparison.
@@ -98,18 +128,53 @@ fn csv_files_have_the_rows_of_parquet_files() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("scenario.toml"), SCENARIO).unwrap();
     let capture = root().join("examples/captures/home-downlink.pcap");
-    let compare = ["compare", capture.to_str().unwrap(), "fifo", "fq_codel", "--rate", "5mbit", "--no-cost"];
-    let runs: [(&[&str], &[&str]); 2] =
-        [(&["simulate", "scenario.toml", "--replicas", "2"], &["flows", "links", "transfers", "rates"]), (&compare, &["flows"])];
+    let compare = [
+        "compare",
+        capture.to_str().unwrap(),
+        "fifo",
+        "fq_codel",
+        "--rate",
+        "5mbit",
+        "--no-cost",
+    ];
+    let runs: [(&[&str], &[&str]); 2] = [
+        (
+            &["simulate", "scenario.toml", "--replicas", "2"],
+            &["flows", "links", "transfers", "rates"],
+        ),
+        (&compare, &["flows"]),
+    ];
     for (number, (words, tables)) in runs.into_iter().enumerate() {
-        let [texts, columns] = ["texts", "columns"].map(|name| folder.join(format!("{name}-{number}")));
-        let outputs = ["--csv", texts.to_str().unwrap(), "--parquet", columns.to_str().unwrap()];
-        let run = Command::new(env!("CARGO_BIN_EXE_roundelay")).current_dir(&folder).args(words).args(outputs).output().unwrap();
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let [texts, columns] =
+            ["texts", "columns"].map(|name| folder.join(format!("{name}-{number}")));
+        let outputs = [
+            "--csv",
+            texts.to_str().unwrap(),
+            "--parquet",
+            columns.to_str().unwrap(),
+        ];
+        let run = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+            .current_dir(&folder)
+            .args(words)
+            .args(outputs)
+            .output()
+            .unwrap();
+        assert!(
+            run.status.success(),
+            "{}",
+            String::from_utf8_lossy(&run.stderr)
+        );
         for table in tables {
-            let [csv, parquet] =
-                [rows_of_csv(&texts.join(format!("{table}.csv"))), rows_of_parquet(&columns.join(format!("{table}.parquet")))];
-            assert!(csv.len() > 4 && csv == parquet, "{table}: {} and {} rows", csv.len(), parquet.len());
+            let [csv, parquet] = [
+                rows_of_csv(&texts.join(format!("{table}.csv"))),
+                rows_of_parquet(&columns.join(format!("{table}.parquet"))),
+            ];
+            assert!(
+                csv.len() > 4 && csv == parquet,
+                "{table}: {} and {} rows",
+                csv.len(),
+                parquet.len()
+            );
         }
         assert_eq!(fs::read_dir(&texts).unwrap().count(), tables.len());
     }
@@ -118,9 +183,24 @@ fn csv_files_have_the_rows_of_parquet_files() {
 
 /// The heading for an object's keys, by path; objects of the same shape share a heading.
 fn heading(path: &str, object: &serde_json::Map<String, Value>) -> String {
-    let shapes = [("half_width", "interval"), ("p999", "spread"), ("on_their_way", "packets")];
-    let shape = shapes.into_iter().find(|(key, _)| object.contains_key(*key));
-    shape.map_or_else(|| if path.is_empty() { "The object".to_owned() } else { format!("`{path}`") }, |(_, shape)| format!("`{shape}`"))
+    let shapes = [
+        ("half_width", "interval"),
+        ("p999", "spread"),
+        ("on_their_way", "packets"),
+    ];
+    let shape = shapes
+        .into_iter()
+        .find(|(key, _)| object.contains_key(*key));
+    shape.map_or_else(
+        || {
+            if path.is_empty() {
+                "The object".to_owned()
+            } else {
+                format!("`{path}`")
+            }
+        },
+        |(_, shape)| format!("`{shape}`"),
+    )
 }
 
 fn keys(value: &Value, path: &str, found: &mut BTreeSet<(String, String)>) {
@@ -128,30 +208,46 @@ fn keys(value: &Value, path: &str, found: &mut BTreeSet<(String, String)>) {
         Value::Object(object) => {
             for (key, value) in object {
                 found.insert((heading(path, object), key.clone()));
-                keys(value, &if path.is_empty() { key.clone() } else { format!("{path}.{key}") }, found);
+                keys(
+                    value,
+                    &if path.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{path}.{key}")
+                    },
+                    found,
+                );
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| keys(value, &format!("{path}[]"), found)),
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| keys(value, &format!("{path}[]"), found)),
         _ => {}
     }
 }
 
 /// Type of a column in the page's notation, including nullability.
 fn kind(column: &ColumnDescriptor) -> String {
-    let unsigned =
-        |bits: i8| matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if int.bit_width == bits && !int.is_signed);
+    let unsigned = |bits: i8| matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if int.bit_width == bits && !int.is_signed);
     let text = match column.physical_type() {
         Type::INT64 if unsigned(64) => "uint64",
         Type::INT32 if unsigned(32) => "uint32",
         Type::INT64 => "int64",
         Type::DOUBLE => "double",
         Type::BOOLEAN => "bool",
-        Type::BYTE_ARRAY if matches!(column.logical_type_ref(), Some(LogicalType::String)) => "text",
+        Type::BYTE_ARRAY if matches!(column.logical_type_ref(), Some(LogicalType::String)) => {
+            "text"
+        }
         other => panic!("{}: {other} has no word on the page", column.name()),
     };
     let repetition = column.self_type().get_basic_info().repetition();
     assert_ne!(repetition, Repetition::REPEATED, "{}", column.name());
-    text.to_owned() + if repetition == Repetition::OPTIONAL { ", null" } else { "" }
+    text.to_owned()
+        + if repetition == Repetition::OPTIONAL {
+            ", null"
+        } else {
+            ""
+        }
 }
 
 #[test]
@@ -164,21 +260,36 @@ fn all_that_is_written_stands_on_the_page() {
         let file = fs::File::open(folder.join(format!("columns/{name}.parquet"))).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let schema = reader.metadata().file_metadata().schema_descr();
-        found.extend(schema.columns().iter().map(|column| (format!("`{name}.parquet`"), column.name().to_owned())));
+        found.extend(
+            schema
+                .columns()
+                .iter()
+                .map(|column| (format!("`{name}.parquet`"), column.name().to_owned())),
+        );
         let told = section(&page, &format!("`{name}.parquet`"));
         for column in schema.columns() {
             let row = format!("| `{}` | {} |", column.name(), kind(column));
-            assert!(told.contains(&row), "{name}.parquet: no row that begins with {row}");
+            assert!(
+                told.contains(&row),
+                "{name}.parquet: no row that begins with {row}"
+            );
         }
     }
     fs::remove_dir_all(folder).unwrap();
     assert!(found.len() > 120, "{}", found.len());
-    let missing: Vec<_> = found.iter().filter(|(heading, key)| !section(&page, heading).contains(&format!("| `{key}`"))).collect();
+    let missing: Vec<_> = found
+        .iter()
+        .filter(|(heading, key)| !section(&page, heading).contains(&format!("| `{key}`")))
+        .collect();
     assert!(missing.is_empty(), "{missing:#?}");
     // Each row of a section must exist in the output.
     for (heading, _) in &found {
-        let rows = section(&page, heading).lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-        let old: Vec<_> = rows.filter(|row| !found.contains(&(heading.clone(), (*row).to_owned()))).collect();
+        let rows = section(&page, heading)
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let old: Vec<_> = rows
+            .filter(|row| !found.contains(&(heading.clone(), (*row).to_owned())))
+            .collect();
         assert!(old.is_empty(), "{heading}: {old:?} are not written");
     }
     let terms = [
@@ -220,7 +331,10 @@ fn all_that_is_written_stands_on_the_page() {
     let terms_told = section(&page, "Terms of the table");
     for term in terms {
         assert!(table.contains(term), "no {term} in\n{table}");
-        assert!(terms_told.contains(&format!("| {term}")), "{term} is not on the page");
+        assert!(
+            terms_told.contains(&format!("| {term}")),
+            "{term} is not on the page"
+        );
     }
 }
 
@@ -232,11 +346,21 @@ fn csv_files_have_all_flows() {
     let scenario = "duration = \"1s\"\ntopology = { template = \"dumbbell\", pairs = 1 }\n\
         source = [{ kind = \"workload\", from = \"*\", file = \"flows.txt\", transport = \"burst\" }]\n";
     std::fs::write(folder.join("s.toml"), scenario).unwrap();
-    let flows: String = (0..4200).map(|flow| format!("{} 100 s0 r0\n", f64::from(flow) / 10_000.0)).collect();
+    let flows: String = (0..4200)
+        .map(|flow| format!("{} 100 s0 r0\n", f64::from(flow) / 10_000.0))
+        .collect();
     std::fs::write(folder.join("flows.txt"), flows).unwrap();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_roundelay"));
-    let output = command.current_dir(&folder).args(["simulate", "s.toml", "--quiet", "--csv", "out"]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = command
+        .current_dir(&folder)
+        .args(["simulate", "s.toml", "--quiet", "--csv", "out"])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(rows_of_csv(&folder.join("out/flows.csv")).len(), 1 + 4200);
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -248,25 +372,92 @@ fn markdown_files_have_the_tables() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("scenario.toml"), SCENARIO).unwrap();
     let capture = root().join("examples/captures/home-downlink.pcap");
-    let compare = ["compare", capture.to_str().unwrap(), "fifo", "fq_codel", "--rate", "5mbit", "--no-cost"];
-    fs::write(folder.join("objective.toml"), format!("{SCENARIO}[objective]\nmeasure = \"tail\"\n")).unwrap();
-    let objective = ["objective", "objective.toml", "--replicas", "2", "--no-cost"];
+    let compare = [
+        "compare",
+        capture.to_str().unwrap(),
+        "fifo",
+        "fq_codel",
+        "--rate",
+        "5mbit",
+        "--no-cost",
+    ];
+    fs::write(
+        folder.join("objective.toml"),
+        format!("{SCENARIO}[objective]\nmeasure = \"tail\"\n"),
+    )
+    .unwrap();
+    let objective = [
+        "objective",
+        "objective.toml",
+        "--replicas",
+        "2",
+        "--no-cost",
+    ];
     let runs: [(&[&str], &[&str]); 5] = [
-        (&["simulate", "scenario.toml"], &["## scenario", "| sources | flows | throughput |", "| queues | buffer | links | from |"]),
-        (&compare, &["home-downlink.pcap\n\n25,401 packets", "p99 (delay)", "\n**", "```sh\n", "| fifo"]),
-        (&["replay", "scenario.toml", "--with", "lstf", "--with", "fifo"], &["## scenario", "\n|---|---:|", "\n| lstf |", "\n| fifo |"]),
-        (&objective, &["## objective", "\n|---|---:|", "\n| fifo_plus |", "\n| lstf"]),
+        (
+            &["simulate", "scenario.toml"],
+            &[
+                "## scenario",
+                "| sources | flows | throughput |",
+                "| queues | buffer | links | from |",
+            ],
+        ),
+        (
+            &compare,
+            &[
+                "home-downlink.pcap\n\n25,401 packets",
+                "p99 (delay)",
+                "\n**",
+                "```sh\n",
+                "| fifo",
+            ],
+        ),
+        (
+            &[
+                "replay",
+                "scenario.toml",
+                "--with",
+                "lstf",
+                "--with",
+                "fifo",
+            ],
+            &["## scenario", "\n|---|---:|", "\n| lstf |", "\n| fifo |"],
+        ),
+        (
+            &objective,
+            &[
+                "## objective",
+                "\n|---|---:|",
+                "\n| fifo_plus |",
+                "\n| lstf",
+            ],
+        ),
         (
             &["papers", "qfq", "section-4-3", "--fresh"],
-            &["Section 4.3", "| claim | verdict | deciding findings |", "| figure | published |"],
+            &[
+                "Section 4.3",
+                "| claim | verdict | deciding findings |",
+                "| figure | published |",
+            ],
         ),
     ];
     for (words, expected) in runs {
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-        let output = command.current_dir(&folder).args(words).args(["--markdown", "result.md"]).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = command
+            .current_dir(&folder)
+            .args(words)
+            .args(["--markdown", "result.md"])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let text = fs::read_to_string(folder.join("result.md")).unwrap();
-        expected.iter().for_each(|part| assert!(text.contains(part), "no {part} in\n{text}"));
+        expected
+            .iter()
+            .for_each(|part| assert!(text.contains(part), "no {part} in\n{text}"));
     }
     fs::remove_dir_all(folder).unwrap();
 }

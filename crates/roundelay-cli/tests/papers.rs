@@ -38,7 +38,8 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("roundelay-papers-{name}-{}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("roundelay-papers-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join("plan.toml"), PLAN).unwrap();
         Self(path)
@@ -50,7 +51,13 @@ impl Folder {
 
     /// Runs the plan with the cache in this folder.
     fn run(&self, options: &[&str]) -> Output {
-        papers(&[&[&*self.path("plan.toml"), "--cache", &self.path("cache")], options].concat())
+        papers(
+            &[
+                &[&*self.path("plan.toml"), "--cache", &self.path("cache")],
+                options,
+            ]
+            .concat(),
+        )
     }
 }
 
@@ -61,7 +68,11 @@ impl Drop for Folder {
 }
 
 fn papers(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("papers").args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_roundelay"))
+        .arg("papers")
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -72,7 +83,16 @@ fn text(bytes: &[u8]) -> &str {
 fn papers_and_items_are_listed() {
     let list = papers(&[]);
     let list = text(&list.stdout);
-    for item in ["qfq ", "table-2", "theorem-1", "qfq-plus ", "mqfq ", "figure-4", "afq ", "figure-16"] {
+    for item in [
+        "qfq ",
+        "table-2",
+        "theorem-1",
+        "qfq-plus ",
+        "mqfq ",
+        "figure-4",
+        "afq ",
+        "figure-16",
+    ] {
         assert!(list.contains(item), "{item}: {list}");
     }
     let one = papers(&["mqfq"]);
@@ -85,9 +105,18 @@ fn published_and_ours_stand_side_by_side_with_a_verdict() {
     let output = folder.run(&["--check"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let report = text(&output.stdout);
-    assert!(report.contains("Round robin shares evenly.\n    holds\n"), "{report}");
-    let line = report.lines().find(|line| line.trim().starts_with("DRR: least")).unwrap();
-    assert!(line.contains("400") && line.contains("488") && line.contains("1.22"), "{line}");
+    assert!(
+        report.contains("Round robin shares evenly.\n    holds\n"),
+        "{report}"
+    );
+    let line = report
+        .lines()
+        .find(|line| line.trim().starts_with("DRR: least"))
+        .unwrap();
+    assert!(
+        line.contains("400") && line.contains("488") && line.contains("1.22"),
+        "{line}"
+    );
     assert!(report.contains("All verdicts of 1 item are as their plans expect."));
 }
 
@@ -96,7 +125,10 @@ fn a_planted_fault_fails_the_check() {
     let folder = Folder::new("fault");
     let output = folder.run(&["--check", "--instead", "fifo limit 50"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
-    assert!(text(&output.stderr).contains("1 verdicts differ") && text(&output.stderr).contains("expected 'holds', now does not hold"));
+    assert!(
+        text(&output.stderr).contains("1 verdicts differ")
+            && text(&output.stderr).contains("expected 'holds', now does not hold")
+    );
 }
 
 #[test]
@@ -104,26 +136,63 @@ fn a_second_run_comes_from_the_cache_and_gives_the_same() {
     let folder = Folder::new("cache");
     let json = |output: Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };
     let first = json(folder.run(&["--json"]));
-    let lines = fs::read_to_string(folder.path("cache/plans.jsonl")).unwrap().lines().filter(|line| !line.is_empty()).count();
+    let lines = fs::read_to_string(folder.path("cache/plans.jsonl"))
+        .unwrap()
+        .lines()
+        .filter(|line| !line.is_empty())
+        .count();
     let second = json(folder.run(&["--json"]));
     assert_eq!(lines, 3, "a line a seed");
-    assert_eq!(first[0]["record"]["variations"], second[0]["record"]["variations"]);
-    assert_eq!(first[0]["record"]["seconds"], second[0]["record"]["seconds"], "seconds are those of the runs, not of reading them");
+    assert_eq!(
+        first[0]["record"]["variations"],
+        second[0]["record"]["variations"]
+    );
+    assert_eq!(
+        first[0]["record"]["seconds"], second[0]["record"]["seconds"],
+        "seconds are those of the runs, not of reading them"
+    );
     assert_eq!(first[0]["claims"][0]["verdict"], "holds");
 }
 
 #[test]
 fn rows_and_drawings_are_written() {
     let folder = Folder::new("files");
-    let (rows, drawing, page) = (folder.path("rows.parquet"), folder.path("chart.svg"), folder.path("page.html"));
-    assert!(folder.run(&["--parquet", &rows, "--svg", &drawing, "--html", &page]).status.success());
-    assert!(fs::read_to_string(page).unwrap().contains("Round robin shares evenly."));
-    assert!(fs::read_to_string(drawing).unwrap().contains("Throughput by rank"));
-    let reader = parquet::file::reader::SerializedFileReader::try_from(&*PathBuf::from(rows)).unwrap();
+    let (rows, drawing, page) = (
+        folder.path("rows.parquet"),
+        folder.path("chart.svg"),
+        folder.path("page.html"),
+    );
+    assert!(
+        folder
+            .run(&["--parquet", &rows, "--svg", &drawing, "--html", &page])
+            .status
+            .success()
+    );
+    assert!(
+        fs::read_to_string(page)
+            .unwrap()
+            .contains("Round robin shares evenly.")
+    );
+    assert!(
+        fs::read_to_string(drawing)
+            .unwrap()
+            .contains("Throughput by rank")
+    );
+    let reader =
+        parquet::file::reader::SerializedFileReader::try_from(&*PathBuf::from(rows)).unwrap();
     let metadata = parquet::file::reader::FileReader::metadata(&reader);
-    let names: Vec<_> = metadata.file_metadata().schema_descr().columns().iter().map(|column| column.name().to_owned()).collect();
+    let names: Vec<_> = metadata
+        .file_metadata()
+        .schema_descr()
+        .columns()
+        .iter()
+        .map(|column| column.name().to_owned())
+        .collect();
     assert_eq!(names, ["variation", "figure", "x", "seed", "value"]);
-    assert!(metadata.file_metadata().num_rows() > 60, "ten ranks and ten flows with three seeds, and more");
+    assert!(
+        metadata.file_metadata().num_rows() > 60,
+        "ten ranks and ten flows with three seeds, and more"
+    );
 }
 
 #[test]
@@ -132,21 +201,44 @@ fn what_is_wrong_is_said_with_what_is_legal() {
     for (arguments, status, expected) in [
         (&["qfqq"][..], 2, "no paper is called 'qfqq': "),
         (&["qfq", "table-9"], 2, "qfq has no item 'table-9': "),
-        (&["no-such-plan.toml"], 2, "there is no such file; expected a plan"),
-        (&["all", "--parquet", "x.parquet"], 2, "--parquet tells of one item, not of "),
+        (
+            &["no-such-plan.toml"],
+            2,
+            "there is no such file; expected a plan",
+        ),
+        (
+            &["all", "--parquet", "x.parquet"],
+            2,
+            "--parquet tells of one item, not of ",
+        ),
         (&["qfq", "table-2", "--instead", "fiffo"], 2, "fiffo"),
     ] {
         let output = papers(arguments);
         assert_eq!(output.status.code(), Some(status), "{arguments:?}");
-        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(expected),
+            "{}",
+            text(&output.stderr)
+        );
     }
     let plan = folder.path("plan.toml");
     let output = folder.run(&["--html", &plan]);
-    assert!(output.status.code() == Some(2) && fs::read_to_string(&plan).unwrap() == PLAN, "a plan is not written over");
-    fs::write(&plan, PLAN.replace("over = \"DRR: most, kbit/s\"", "over = \"DRR: mots, kbit/s\"")).unwrap();
+    assert!(
+        output.status.code() == Some(2) && fs::read_to_string(&plan).unwrap() == PLAN,
+        "a plan is not written over"
+    );
+    fs::write(
+        &plan,
+        PLAN.replace(
+            "over = \"DRR: most, kbit/s\"",
+            "over = \"DRR: mots, kbit/s\"",
+        ),
+    )
+    .unwrap();
     let output = folder.run(&[]);
     assert!(
-        output.status.code() == Some(1) && text(&output.stderr).contains("DRR: mots, kbit/s was not measured"),
+        output.status.code() == Some(1)
+            && text(&output.stderr).contains("DRR: mots, kbit/s was not measured"),
         "{}",
         text(&output.stderr)
     );
@@ -159,17 +251,30 @@ fn an_error_in_a_plan_has_its_file_and_line() {
     let folder = Folder::new("lines");
     let plan = folder.path("plan.toml");
     for (from, to, line, expected) in [
-        ("drr limit", "drrr limit", 9, "columns.DRR: no discipline is called 'drrr'"),
+        (
+            "drr limit",
+            "drrr limit",
+            9,
+            "columns.DRR: no discipline is called 'drrr'",
+        ),
         ("pairs = 10", "pears = 10", 12, "unknown field `pears`"),
         ("seeds = 3", "seeds = 30000", 8, "legal range 1 to 10000"),
-        ("rate = \"1mbit\"", "rate = \"1\"", 13, "'1' has no unit: expected a rate"),
+        (
+            "rate = \"1mbit\"",
+            "rate = \"1\"",
+            13,
+            "'1' has no unit: expected a rate",
+        ),
         ("kind = \"cbr\"", "kind = \"cbs\"", 13, "cbs"),
     ] {
         fs::write(&plan, PLAN.replace(from, to)).unwrap();
         let output = folder.run(&[]);
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{message}");
-        assert!(message.contains(&format!("plan.toml:{line}: ")) && message.contains(expected), "{message}");
+        assert!(
+            message.contains(&format!("plan.toml:{line}: ")) && message.contains(expected),
+            "{message}"
+        );
     }
 }
 
@@ -177,16 +282,36 @@ fn an_error_in_a_plan_has_its_file_and_line() {
 fn what_cannot_be_drawn_or_written_is_told_before_a_run() {
     let folder = Folder::new("places");
     let drawing = folder.path("drawing.svg");
-    let output = papers(&["qfq", "theorem-1", "--svg", &drawing, "--cache", &folder.path("cache")]);
+    let output = papers(&[
+        "qfq",
+        "theorem-1",
+        "--svg",
+        &drawing,
+        "--cache",
+        &folder.path("cache"),
+    ]);
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("Theorem 1 has no chart; these of qfq have one: section-5, table-4, figure-10"), "{message}");
-    assert!(!PathBuf::from(folder.path("cache")).exists(), "nothing was run");
+    assert!(
+        message.contains(
+            "Theorem 1 has no chart; these of qfq have one: section-5, table-4, figure-10"
+        ),
+        "{message}"
+    );
+    assert!(
+        !PathBuf::from(folder.path("cache")).exists(),
+        "nothing was run"
+    );
     for option in ["--html", "--svg", "--parquet"] {
         let output = folder.run(&[option, "-"]);
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{message}");
-        assert!(message.contains(&format!("{option} -: standard output is for the table; expected a file")), "{message}");
+        assert!(
+            message.contains(&format!(
+                "{option} -: standard output is for the table; expected a file"
+            )),
+            "{message}"
+        );
     }
 }
 
@@ -198,12 +323,25 @@ fn outputs_are_tried_before_the_first_run() {
         let output = folder.run(&[option, &folder.path("no-such-folder/file")]);
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{message}");
-        assert!(message.contains("no-such-folder/file: cannot create: there is no folder") && output.stdout.is_empty(), "{message}");
+        assert!(
+            message.contains("no-such-folder/file: cannot create: there is no folder")
+                && output.stdout.is_empty(),
+            "{message}"
+        );
     }
     let output = folder.run(&["--pages", &folder.path("plan.toml")]);
-    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{}", text(&output.stderr));
+    assert!(
+        output.status.code() == Some(1) && output.stdout.is_empty(),
+        "{}",
+        text(&output.stderr)
+    );
     let output = folder.run(&["--pages", "-"]);
-    assert!(text(&output.stderr).contains("--pages -: standard output is for the table; expected a folder"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr)
+            .contains("--pages -: standard output is for the table; expected a folder"),
+        "{}",
+        text(&output.stderr)
+    );
     assert!(!folder.0.join("cache").exists(), "nothing ran");
 }
 
@@ -215,23 +353,56 @@ fn no_output_is_an_input_of_the_plan_or_a_page() {
     let refused = |option: &str, path: &str, expected: &str| {
         let output = folder.run(&[option, path, "--pages", &folder.path("pages")]);
         let message = text(&output.stderr);
-        assert!(output.status.code() == Some(2) && message.contains(expected), "{message}");
+        assert!(
+            output.status.code() == Some(2) && message.contains(expected),
+            "{message}"
+        );
     };
-    refused("--html", &folder.path("pages/index.md"), "--html would write into the folder of --pages");
-    refused("--svg", &folder.path("pages/new/chart.svg"), "--svg would write into the folder of --pages");
+    refused(
+        "--html",
+        &folder.path("pages/index.md"),
+        "--html would write into the folder of --pages",
+    );
+    refused(
+        "--svg",
+        &folder.path("pages/new/chart.svg"),
+        "--svg would write into the folder of --pages",
+    );
     let cities = include_str!("../../../examples/scenarios/cities.gml");
     fs::write(&map, cities).unwrap();
     let topology = format!("topology = {{ file = '{map}' }}");
     let own = PLAN
-        .replace("topology = { template = \"dumbbell\", pairs = 10 }", &topology)
-        .replace("\"s*\", to = \"r*\"", "\"host*\", to = \"host*\", pairs = \"all\"");
+        .replace(
+            "topology = { template = \"dumbbell\", pairs = 10 }",
+            &topology,
+        )
+        .replace(
+            "\"s*\", to = \"r*\"",
+            "\"host*\", to = \"host*\", pairs = \"all\"",
+        );
     fs::write(&plan, own).unwrap();
-    refused("--html", &map, "map.gml: both a file of the plan's scenario and --html; expected a file each");
+    refused(
+        "--html",
+        &map,
+        "map.gml: both a file of the plan's scenario and --html; expected a file each",
+    );
     assert_eq!(fs::read_to_string(&map).unwrap(), cities);
     let (other, run) = (folder.path("other.toml"), PLAN.find("[run]").unwrap());
     fs::write(&other, PLAN).unwrap();
-    fs::write(&plan, format!("{}like = 'other'\n{}", &PLAN[..run], &PLAN[PLAN.find("[[published]]").unwrap()..])).unwrap();
-    refused("--parquet", &other, "other.toml: both the plan that it is like and --parquet");
+    fs::write(
+        &plan,
+        format!(
+            "{}like = 'other'\n{}",
+            &PLAN[..run],
+            &PLAN[PLAN.find("[[published]]").unwrap()..]
+        ),
+    )
+    .unwrap();
+    refused(
+        "--parquet",
+        &other,
+        "other.toml: both the plan that it is like and --parquet",
+    );
 }
 
 /// Reasons in a plan explain the verdict on the examined discipline; they are left out for a
@@ -239,11 +410,21 @@ fn no_output_is_an_input_of_the_plan_or_a_page() {
 #[test]
 fn reasons_are_of_the_discipline_examined() {
     let folder = Folder::new("reasons");
-    let failing =
-        PLAN.replace("from = 0.7 }]\nexpect = \"holds\"", "from = 1.7 }]\nbecause = \"rounds are short\"\nexpect = \"does not hold\"");
+    let failing = PLAN.replace(
+        "from = 0.7 }]\nexpect = \"holds\"",
+        "from = 1.7 }]\nbecause = \"rounds are short\"\nexpect = \"does not hold\"",
+    );
     fs::write(folder.path("plan.toml"), failing).unwrap();
     let own = folder.run(&[]);
-    assert!(text(&own.stdout).contains("does not hold: rounds are short"), "{}", text(&own.stdout));
+    assert!(
+        text(&own.stdout).contains("does not hold: rounds are short"),
+        "{}",
+        text(&own.stdout)
+    );
     let planted = folder.run(&["--instead", "fifo limit 50"]);
-    assert!(text(&planted.stdout).contains("    does not hold\n"), "{}", text(&planted.stdout));
+    assert!(
+        text(&planted.stdout).contains("    does not hold\n"),
+        "{}",
+        text(&planted.stdout)
+    );
 }

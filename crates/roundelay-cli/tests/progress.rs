@@ -17,13 +17,29 @@ rate = "2mbit"
 
 /// Terminal output of the command; `None` if there is no `script`.
 fn in_a_terminal(name: &str, options: &str) -> Option<String> {
-    let path = std::env::temp_dir().join(format!("roundelay-progress-{}-{name}.toml", std::process::id()));
+    let path = std::env::temp_dir().join(format!(
+        "roundelay-progress-{}-{name}.toml",
+        std::process::id()
+    ));
     fs::write(&path, SCENARIO).unwrap();
-    let command = format!("'{}' simulate '{}' {options}", env!("CARGO_BIN_EXE_roundelay"), path.display());
-    let output = Command::new("script").args(["-qec", &command, "/dev/null"]).stdin(Stdio::null()).output();
+    let command = format!(
+        "'{}' simulate '{}' {options}",
+        env!("CARGO_BIN_EXE_roundelay"),
+        path.display()
+    );
+    let output = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .stdin(Stdio::null())
+        .output();
     fs::remove_file(&path).unwrap();
-    let output = output.inspect_err(|error| eprintln!("no terminal can be made: {error}")).ok()?;
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let output = output
+        .inspect_err(|error| eprintln!("no terminal can be made: {error}"))
+        .ok()?;
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -33,69 +49,151 @@ fn in_a_terminal(name: &str, options: &str) -> Option<String> {
 fn a_terminal_sees_simulated_time_and_rate() {
     for options in ["", "--replicas 3"] {
         let name = if options.is_empty() { "one" } else { "three" };
-        let Some(shown) = in_a_terminal(name, options) else { return };
-        let bars: Vec<_> = shown.split(['\r', '\n']).filter(|line| line.contains("events/s")).collect();
+        let Some(shown) = in_a_terminal(name, options) else {
+            return;
+        };
+        let bars: Vec<_> = shown
+            .split(['\r', '\n'])
+            .filter(|line| line.contains("events/s"))
+            .collect();
         assert!(!bars.is_empty(), "{shown}");
         let simulated = |bar: &str| -> f64 {
-            let (before, _) = bar.split_once(" s of 20.000 s, ").unwrap_or_else(|| panic!("{bar}"));
+            let (before, _) = bar
+                .split_once(" s of 20.000 s, ")
+                .unwrap_or_else(|| panic!("{bar}"));
             before.rsplit(' ').next().unwrap().parse().unwrap()
         };
         let times: Vec<_> = bars.iter().map(|bar| simulated(bar)).collect();
-        assert!(times.is_sorted() && times.iter().all(|time| *time <= 20.0), "{times:?}");
+        assert!(
+            times.is_sorted() && times.iter().all(|time| *time <= 20.0),
+            "{times:?}"
+        );
         assert!(shown.contains("packet-hops"), "{shown}");
     }
 }
 
 #[test]
 fn the_quiet_see_none() {
-    let Some(shown) = in_a_terminal("quiet", "--quiet") else { return };
-    assert!(!shown.contains("events/s") && shown.contains("packet-hops"), "{shown}");
+    let Some(shown) = in_a_terminal("quiet", "--quiet") else {
+        return;
+    };
+    assert!(
+        !shown.contains("events/s") && shown.contains("packet-hops"),
+        "{shown}"
+    );
 }
 
-/// A capture of 20 GB, a header, a record that cannot be and a hole in the file: the estimate comes before
-/// the error.
+/// A capture of 20 GB, a header, a record that cannot be and a hole in the file: the estimate comes
+/// before the error.
 #[test]
 fn a_long_comparison_is_announced() {
-    let path = std::env::temp_dir().join(format!("roundelay-progress-{}-long.pcap", std::process::id()));
-    let header: Vec<u8> =
-        [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101, 0, 0, u32::MAX, u32::MAX].iter().flat_map(|field| field.to_le_bytes()).collect();
+    let path = std::env::temp_dir().join(format!(
+        "roundelay-progress-{}-long.pcap",
+        std::process::id()
+    ));
+    let header: Vec<u8> = [
+        0xa1b2_c3d4_u32,
+        2 | 4 << 16,
+        0,
+        0,
+        65_535,
+        101,
+        0,
+        0,
+        u32::MAX,
+        u32::MAX,
+    ]
+    .iter()
+    .flat_map(|field| field.to_le_bytes())
+    .collect();
     let first_line = |bytes: u64, more: &[&str]| {
         fs::write(&path, &header).unwrap();
-        fs::File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(bytes)
+            .unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-        command.args(["compare", "--rate", "50mbit", "--no-cost"]).arg(&path).args(more);
-        let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        command
+            .args(["compare", "--rate", "50mbit", "--no-cost"])
+            .arg(&path)
+            .args(more);
+        let mut run = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
-        BufReader::new(run.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(run.stderr.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         run.kill().unwrap();
         run.wait().unwrap();
         line
     };
     let announced = first_line(20_000_000_000, &["fifo", "drr"]);
-    let parts = ["roundelay: about 2.00e8 packets, if a packet takes 100 bytes", "through 2 disciplines", "(--max-flows); Ctrl-C"];
-    assert!(parts.iter().all(|part| announced.contains(part)), "{announced}");
-    let many_flows = first_line(1_000_000_000, &["--max-flows", "1000000", "fifo", "drr", "qfq"]);
-    assert!(many_flows.contains("3.0 GB of memory if there are 1000000 flows"), "{many_flows}");
-    for (bytes, more) in [(20_000_000_000, &["fifo", "--quiet"][..]), (1_000_000_000, &["fifo", "drr", "qfq"])] {
+    let parts = [
+        "roundelay: about 2.00e8 packets, if a packet takes 100 bytes",
+        "through 2 disciplines",
+        "(--max-flows); Ctrl-C",
+    ];
+    assert!(
+        parts.iter().all(|part| announced.contains(part)),
+        "{announced}"
+    );
+    let many_flows = first_line(
+        1_000_000_000,
+        &["--max-flows", "1000000", "fifo", "drr", "qfq"],
+    );
+    assert!(
+        many_flows.contains("3.0 GB of memory if there are 1000000 flows"),
+        "{many_flows}"
+    );
+    for (bytes, more) in [
+        (20_000_000_000, &["fifo", "--quiet"][..]),
+        (1_000_000_000, &["fifo", "drr", "qfq"]),
+    ] {
         let line = first_line(bytes, more);
         assert!(!line.contains("Ctrl-C"), "{line}");
     }
     fs::remove_file(&path).unwrap();
 }
 
-/// On-times of a nanosecond without a packet: 5e9 events. The estimate comes before the run, without
-/// a terminal too.
+/// On-times of a nanosecond without a packet: 5e9 events. The estimate comes before the run,
+/// without a terminal too.
 #[test]
 fn a_long_run_is_announced() {
-    let path = std::env::temp_dir().join(format!("roundelay-progress-{}-long.toml", std::process::id()));
+    let path = std::env::temp_dir().join(format!(
+        "roundelay-progress-{}-long.toml",
+        std::process::id()
+    ));
     let source = "kind = \"on_off\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"100bit\"\non = \"1ns\"\noff = \"1ns\"\n";
-    fs::write(&path, SCENARIO.split("kind").next().unwrap().to_owned() + source).unwrap();
+    fs::write(
+        &path,
+        SCENARIO.split("kind").next().unwrap().to_owned() + source,
+    )
+    .unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-    let mut run = command.arg("simulate").arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut run = command
+        .arg("simulate")
+        .arg(&path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut line = String::new();
-    BufReader::new(run.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(run.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
     run.kill().unwrap();
     run.wait().unwrap();
     fs::remove_file(&path).unwrap();
-    assert!(line.starts_with("roundelay: at most about ") && line.contains(" events, ten to thirty million a second"), "{line}");
+    assert!(
+        line.starts_with("roundelay: at most about ")
+            && line.contains(" events, ten to thirty million a second"),
+        "{line}"
+    );
 }

@@ -13,13 +13,25 @@ fn root() -> PathBuf {
 }
 
 fn run(arguments: &[&str]) -> Output {
-    let command = Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("simulate").args(arguments).current_dir(root()).output();
+    let command = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+        .arg("simulate")
+        .args(arguments)
+        .current_dir(root())
+        .output();
     command.expect("the command runs")
 }
 
 fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
@@ -28,7 +40,10 @@ struct Scenario(PathBuf);
 
 impl Scenario {
     fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("roundelay-simulate-{}-{name}.toml", std::process::id()));
+        let path = std::env::temp_dir().join(format!(
+            "roundelay-simulate-{}-{name}.toml",
+            std::process::id()
+        ));
         fs::write(&path, text).unwrap();
         Self(path)
     }
@@ -81,14 +96,22 @@ fn the_schema_is_the_documents() {
     let schema: Value = serde_json::from_str(&schema).unwrap();
     assert_eq!(schema["title"], "Roundelay scenario");
     let kinds = schema.to_string();
-    assert!(["cbr", "arrivals", "leaf_spine", "rocketfuel"].iter().all(|name| kinds.contains(&format!("\"{name}\""))));
+    assert!(
+        ["cbr", "arrivals", "leaf_spine", "rocketfuel"]
+            .iter()
+            .all(|name| kinds.contains(&format!("\"{name}\"")))
+    );
 }
 
-/// The keys of a kind of source or of a template, in a cell of a table: each with its choices or its default.
+/// The keys of a kind of source or of a template, in a cell of a table: each with its choices or
+/// its default.
 fn documented(schema: &Value, of: &Value, tag: &str) -> String {
     let cell = |key: &str, value: &Value| {
-        let choices = value["$ref"].as_str().and_then(|reference| schema["$defs"][reference.rsplit('/').next()?]["oneOf"].as_array());
-        let choices: Option<Vec<_>> = choices.and_then(|all| all.iter().map(|each| each["const"].as_str()).collect());
+        let choices = value["$ref"].as_str().and_then(|reference| {
+            schema["$defs"][reference.rsplit('/').next()?]["oneOf"].as_array()
+        });
+        let choices: Option<Vec<_>> =
+            choices.and_then(|all| all.iter().map(|each| each["const"].as_str()).collect());
         match (&value["default"], choices) {
             (_, Some(choices)) => format!("`{key}` {}", choices.join(" or ")),
             (Value::Number(default), _) => format!("`{key}` {default}"),
@@ -96,13 +119,24 @@ fn documented(schema: &Value, of: &Value, tag: &str) -> String {
             _ => format!("`{key}`"),
         }
     };
-    let keys = of["properties"].as_object().unwrap().iter().filter(|(key, _)| *key != tag);
-    keys.map(|(key, value)| cell(key, value)).collect::<Vec<_>>().join(", ")
+    let keys = of["properties"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| *key != tag);
+    keys.map(|(key, value)| cell(key, value))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A line of the schema's description without the full stop.
 fn described(of: &Value) -> String {
-    of["description"].as_str().unwrap().replace('\n', " ").trim_end_matches('.').to_owned()
+    of["description"]
+        .as_str()
+        .unwrap()
+        .replace('\n', " ")
+        .trim_end_matches('.')
+        .to_owned()
 }
 
 /// `ROUNDELAY_WRITE=1` rewrites the table of the page that begins with `head`.
@@ -112,21 +146,35 @@ fn check_table(page: &str, head: &str, rows: impl Iterator<Item = String>) {
     let (before, rest) = text.split_once(head).expect("the head of the table");
     let after = rest.split_once("\n\n").expect("text after the table").1;
     let rule = "|---".repeat(head.matches(" | ").count() + 1);
-    let new = format!("{before}{head}\n{rule}|\n{}\n{after}", rows.collect::<String>());
+    let new = format!(
+        "{before}{head}\n{rule}|\n{}\n{after}",
+        rows.collect::<String>()
+    );
     if std::env::var_os("ROUNDELAY_WRITE").is_some() {
         fs::write(&path, &new).unwrap();
     } else {
-        assert!(text == new, "{page}: write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --test all simulate::");
+        assert!(
+            text == new,
+            "{page}: write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --test all simulate::"
+        );
     }
 }
 
 #[test]
 fn the_page_has_a_row_for_every_kind_of_source() {
     let schema: Value = serde_json::from_str(&stdout(&run(&["--schema"]))).unwrap();
-    let rows = schema["$defs"]["SourceTable"]["oneOf"].as_array().unwrap().iter().map(|kind| {
-        let name = kind["properties"]["kind"]["const"].as_str().unwrap();
-        format!("| `{name}` | {} | {} |\n", documented(&schema, kind, "kind"), described(kind))
-    });
+    let rows = schema["$defs"]["SourceTable"]["oneOf"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|kind| {
+            let name = kind["properties"]["kind"]["const"].as_str().unwrap();
+            format!(
+                "| `{name}` | {} | {} |\n",
+                documented(&schema, kind, "kind"),
+                described(kind)
+            )
+        });
     check_table("scenarios.md", "| kind | keys | sends |", rows);
 }
 
@@ -135,11 +183,24 @@ fn the_page_has_a_row_for_every_template() {
     let schema: Value = serde_json::from_str(&stdout(&run(&["--schema"]))).unwrap();
     let templates = schema["$defs"]["Template"]["oneOf"].as_array().unwrap();
     assert_eq!(templates.len(), Template::NAMES.len());
-    let rows = templates.iter().zip(Template::SOURCES).map(|(template, source)| {
-        let name = template["properties"]["template"]["const"].as_str().unwrap();
-        format!("| `{name}` | {} | {} | {source} |\n", described(template), documented(&schema, template, "template"))
-    });
-    check_table("topologies.md", "| template | nodes | parameters, with defaults | from |", rows);
+    let rows = templates
+        .iter()
+        .zip(Template::SOURCES)
+        .map(|(template, source)| {
+            let name = template["properties"]["template"]["const"]
+                .as_str()
+                .unwrap();
+            format!(
+                "| `{name}` | {} | {} | {source} |\n",
+                described(template),
+                documented(&schema, template, "template")
+            )
+        });
+    check_table(
+        "topologies.md",
+        "| template | nodes | parameters, with defaults | from |",
+        rows,
+    );
 }
 
 #[test]
@@ -154,16 +215,31 @@ fn examples_run() {
     let mut count = 0;
     for entry in fs::read_dir(root().join("examples/scenarios")).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
             count += 1;
             let output = run(&[path.to_str().unwrap(), "--dry-run"]);
-            assert!(stdout(&output).contains("packet-hops"), "{}", path.display());
+            assert!(
+                stdout(&output).contains("packet-hops"),
+                "{}",
+                path.display()
+            );
         }
     }
     assert!(count >= 3);
-    let results: Value = serde_json::from_str(&stdout(&run(&["examples/scenarios/cities.toml", "--json"]))).unwrap();
+    let results: Value =
+        serde_json::from_str(&stdout(&run(&["examples/scenarios/cities.toml", "--json"]))).unwrap();
     let all = &results["replicas"][0]["groups"][0];
-    assert_eq!((all["name"].as_str(), all["flows"].as_u64(), all["packets"]["lost"].as_u64()), (Some("everybody"), Some(90), Some(0)));
+    assert_eq!(
+        (
+            all["name"].as_str(),
+            all["flows"].as_u64(),
+            all["packets"]["lost"].as_u64()
+        ),
+        (Some("everybody"), Some(90), Some(0))
+    );
     // 90 flows of 2 Mbit/s without any conflict.
     let throughput = all["throughput"].as_f64().unwrap();
     assert!((1.7e8..1.9e8).contains(&throughput), "{throughput}");
@@ -173,7 +249,13 @@ fn examples_run() {
 fn bytes_do_not_depend_on_threads() {
     let scenario = Scenario::new("threads", SHORT);
     for form in [&["--json"][..], &[]] {
-        let with = |threads: &str| stdout(&run(&[&[scenario.path(), "--replicas", "5", "--threads", threads], form].concat()));
+        let with = |threads: &str| {
+            stdout(&run(&[
+                &[scenario.path(), "--replicas", "5", "--threads", threads],
+                form,
+            ]
+            .concat()))
+        };
         assert_eq!(with("1"), with("4"));
     }
 }
@@ -181,15 +263,33 @@ fn bytes_do_not_depend_on_threads() {
 #[test]
 fn replicas_have_seeds_of_their_own_and_intervals() {
     let scenario = Scenario::new("replicas", SHORT);
-    let results: Value = serde_json::from_str(&stdout(&run(&[scenario.path(), "--replicas", "4", "--seed", "7", "--json"]))).unwrap();
-    let seeds: Vec<_> = results["replicas"].as_array().unwrap().iter().map(|replica| replica["seed"].as_u64().unwrap()).collect();
+    let results: Value = serde_json::from_str(&stdout(&run(&[
+        scenario.path(),
+        "--replicas",
+        "4",
+        "--seed",
+        "7",
+        "--json",
+    ])))
+    .unwrap();
+    let seeds: Vec<_> = results["replicas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|replica| replica["seed"].as_u64().unwrap())
+        .collect();
     assert_eq!(seeds, [7, 8, 9, 10]);
-    let group = |replica: usize| results["replicas"][replica]["groups"][0]["throughput"].as_f64().unwrap();
+    let group = |replica: usize| {
+        results["replicas"][replica]["groups"][0]["throughput"]
+            .as_f64()
+            .unwrap()
+    };
     let mean = (0..4).map(group).sum::<f64>() / 4.0;
     let throughput = &results["summary"]["groups"][0]["throughput"];
     assert!((throughput["mean"].as_f64().unwrap() - mean).abs() < 1e-6 * mean);
     assert!(throughput["half_width"].as_f64().unwrap() > 0.0);
-    let alone: Value = serde_json::from_str(&stdout(&run(&[scenario.path(), "--seed", "9", "--json"]))).unwrap();
+    let alone: Value =
+        serde_json::from_str(&stdout(&run(&[scenario.path(), "--seed", "9", "--json"]))).unwrap();
     assert_eq!(alone["replicas"][0], results["replicas"][2]);
 }
 
@@ -197,14 +297,34 @@ fn replicas_have_seeds_of_their_own_and_intervals() {
 fn replicas_without_anything_random_have_a_note() {
     let notes = |name: &str, text: &str, replicas: &str| -> Value {
         let scenario = Scenario::new(name, text);
-        let results: Value = serde_json::from_str(&stdout(&run(&[scenario.path(), "--replicas", replicas, "--json"]))).unwrap();
+        let results: Value = serde_json::from_str(&stdout(&run(&[
+            scenario.path(),
+            "--replicas",
+            replicas,
+            "--json",
+        ])))
+        .unwrap();
         results["notes"].clone()
     };
-    let note = "all 3 replicas are equal: nothing random had an effect, and ±0 is no confidence interval";
-    let constant = SHORT.rsplit_once("[[source]]").unwrap().0.replace("poisson", "cbr");
-    assert!(notes("equal", &constant, "3").as_array().unwrap().contains(&note.into()));
+    let note =
+        "all 3 replicas are equal: nothing random had an effect, and ±0 is no confidence interval";
+    let constant = SHORT
+        .rsplit_once("[[source]]")
+        .unwrap()
+        .0
+        .replace("poisson", "cbr");
+    assert!(
+        notes("equal", &constant, "3")
+            .as_array()
+            .unwrap()
+            .contains(&note.into())
+    );
     for (text, replicas) in [(&*constant, "1"), (SHORT, "3")] {
-        assert!(!notes("random", text, replicas).to_string().contains("replicas are equal"));
+        assert!(
+            !notes("random", text, replicas)
+                .to_string()
+                .contains("replicas are equal")
+        );
     }
 }
 
@@ -212,10 +332,24 @@ fn replicas_without_anything_random_have_a_note() {
 fn the_table_has_sources_transfers_and_links() {
     let scenario = Scenario::new("table", SHORT);
     let table = stdout(&run(&[scenario.path()]));
-    for piece in ["steady", "web", "all", "throughput", "Jain", "completion time", "core", "busiest", "full", "seed 1"] {
+    for piece in [
+        "steady",
+        "web",
+        "all",
+        "throughput",
+        "Jain",
+        "completion time",
+        "core",
+        "busiest",
+        "full",
+        "seed 1",
+    ] {
         assert!(table.contains(piece), "no '{piece}' in\n{table}");
     }
-    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 100),
+        "{table}"
+    );
 }
 
 /// The table has a column for marks of Edge-CoDel if there are any.
@@ -235,11 +369,20 @@ fn the_table_has_marks_of_edge_codel() {
 fn what_is_wrong_is_said_and_the_status_is_2() {
     let scenario = Scenario::new("wrong", &SHORT.replace("pairs = 10", "pairs = 0"));
     let cases: [(&[&str], &str); 5] = [
-        (&[scenario.path()], "toml:5: pairs: 0 is not in the legal range 1 to 500000"),
+        (
+            &[scenario.path()],
+            "toml:5: pairs: 0 is not in the legal range 1 to 500000",
+        ),
         (&["nowhere.toml"], "nowhere.toml: "),
-        (&["--template", "dumbell"], "there is no template 'dumbell': dumbbell, "),
+        (
+            &["--template", "dumbell"],
+            "there is no template 'dumbell': dumbbell, ",
+        ),
         (&[], "required"),
-        (&[scenario.path(), "--replicas", "0"], "legal range 1 to 10000"),
+        (
+            &[scenario.path(), "--replicas", "0"],
+            "legal range 1 to 10000",
+        ),
     ];
     for (arguments, message) in cases {
         let output = run(arguments);
@@ -253,15 +396,29 @@ fn what_is_wrong_is_said_and_the_status_is_2() {
 #[test]
 fn parquet_has_a_row_a_replica_and_flow() {
     let scenario = Scenario::new("parquet", SHORT);
-    let folder = std::env::temp_dir().join(format!("roundelay-simulate-{}-parquet", std::process::id()));
-    stdout(&run(&[scenario.path(), "--replicas", "2", "--parquet", folder.to_str().unwrap()]));
+    let folder =
+        std::env::temp_dir().join(format!("roundelay-simulate-{}-parquet", std::process::id()));
+    stdout(&run(&[
+        scenario.path(),
+        "--replicas",
+        "2",
+        "--parquet",
+        folder.to_str().unwrap(),
+    ]));
     let rows = |name: &str| {
         let file = fs::File::open(folder.join(name)).unwrap();
-        SerializedFileReader::new(file).unwrap().metadata().file_metadata().num_rows()
+        SerializedFileReader::new(file)
+            .unwrap()
+            .metadata()
+            .file_metadata()
+            .num_rows()
     };
     // Ten steady flows, and two between client and server; 20 pairs of access links, and the pair
     // between the routers.
-    assert_eq!((rows("flows.parquet"), rows("links.parquet")), (2 * 12, 2 * 42));
+    assert_eq!(
+        (rows("flows.parquet"), rows("links.parquet")),
+        (2 * 12, 2 * 42)
+    );
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -269,7 +426,12 @@ fn parquet_has_a_row_a_replica_and_flow() {
 fn a_template_can_be_run() {
     let text = stdout(&run(&["--template", "parking_lot"]));
     assert!(text.starts_with("# One flow crosses three bottlenecks"));
-    let scenario = Scenario::new("template", &text.replace("\"20s\"", "\"2s\"").replace("\"5s\"", "\"1s\""));
+    let scenario = Scenario::new(
+        "template",
+        &text
+            .replace("\"20s\"", "\"2s\"")
+            .replace("\"5s\"", "\"1s\""),
+    );
     assert!(stdout(&run(&[scenario.path(), "-q"])).contains("long way"));
 }
 
@@ -277,15 +439,26 @@ fn a_template_can_be_run() {
 /// without the file.
 #[test]
 fn a_discipline_without_a_decision_cost_is_a_wrong_use() {
-    let scenario = std::env::temp_dir().join(format!("roundelay-decision-{}.toml", std::process::id()));
+    let scenario =
+        std::env::temp_dir().join(format!("roundelay-decision-{}.toml", std::process::id()));
     let port = "[[port]]\nfrom = \"left\"\nto = \"right\"\nqueue = \"afq\"\ndecision = { afq = \"1ms\", drr = \"1ms\" }\n";
     let source = "[[source]]\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"1mbit\"\n";
-    fs::write(&scenario, format!("duration = \"1s\"\ntopology = {{ template = \"dumbbell\", pairs = 1 }}\n{port}{source}")).unwrap();
+    fs::write(
+        &scenario,
+        format!(
+            "duration = \"1s\"\ntopology = {{ template = \"dumbbell\", pairs = 1 }}\n{port}{source}"
+        ),
+    )
+    .unwrap();
     let path = scenario.to_str().unwrap();
     let queue = |discipline: &str| run(&[path, "--queue", discipline]);
     let (known, unknown) = (queue("drr"), queue("qfq"));
     fs::remove_file(&scenario).unwrap();
-    assert!(known.status.success(), "{}", String::from_utf8_lossy(&known.stderr));
+    assert!(
+        known.status.success(),
+        "{}",
+        String::from_utf8_lossy(&known.stderr)
+    );
     let message = String::from_utf8_lossy(&unknown.stderr);
     assert_eq!(unknown.status.code(), Some(2), "{message}");
     let expected = format!(

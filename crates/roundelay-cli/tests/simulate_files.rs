@@ -41,7 +41,12 @@ transport = "tcp"
 fn run(arguments: &[&str], input: &str) -> Output {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-    command.args(arguments).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command runs");
     let mut stdin = child.stdin.take().expect("a pipe");
     let input = input.to_owned();
@@ -52,7 +57,11 @@ fn run(arguments: &[&str], input: &str) -> Output {
 }
 
 fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
@@ -65,7 +74,10 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("roundelay-simulate-files-{}-{name}", std::process::id()));
+        let path = std::env::temp_dir().join(format!(
+            "roundelay-simulate-files-{}-{name}",
+            std::process::id()
+        ));
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join("scenario.toml"), SCENARIO).unwrap();
         Self(path)
@@ -85,7 +97,10 @@ impl Drop for Folder {
 /// Path of a new log of the scenario.
 fn log(folder: &Folder) -> String {
     let path = folder.path("run.log");
-    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--log", &path], ""));
+    stdout(&run(
+        &["simulate", &folder.path("scenario.toml"), "--log", &path],
+        "",
+    ));
     path
 }
 
@@ -94,22 +109,44 @@ fn a_log_is_verified() {
     let folder = Folder::new("verified");
     let path = log(&folder);
     let said = stdout(&run(&["verify", &path], ""));
-    for piece in ["all of it can be", "2.00 s of 8 nodes and 14 links", "lost on wires", "transmissions", "in order within the flow"] {
+    for piece in [
+        "all of it can be",
+        "2.00 s of 8 nodes and 14 links",
+        "lost on wires",
+        "transmissions",
+        "in order within the flow",
+    ] {
         assert!(said.contains(piece), "no '{piece}' in\n{said}");
     }
-    assert!(!said.contains("– "), "every check had something to check:\n{said}");
+    assert!(
+        !said.contains("– "),
+        "every check had something to check:\n{said}"
+    );
     // `verify` needs only the log, from a file or standard input.
     let text = fs::read_to_string(&path).unwrap();
-    let json: serde_json::Value = serde_json::from_str(&stdout(&run(&["verify", "-", "--json"], &text))).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&run(&["verify", "-", "--json"], &text))).unwrap();
     assert_eq!(json["faults"].as_array().unwrap().len(), 0);
-    assert!(json["totals"]["dropped"].as_u64().unwrap() > 10 && json["totals"]["lost"].as_u64().unwrap() > 0, "{json}");
-    assert_eq!(json["totals"]["events"].as_u64().unwrap(), text.lines().count() as u64 - 1);
+    assert!(
+        json["totals"]["dropped"].as_u64().unwrap() > 10
+            && json["totals"]["lost"].as_u64().unwrap() > 0,
+        "{json}"
+    );
+    assert_eq!(
+        json["totals"]["events"].as_u64().unwrap(),
+        text.lines().count() as u64 - 1
+    );
 }
 
 /// Changes one line of the log: the second that contains all of `marks`.
 fn lie(log: &str, marks: &[&str], change: impl Fn(&str) -> String) -> (String, usize) {
     let fits = |line: &&str| marks.iter().all(|mark| line.contains(mark));
-    let (at, line) = log.lines().enumerate().filter(|(_, line)| fits(line)).nth(1).unwrap_or_else(|| panic!("no {marks:?}"));
+    let (at, line) = log
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| fits(line))
+        .nth(1)
+        .unwrap_or_else(|| panic!("no {marks:?}"));
     let mut lines: Vec<_> = log.lines().map(str::to_owned).collect();
     lines[at] = change(line);
     lines.retain(|line| !line.is_empty());
@@ -130,24 +167,41 @@ fn lies_in_a_log_are_found_with_their_lines() {
     let event = |name: &str| format!(r#""event":"{name}""#);
     type Change = fn(&str) -> String;
     let lies: [(&str, &str, Change); 8] = [
-        ("deliver", "is not on its way", |line| format!("{line}\n{line}")),
-        ("transmit", "ps on this link, not", |line| number(line, "end", |end| end - 1)),
-        ("transmit", "bits take", |line| number(line, "end", |end| end + 1)),
-        ("arrive", "the link begins at", |line| number(line, "link", |link| (link + 2) % 14)),
+        ("deliver", "is not on its way", |line| {
+            format!("{line}\n{line}")
+        }),
+        ("transmit", "ps on this link, not", |line| {
+            number(line, "end", |end| end - 1)
+        }),
+        ("transmit", "bits take", |line| {
+            number(line, "end", |end| end + 1)
+        }),
+        ("arrive", "the link begins at", |line| {
+            number(line, "link", |link| (link + 2) % 14)
+        }),
         ("send", "is not on its way", |_| String::new()),
         ("drop", "wait, and the queue holds", |_| String::new()),
-        ("close", "of its packets were sent", |line| number(line, "sent", |sent| sent + 1)),
-        ("lose", "loses nothing", |line| number(line, "link", |link| link + 1)),
+        ("close", "of its packets were sent", |line| {
+            number(line, "sent", |sent| sent + 1)
+        }),
+        ("lose", "loses nothing", |line| {
+            number(line, "link", |link| link + 1)
+        }),
     ];
     for (name, what, change) in lies {
         let (text, line) = lie(&honest, &[&event(name)], change);
         let output = run(&["verify", "-"], &text);
         assert_eq!(output.status.code(), Some(1), "{name}: {}", stderr(&output));
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let fault = said.lines().find(|line| line.starts_with("standard input:") && line.contains(what));
+        let fault = said
+            .lines()
+            .find(|line| line.starts_with("standard input:") && line.contains(what));
         let fault = fault.unwrap_or_else(|| panic!("{name}: no '{what}' in\n{said}"));
         let found: usize = fault.split(':').nth(1).unwrap().parse().unwrap();
-        assert!(found >= line, "{name}: the fault is in line {line}, not in {found}");
+        assert!(
+            found >= line,
+            "{name}: the fault is in line {line}, not in {found}"
+        );
         assert!(stderr(&output).contains("no network does that"));
     }
 }
@@ -163,15 +217,31 @@ fn what_is_no_log_is_a_wrong_use() {
             "standard input:1: no log of a simulation: the first line is not that of one (expected value at column 1); expected what",
         ),
         ("", "standard input:1: the log is empty"),
-        (&text[..20], "standard input:1: no log of a simulation: it is cut off"),
-        (&text.replacen(r#""format":4"#, r#""format":7"#, 1), "standard input:1: format 7, and this version reads 4: write the log anew"),
-        (&text.replacen(r#""event":"send""#, r#""event":"sent""#, 1), ": unknown variant `sent`"),
-        (&text.replacen(r#""rate":"#, r#""rate":-"#, 1), "standard input:1: invalid"),
+        (
+            &text[..20],
+            "standard input:1: no log of a simulation: it is cut off",
+        ),
+        (
+            &text.replacen(r#""format":4"#, r#""format":7"#, 1),
+            "standard input:1: format 7, and this version reads 4: write the log anew",
+        ),
+        (
+            &text.replacen(r#""event":"send""#, r#""event":"sent""#, 1),
+            ": unknown variant `sent`",
+        ),
+        (
+            &text.replacen(r#""rate":"#, r#""rate":-"#, 1),
+            "standard input:1: invalid",
+        ),
     ];
     for (input, message) in cases {
         let output = run(&["verify", "-"], input);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        assert!(output.stdout.is_empty() && stderr(&output).contains(message), "{}", stderr(&output));
+        assert!(
+            output.stdout.is_empty() && stderr(&output).contains(message),
+            "{}",
+            stderr(&output)
+        );
     }
     let missing = run(&["verify", "nowhere.log"], "");
     assert_eq!(missing.status.code(), Some(2));
@@ -194,10 +264,17 @@ fn a_fault_is_told_before_its_wake() {
     let slow = text.replacen(r#""rate":1000000"#, r#""rate":2000000"#, 1);
     let output = run(&["verify", "-"], &slow);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let faults = said.lines().filter(|line| line.starts_with("standard input:") && line.contains("bits take")).count();
+    let faults = said
+        .lines()
+        .filter(|line| line.starts_with("standard input:") && line.contains("bits take"))
+        .count();
     assert_eq!((output.status.code(), faults), (Some(1), 1), "{said}");
-    assert!(said.contains(" more about the link left > right, which may follow from it"), "{said}");
-    let json: serde_json::Value = serde_json::from_slice(&run(&["verify", "-", "--json"], &slow).stdout).unwrap();
+    assert!(
+        said.contains(" more about the link left > right, which may follow from it"),
+        "{said}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_slice(&run(&["verify", "-", "--json"], &slow).stdout).unwrap();
     assert!(json["faults"][0]["wake"].as_u64().unwrap() > 50, "{json}");
 }
 
@@ -208,20 +285,41 @@ fn what_is_odd_about_a_scenario_is_told() {
     let note = "Note: No source writes deadlines (urgency = \"deadline 50ms\"); these queues order packets by this field: edf.";
     let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for arguments in [&["--queue", "edf"][..], &["--queue", "edf", "--dry-run"]] {
-        let said = plain(stdout(&run(&[&["simulate", path.as_str()], arguments].concat(), "")));
+        let said = plain(stdout(&run(
+            &[&["simulate", path.as_str()], arguments].concat(),
+            "",
+        )));
         assert!(said.contains(note), "{said}");
     }
     assert!(!stdout(&run(&["simulate", &path], "")).contains("Note:"));
     let estimate = stdout(&run(&["simulate", &path, "--dry-run"], ""));
     assert!(estimate.contains("\nat most about "), "{estimate}");
-    let both = run(&["simulate", &path, "--dry-run", "--html", &folder.path("page.html")], "");
-    assert!(both.status.code() == Some(2) && stderr(&both).contains("--html: --dry-run runs nothing"), "{}", stderr(&both));
+    let both = run(
+        &[
+            "simulate",
+            &path,
+            "--dry-run",
+            "--html",
+            &folder.path("page.html"),
+        ],
+        "",
+    );
+    assert!(
+        both.status.code() == Some(2) && stderr(&both).contains("--html: --dry-run runs nothing"),
+        "{}",
+        stderr(&both)
+    );
 }
 
 /// A missing file is a usage error (status 2), for every kind of file.
 #[test]
 fn files_that_are_not_there_are_a_wrong_use() {
-    for arguments in [&["simulate", "none"][..], &["compare", "none", "--rate", "1mbit"], &["verify", "none"], &["bounds", "none"]] {
+    for arguments in [
+        &["simulate", "none"][..],
+        &["compare", "none", "--rate", "1mbit"],
+        &["verify", "none"],
+        &["bounds", "none"],
+    ] {
         assert_eq!(run(arguments, "").status.code(), Some(2), "{arguments:?}");
     }
     let no_capture = run(&["compare", "README.md", "--rate", "1mbit"], "");
@@ -235,23 +333,51 @@ fn tables_are_as_wide_as_is_asked_for() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let widest = |columns: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-        command.args(["simulate", &folder.path("scenario.toml")]).current_dir(&root).env("COLUMNS", columns);
-        stdout(&command.output().unwrap()).lines().map(|line| line.chars().count()).max().unwrap()
+        command
+            .args(["simulate", &folder.path("scenario.toml")])
+            .current_dir(&root)
+            .env("COLUMNS", columns);
+        stdout(&command.output().unwrap())
+            .lines()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap()
     };
-    assert!(widest("60") <= 60 && widest("100") > 60, "{} and {}", widest("60"), widest("100"));
-    assert_eq!(widest("wide"), widest("100"), "what is no number says nothing");
+    assert!(
+        widest("60") <= 60 && widest("100") > 60,
+        "{} and {}",
+        widest("60"),
+        widest("100")
+    );
+    assert_eq!(
+        widest("wide"),
+        widest("100"),
+        "what is no number says nothing"
+    );
 }
 
 #[test]
 fn a_run_is_the_same_with_and_without_listeners() {
     let folder = Folder::new("same");
-    let (scenario, log, capture) = (folder.path("scenario.toml"), folder.path("a.log"), folder.path("a.pcapng"));
+    let (scenario, log, capture) = (
+        folder.path("scenario.toml"),
+        folder.path("a.log"),
+        folder.path("a.pcapng"),
+    );
     let plain = stdout(&run(&["simulate", &scenario, "--json"], ""));
-    let watched = stdout(&run(&["simulate", &scenario, "--json", "--log", &log, "--pcapng", &capture], ""));
+    let watched = stdout(&run(
+        &[
+            "simulate", &scenario, "--json", "--log", &log, "--pcapng", &capture,
+        ],
+        "",
+    ));
     assert_eq!(plain, watched);
     let again = folder.path("b.log");
     stdout(&run(&["simulate", &scenario, "--log", &again], ""));
-    assert!(fs::read(&log).unwrap() == fs::read(&again).unwrap(), "same scenario, same log");
+    assert!(
+        fs::read(&log).unwrap() == fs::read(&again).unwrap(),
+        "same scenario, same log"
+    );
 }
 
 #[test]
@@ -260,16 +386,45 @@ fn logs_are_of_one_run() {
     let scenario = folder.path("scenario.toml");
     for option in ["--log", "--pcapng"] {
         let path = folder.path("file");
-        let output = run(&["simulate", &scenario, option, &path, "--replicas", "2"], "");
+        let output = run(
+            &["simulate", &scenario, option, &path, "--replicas", "2"],
+            "",
+        );
         assert_eq!(output.status.code(), Some(2));
-        assert!(stderr(&output).contains(&format!("{option} tells of one run, not of 2 replicas")), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains(&format!("{option} tells of one run, not of 2 replicas")),
+            "{}",
+            stderr(&output)
+        );
         assert!(!Path::new(&path).exists());
     }
-    let output = run(&["simulate", &scenario, "--parquet", &folder.path("columns"), "--packets", "--replicas", "2"], "");
-    assert!(output.status.code() == Some(2) && stderr(&output).contains("--packets tells of one run"), "{}", stderr(&output));
-    let output = run(&["simulate", &scenario, "--log", "no-such-folder/run.log"], "");
+    let output = run(
+        &[
+            "simulate",
+            &scenario,
+            "--parquet",
+            &folder.path("columns"),
+            "--packets",
+            "--replicas",
+            "2",
+        ],
+        "",
+    );
+    assert!(
+        output.status.code() == Some(2) && stderr(&output).contains("--packets tells of one run"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(
+        &["simulate", &scenario, "--log", "no-such-folder/run.log"],
+        "",
+    );
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("no-such-folder/run.log: cannot create"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// Packet files of one run are not left beside flow files of another.
@@ -277,11 +432,32 @@ fn logs_are_of_one_run() {
 fn columns_of_two_runs_do_not_mix() {
     let folder = Folder::new("mixed");
     let (scenario, results) = (folder.path("scenario.toml"), folder.path("results"));
-    stdout(&run(&["simulate", &scenario, "--parquet", &results, "--packets"], ""));
-    let output = run(&["simulate", &scenario, "--parquet", &results, "--seed", "2"], "");
+    stdout(&run(
+        &["simulate", &scenario, "--parquet", &results, "--packets"],
+        "",
+    ));
+    let output = run(
+        &["simulate", &scenario, "--parquet", &results, "--seed", "2"],
+        "",
+    );
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("packets.parquet: left by another run with --packets"), "{}", stderr(&output));
-    stdout(&run(&["simulate", &scenario, "--parquet", &results, "--packets", "--seed", "2"], ""));
+    assert!(
+        stderr(&output).contains("packets.parquet: left by another run with --packets"),
+        "{}",
+        stderr(&output)
+    );
+    stdout(&run(
+        &[
+            "simulate",
+            &scenario,
+            "--parquet",
+            &results,
+            "--packets",
+            "--seed",
+            "2",
+        ],
+        "",
+    ));
 }
 
 /// The error must come before a run of a million seconds.
@@ -289,9 +465,16 @@ fn columns_of_two_runs_do_not_mix() {
 fn places_that_cannot_be_written_to_are_told_before_a_run() {
     let folder = Folder::new("places");
     let (scenario, file) = (folder.path("scenario.toml"), folder.path("file"));
-    fs::write(&scenario, SCENARIO.replace("duration = \"2s\"", "duration = \"1000000s\"")).unwrap();
+    fs::write(
+        &scenario,
+        SCENARIO.replace("duration = \"2s\"", "duration = \"1000000s\""),
+    )
+    .unwrap();
     fs::write(&file, "").unwrap();
-    let cases = [("--html", "no-such-folder/page.html", "cannot create"), ("--parquet", &file, "file: File exists")];
+    let cases = [
+        ("--html", "no-such-folder/page.html", "cannot create"),
+        ("--parquet", &file, "file: File exists"),
+    ];
     for (option, path, message) in cases {
         let output = run(&["simulate", &scenario, option, path], "");
         assert_eq!(output.status.code(), Some(1), "{option}");
@@ -301,7 +484,9 @@ fn places_that_cannot_be_written_to_are_told_before_a_run() {
 
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -309,12 +494,26 @@ fn names(folder: &str) -> Vec<String> {
 /// Waits until the command has created a file with `mark` in its name in the folder; sends a
 /// signal, and waits for the end.
 #[cfg(unix)]
-fn interrupt(mut child: std::process::Child, signal: &str, folder: &str, mark: &str) -> Option<i32> {
+fn interrupt(
+    mut child: std::process::Child,
+    signal: &str,
+    folder: &str,
+    mark: &str,
+) -> Option<i32> {
     while !names(folder).iter().any(|name| name.contains(mark)) {
-        assert!(child.try_wait().unwrap().is_none(), "it goes on for long enough");
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "it goes on for long enough"
+        );
         std::thread::yield_now();
     }
-    assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     for _ in 0..600 {
         if let Some(status) = child.try_wait().unwrap() {
             return std::os::unix::process::ExitStatusExt::signal(&status);
@@ -330,7 +529,9 @@ fn interrupt(mut child: std::process::Child, signal: &str, folder: &str, mark: &
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let mask = status
+        .lines()
+        .find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     mask.unwrap_or(0) >> (signal - 1) & 1 == 1
 }
 
@@ -338,18 +539,36 @@ fn is_ignored(signal: i32) -> bool {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_nothing() {
-    for (name, number) in [("HUP", 1), ("INT", 2), ("QUIT", 3), ("TERM", 15)].into_iter().filter(|(_, number)| !is_ignored(*number)) {
+    for (name, number) in [("HUP", 1), ("INT", 2), ("QUIT", 3), ("TERM", 15)]
+        .into_iter()
+        .filter(|(_, number)| !is_ignored(*number))
+    {
         let folder = Folder::new(&format!("interrupted-{name}"));
         let long = SCENARIO.replace("duration = \"2s\"", "duration = \"1000000s\"");
         fs::write(folder.path("scenario.toml"), long).unwrap();
-        let [log, capture, results] = ["run.log", "run.pcapng", "results"].map(|name| folder.path(name));
+        let [log, capture, results] =
+            ["run.log", "run.pcapng", "results"].map(|name| folder.path(name));
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-        command.args(["simulate", &folder.path("scenario.toml"), "--log", &log, "--pcapng", &capture]);
-        let child = command.args(["--parquet", &results, "--packets"]).stderr(Stdio::null()).spawn().unwrap();
+        command.args([
+            "simulate",
+            &folder.path("scenario.toml"),
+            "--log",
+            &log,
+            "--pcapng",
+            &capture,
+        ]);
+        let child = command
+            .args(["--parquet", &results, "--packets"])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         // The file of hops is created last. The exit status is that of the signal.
         assert_eq!(interrupt(child, name, &results, "hops"), Some(number));
         assert!(names(&results).is_empty(), "{:?}", names(&results));
-        assert_eq!(names(folder.0.to_str().unwrap()), ["results", "scenario.toml"]);
+        assert_eq!(
+            names(folder.0.to_str().unwrap()),
+            ["results", "scenario.toml"]
+        );
     }
 }
 
@@ -362,17 +581,38 @@ fn what_is_to_be_ignored_is_ignored_and_large_files_are_errors() {
     let [scenario, capture] = ["scenario.toml", "run.pcapng"].map(|name| folder.path(name));
     let program = env!("CARGO_BIN_EXE_roundelay");
     let shell = |words: &str| {
-        Command::new("sh").args(["-c", &format!("{words} {program} simulate {scenario} --pcapng {capture}")]).output().unwrap()
+        Command::new("sh")
+            .args([
+                "-c",
+                &format!("{words} {program} simulate {scenario} --pcapng {capture}"),
+            ])
+            .output()
+            .unwrap()
     };
     let output = shell("ulimit -f 100; exec");
-    assert!(output.status.code() == Some(1) && stderr(&output).contains("run.pcapng"), "{:?} {}", output.status, stderr(&output));
+    assert!(
+        output.status.code() == Some(1) && stderr(&output).contains("run.pcapng"),
+        "{:?} {}",
+        output.status,
+        stderr(&output)
+    );
     assert_eq!(names(folder.0.to_str().unwrap()), ["scenario.toml"]);
     let text = SCENARIO.replace("duration = \"2s\"", "duration = \"60s\"");
     fs::write(&scenario, text).unwrap();
     let mut child = Command::new("sh");
-    child.args(["-c", &format!("trap '' INT; exec {program} simulate {scenario} --pcapng {capture}")]);
-    let child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    assert_eq!(interrupt(child, "INT", folder.0.to_str().unwrap(), "run.pcapng"), None);
+    child.args([
+        "-c",
+        &format!("trap '' INT; exec {program} simulate {scenario} --pcapng {capture}"),
+    ]);
+    let child = child
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert_eq!(
+        interrupt(child, "INT", folder.0.to_str().unwrap(), "run.pcapng"),
+        None
+    );
     assert!(Path::new(&capture).exists(), "it went on to the end");
 }
 
@@ -383,11 +623,35 @@ fn an_interrupted_comparison_leaves_nothing() {
     if is_ignored(2) {
         return;
     }
-    let (folder, capture) = (Folder::new("compared"), fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(CAPTURE)).unwrap());
+    let (folder, capture) = (
+        Folder::new("compared"),
+        fs::read(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../..")
+                .join(CAPTURE),
+        )
+        .unwrap(),
+    );
     let results = folder.path("results");
     let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-    command.args(["compare", "-", "fifo", "drr", "--rate", "5mbit", "--no-cost", "--parquet", &results]).stdin(Stdio::piped());
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    command
+        .args([
+            "compare",
+            "-",
+            "fifo",
+            "drr",
+            "--rate",
+            "5mbit",
+            "--no-cost",
+            "--parquet",
+            &results,
+        ])
+        .stdin(Stdio::piped());
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(&capture).unwrap();
     assert_eq!(interrupt(child, "INT", &results, "drr"), Some(2));
@@ -399,32 +663,98 @@ fn an_interrupted_comparison_leaves_nothing() {
 fn wireshark_reads_the_capture() {
     let folder = Folder::new("pcapng");
     let capture = folder.path("run.pcapng");
-    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--pcapng", &capture], ""));
+    stdout(&run(
+        &[
+            "simulate",
+            &folder.path("scenario.toml"),
+            "--pcapng",
+            &capture,
+        ],
+        "",
+    ));
     assert_eq!(fs::read(&capture).unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
-    let fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "frame.len", "-e", "ip.src", "-e", "_ws.malformed"];
-    let Ok(tshark) = Command::new("tshark").args(["-r", &capture]).args(fields).output() else { return };
+    let fields = [
+        "-T",
+        "fields",
+        "-e",
+        "frame.interface_name",
+        "-e",
+        "frame.len",
+        "-e",
+        "ip.src",
+        "-e",
+        "_ws.malformed",
+    ];
+    let Ok(tshark) = Command::new("tshark")
+        .args(["-r", &capture])
+        .args(fields)
+        .output()
+    else {
+        return;
+    };
     let text = stdout(&tshark);
-    let rows: Vec<Vec<_>> = text.lines().map(|line| line.split('\t').collect()).collect();
-    assert!(rows.len() > 500 && rows.iter().all(|row| row[3].is_empty()), "{} packets", rows.len());
-    for name in ["left to right", "right to left", "s0 to left", "right to r2"] {
+    let rows: Vec<Vec<_>> = text
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert!(
+        rows.len() > 500 && rows.iter().all(|row| row[3].is_empty()),
+        "{} packets",
+        rows.len()
+    );
+    for name in [
+        "left to right",
+        "right to left",
+        "s0 to left",
+        "right to r2",
+    ] {
         assert!(rows.iter().any(|row| row[0] == name), "nothing on '{name}'");
     }
-    assert!(rows.iter().any(|row| row[1] == "1000" && row[2] == "10.0.0.2"), "{:?}", rows[0]);
+    assert!(
+        rows.iter()
+            .any(|row| row[1] == "1000" && row[2] == "10.0.0.2"),
+        "{:?}",
+        rows[0]
+    );
     // Packets of a host, as described in docs/simulator/outputs.md: retransmissions are the only
     // anomalies of its connections.
     let host = folder.path("host.pcapng");
     let filter = "frame.interface_name in {\"s2 to left\", \"left to s2\"}";
-    stdout(&Command::new("tshark").args(["-r", &capture, "-Y", filter, "-w", &host]).output().unwrap());
+    stdout(
+        &Command::new("tshark")
+            .args(["-r", &capture, "-Y", filter, "-w", &host])
+            .output()
+            .unwrap(),
+    );
     let odd = "tcp.analysis.ack_lost_segment || tcp.analysis.lost_segment || tcp.analysis.keep_alive || tcp.checksum.status == 0";
-    let check = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-Y"];
-    let of = |filter: &str| stdout(&Command::new("tshark").args(["-r", &host]).args(check).arg(filter).output().unwrap()).lines().count();
+    let check = [
+        "-o",
+        "tcp.check_checksum:TRUE",
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-Y",
+    ];
+    let of = |filter: &str| {
+        stdout(
+            &Command::new("tshark")
+                .args(["-r", &host])
+                .args(check)
+                .arg(filter)
+                .output()
+                .unwrap(),
+        )
+        .lines()
+        .count()
+    };
     assert_eq!((of(odd), of("tcp.flags.syn == 1 && tcp.len > 0")), (0, 0));
     assert!(of("tcp.len > 0 && tcp.flags.ack == 1") > 0 && of("tcp.len > 0 && tcp.seq == 1") > 0);
 }
 
 /// Data of the page's script.
 fn embedded(page: &str) -> serde_json::Value {
-    let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
+    let (_, data) = page
+        .split_once("<script type=\"application/json\" id=\"data\">")
+        .expect("data");
     serde_json::from_str(data.split("</script>").next().unwrap()).expect("JSON")
 }
 
@@ -432,11 +762,21 @@ fn embedded(page: &str) -> serde_json::Value {
 fn a_page_has_all_and_needs_nothing() {
     let folder = Folder::new("page");
     let (scenario, path) = (folder.path("scenario.toml"), folder.path("page.html"));
-    let json = stdout(&run(&["simulate", &scenario, "--json", "--html", &path], ""));
+    let json = stdout(&run(
+        &["simulate", &scenario, "--json", "--html", &path],
+        "",
+    ));
     let results: serde_json::Value = serde_json::from_str(&json).unwrap();
     let page = fs::read_to_string(&path).unwrap();
-    let sections =
-        ["id=\"sources\"", "id=\"transfers\"", "id=\"sizes\"", "id=\"classes\"", "id=\"links\"", "id=\"flows\"", "roundelay.config_hash"];
+    let sections = [
+        "id=\"sources\"",
+        "id=\"transfers\"",
+        "id=\"sizes\"",
+        "id=\"classes\"",
+        "id=\"links\"",
+        "id=\"flows\"",
+        "roundelay.config_hash",
+    ];
     for piece in sections.iter().chain(&[
         "Content-Security-Policy",
         "left &gt; right",
@@ -447,42 +787,92 @@ fn a_page_has_all_and_needs_nothing() {
         assert!(page.contains(piece), "no '{piece}'");
     }
     for foreign in ["http://", "https://", "src="] {
-        let own = page.matches(foreign).count() - page.matches("http://www.w3.org/").count() * usize::from(foreign == "http://");
-        let allowed = page.match_indices(foreign).filter(|(at, _)| page[*at..].starts_with("https://github.com/leeoniya/uPlot")).count();
+        let own = page.matches(foreign).count()
+            - page.matches("http://www.w3.org/").count() * usize::from(foreign == "http://");
+        let allowed = page
+            .match_indices(foreign)
+            .filter(|(at, _)| page[*at..].starts_with("https://github.com/leeoniya/uPlot"))
+            .count();
         assert_eq!(own, allowed, "{foreign}");
     }
     let data = embedded(&page);
     // 200 steps of the first link, the one with drops; the drops equal those in the results.
     let link = &data["links"][0];
     assert_eq!(link["name"], "left > right");
-    let sum = |key: &str| link[key].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum::<f64>();
-    let told =
-        results["replicas"][0]["links"].as_array().unwrap().iter().find(|link| link["from"] == "left" && link["to"] == "right").unwrap();
-    let dropped: f64 = told["dropped"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
+    let sum = |key: &str| {
+        link[key]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|value| value.as_f64().unwrap())
+            .sum::<f64>()
+    };
+    let told = results["replicas"][0]["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|link| link["from"] == "left" && link["to"] == "right")
+        .unwrap();
+    let dropped: f64 = told["dropped"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|value| value.as_f64().unwrap())
+        .sum();
     assert_eq!(sum("dropped"), dropped);
     assert!((sum("utilisation") / 200.0 - told["utilisation"].as_f64().unwrap()).abs() < 0.01);
     assert_eq!(link["backlog"].as_array().unwrap().len(), 200);
     let delay = data["groups"][0]["delay"].as_array().unwrap();
     assert_eq!(delay.last().unwrap()[0].as_f64().unwrap() as f32, {
-        let max = results["replicas"][0]["groups"][0]["delay"]["max"].as_f64().unwrap();
+        let max = results["replicas"][0]["groups"][0]["delay"]["max"]
+            .as_f64()
+            .unwrap();
         format!("{max:.4e}").parse::<f64>().unwrap() as f32
     });
-    let sizes = results["replicas"][0]["groups"][1]["sizes"].as_array().unwrap();
+    let sizes = results["replicas"][0]["groups"][1]["sizes"]
+        .as_array()
+        .unwrap();
     assert_eq!(sizes[0]["up_to"], 10_000, "4000 bytes are up to 10 KB");
-    assert_eq!(sizes[0]["completion"], results["replicas"][0]["groups"][1]["completion"]);
-    assert!(results["replicas"][0]["groups"][1]["round_trip"]["mean"].as_f64().unwrap() > 0.0);
+    assert_eq!(
+        sizes[0]["completion"],
+        results["replicas"][0]["groups"][1]["completion"]
+    );
+    assert!(
+        results["replicas"][0]["groups"][1]["round_trip"]["mean"]
+            .as_f64()
+            .unwrap()
+            > 0.0
+    );
 }
 
 #[test]
 fn a_page_of_replicas_has_intervals_and_a_row_each() {
     let folder = Folder::new("replicas");
     let path = folder.path("page.html");
-    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--replicas", "3", "--seed", "5", "--html", &path], ""));
+    stdout(&run(
+        &[
+            "simulate",
+            &folder.path("scenario.toml"),
+            "--replicas",
+            "3",
+            "--seed",
+            "5",
+            "--html",
+            &path,
+        ],
+        "",
+    ));
     let page = fs::read_to_string(&path).unwrap();
     assert!(!page.contains("p99 <"), "two columns that look alike");
-    for piece in
-        ["id=\"replicas\"", "Completion p99<", "seed 5<", "seed 7<", " ±", "3 replicas: figures are means", "of the first replica, seed 5"]
-    {
+    for piece in [
+        "id=\"replicas\"",
+        "Completion p99<",
+        "seed 5<",
+        "seed 7<",
+        " ±",
+        "3 replicas: figures are means",
+        "of the first replica, seed 5",
+    ] {
         assert!(page.contains(piece), "no '{piece}'");
     }
 }
@@ -493,7 +883,9 @@ fn names_cannot_break_the_page() {
     let folder = Folder::new("hostile");
     let (scenario, path) = (folder.path("hostile.toml"), folder.path("page.html"));
     let hostile = "</script><script>alert(1)</script><!--";
-    let named = SCENARIO.replace("\"steady\"", &format!("\"{hostile}\"")).replace("duration", &format!("name = \"{hostile}\"\nduration"));
+    let named = SCENARIO
+        .replace("\"steady\"", &format!("\"{hostile}\""))
+        .replace("duration", &format!("name = \"{hostile}\"\nduration"));
     fs::write(&scenario, named).unwrap();
     stdout(&run(&["simulate", &scenario, "--html", &path], ""));
     let page = fs::read_to_string(&path).unwrap();
@@ -508,12 +900,20 @@ fn a_scenario_comes_by_standard_input() {
         let arguments = [&["simulate"], arguments, &["--json"]].concat();
         serde_json::from_str(&stdout(&run(&arguments, input))).unwrap()
     };
-    let (from_file, from_input) = (json(&[&folder.path("scenario.toml")], ""), json(&["-"], SCENARIO));
+    let (from_file, from_input) = (
+        json(&[&folder.path("scenario.toml")], ""),
+        json(&["-"], SCENARIO),
+    );
     assert_eq!(from_file["replicas"], from_input["replicas"]);
     assert_eq!(from_input["name"], "standard input");
     let output = run(&["simulate", "-"], "duration = 1");
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("standard input:1: duration: 1: expected a time in s, ms, us or ns"), "{}", stderr(&output));
+    assert!(
+        stderr(&output)
+            .contains("standard input:1: duration: 1: expected a time in s, ms, us or ns"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// `--queue` changes the queues of routers, and keeps buffer sizes.
@@ -522,20 +922,38 @@ fn one_scenario_runs_under_several_disciplines() {
     let folder = Folder::new("queue");
     let scenario = folder.path("scenario.toml");
     let queues = |arguments: &[&str]| -> Vec<String> {
-        let output = run(&[&["simulate", &scenario, "--json"], arguments].concat(), "");
+        let output = run(
+            &[&["simulate", &scenario, "--json"], arguments].concat(),
+            "",
+        );
         let results: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
         let links = results["replicas"][0]["links"].as_array().unwrap();
         let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-        let mut all: Vec<_> =
-            links.iter().map(|link| format!("{}: {} {}", text(&link["class"]), text(&link["queue"]), text(&link["buffer"]))).collect();
+        let mut all: Vec<_> = links
+            .iter()
+            .map(|link| {
+                format!(
+                    "{}: {} {}",
+                    text(&link["class"]),
+                    text(&link["queue"]),
+                    text(&link["buffer"])
+                )
+            })
+            .collect();
         all.sort();
         all.dedup();
         all
     };
     let host = "host: fifo no limit";
     assert_eq!(queues(&[]), ["core: fifo 5p", "edge: drr 50p", host]);
-    assert_eq!(queues(&["--queue", "qfq"]), ["core: qfq 5p", "edge: qfq 50p", host]);
-    assert_eq!(queues(&["--queue", "qfq limit 7"]), ["core: qfq 7p", "edge: qfq 7p", host]);
+    assert_eq!(
+        queues(&["--queue", "qfq"]),
+        ["core: qfq 5p", "edge: qfq 50p", host]
+    );
+    assert_eq!(
+        queues(&["--queue", "qfq limit 7"]),
+        ["core: qfq 7p", "edge: qfq 7p", host]
+    );
     let loss = |queue: &str| {
         let output = run(&["simulate", &scenario, "--json", "--queue", queue], "");
         let results: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -548,10 +966,22 @@ fn one_scenario_runs_under_several_disciplines() {
     // The page, and the hash of its configuration, show the change.
     let hash = |arguments: &[&str]| {
         let path = folder.path("page.html");
-        stdout(&run(&[&["simulate", &scenario, "--html", &path], arguments].concat(), ""));
+        stdout(&run(
+            &[&["simulate", &scenario, "--html", &path], arguments].concat(),
+            "",
+        ));
         let page = fs::read_to_string(&path).unwrap();
-        assert_eq!(page.contains("In the queues of routers, whatever is said below: qfq"), !arguments.is_empty());
-        page.split_once("config_hash</dt><dd>").unwrap().1.split('<').next().unwrap().to_owned()
+        assert_eq!(
+            page.contains("In the queues of routers, whatever is said below: qfq"),
+            !arguments.is_empty()
+        );
+        page.split_once("config_hash</dt><dd>")
+            .unwrap()
+            .1
+            .split('<')
+            .next()
+            .unwrap()
+            .to_owned()
     };
     assert_ne!(hash(&[]), hash(&["--queue", "qfq"]));
 }
@@ -560,8 +990,15 @@ fn one_scenario_runs_under_several_disciplines() {
 fn the_table_names_disciplines_and_buffers() {
     let folder = Folder::new("table");
     let table = stdout(&run(&["simulate", &folder.path("scenario.toml")], ""));
-    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().take(4).collect()).collect();
-    for row in [["core:", "fifo", "5p", "2"], ["edge:", "drr", "50p", "6"], ["host:", "fifo", "no", "limit"]] {
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split_whitespace().take(4).collect())
+        .collect();
+    for row in [
+        ["core:", "fifo", "5p", "2"],
+        ["edge:", "drr", "50p", "6"],
+        ["host:", "fifo", "no", "limit"],
+    ] {
         assert!(rows.contains(&row.to_vec()), "no {row:?} in\n{table}");
     }
 }
@@ -571,10 +1008,28 @@ fn the_table_names_disciplines_and_buffers() {
 fn folders_are_made_where_there_are_none() {
     let folder = Folder::new("folders");
     let (one, other) = (folder.path("a/b"), folder.path("c/d"));
-    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--parquet", &one], ""));
+    stdout(&run(
+        &["simulate", &folder.path("scenario.toml"), "--parquet", &one],
+        "",
+    ));
     let capture = "examples/captures/home-downlink.pcap";
-    stdout(&run(&["compare", capture, "fifo", "--rate", "5mbit", "--no-cost", "--parquet", &other], ""));
-    assert!(Path::new(&one).join("flows.parquet").is_file() && Path::new(&other).join("flows.parquet").is_file());
+    stdout(&run(
+        &[
+            "compare",
+            capture,
+            "fifo",
+            "--rate",
+            "5mbit",
+            "--no-cost",
+            "--parquet",
+            &other,
+        ],
+        "",
+    ));
+    assert!(
+        Path::new(&one).join("flows.parquet").is_file()
+            && Path::new(&other).join("flows.parquet").is_file()
+    );
 }
 
 const CAPTURE: &str = "examples/captures/home-downlink.pcap";
@@ -586,7 +1041,9 @@ fn replay(folder: &Folder, source: &str) -> String {
     let text = format!(
         "duration = \"300s\"\n[queue]\nhost = \"fifo limit 100\"\n{}\n[[link]]\nfrom = \"a0\"\nto = \"b0\"\nrate = \"5mbit\"\n\
          [[link]]\nfrom = \"a1\"\nto = \"b1\"\nrate = \"5mbit\"\n[[source]]\nkind = \"trace\"\nfile = \"{}\"\n{source}\n",
-        ["a0", "a1", "b0", "b1"].map(|name| format!("[[node]]\nname = \"{name}\"\nhost = true")).join("\n"),
+        ["a0", "a1", "b0", "b1"]
+            .map(|name| format!("[[node]]\nname = \"{name}\"\nhost = true"))
+            .join("\n"),
         capture.display()
     );
     let path = folder.path("replay.toml");
@@ -595,7 +1052,11 @@ fn replay(folder: &Folder, source: &str) -> String {
 }
 
 fn group(scenario: &str, more: &[&str]) -> serde_json::Value {
-    let results: serde_json::Value = serde_json::from_str(&stdout(&run(&[&["simulate", scenario, "--json"], more].concat(), ""))).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&stdout(&run(
+        &[&["simulate", scenario, "--json"], more].concat(),
+        "",
+    )))
+    .unwrap();
     results["replicas"][0]["groups"][0].clone()
 }
 
@@ -603,16 +1064,41 @@ fn group(scenario: &str, more: &[&str]) -> serde_json::Value {
 #[test]
 fn a_capture_is_sent_as_compare_replays_it() {
     let folder = Folder::new("capture");
-    let compared = run(&["compare", CAPTURE, "fifo limit 100", "--rate", "5mbit", "--no-cost", "--json"], "");
+    let compared = run(
+        &[
+            "compare",
+            CAPTURE,
+            "fifo limit 100",
+            "--rate",
+            "5mbit",
+            "--no-cost",
+            "--json",
+        ],
+        "",
+    );
     let compared: serde_json::Value = serde_json::from_str(&stdout(&compared)).unwrap();
     let simulated = group(&replay(&folder, "from = \"a0\"\nto = \"b0\""), &[]);
-    assert_eq!(simulated["flows"].as_u64(), Some(compared["flows"].as_array().unwrap().len() as u64));
+    assert_eq!(
+        simulated["flows"].as_u64(),
+        Some(compared["flows"].as_array().unwrap().len() as u64)
+    );
     assert_eq!(simulated["packets"]["sent"], compared["capture"]["packets"]);
     let total = &compared["disciplines"][0]["total"];
     assert!(total["drops"]["full"].as_u64().unwrap() > 100, "{total}");
-    assert_eq!((&simulated["packets"]["full"], &simulated["packets"]["delivered"]), (&total["drops"]["full"], &total["packets"]));
+    assert_eq!(
+        (
+            &simulated["packets"]["full"],
+            &simulated["packets"]["delivered"]
+        ),
+        (&total["drops"]["full"], &total["packets"])
+    );
     let longest = |value: &serde_json::Value| value["delay"]["max"].as_f64().unwrap();
-    assert!((longest(&simulated) / longest(total) - 1.0).abs() < 1e-5, "{} and {}", longest(&simulated), longest(total));
+    assert!(
+        (longest(&simulated) / longest(total) - 1.0).abs() < 1e-5,
+        "{} and {}",
+        longest(&simulated),
+        longest(total)
+    );
 }
 
 #[test]
@@ -620,16 +1106,39 @@ fn flows_of_a_capture_are_dealt_out() {
     let folder = Folder::new("dealt");
     let one = group(&replay(&folder, "from = \"a0\"\nto = \"b0\""), &[]);
     let scenario = replay(&folder, "from = [\"a0\", \"a1\"]\nto = [\"b0\", \"b1\"]");
-    let results: serde_json::Value = serde_json::from_str(&stdout(&run(&["simulate", &scenario, "--json"], ""))).unwrap();
-    let (two, links) = (&results["replicas"][0]["groups"][0], results["replicas"][0]["links"].as_array().unwrap());
-    assert_eq!((&two["flows"], &two["packets"]["sent"]), (&one["flows"], &one["packets"]["sent"]));
-    let sent = |from: &str| links.iter().find(|link| link["from"] == from).unwrap()["arrived"].as_u64().unwrap();
-    assert_eq!(sent("a0") + sent("a1"), one["packets"]["sent"].as_u64().unwrap());
+    let results: serde_json::Value =
+        serde_json::from_str(&stdout(&run(&["simulate", &scenario, "--json"], ""))).unwrap();
+    let (two, links) = (
+        &results["replicas"][0]["groups"][0],
+        results["replicas"][0]["links"].as_array().unwrap(),
+    );
+    assert_eq!(
+        (&two["flows"], &two["packets"]["sent"]),
+        (&one["flows"], &one["packets"]["sent"])
+    );
+    let sent = |from: &str| {
+        links.iter().find(|link| link["from"] == from).unwrap()["arrived"]
+            .as_u64()
+            .unwrap()
+    };
+    assert_eq!(
+        sent("a0") + sent("a1"),
+        one["packets"]["sent"].as_u64().unwrap()
+    );
     assert!(sent("a0") > 0 && sent("a1") > 0);
     // By sender alone there are fewer flows, and a part of the time has fewer packets.
-    let by_sender = group(&replay(&folder, "from = \"a0\"\nto = \"b0\"\nflow_by = \"src\""), &[]);
+    let by_sender = group(
+        &replay(&folder, "from = \"a0\"\nto = \"b0\"\nflow_by = \"src\""),
+        &[],
+    );
     assert!(by_sender["flows"].as_u64() < one["flows"].as_u64());
-    let cut = group(&replay(&folder, "from = \"a0\"\nto = \"b0\"\nstart = \"1s\"\nstop = \"3s\""), &[]);
+    let cut = group(
+        &replay(
+            &folder,
+            "from = \"a0\"\nto = \"b0\"\nstart = \"1s\"\nstop = \"3s\"",
+        ),
+        &[],
+    );
     assert!(cut["packets"]["sent"].as_u64().unwrap() < one["packets"]["sent"].as_u64().unwrap());
 }
 
@@ -640,28 +1149,51 @@ fn captures_that_cannot_be_read_are_told_with_their_line() {
     fs::write(&broken, [0xd4, 0xc3, 0xb2, 0xa1, 2, 0]).unwrap();
     let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"");
     let text = fs::read_to_string(&scenario).unwrap();
-    let line = text.lines().position(|line| line.starts_with("file = ")).unwrap();
+    let line = text
+        .lines()
+        .position(|line| line.starts_with("file = "))
+        .unwrap();
     let changed = |from: &str, to: &str| {
-        fs::write(&scenario, text.replace(text.lines().nth(line).unwrap(), &format!("{from} = \"{to}\""))).unwrap();
+        fs::write(
+            &scenario,
+            text.replace(
+                text.lines().nth(line).unwrap(),
+                &format!("{from} = \"{to}\""),
+            ),
+        )
+        .unwrap();
         let output = run(&["simulate", &scenario], "");
         assert_eq!(output.status.code(), Some(2));
         stderr(&output)
     };
     let said = changed("file", &broken);
-    assert!(said.contains(&format!("replay.toml:{}: ", line + 1)) && said.contains("broken.pcap"), "{said}");
+    assert!(
+        said.contains(&format!("replay.toml:{}: ", line + 1)) && said.contains("broken.pcap"),
+        "{said}"
+    );
     let said = changed("file", "nowhere.pcap");
     assert!(said.contains("cannot read 'nowhere.pcap'"), "{said}");
     let said = changed("flow_by = \"port\"\nfile", &broken);
-    assert!(said.contains("unknown variant `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"), "{said}");
+    assert!(
+        said.contains("unknown variant `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"),
+        "{said}"
+    );
 }
 
 /// A capture with these packet headers (time, captured bytes, bytes on the wire), followed by an
 /// incomplete packet.
 fn pcap(packets: &[(u32, u32, u32)], rest: &[u8]) -> Vec<u8> {
     let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
-    let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
+    let mut bytes: Vec<u8> = header
+        .iter()
+        .flat_map(|field| field.to_le_bytes())
+        .collect();
     for (seconds, captured, original) in packets {
-        bytes.extend([*seconds, 0, *captured, *original].iter().flat_map(|field| field.to_le_bytes()));
+        bytes.extend(
+            [*seconds, 0, *captured, *original]
+                .iter()
+                .flat_map(|field| field.to_le_bytes()),
+        );
         bytes.extend(vec![0; *captured as usize]);
     }
     [&bytes, rest].concat()
@@ -671,13 +1203,35 @@ fn pcap(packets: &[(u32, u32, u32)], rest: &[u8]) -> Vec<u8> {
 fn what_is_odd_about_a_capture_is_told() {
     let folder = Folder::new("odd");
     let path = folder.path("odd.pcap");
-    fs::write(&path, pcap(&[(5, 0, 100), (4, 0, 100_000), (6, 0, 2_000), (7, 0, 0), (8, 20, 10)], &[1, 2, 3])).unwrap();
+    fs::write(
+        &path,
+        pcap(
+            &[
+                (5, 0, 100),
+                (4, 0, 100_000),
+                (6, 0, 2_000),
+                (7, 0, 0),
+                (8, 20, 10),
+            ],
+            &[1, 2, 3],
+        ),
+    )
+    .unwrap();
     let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"");
     let text = fs::read_to_string(&scenario).unwrap();
-    let line = text.lines().find(|line| line.starts_with("file = ")).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("file = "))
+        .unwrap();
     fs::write(&scenario, text.replace(line, "file = \"odd.pcap\"")).unwrap();
-    let results: serde_json::Value = serde_json::from_str(&stdout(&run(&["simulate", &scenario, "--json"], ""))).unwrap();
-    let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    let results: serde_json::Value =
+        serde_json::from_str(&stdout(&run(&["simulate", &scenario, "--json"], ""))).unwrap();
+    let notes: Vec<_> = results["notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| note.as_str().unwrap())
+        .collect();
     let expected = [
         "5 packets whose headers could not be read share a flow of their own.",
         "1 packet has an earlier time than the packet before; it is sent at the time of that packet.",
@@ -693,13 +1247,33 @@ fn what_is_odd_about_a_capture_is_told() {
     }
     let page = folder.path("page.html");
     let table = stdout(&run(&["simulate", &scenario, "--html", &page], ""));
-    assert!(table.contains("\nNote: ") && table.contains("packet cut off"), "{table}");
+    assert!(
+        table.contains("\nNote: ") && table.contains("packet cut off"),
+        "{table}"
+    );
     let page = fs::read_to_string(page).unwrap();
-    assert!(expected.iter().all(|note| page.contains(note)), "the page tells what the table does");
+    assert!(
+        expected.iter().all(|note| page.contains(note)),
+        "the page tells what the table does"
+    );
     // `compare` reports at most one note more.
-    let compared = stdout(&run(&["compare", &path, "fifo", "--rate", "5mbit", "--no-cost", "--json"], ""));
+    let compared = stdout(&run(
+        &[
+            "compare",
+            &path,
+            "fifo",
+            "--rate",
+            "5mbit",
+            "--no-cost",
+            "--json",
+        ],
+        "",
+    ));
     let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
-    assert!(compared["capture"]["notes"].as_array().unwrap().len() <= notes.len() + 1, "{compared}");
+    assert!(
+        compared["capture"]["notes"].as_array().unwrap().len() <= notes.len() + 1,
+        "{compared}"
+    );
 }
 
 #[test]
@@ -709,14 +1283,29 @@ fn a_broken_compressed_capture_is_told_as_compare_tells_it() {
     fs::write(&path, [&[0x1f, 0x8b, 8][..], &[0; 7], &[7; 40]].concat()).unwrap();
     let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"");
     let text = fs::read_to_string(&scenario).unwrap();
-    let line = text.lines().position(|line| line.starts_with("file = ")).unwrap();
-    fs::write(&scenario, text.replace(text.lines().nth(line).unwrap(), "file = \"home.pcap.gz\"")).unwrap();
+    let line = text
+        .lines()
+        .position(|line| line.starts_with("file = "))
+        .unwrap();
+    fs::write(
+        &scenario,
+        text.replace(text.lines().nth(line).unwrap(), "file = \"home.pcap.gz\""),
+    )
+    .unwrap();
     let compared = stderr(&run(&["compare", &path, "fifo", "--rate", "5mbit"], ""));
     let message = compared.trim_end().trim_start_matches("roundelay: ");
-    assert!(message.contains("home.pcap.gz: offset 0: broken gzip data (") && message.contains("; expected a whole file"), "{message}");
+    assert!(
+        message.contains("home.pcap.gz: offset 0: broken gzip data (")
+            && message.contains("; expected a whole file"),
+        "{message}"
+    );
     let output = run(&["simulate", &scenario], "");
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).ends_with(&format!("replay.toml:{}: {message}\n", line + 1)), "{}", stderr(&output));
+    assert!(
+        stderr(&output).ends_with(&format!("replay.toml:{}: {message}\n", line + 1)),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -727,37 +1316,96 @@ fn results_have_files_of_their_own() {
     let (list, results) = (folder.path("packets.txt"), folder.path("results"));
     fs::write(&list, "0 1000\n").unwrap();
     fs::create_dir(&results).unwrap();
-    let trace = "[[source]]\nkind = \"trace\"\nfile = \"packets.txt\"\nfrom = \"s0\"\nto = \"r0\"\n";
+    let trace =
+        "[[source]]\nkind = \"trace\"\nfile = \"packets.txt\"\nfrom = \"s0\"\nto = \"r0\"\n";
     let text = format!("{SCENARIO}{trace}");
     fs::write(&scenario, &text).unwrap();
     let cases: [(&[&str], &str); 10] = [
-        (&["--log", "-"], "--log -: standard output is for the table; expected a file; ./- for a file with the name -"),
+        (
+            &["--log", "-"],
+            "--log -: standard output is for the table; expected a file; ./- for a file with the name -",
+        ),
         (&["--pcapng", "-"], "--pcapng -: "),
         (&["--html", "-"], "--html -: "),
-        (&["--parquet", "-"], "--parquet -: standard output is for the table; expected a folder"),
-        (&["--log", &path, "--pcapng", &other_way], "run: both --log and --pcapng; expected a file each"),
-        (&["--log", &path, "--html", &path], "run: both --html and --log; expected a file each"),
-        (&["--html", &scenario], "scenario.toml: both the scenario and --html; expected a file each"),
-        (&["--pcapng", &list], "packets.txt: both a file of the scenario and --pcapng; expected a file each"),
-        (&["--parquet", &results, "--html", &folder.path("results/flows.parquet")], "flows.parquet: both --html and --parquet"),
-        (&["--parquet", &results, "--packets", "--log", &folder.path("results/hops.parquet")], "hops.parquet: both --packets and --log"),
+        (
+            &["--parquet", "-"],
+            "--parquet -: standard output is for the table; expected a folder",
+        ),
+        (
+            &["--log", &path, "--pcapng", &other_way],
+            "run: both --log and --pcapng; expected a file each",
+        ),
+        (
+            &["--log", &path, "--html", &path],
+            "run: both --html and --log; expected a file each",
+        ),
+        (
+            &["--html", &scenario],
+            "scenario.toml: both the scenario and --html; expected a file each",
+        ),
+        (
+            &["--pcapng", &list],
+            "packets.txt: both a file of the scenario and --pcapng; expected a file each",
+        ),
+        (
+            &[
+                "--parquet",
+                &results,
+                "--html",
+                &folder.path("results/flows.parquet"),
+            ],
+            "flows.parquet: both --html and --parquet",
+        ),
+        (
+            &[
+                "--parquet",
+                &results,
+                "--packets",
+                "--log",
+                &folder.path("results/hops.parquet"),
+            ],
+            "hops.parquet: both --packets and --log",
+        ),
     ];
     for (options, message) in cases {
         let output = run(&[&["simulate", &scenario], options].concat(), "");
         assert_eq!(output.status.code(), Some(2), "{options:?}");
-        assert!(stderr(&output).contains(message), "{options:?} says {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(message),
+            "{options:?} says {}",
+            stderr(&output)
+        );
     }
-    for command in [&["replay"][..], &["objective", "--objective", "tail", "--slack", "size 1s", "--no-cost"]] {
+    for command in [
+        &["replay"][..],
+        &[
+            "objective",
+            "--objective",
+            "tail",
+            "--slack",
+            "size 1s",
+            "--no-cost",
+        ],
+    ] {
         let output = run(&[command, &[&scenario, "--html", &list]].concat(), "");
-        assert_eq!(output.status.code(), Some(2), "{command:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains("packets.txt: both a file of the scenario and --html"), "{}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{command:?}: {}",
+            stderr(&output)
+        );
+        assert!(
+            stderr(&output).contains("packets.txt: both a file of the scenario and --html"),
+            "{}",
+            stderr(&output)
+        );
     }
     assert!(!Path::new(&path).exists() && fs::read_to_string(&scenario).unwrap() == text);
     assert!(names(&results).is_empty() && fs::read_to_string(&list).unwrap() == "0 1000\n");
 }
 
-/// Regression: a drop of the arrival and of a packet of its flow empties the queue during a decision,
-/// which goes on; the log was refused.
+/// Regression: a drop of the arrival and of a packet of its flow empties the queue during a
+/// decision, which goes on; the log was refused.
 #[test]
 fn decisions_outlast_drops_that_empty_the_queue() {
     let folder = Folder::new("decision");
@@ -769,7 +1417,13 @@ fn decisions_outlast_drops_that_empty_the_queue() {
     fs::write(&scenario, text).unwrap();
     stdout(&run(&["simulate", &scenario, "--log", &log], ""));
     let output = run(&["verify", &log], "");
-    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}{}",
+        stdout(&output),
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -782,9 +1436,19 @@ fn what_is_no_scenario_is_told_with_what_was_expected() {
         assert_eq!(output.status.code(), Some(2));
         stderr(&output)
     };
-    assert!(said(&path).ends_with("latin.toml: offset 8: no text in UTF-8; expected a scenario in TOML\n"), "{}", said(&path));
-    assert!(said(folder.0.to_str().unwrap()).ends_with(": a folder; expected a scenario in TOML\n"));
-    assert!(said("nowhere.toml").ends_with("nowhere.toml: there is no such file; expected a scenario in TOML\n"));
+    assert!(
+        said(&path)
+            .ends_with("latin.toml: offset 8: no text in UTF-8; expected a scenario in TOML\n"),
+        "{}",
+        said(&path)
+    );
+    assert!(
+        said(folder.0.to_str().unwrap()).ends_with(": a folder; expected a scenario in TOML\n")
+    );
+    assert!(
+        said("nowhere.toml")
+            .ends_with("nowhere.toml: there is no such file; expected a scenario in TOML\n")
+    );
 }
 
 /// The row of the sum is identified by its position; no source may have its name.
@@ -794,12 +1458,23 @@ fn the_sum_has_its_name_and_place_to_itself() {
     let (scenario, path) = (folder.path("scenario.toml"), folder.path("page.html"));
     stdout(&run(&["simulate", &scenario, "--html", &path], ""));
     let page = fs::read_to_string(&path).unwrap();
-    let sums: Vec<_> = page.match_indices("<tr class=\"sum\"").map(|(at, _)| &page[at..at + 200]).collect();
-    assert!(sums.len() >= 3 && sums.iter().all(|row| row.contains(">all")), "sources, transfers, sizes: {sums:?}");
+    let sums: Vec<_> = page
+        .match_indices("<tr class=\"sum\"")
+        .map(|(at, _)| &page[at..at + 200])
+        .collect();
+    assert!(
+        sums.len() >= 3 && sums.iter().all(|row| row.contains(">all")),
+        "sources, transfers, sizes: {sums:?}"
+    );
     fs::write(&scenario, SCENARIO.replace("\"web\"", "\"all\"")).unwrap();
     let output = run(&["simulate", &scenario], "");
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("scenario.toml:22: 'all' is what results call all sources together"), "{}", stderr(&output));
+    assert!(
+        stderr(&output)
+            .contains("scenario.toml:22: 'all' is what results call all sources together"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// A network in the format of the UPS authors' files, and flows in theirs: seconds, bytes, from,
@@ -807,9 +1482,17 @@ fn the_sum_has_its_name_and_place_to_itself() {
 #[test]
 fn a_workload_is_sent_as_it_is_written() {
     let folder = Folder::new("workload");
-    fs::write(folder.0.join("topo.txt"), "4\n3\n0 1 10 5\n2 0 100 1\n3 1 100 1\n").unwrap();
+    fs::write(
+        folder.0.join("topo.txt"),
+        "4\n3\n0 1 10 5\n2 0 100 1\n3 1 100 1\n",
+    )
+    .unwrap();
     fs::write(folder.0.join("endhosts.txt"), "2\n2 1 1\n3 2 1\n").unwrap();
-    fs::write(folder.0.join("workload.txt"), "0.5 1460 2 3\n0.1 14600 3 2\n\n7 1460 2 3\n").unwrap();
+    fs::write(
+        folder.0.join("workload.txt"),
+        "0.5 1460 2 3\n0.1 14600 3 2\n\n7 1460 2 3\n",
+    )
+    .unwrap();
     let with = |more: &str| {
         let path = folder.path("ups.toml");
         let text = format!(
@@ -820,26 +1503,59 @@ fn a_workload_is_sent_as_it_is_written() {
         path
     };
     let bursts = group(&with(""), &[]);
-    assert_eq!((bursts["flows"].as_u64(), bursts["packets"]["delivered"].as_u64()), (Some(2), Some(11)), "the third begins after the end");
+    assert_eq!(
+        (
+            bursts["flows"].as_u64(),
+            bursts["packets"]["delivered"].as_u64()
+        ),
+        (Some(2), Some(11)),
+        "the third begins after the end"
+    );
     assert_eq!(bursts["completion"]["count"].as_u64(), Some(2));
-    assert!(stdout(&run(&["simulate", &with("")], "")).contains("Note: workload.txt: 1 of 3 flows comes after the end of the run"));
-    let attached = fs::read_to_string(with("")).unwrap().replace("[[source]]", "hosts_per_router = 2\n[[source]]");
+    assert!(
+        stdout(&run(&["simulate", &with("")], ""))
+            .contains("Note: workload.txt: 1 of 3 flows comes after the end of the run")
+    );
+    let attached = fs::read_to_string(with(""))
+        .unwrap()
+        .replace("[[source]]", "hosts_per_router = 2\n[[source]]");
     fs::write(folder.path("attached.toml"), attached).unwrap();
     let refused = stderr(&run(&["simulate", &folder.path("attached.toml")], ""));
-    assert!(refused.contains("attached.toml:6: hosts_per_router: the second file has the hosts"), "{refused}");
+    assert!(
+        refused.contains("attached.toml:6: hosts_per_router: the second file has the hosts"),
+        "{refused}"
+    );
     // One packet over 100, 10 and 100 Mbit/s, plus 7 ms of propagation.
     let fastest = bursts["sizes"][0]["completion"]["max"].as_f64().unwrap();
-    assert!((fastest - (2.0 * 1460.0 * 8.0 / 1e8 + 1460.0 * 8.0 / 1e7 + 0.007)).abs() < 1e-9, "{fastest}");
+    assert!(
+        (fastest - (2.0 * 1460.0 * 8.0 / 1e8 + 1460.0 * 8.0 / 1e7 + 0.007)).abs() < 1e-9,
+        "{fastest}"
+    );
     let tcp = group(&with("transport = \"tcp\""), &[]);
     assert_eq!(tcp["completion"]["count"].as_u64(), Some(2));
-    assert!(tcp["completion"]["mean"].as_f64() > bursts["completion"]["mean"].as_f64(), "there is a handshake");
-    assert!(stdout(&run(&["simulate", &with(""), "--dry-run"], "")).contains("at most about 1.10e1 packets"));
+    assert!(
+        tcp["completion"]["mean"].as_f64() > bursts["completion"]["mean"].as_f64(),
+        "there is a handshake"
+    );
+    assert!(
+        stdout(&run(&["simulate", &with(""), "--dry-run"], ""))
+            .contains("at most about 1.10e1 packets")
+    );
     let cases = [
         ("0.5 1460 2 9\n", "workload.txt:1: '9' is no host of 'from'"),
-        ("0.5 1460 2 3\n0.6 many 2 3\n", "workload.txt:2: '0.6 many 2 3': expected seconds, bytes and two hosts"),
+        (
+            "0.5 1460 2 3\n0.6 many 2 3\n",
+            "workload.txt:2: '0.6 many 2 3': expected seconds, bytes and two hosts",
+        ),
         ("0.5 1460 2 2\n", "workload.txt:1: '2' sends to itself"),
-        ("9 1460 2 3\n", "'workload.txt' has no flow before the end of the run"),
-        ("1 0 2 3\n", "workload.txt:1: size 0: legal range 1 to 1099511627776"),
+        (
+            "9 1460 2 3\n",
+            "'workload.txt' has no flow before the end of the run",
+        ),
+        (
+            "1 0 2 3\n",
+            "workload.txt:1: size 0: legal range 1 to 1099511627776",
+        ),
     ];
     for (text, message) in cases {
         fs::write(folder.0.join("workload.txt"), text).unwrap();
@@ -854,25 +1570,65 @@ fn a_workload_is_sent_as_it_is_written() {
 fn packets_are_told_one_by_one() {
     let folder = Folder::new("packets");
     let (columns, path) = (folder.path("columns"), folder.path("run.log"));
-    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--parquet", &columns, "--packets", "--log", &path], ""));
-    let verified: serde_json::Value = serde_json::from_str(&stdout(&run(&["verify", &path, "--json"], ""))).unwrap();
+    stdout(&run(
+        &[
+            "simulate",
+            &folder.path("scenario.toml"),
+            "--parquet",
+            &columns,
+            "--packets",
+            "--log",
+            &path,
+        ],
+        "",
+    ));
+    let verified: serde_json::Value =
+        serde_json::from_str(&stdout(&run(&["verify", &path, "--json"], ""))).unwrap();
     let file = fs::File::open(Path::new(&columns).join("packets.parquet")).unwrap();
     let mut fates = std::collections::BTreeMap::new();
-    for row in SerializedFileReader::new(file).unwrap().get_row_iter(None).unwrap() {
-        let row: std::collections::BTreeMap<_, _> =
-            row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect();
+    for row in SerializedFileReader::new(file)
+        .unwrap()
+        .get_row_iter(None)
+        .unwrap()
+    {
+        let row: std::collections::BTreeMap<_, _> = row
+            .unwrap()
+            .get_column_iter()
+            .map(|(name, field)| (name.clone(), field.to_string()))
+            .collect();
         let fate = row["fate"].trim_matches('"').to_owned();
         let end = row["end_ps"].parse::<u64>().ok();
-        assert!(end.is_none_or(|end| end >= row["sent_ps"].parse().unwrap()) && end.is_none() == (fate == "on_its_way"), "{row:?}");
-        assert_eq!(["delivered", "on_its_way"].contains(&&*fate), row["link"] == "\"\"", "{row:?}");
-        assert!(row["len"] == "1000" || row["flow"].parse::<u64>().unwrap() > 1, "{row:?}");
+        assert!(
+            end.is_none_or(|end| end >= row["sent_ps"].parse().unwrap())
+                && end.is_none() == (fate == "on_its_way"),
+            "{row:?}"
+        );
+        assert_eq!(
+            ["delivered", "on_its_way"].contains(&&*fate),
+            row["link"] == "\"\"",
+            "{row:?}"
+        );
+        assert!(
+            row["len"] == "1000" || row["flow"].parse::<u64>().unwrap() > 1,
+            "{row:?}"
+        );
         *fates.entry(fate).or_insert(0) += 1;
     }
     let of = |fate: &str| fates.get(fate).copied().unwrap_or(0);
     let totals = &verified["totals"];
-    assert_eq!((Some(of("delivered")), Some(of("lost"))), (totals["delivered"].as_u64(), totals["lost"].as_u64()));
-    assert_eq!(Some(of("on_its_way")), totals["on_their_way"].as_u64(), "{totals}");
-    assert_eq!(Some(of("full") + of("pushed_out") + of("early") + of("refused")), totals["dropped"].as_u64());
+    assert_eq!(
+        (Some(of("delivered")), Some(of("lost"))),
+        (totals["delivered"].as_u64(), totals["lost"].as_u64())
+    );
+    assert_eq!(
+        Some(of("on_its_way")),
+        totals["on_their_way"].as_u64(),
+        "{totals}"
+    );
+    assert_eq!(
+        Some(of("full") + of("pushed_out") + of("early") + of("refused")),
+        totals["dropped"].as_u64()
+    );
     assert!(of("full") > 10 && of("lost") > 0, "{fates:?}");
 }
 
@@ -880,7 +1636,13 @@ fn packets_are_told_one_by_one() {
 fn rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
     let file = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
     let rows = file.get_row_iter(None).unwrap();
-    rows.map(|row| row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect()).collect()
+    rows.map(|row| {
+        row.unwrap()
+            .get_column_iter()
+            .map(|(name, field)| (name.clone(), field.to_string()))
+            .collect()
+    })
+    .collect()
 }
 
 /// The schedule of a run: each packet goes from the end of one link to the next, and its waiting
@@ -889,11 +1651,26 @@ fn rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
 fn hops_are_told_one_by_one() {
     let folder = Folder::new("hops");
     let columns = folder.path("columns");
-    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--parquet", &columns, "--packets"], ""));
+    stdout(&run(
+        &[
+            "simulate",
+            &folder.path("scenario.toml"),
+            "--parquet",
+            &columns,
+            "--packets",
+        ],
+        "",
+    ));
     let mut hops = std::collections::BTreeMap::<String, Vec<_>>::new();
     for hop in rows(&Path::new(&columns).join("hops.parquet")) {
-        let [arrival, start, end] = ["arrival_ps", "start_ps", "end_ps"].map(|name| hop[name].parse::<u64>().unwrap());
-        hops.entry(hop["packet"].clone()).or_default().push((hop["link"].clone(), arrival, start, end));
+        let [arrival, start, end] =
+            ["arrival_ps", "start_ps", "end_ps"].map(|name| hop[name].parse::<u64>().unwrap());
+        hops.entry(hop["packet"].clone()).or_default().push((
+            hop["link"].clone(),
+            arrival,
+            start,
+            end,
+        ));
     }
     let (mut delivered, mut data) = (0, 0);
     for packet in rows(&Path::new(&columns).join("packets.parquet")) {
@@ -901,21 +1678,34 @@ fn hops_are_told_one_by_one() {
         let mut ready = packet["sent_ps"].parse::<u64>().unwrap();
         for (link, arrival, start, end) in &path {
             // Between two hops: the links' propagation delay of 10 ms and up to 2 ms of jitter.
-            assert!((ready..=ready + 12_000_000_000).contains(arrival) && start >= arrival && end > start, "{packet:?} {link}");
+            assert!(
+                (ready..=ready + 12_000_000_000).contains(arrival)
+                    && start >= arrival
+                    && end > start,
+                "{packet:?} {link}"
+            );
             ready = *end;
         }
         let number = packet["sequence"].parse::<u64>().ok();
-        assert!(packet["back"] != "true" || number.is_none() && packet["acknowledgement"].parse::<u64>().is_ok(), "{packet:?}");
+        assert!(
+            packet["back"] != "true"
+                || number.is_none() && packet["acknowledgement"].parse::<u64>().is_ok(),
+            "{packet:?}"
+        );
         data += u64::from(number.is_some());
         if packet["fate"] == "\"delivered\"" {
             delivered += 1;
             assert_eq!(path.len(), 3, "{packet:?}");
             assert!(
-                packet["end_ps"].parse::<u64>().unwrap() >= ready && path[1].0.contains("left > right")
+                packet["end_ps"].parse::<u64>().unwrap() >= ready
+                    && path[1].0.contains("left > right")
                     || packet["back"] == "true"
                     || packet["flow"] != "0"
             );
         }
     }
-    assert!(hops.is_empty() && delivered > 100 && data > 0, "each hop is some packet's");
+    assert!(
+        hops.is_empty() && delivered > 100 && data > 0,
+        "each hop is some packet's"
+    );
 }

@@ -1,4 +1,5 @@
-//! `roundelay sweep`: identity of runs, the dataset, killed processes, failures, shards, replication.
+//! `roundelay sweep`: identity of runs, the dataset, killed processes, failures, shards,
+//! replication.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,14 +34,18 @@ rate = '900kbit'
 ";
 
 /// Six points.
-const KEYS: [&str; 2] = ["queue.core=fifo,fq_codel,qfq", "source.calls.rate=64kbit..128kbit/2"];
+const KEYS: [&str; 2] = [
+    "queue.core=fifo,fq_codel,qfq",
+    "source.calls.rate=64kbit..128kbit/2",
+];
 
 /// A folder for one test, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("roundelay-sweep-{}-{name}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("roundelay-sweep-{}-{name}", std::process::id()));
         drop(fs::remove_dir_all(&path));
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join("s.toml"), SCENARIO).unwrap();
@@ -49,7 +54,13 @@ impl Folder {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-        command.arg("sweep").args(arguments).current_dir(&self.0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .arg("sweep")
+            .args(arguments)
+            .current_dir(&self.0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
@@ -60,20 +71,33 @@ impl Folder {
     /// Standard output of a sweep without failures.
     fn done(&self, arguments: &[&str]) -> String {
         let output = self.sweep(arguments);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).expect("text")
     }
 
     fn error(&self, arguments: &[&str], status: i32) -> String {
         let output = self.sweep(arguments);
-        assert_eq!(output.status.code(), Some(status), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
     /// States of the runs as `--why` prints them.
     fn why(&self, arguments: &[&str]) -> BTreeMap<String, String> {
         let text = self.done(&[arguments, &["--why"]].concat());
-        let pair = |line: &str| line.split_once(": ").map(|(run, state)| (run.to_owned(), state.to_owned())).expect("RUN: STATE");
+        let pair = |line: &str| {
+            line.split_once(": ")
+                .map(|(run, state)| (run.to_owned(), state.to_owned()))
+                .expect("RUN: STATE")
+        };
         text.lines().map(pair).collect()
     }
 
@@ -98,11 +122,21 @@ impl Folder {
     /// Seeds with the number of rows, of all files.
     fn seeds(&self, name: &str) -> BTreeMap<u64, usize> {
         let mut all = BTreeMap::new();
-        for path in self.dataset(name).into_keys().filter(|path| path.extension().is_some_and(|extension| extension == "parquet")) {
-            let reader = SerializedFileReader::new(fs::File::open(self.0.join(name).join(path)).unwrap()).unwrap();
+        for path in self.dataset(name).into_keys().filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "parquet")
+        }) {
+            let reader =
+                SerializedFileReader::new(fs::File::open(self.0.join(name).join(path)).unwrap())
+                    .unwrap();
             for row in reader.get_row_iter(None).unwrap() {
                 let row = row.unwrap();
-                let seed = row.get_column_iter().find(|(name, _)| *name == "seed").unwrap().1.to_string();
+                let seed = row
+                    .get_column_iter()
+                    .find(|(name, _)| *name == "seed")
+                    .unwrap()
+                    .1
+                    .to_string();
                 *all.entry(seed.parse().unwrap()).or_insert(0) += 1;
             }
         }
@@ -126,32 +160,68 @@ fn a_comment_runs_nothing_and_a_changed_key_its_runs() {
     let folder = Folder::new("comment");
     let arguments = over(&["--replicas", "2"]);
     let states = folder.why(&arguments);
-    assert!(states.len() == 12 && states.values().all(|state| state == "new"), "{states:?}");
+    assert!(
+        states.len() == 12 && states.values().all(|state| state == "new"),
+        "{states:?}"
+    );
     assert!(!folder.0.join("s.sweep").exists(), "--why writes nothing");
-    assert!(folder.done(&arguments).contains("6 points, 12 runs: 0 cached, 12 done, 0 failed"));
+    assert!(
+        folder
+            .done(&arguments)
+            .contains("6 points, 12 runs: 0 cached, 12 done, 0 failed")
+    );
     let before = folder.dataset("s.sweep");
     // Comments, the order of keys, other spellings, a name.
     let other = SCENARIO
-        .replace("duration = '2s'", "name = 'other' # a comment\nduration = \"2000ms\"")
-        .replace("rate = '1mbit'\ndelay = '5ms'", "delay = '5000us'\nrate = '1000kbit'");
+        .replace(
+            "duration = '2s'",
+            "name = 'other' # a comment\nduration = \"2000ms\"",
+        )
+        .replace(
+            "rate = '1mbit'\ndelay = '5ms'",
+            "delay = '5000us'\nrate = '1000kbit'",
+        );
     fs::write(folder.0.join("s.toml"), other).unwrap();
-    assert!(folder.why(&arguments).values().all(|state| state == "cached"));
+    assert!(
+        folder
+            .why(&arguments)
+            .values()
+            .all(|state| state == "cached")
+    );
     assert!(folder.done(&arguments).contains("12 cached, 0 done"));
     assert_eq!(folder.dataset("s.sweep"), before);
     // More values and replicas: only these are new.
-    let states = folder.why(&["s.toml", KEYS[0], "source.calls.rate=64kbit..256kbit/2", "--replicas", "3"]);
-    assert_eq!(states.values().filter(|state| *state == "cached").count(), 12);
+    let states = folder.why(&[
+        "s.toml",
+        KEYS[0],
+        "source.calls.rate=64kbit..256kbit/2",
+        "--replicas",
+        "3",
+    ]);
+    assert_eq!(
+        states.values().filter(|state| *state == "cached").count(),
+        12
+    );
     assert_eq!(states.values().filter(|state| *state == "new").count(), 15);
     // A changed key.
-    fs::write(folder.0.join("s.toml"), SCENARIO.replace("'900kbit'", "'950kbit'")).unwrap();
+    fs::write(
+        folder.0.join("s.toml"),
+        SCENARIO.replace("'900kbit'", "'950kbit'"),
+    )
+    .unwrap();
     let states = folder.why(&arguments);
     let expected = "changed: source.load.rate was \"900000bit\", is \"950000bit\"";
     assert!(states.values().all(|state| state == expected), "{states:?}");
     assert!(folder.done(&arguments).contains("0 cached, 12 done"));
-    assert_eq!(folder.dataset("s.sweep").len(), before.len(), "the old runs are replaced");
+    assert_eq!(
+        folder.dataset("s.sweep").len(),
+        before.len(),
+        "the old runs are replaced"
+    );
     // A changed file of the scenario.
     let list = |text: &str| fs::write(folder.0.join("list.txt"), text).unwrap();
-    let trace = "\n[[source]]\nname = 'list'\nkind = 'trace'\nfrom = 's0'\nto = 'r0'\nfile = 'list.txt'\n";
+    let trace =
+        "\n[[source]]\nname = 'list'\nkind = 'trace'\nfrom = 's0'\nto = 'r0'\nfile = 'list.txt'\n";
     fs::write(folder.0.join("t.toml"), SCENARIO.to_owned() + trace).unwrap();
     list("0 100\n1 200\n");
     folder.done(&["t.toml"]);
@@ -163,27 +233,62 @@ fn a_comment_runs_nothing_and_a_changed_key_its_runs() {
 #[test]
 fn bytes_do_not_depend_on_threads_shards_or_order() {
     let folder = Folder::new("order");
-    folder.done(&over(&["--replicas", "4", "--threads", "1", "--out", "one"]));
-    folder.done(&over(&["--replicas", "4", "--threads", "4", "--out", "four"]));
+    folder.done(&over(&[
+        "--replicas",
+        "4",
+        "--threads",
+        "1",
+        "--out",
+        "one",
+    ]));
+    folder.done(&over(&[
+        "--replicas",
+        "4",
+        "--threads",
+        "4",
+        "--out",
+        "four",
+    ]));
     let expected = folder.dataset("one");
     assert_eq!(expected.len(), 7, "six files and the lock");
     assert!(folder.dataset("four") == expected);
     // Replicas one by one.
-    ["1", "2", "4"].iter().for_each(|replicas| drop(folder.done(&over(&["--replicas", replicas, "--out", "grown"]))));
+    ["1", "2", "4"]
+        .iter()
+        .for_each(|replicas| drop(folder.done(&over(&["--replicas", replicas, "--out", "grown"]))));
     assert!(folder.dataset("grown") == expected);
     // Three shards at once, in one folder.
-    let shards = ["1/3", "2/3", "3/3"]
-        .map(|shard| folder.command(&over(&["--replicas", "4", "--shard", shard, "--out", "shards", "--json"])).spawn().unwrap());
+    let shards = ["1/3", "2/3", "3/3"].map(|shard| {
+        folder
+            .command(&over(&[
+                "--replicas",
+                "4",
+                "--shard",
+                shard,
+                "--out",
+                "shards",
+                "--json",
+            ]))
+            .spawn()
+            .unwrap()
+    });
     let done = shards.map(|shard| {
         let output = shard.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         json["runs"]["done"].as_u64().unwrap()
     });
     assert_eq!(done.iter().sum::<u64>(), 24, "nothing twice: {done:?}");
     assert!(done.iter().all(|done| *done > 0), "{done:?}");
     assert!(folder.dataset("shards") == expected);
-    assert_eq!(folder.seeds("shards"), (1..=4).map(|seed| (seed, 18)).collect());
+    assert_eq!(
+        folder.seeds("shards"),
+        (1..=4).map(|seed| (seed, 18)).collect()
+    );
 }
 
 /// Kills sweeps at random times; the resumed dataset is that of an undisturbed sweep.
@@ -195,12 +300,18 @@ fn kill(name: &str, kills: usize) {
     // Delays: D. Knuth's linear congruential generator (MMIX).
     let (mut state, mut killed, mut completed) = (1_u64, 0, 0);
     while killed < kills {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let mut child = folder.command(&arguments("killed")).spawn().unwrap();
         std::thread::sleep(Duration::from_micros((state >> 33) % 120_000));
         if child.try_wait().unwrap().is_some() {
             let output = child.wait_with_output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             assert!(folder.dataset("killed") == whole, "after {killed} kills");
             fs::remove_dir_all(folder.0.join("killed")).unwrap();
             completed += 1;
@@ -211,7 +322,10 @@ fn kill(name: &str, kills: usize) {
         }
     }
     folder.done(&arguments("killed"));
-    assert!(folder.dataset("killed") == whole, "after {killed} kills, {completed} complete sweeps between");
+    assert!(
+        folder.dataset("killed") == whole,
+        "after {killed} kills, {completed} complete sweeps between"
+    );
 }
 
 #[test]
@@ -231,12 +345,35 @@ fn a_failed_point_does_not_stop_the_others() {
     let keys = "queue.core=red min 30kb max 20kb limit 100,fifo,qfq";
     let message = folder.error(&["s.toml", keys, "--replicas", "2"], 1);
     assert!(message.starts_with("roundelay: 1 of 5 runs failed, the first with: core: red: min 30kb: expected less than max"), "{message}");
-    assert_eq!(folder.seeds("s.sweep"), [(1, 6), (2, 6)].into(), "the others ran");
+    assert_eq!(
+        folder.seeds("s.sweep"),
+        [(1, 6), (2, 6)].into(),
+        "the others ran"
+    );
     // The command that repeats a failed run.
-    let command = message.lines().find_map(|line| line.trim().strip_prefix("roundelay sweep ")).expect("a command");
-    assert_eq!(command, "s.toml 'queue.core=red min 30kb max 20kb limit 100' --seed 1 --out s.sweep");
-    let again = folder.error(&["s.toml", "queue.core=red min 30kb max 20kb limit 100", "--seed", "1", "--out", "s.sweep"], 2);
-    assert!(again.contains("red: min 30kb: expected less than max"), "{again}");
+    let command = message
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("roundelay sweep "))
+        .expect("a command");
+    assert_eq!(
+        command,
+        "s.toml 'queue.core=red min 30kb max 20kb limit 100' --seed 1 --out s.sweep"
+    );
+    let again = folder.error(
+        &[
+            "s.toml",
+            "queue.core=red min 30kb max 20kb limit 100",
+            "--seed",
+            "1",
+            "--out",
+            "s.sweep",
+        ],
+        2,
+    );
+    assert!(
+        again.contains("red: min 30kb: expected less than max"),
+        "{again}"
+    );
     folder.error(&["s.toml", keys, "--fail-fast", "--out", "fast"], 2);
     assert!(!folder.0.join("fast").exists(), "nothing ran");
 }
@@ -245,28 +382,63 @@ fn a_failed_point_does_not_stop_the_others() {
 fn wrong_keys_are_refused_before_a_run() {
     let folder = Folder::new("wrong");
     for (arguments, expected) in [
-        (vec!["s.toml", "source.cals.rate=64kbit"], "no source is called 'cals' (did you mean 'calls'?): calls, load"),
-        (vec!["s.toml", "queue.core=fq_codle"], "did you mean 'fq_codel'?"),
-        (vec!["s.toml", "queu.core=fifo"], "unknown field `queu` (did you mean 'queue'?)"),
+        (
+            vec!["s.toml", "source.cals.rate=64kbit"],
+            "no source is called 'cals' (did you mean 'calls'?): calls, load",
+        ),
+        (
+            vec!["s.toml", "queue.core=fq_codle"],
+            "did you mean 'fq_codel'?",
+        ),
+        (
+            vec!["s.toml", "queu.core=fifo"],
+            "unknown field `queu` (did you mean 'queue'?)",
+        ),
         (vec!["s.toml", "source.calls.packet_len=0"], "packet_len"),
-        (vec!["s.toml", "source.calls.rate=1mbit..2mbit"], "a range without a step"),
+        (
+            vec!["s.toml", "source.calls.rate=1mbit..2mbit"],
+            "a range without a step",
+        ),
         (vec!["s.toml", "seed=1,2"], "--seed and --replicas set them"),
         (vec!["s.toml", "queue.core"], "expected KEY=VALUES"),
-        (vec!["s.toml", "queue.core=fifo,fifo"], "two points are the same: queue.core=fifo"),
+        (
+            vec!["s.toml", "queue.core=fifo,fifo"],
+            "two points are the same: queue.core=fifo",
+        ),
         (vec!["s.toml", "--shard", "4/3"], "I from 1 to N"),
-        (vec!["s.toml", "--out", "-"], "--out -: standard output is for the table; expected a folder"),
-        (vec!["s.toml", "--figure", "calls.delay_p9"], "did you mean 'delay_p99'?"),
-        (vec!["s.toml", "--figure", "cals.delay_p99"], "did you mean 'calls'?"),
+        (
+            vec!["s.toml", "--out", "-"],
+            "--out -: standard output is for the table; expected a folder",
+        ),
+        (
+            vec!["s.toml", "--figure", "calls.delay_p9"],
+            "did you mean 'delay_p99'?",
+        ),
+        (
+            vec!["s.toml", "--figure", "cals.delay_p99"],
+            "did you mean 'calls'?",
+        ),
     ] {
         let message = folder.error(&arguments, 2);
         assert!(message.contains(expected), "{arguments:?}: {message}");
     }
-    fs::write(folder.0.join("broken.toml"), SCENARIO.replace("pairs = 2", "pears = 2")).unwrap();
+    fs::write(
+        folder.0.join("broken.toml"),
+        SCENARIO.replace("pairs = 2", "pears = 2"),
+    )
+    .unwrap();
     let message = folder.error(&["broken.toml", "queue.core=fifo,qfq"], 2);
-    assert!(message.starts_with("roundelay: broken.toml:4: ") && message.contains("unknown field `pears`"), "{message}");
+    assert!(
+        message.starts_with("roundelay: broken.toml:4: ")
+            && message.contains("unknown field `pears`"),
+        "{message}"
+    );
     folder.done(&["s.toml", "queue.core=fifo", "--out", "d"]);
     let message = folder.error(&["s.toml", "source.calls.rate=64kbit", "--out", "d"], 2);
-    assert!(message.contains("d: has a sweep over queue.core; this one is over source.calls.rate"), "{message}");
+    assert!(
+        message.contains("d: has a sweep over queue.core; this one is over source.calls.rate"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -274,35 +446,88 @@ fn a_sweep_file_has_grid_zip_and_points() {
     let folder = Folder::new("file");
     let text = "scenario = 's.toml'\nreplicas = 2\nseed = 7\n[grid]\nqueue.core = ['fifo', 'qfq']\n[zip]\n'topology.rate' = ['1mbit', '2mbit']\n'topology.delay' = ['5ms', '10ms']\n";
     fs::write(folder.0.join("sweep.toml"), text).unwrap();
-    assert!(folder.done(&["sweep.toml", "--out", "a"]).contains("4 points, 8 runs"));
+    assert!(
+        folder
+            .done(&["sweep.toml", "--out", "a"])
+            .contains("4 points, 8 runs")
+    );
     assert_eq!(folder.seeds("a"), [(7, 12), (8, 12)].into());
-    let folders: Vec<_> = folder.dataset("a").into_keys().filter_map(|path| path.parent().map(Path::to_owned)).collect();
-    assert!(folders.contains(&"queue.core=qfq/topology.rate=2000000/topology.delay=0.01".into()), "{folders:?}");
-    assert!(folder.done(&["sweep.toml", "queue.core=fq", "--replicas", "1", "--out", "b"]).contains("2 points, 2 runs"));
+    let folders: Vec<_> = folder
+        .dataset("a")
+        .into_keys()
+        .filter_map(|path| path.parent().map(Path::to_owned))
+        .collect();
+    assert!(
+        folders.contains(&"queue.core=qfq/topology.rate=2000000/topology.delay=0.01".into()),
+        "{folders:?}"
+    );
+    assert!(
+        folder
+            .done(&[
+                "sweep.toml",
+                "queue.core=fq",
+                "--replicas",
+                "1",
+                "--out",
+                "b"
+            ])
+            .contains("2 points, 2 runs")
+    );
 }
 
 #[test]
 fn runs_are_added_until_the_interval_is_narrow_enough() {
     let folder = Folder::new("until");
-    let arguments = ["s.toml", "queue.core=fifo,qfq", "--until", "ci=5%", "--figure", "calls.delay_mean", "--json"];
+    let arguments = [
+        "s.toml",
+        "queue.core=fifo,qfq",
+        "--until",
+        "ci=5%",
+        "--figure",
+        "calls.delay_mean",
+        "--json",
+    ];
     let json: serde_json::Value = serde_json::from_str(&folder.done(&arguments)).unwrap();
     let points = json["figure"]["points"].as_array().unwrap();
     for point in points {
-        let [mean, half] = ["mean", "half_width"].map(|key| point["interval"][key].as_f64().unwrap());
+        let [mean, half] =
+            ["mean", "half_width"].map(|key| point["interval"][key].as_f64().unwrap());
         assert!(half <= 0.05 * mean && mean > 0.0, "{point}");
     }
-    let runs: Vec<_> = points.iter().map(|point| point["runs"].as_u64().unwrap()).collect();
-    assert!(runs[0] > runs[1], "the delay under fifo varies more: {runs:?}");
+    let runs: Vec<_> = points
+        .iter()
+        .map(|point| point["runs"].as_u64().unwrap())
+        .collect();
+    assert!(
+        runs[0] > runs[1],
+        "the delay under fifo varies more: {runs:?}"
+    );
     // Pairs with the same seeds: as many as both points have.
     let difference = &points[1]["difference"];
-    assert_eq!((difference["from"].as_str(), difference["pairs"].as_u64()), (Some("fifo"), Some(runs[1])));
+    assert_eq!(
+        (difference["from"].as_str(), difference["pairs"].as_u64()),
+        (Some("fifo"), Some(runs[1]))
+    );
     assert!(difference["mean"].as_f64().unwrap() < 0.0, "{difference}");
     // The number of runs is a matter of the results alone.
-    let again: serde_json::Value =
-        serde_json::from_str(&folder.done(&[&arguments[..], &["--threads", "1", "--out", "again"]].concat())).unwrap();
+    let again: serde_json::Value = serde_json::from_str(
+        &folder.done(&[&arguments[..], &["--threads", "1", "--out", "again"]].concat()),
+    )
+    .unwrap();
     assert_eq!(again["figure"], json["figure"]);
     assert!(folder.dataset("again") == folder.dataset("s.sweep"));
-    let most = folder.done(&["s.toml", "--until", "ci=0.01%", "--figure", "delay_mean", "--max-replicas", "9", "--json", "--out", "most"]);
+    let most = folder.done(&[
+        "s.toml",
+        "--until",
+        "ci=0.01%",
+        "--figure",
+        "delay_mean",
+        "--max-replicas",
+        "9",
+        "--json",
+        "--out",
+        "most",
+    ]);
     assert!(most.contains("\"done\": 9"), "{most}");
 }
 
@@ -311,37 +536,94 @@ fn runs_are_added_until_the_interval_is_narrow_enough() {
 #[test]
 fn differences_are_paired_by_seed() {
     let folder = Folder::new("paired");
-    let arguments = ["s.toml", "queue.core=fifo limit 20,fifo limit 21", "--replicas", "10", "--figure", "load.throughput", "--json"];
+    let arguments = [
+        "s.toml",
+        "queue.core=fifo limit 20,fifo limit 21",
+        "--replicas",
+        "10",
+        "--figure",
+        "load.throughput",
+        "--json",
+    ];
     let json: serde_json::Value = serde_json::from_str(&folder.done(&arguments)).unwrap();
     let points = json["figure"]["points"].as_array().unwrap();
     let half = |value: &serde_json::Value| value["half_width"].as_f64().unwrap();
-    assert!(half(&points[1]["difference"]) < 0.5 * half(&points[1]["interval"]), "{points:?}");
+    assert!(
+        half(&points[1]["difference"]) < 0.5 * half(&points[1]["interval"]),
+        "{points:?}"
+    );
     assert!(points[0]["difference"].is_null());
 }
 
-/// `[meter]` figures of a source in the dataset are those of `simulate`, and null where not asked for.
+/// `[meter]` figures of a source in the dataset are those of `simulate`, and null where not asked
+/// for.
 #[test]
 fn figures_of_the_meter_are_columns() {
     let folder = Folder::new("meter");
-    fs::write(folder.0.join("asked.toml"), SCENARIO.replace("[topology]", "[meter]\nflows = true\nwfi = true\n[topology]")).unwrap();
-    let simulated =
-        Command::new(env!("CARGO_BIN_EXE_roundelay")).args(["simulate", "asked.toml", "--json"]).current_dir(&folder.0).output();
+    fs::write(
+        folder.0.join("asked.toml"),
+        SCENARIO.replace(
+            "[topology]",
+            "[meter]\nflows = true\nwfi = true\n[topology]",
+        ),
+    )
+    .unwrap();
+    let simulated = Command::new(env!("CARGO_BIN_EXE_roundelay"))
+        .args(["simulate", "asked.toml", "--json"])
+        .current_dir(&folder.0)
+        .output();
     let json: serde_json::Value = serde_json::from_slice(&simulated.unwrap().stdout).unwrap();
-    folder.done(&["s.toml", "meter.wfi=true,false", "meter.flows=true", "--out", "d"]);
-    let names =
-        ["throughput", "jain", "jain_of_ratios", "reordering", "round_trip", "bennett_zhang", "startup_latency", "starved", "correlation"];
+    folder.done(&[
+        "s.toml",
+        "meter.wfi=true,false",
+        "meter.flows=true",
+        "--out",
+        "d",
+    ]);
+    let names = [
+        "throughput",
+        "jain",
+        "jain_of_ratios",
+        "reordering",
+        "round_trip",
+        "bennett_zhang",
+        "startup_latency",
+        "starved",
+        "correlation",
+    ];
     let mut compared = 0;
-    for (path, _) in folder.dataset("d").iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == "parquet")) {
-        let rows = roundelay_report::SweepFile::read(&folder.0.join("d").join(path)).unwrap().rows;
+    for (path, _) in folder.dataset("d").iter().filter(|(path, _)| {
+        path.extension()
+            .is_some_and(|extension| extension == "parquet")
+    }) {
+        let rows = roundelay_report::SweepFile::read(&folder.0.join("d").join(path))
+            .unwrap()
+            .rows;
         let is_asked = path.starts_with("meter.wfi=true");
-        for (row, group) in rows.iter().zip(json["summary"]["groups"].as_array().unwrap()) {
+        for (row, group) in rows
+            .iter()
+            .zip(json["summary"]["groups"].as_array().unwrap())
+        {
             assert_eq!(*row.source, *group["name"].as_str().unwrap());
-            let column = |name: &str| row.figures[roundelay_report::SWEEP_FIGURES.iter().position(|known| *known == name).unwrap()];
+            let column = |name: &str| {
+                row.figures[roundelay_report::SWEEP_FIGURES
+                    .iter()
+                    .position(|known| *known == name)
+                    .unwrap()]
+            };
             for name in names {
-                assert_eq!(column(&format!("lives_{name}")), group["lives"][name]["mean"].as_f64(), "{name}");
+                assert_eq!(
+                    column(&format!("lives_{name}")),
+                    group["lives"][name]["mean"].as_f64(),
+                    "{name}"
+                );
             }
             for name in ["b_wfi", "t_wfi"] {
-                assert_eq!(column(name), group["indices"][name]["mean"].as_f64().filter(|_| is_asked), "{name}");
+                assert_eq!(
+                    column(name),
+                    group["indices"][name]["mean"].as_f64().filter(|_| is_asked),
+                    "{name}"
+                );
                 compared += usize::from(column(name).is_some());
             }
         }
@@ -355,10 +637,17 @@ fn two_processes_at_once_leave_the_dataset_of_one() {
     let folder = Folder::new("both");
     let arguments = |out| over(&["--replicas", "6", "--threads", "1", "--out", out]);
     folder.done(&arguments("one"));
-    let both = [folder.command(&arguments("both")).spawn().unwrap(), folder.command(&arguments("both")).spawn().unwrap()];
+    let both = [
+        folder.command(&arguments("both")).spawn().unwrap(),
+        folder.command(&arguments("both")).spawn().unwrap(),
+    ];
     for child in both {
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     assert!(folder.dataset("both") == folder.dataset("one"));
 }
@@ -371,8 +660,21 @@ fn values_with_signs_are_points_of_their_own() {
     let error = folder.error(&["s.toml", keys], 2);
     assert!(error.contains("no value in TOML"), "{error}");
     folder.done(&["s.toml", "name=a/b,a%2Fb,..,é=1,it's", "--out", "d"]);
-    let folders: Vec<_> =
-        fs::read_dir(folder.0.join("d")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert_eq!(folders.iter().filter(|name| name.starts_with("name=")).count(), 5, "{folders:?}");
-    assert!(folder.done(&["s.toml", "name=a/b,a%2Fb,..,é=1,it's", "--out", "d"]).contains("5 cached"));
+    let folders: Vec<_> = fs::read_dir(folder.0.join("d"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(
+        folders
+            .iter()
+            .filter(|name| name.starts_with("name="))
+            .count(),
+        5,
+        "{folders:?}"
+    );
+    assert!(
+        folder
+            .done(&["s.toml", "name=a/b,a%2Fb,..,é=1,it's", "--out", "d"])
+            .contains("5 cached")
+    );
 }

@@ -12,7 +12,13 @@ fn root() -> PathBuf {
 
 fn roundelay(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-    command.current_dir(root()).args(["compare", "examples/captures/home-downlink.pcap", "--rate", "5mbit", "--no-cost"]);
+    command.current_dir(root()).args([
+        "compare",
+        "examples/captures/home-downlink.pcap",
+        "--rate",
+        "5mbit",
+        "--no-cost",
+    ]);
     command.args(arguments).output().unwrap()
 }
 
@@ -20,20 +26,36 @@ fn roundelay(arguments: &[&str]) -> Output {
 #[test]
 fn a_tree_is_compared_as_one_more_discipline() {
     let output = roundelay(&["--tree", "examples/trees/home.toml", "fifo", "--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let page: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let specs: Vec<_> = page["disciplines"].as_array().unwrap().iter().map(|result| result["spec"].as_str().unwrap()).collect();
+    let specs: Vec<_> = page["disciplines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| result["spec"].as_str().unwrap())
+        .collect();
     assert_eq!(specs, ["fifo", "home"]);
     let of = |index: usize| page["disciplines"][index]["light_p99"].as_f64().unwrap();
     assert!(of(1) < of(0) / 2.0, "{} and {}", of(1), of(0));
-    assert!(page["verdict"]["sentences"].to_string().contains("No tc commands for home: node 'link': Linux has no wf2q_plus"));
+    assert!(
+        page["verdict"]["sentences"]
+            .to_string()
+            .contains("No tc commands for home: node 'link': Linux has no wf2q_plus")
+    );
 }
 
 #[test]
 fn a_tree_alone_is_all_that_is_compared() {
     let output = roundelay(&["--tree", "examples/trees/home.toml"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success() && text.contains("home") && !text.contains("fifo"), "{text}");
+    assert!(
+        output.status.success() && text.contains("home") && !text.contains("fifo"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -44,8 +66,15 @@ fn what_is_no_tree_is_a_usage_error_with_its_line() {
     std::fs::remove_file(&path).unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains(".toml:3: node 'link': fifo cannot share a link among children"), "{message}");
+    assert!(
+        message.contains(".toml:3: node 'link': fifo cannot share a link among children"),
+        "{message}"
+    );
     let missing = roundelay(&["--tree", "no-such-tree.toml"]);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(String::from_utf8(missing.stderr).unwrap().contains("no-such-tree.toml"));
+    assert!(
+        String::from_utf8(missing.stderr)
+            .unwrap()
+            .contains("no-such-tree.toml")
+    );
 }

@@ -4,12 +4,12 @@
 //! [`compare`] reads a capture and the arguments of a [`Request`]. Results and messages equal
 //! the command's with `--no-cost`.
 //!
-//! The module exports six functions and the memory. `room(bytes)` gives the address for a request in
-//! JSON. `answer()` compares, and returns the length of the answer, at `answer_at()`: `{"text": ..}`,
-//! with `broken` if a bound was broken, or `{"error": ..}`. Afterwards `report()` and `figures()`
-//! return the lengths of the HTML report and of the JSON, at the same address, and `disciplines()` that
-//! of the list of disciplines, for the page. The module imports one
-//! function, `capture.read(address, bytes)`: JavaScript copies the next bytes of the capture there and
+//! The module exports six functions and the memory. `room(bytes)` gives the address for a request
+//! in JSON. `answer()` compares, and returns the length of the answer, at `answer_at()`: `{"text":
+//! ..}`, with `broken` if a bound was broken, or `{"error": ..}`. Afterwards `report()` and
+//! `figures()` return the lengths of the HTML report and of the JSON, at the same address, and
+//! `disciplines()` that of the list of disciplines, for the page. The module imports one function,
+//! `capture.read(address, bytes)`: JavaScript copies the next bytes of the capture there and
 //! returns their number, 0 at the end or -1 for an unreadable file.
 
 mod request;
@@ -27,10 +27,15 @@ use serde_json::json;
 ///
 /// # Errors
 /// An argument or the capture is wrong; the message is the command's.
-pub fn compare(request: &Request, capture: impl Read + Send + 'static) -> Result<Comparison, String> {
+pub fn compare(
+    request: &Request,
+    capture: impl Read + Send + 'static,
+) -> Result<Comparison, String> {
     let options = request.options()?;
-    let capture = Capture::from_reader(request.name.as_str(), capture).map_err(|error| error.to_string())?;
-    roundelay_trace::compare(capture, &options, &mut Page(request)).map_err(|error| error.to_string())
+    let capture =
+        Capture::from_reader(request.name.as_str(), capture).map_err(|error| error.to_string())?;
+    roundelay_trace::compare(capture, &options, &mut Page(request))
+        .map_err(|error| error.to_string())
 }
 
 /// The page in place of the command line.
@@ -39,29 +44,54 @@ struct Page<'a>(&'a Request);
 impl ReplayObserver for Page<'_> {
     fn command(&self) -> Option<String> {
         let words = self.0.words.iter().map(|word| shell_word(word));
-        (!self.0.words.is_empty()).then(|| std::iter::once("roundelay".to_owned()).chain(words).collect::<Vec<_>>().join(" "))
+        (!self.0.words.is_empty()).then(|| {
+            std::iter::once("roundelay".to_owned())
+                .chain(words)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
     }
 }
 
 /// The printed table.
 pub fn text(request: &Request, comparison: &Comparison) -> String {
     if request.wide {
-        return table(comparison, TableStyle { color: false, width: Some(u16::MAX) });
+        return table(
+            comparison,
+            TableStyle {
+                color: false,
+                width: Some(u16::MAX),
+            },
+        );
     }
-    table_within(comparison, TableStyle { color: false, width: request.columns }, SCREEN)
+    table_within(
+        comparison,
+        TableStyle {
+            color: false,
+            width: request.columns,
+        },
+        SCREEN,
+    )
 }
 
 /// All disciplines with a sentence on each, and the disciplines compared by default.
 pub fn disciplines() -> String {
-    let all = AnyDiscipline::all().into_iter().map(|discipline| discipline.info());
-    let all: Vec<_> = all.map(|info| json!({ "name": info.name, "about": info.about })).collect();
+    let all = AnyDiscipline::all()
+        .into_iter()
+        .map(|discipline| discipline.info());
+    let all: Vec<_> = all
+        .map(|info| json!({ "name": info.name, "about": info.about }))
+        .collect();
     json!({ "all": all, "default": DEPLOYED }).to_string()
 }
 
 /// Exports called from JavaScript, and the import for reading the capture. Names of exports and
 /// declarations of imports count as unsafe. The code itself is safe.
 #[cfg(target_arch = "wasm32")]
-#[allow(unsafe_code, reason = "an export of a WebAssembly module has a name that is not mangled, and an import is a foreign function")]
+#[allow(
+    unsafe_code,
+    reason = "an export of a WebAssembly module has a name that is not mangled, and an import is a foreign function"
+)]
 mod exports {
     use std::cell::RefCell;
     use std::io::{self, Read};
@@ -89,7 +119,8 @@ mod exports {
 
     impl Read for Opened {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            usize::try_from(read(into.as_mut_ptr(), into.len())).map_err(|_| io::Error::other("the browser cannot read the file"))
+            usize::try_from(read(into.as_mut_ptr(), into.len()))
+                .map_err(|_| io::Error::other("the browser cannot read the file"))
         }
     }
 
@@ -107,8 +138,11 @@ mod exports {
     #[unsafe(no_mangle)]
     extern "C" fn answer() -> usize {
         COMPARISON.set(None);
-        let request = REQUEST.with_borrow(|request| serde_json::from_slice::<Request>(request).map_err(|error| error.to_string()));
-        let compared = request.and_then(|request| compare(&request, Opened).map(|comparison| (request, comparison)));
+        let request = REQUEST.with_borrow(|request| {
+            serde_json::from_slice::<Request>(request).map_err(|error| error.to_string())
+        });
+        let compared = request
+            .and_then(|request| compare(&request, Opened).map(|comparison| (request, comparison)));
         let answer = match compared {
             Ok((request, comparison)) => {
                 let answer = object!({ "text": text(&request, &comparison), "broken": comparison.broken_bounds() });
@@ -123,13 +157,21 @@ mod exports {
     /// The HTML report of the last comparison. Returns the length in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn report() -> usize {
-        keep(COMPARISON.with_borrow(|comparison| comparison.as_ref().map(html)).unwrap_or_default())
+        keep(
+            COMPARISON
+                .with_borrow(|comparison| comparison.as_ref().map(html))
+                .unwrap_or_default(),
+        )
     }
 
     /// The last comparison as JSON. Returns the length in bytes.
     #[unsafe(no_mangle)]
     extern "C" fn figures() -> usize {
-        keep(COMPARISON.with_borrow(|comparison| comparison.as_ref().map(json)).unwrap_or_default())
+        keep(
+            COMPARISON
+                .with_borrow(|comparison| comparison.as_ref().map(json))
+                .unwrap_or_default(),
+        )
     }
 
     /// The list of disciplines. Returns the length in bytes.

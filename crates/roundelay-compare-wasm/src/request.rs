@@ -7,7 +7,9 @@ use std::str::FromStr;
 
 use roundelay::{Framing, LinkLayer};
 use roundelay_trace::arguments::{chosen, parse_buffer, parse_choice, parse_rate, whole};
-use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, Options, Selection, TreeFile, WeightRules};
+use roundelay_trace::{
+    Direction, Filter, FlowBy, InterfaceName, Options, Selection, TreeFile, WeightRules,
+};
 use serde::Deserialize;
 
 /// Legal numbers of separate flows, as of `--max-flows`.
@@ -81,35 +83,66 @@ impl Request {
     /// An argument is wrong; the message is the command's.
     pub fn options(&self) -> Result<Options, String> {
         if self.rate.is_empty() {
-            return Err("the following required arguments were not provided:\n  --rate <RATE>".to_owned());
+            return Err(
+                "the following required arguments were not provided:\n  --rate <RATE>".to_owned(),
+            );
         }
         let rate = value("--rate <RATE>", &self.rate, parse_rate)?;
-        let choices = self.disciplines.iter().map(|text| value("[DISCIPLINES]...", text, parse_choice));
+        let choices = self
+            .disciplines
+            .iter()
+            .map(|text| value("[DISCIPLINES]...", text, parse_choice));
         let choices = choices.collect::<Result<Vec<_>, _>>()?;
         let mut options = Options::new(rate, chosen(&choices, !self.trees.is_empty()));
         let link = option("--link <NAME>", &self.link, parse::<LinkLayer>)?;
-        let overhead = option("--overhead <BYTES>", &self.overhead, whole(LinkLayer::OVERHEAD))?;
+        let overhead = option(
+            "--overhead <BYTES>",
+            &self.overhead,
+            whole(LinkLayer::OVERHEAD),
+        )?;
         let mpu = option("--mpu <BYTES>", &self.mpu, whole(LinkLayer::MPU))?;
         let framing = option("--framing <NAME>", &self.framing, parse::<Framing>)?;
         options.link = LinkLayer::replaced(link, overhead, mpu, framing);
         options.buffer = option("--buffer <LIMIT>", &self.buffer, parse_buffer)?;
         options.selection = Selection {
-            interface: option("--interface <NAME>", &self.interface, |text| Ok::<_, String>(InterfaceName::from(text)))?,
-            direction: option("--direction <DIRECTION>", &self.direction, parse::<Direction>)?,
+            interface: option("--interface <NAME>", &self.interface, |text| {
+                Ok::<_, String>(InterfaceName::from(text))
+            })?,
+            direction: option(
+                "--direction <DIRECTION>",
+                &self.direction,
+                parse::<Direction>,
+            )?,
             filter: option("--filter <EXPR>", &self.filter, parse::<Filter>)?,
             keep_duplicates: self.keep_duplicates,
             mirrored: self.mirrored,
         };
-        options.flow_by = option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)?.unwrap_or(options.flow_by);
+        options.flow_by =
+            option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)?.unwrap_or(options.flow_by);
         let max_flows = option("--max-flows <N>", &self.max_flows, whole(MAX_FLOWS))?;
         options.max_flows = max_flows.unwrap_or(options.max_flows);
-        options.seed = option("--seed <N>", &self.seed, whole(0..=u64::MAX))?.unwrap_or(options.seed);
-        let rules = self.weight.iter().map(|text| value("--weight <RULE>", text, WeightRules::parse_rule));
+        options.seed =
+            option("--seed <N>", &self.seed, whole(0..=u64::MAX))?.unwrap_or(options.seed);
+        let rules = self
+            .weight
+            .iter()
+            .map(|text| value("--weight <RULE>", text, WeightRules::parse_rule));
         let rules = rules.collect::<Result<Vec<_>, _>>()?;
-        let weights = self.weights.as_ref().map(|file| WeightRules::from_toml(&file.name, &file.text));
-        options.weights = weights.transpose().map_err(|error| error.to_string())?.unwrap_or_default();
-        rules.into_iter().rev().for_each(|rule| options.weights.push_first(rule));
-        let trees = self.trees.iter().map(|file| TreeFile::from_toml(&file.name, &file.text).map_err(|error| error.to_string()));
+        let weights = self
+            .weights
+            .as_ref()
+            .map(|file| WeightRules::from_toml(&file.name, &file.text));
+        options.weights = weights
+            .transpose()
+            .map_err(|error| error.to_string())?
+            .unwrap_or_default();
+        rules
+            .into_iter()
+            .rev()
+            .for_each(|rule| options.weights.push_first(rule));
+        let trees = self.trees.iter().map(|file| {
+            TreeFile::from_toml(&file.name, &file.text).map_err(|error| error.to_string())
+        });
         options.trees = trees.collect::<Result<_, _>>()?;
         options.measure_cost = false;
         Ok(options)
@@ -117,12 +150,24 @@ impl Request {
 }
 
 /// A value of an argument; the error is worded as on the command line.
-fn value<T, E: Display>(argument: &str, text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<T, String> {
+fn value<T, E: Display>(
+    argument: &str,
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<T, String> {
     parse(text).map_err(|error| format!("invalid value '{text}' for '{argument}': {error}"))
 }
 
-fn option<T, E: Display>(argument: &str, text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<T>, String> {
-    if text.is_empty() { Ok(None) } else { value(argument, text, parse).map(Some) }
+fn option<T, E: Display>(
+    argument: &str,
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<T>, String> {
+    if text.is_empty() {
+        Ok(None)
+    } else {
+        value(argument, text, parse).map(Some)
+    }
 }
 
 fn parse<T: FromStr>(text: &str) -> Result<T, T::Err> {

@@ -16,12 +16,25 @@ fn error(json: &str) -> String {
 
 #[test]
 fn a_capture_gives_table_verdict_and_commands() {
-    let request = request(r#"{"name": "home.pcap", "rate": "5mbit", "disciplines": ["fifo", "fq_codel"]}"#);
+    let request =
+        request(r#"{"name": "home.pcap", "rate": "5mbit", "disciplines": ["fifo", "fq_codel"]}"#);
     let comparison = compare(&request, Cursor::new(CAPTURE)).unwrap();
     let text = text(&request, &comparison);
-    assert!(text.starts_with("home.pcap\n25,401 packets, 72 flows"), "{text}");
-    assert!(text.contains("* fq_codel") && text.contains("tc qdisc add dev $DEV"), "{text}");
-    assert!(comparison.disciplines.iter().all(|result| result.cost.is_none()), "nothing is timed");
+    assert!(
+        text.starts_with("home.pcap\n25,401 packets, 72 flows"),
+        "{text}"
+    );
+    assert!(
+        text.contains("* fq_codel") && text.contains("tc qdisc add dev $DEV"),
+        "{text}"
+    );
+    assert!(
+        comparison
+            .disciplines
+            .iter()
+            .all(|result| result.cost.is_none()),
+        "nothing is timed"
+    );
     assert_eq!(comparison.broken_bounds(), None);
 }
 
@@ -34,16 +47,31 @@ fn columns_and_wide_change_the_table() {
     let rest = r#""rate": "5mbit", "disciplines": ["fifo"]"#;
     let narrow = lines(&format!(r#"{{{rest}, "columns": 64}}"#));
     let table = narrow.split("\n  DEV=").next().unwrap();
-    assert!(table.lines().all(|line| line.chars().count() <= 64), "{table}");
-    assert!(lines(&format!(r#"{{{rest}, "wide": true}}"#)).contains("99th percentile of delay, and loss"));
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 64),
+        "{table}"
+    );
+    assert!(
+        lines(&format!(r#"{{{rest}, "wide": true}}"#))
+            .contains("99th percentile of delay, and loss")
+    );
 }
 
 #[test]
 fn wrong_arguments_are_named_with_their_range() {
     for (json, message) in [
-        (r#"{}"#, "the following required arguments were not provided:\n  --rate <RATE>"),
-        (r#"{"rate": "20"}"#, "invalid value '20' for '--rate <RATE>': expected a unit: 20mbit"),
-        (r#"{"rate": "5mbit", "disciplines": ["fifi"]}"#, "invalid value 'fifi' for '[DISCIPLINES]...': no discipline is called 'fifi'"),
+        (
+            r#"{}"#,
+            "the following required arguments were not provided:\n  --rate <RATE>",
+        ),
+        (
+            r#"{"rate": "20"}"#,
+            "invalid value '20' for '--rate <RATE>': expected a unit: 20mbit",
+        ),
+        (
+            r#"{"rate": "5mbit", "disciplines": ["fifi"]}"#,
+            "invalid value 'fifi' for '[DISCIPLINES]...': no discipline is called 'fifi'",
+        ),
         (
             r#"{"rate": "5mbit", "overhead": "70000"}"#,
             "invalid value '70000' for '--overhead <BYTES>': expected a whole number, legal range -64 to 65535",
@@ -52,15 +80,27 @@ fn wrong_arguments_are_named_with_their_range() {
             r#"{"rate": "5mbit", "max_flows": "0"}"#,
             "invalid value '0' for '--max-flows <N>': expected a whole number, legal range 1 to 1000000",
         ),
-        (r#"{"rate": "5mbit", "weight": ["udp = 0"]}"#, "invalid value 'udp = 0' for '--weight <RULE>': "),
-        (r#"{"rate": "5mbit", "weights": {"name": "w.toml", "text": "x = 1"}}"#, "w.toml:1"),
-        (r#"{"rate": "5mbit", "trees": [{"name": "t.toml", "text": ""}]}"#, "t.toml"),
+        (
+            r#"{"rate": "5mbit", "weight": ["udp = 0"]}"#,
+            "invalid value 'udp = 0' for '--weight <RULE>': ",
+        ),
+        (
+            r#"{"rate": "5mbit", "weights": {"name": "w.toml", "text": "x = 1"}}"#,
+            "w.toml:1",
+        ),
+        (
+            r#"{"rate": "5mbit", "trees": [{"name": "t.toml", "text": ""}]}"#,
+            "t.toml",
+        ),
         (r#"{"rate": "5mbit", "filter": "port 9"}"#, "--filter"),
     ] {
         let error = error(json);
         assert!(error.contains(message), "{json}: {error}");
     }
-    assert!(serde_json::from_str::<Request>(r#"{"no_cost": true}"#).is_err(), "an unknown key is an error");
+    assert!(
+        serde_json::from_str::<Request>(r#"{"no_cost": true}"#).is_err(),
+        "an unknown key is an error"
+    );
 }
 
 #[test]

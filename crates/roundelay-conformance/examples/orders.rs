@@ -2,16 +2,18 @@
 //!
 //! `orders < CASES`: the cases of `peers/linux/orders.c`, read here with three more kinds of lines
 //! instead of the commands (`$`): `ours DISCIPLINE`, as in `roundelay compare`; `class CLASS WEIGHT
-//! MAXPKT`; and, before `ours`, `seed NUMBER` for its random numbers (1 without this line). Prints a
-//! line for each case: its name, then the number of each departing packet in order, with `!` behind
-//! if the discipline marked the packet.
+//! MAXPKT`; and, before `ours`, `seed NUMBER` for its random numbers (1 without this line). Prints
+//! a line for each case: its name, then the number of each departing packet in order, with `!`
+//! behind if the discipline marked the packet.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _};
 
 use roundelay::schedulers::AnyScheduler;
-use roundelay::{Buffer, Ecn, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler as _};
+use roundelay::{
+    Buffer, Ecn, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler as _,
+};
 
 /// A packet: its number, and whether it was sent with CE.
 type Sent = (u32, bool);
@@ -33,22 +35,43 @@ impl Case {
         let mut scheduler: AnyScheduler<Sent> = queue.discipline.build(seed)?;
         scheduler.set_link_rate("10mbit".parse::<Rate>()?);
         let buffer = Buffer::new(queue.limit_or_default(), scheduler);
-        Ok(Self { buffer, flows: Vec::new(), now: Instant::ZERO, arrived: 0, is_busy: false, line: name.to_owned() })
+        Ok(Self {
+            buffer,
+            flows: Vec::new(),
+            now: Instant::ZERO,
+            arrived: 0,
+            is_busy: false,
+            line: name.to_owned(),
+        })
     }
 
     fn flow(&mut self, class: usize) -> FlowId {
         while self.flows.len() <= class {
             let wanted = self.flows.len().saturating_sub(1);
             let scheduler = self.buffer.scheduler();
-            let is_alone = |flow: &FlowId| scheduler.queues_of(*flow).first().is_none_or(|queue| *queue == wanted);
-            let flow = if scheduler.queues_of(FlowId(0)).len() == 1 { (0..).map(FlowId).find(is_alone) } else { None };
-            self.flows.push(flow.unwrap_or(FlowId(self.flows.len() as u32)));
+            let is_alone = |flow: &FlowId| {
+                scheduler
+                    .queues_of(*flow)
+                    .first()
+                    .is_none_or(|queue| *queue == wanted)
+            };
+            let flow = if scheduler.queues_of(FlowId(0)).len() == 1 {
+                (0..).map(FlowId).find(is_alone)
+            } else {
+                None
+            };
+            self.flows
+                .push(flow.unwrap_or(FlowId(self.flows.len() as u32)));
         }
         self.flows[class]
     }
 
     fn arrive(&mut self, class: u32, flow: u32, len: u32, ecn: u32) {
-        let flow = if class == 0 { FlowId(flow) } else { self.flow(class as usize) };
+        let flow = if class == 0 {
+            FlowId(flow)
+        } else {
+            self.flow(class as usize)
+        };
         let mut packet = Packet::new(flow, len, (self.arrived, ecn == 3));
         packet.arrival = self.now;
         packet.ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][ecn as usize];
@@ -64,7 +87,11 @@ impl Case {
         self.is_busy = packet.is_some();
         if let Some(packet) = packet {
             let (number, was_marked) = packet.payload;
-            let mark = if packet.ecn == Ecn::Marked && !was_marked { "!" } else { "" };
+            let mark = if packet.ecn == Ecn::Marked && !was_marked {
+                "!"
+            } else {
+                ""
+            };
             _ = write!(self.line, " {number}{mark}");
         }
     }
@@ -82,7 +109,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in io::stdin().lock().lines() {
         let line = line?;
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
-        let numbers: Vec<u32> = rest.split(' ').map_while(|number| number.parse().ok()).collect();
+        let numbers: Vec<u32> = rest
+            .split(' ')
+            .map_while(|number| number.parse().ok())
+            .collect();
         let error = || format!("'{line}'");
         match (word, &numbers[..]) {
             ("case", _) => {
@@ -97,17 +127,26 @@ fn main() -> Result<(), Box<dyn Error>> {
             ("class", [class, weight, max_packet_len]) => {
                 let case = case.as_mut().ok_or_else(error)?;
                 let flow = case.flow(*class as usize);
-                let config = FlowConfig { weight: *weight, max_packet_len: *max_packet_len };
+                let config = FlowConfig {
+                    weight: *weight,
+                    max_packet_len: *max_packet_len,
+                };
                 case.buffer.scheduler_mut().set_flow(flow, config)?;
             }
-            ("a", [class, flow, len, ecn @ 0..=3]) => case.as_mut().ok_or_else(error)?.arrive(*class, *flow, *len, *ecn),
+            ("a", [class, flow, len, ecn @ 0..=3]) => case
+                .as_mut()
+                .ok_or_else(error)?
+                .arrive(*class, *flow, *len, *ecn),
             ("d", _) => {
                 let case = case.as_mut().ok_or_else(error)?;
                 if case.is_busy {
                     case.choose();
                 }
             }
-            ("t", [micros]) => case.as_mut().ok_or_else(error)?.now = Instant::from_nanos(u64::from(*micros) * 1000),
+            ("t", [micros]) => {
+                case.as_mut().ok_or_else(error)?.now =
+                    Instant::from_nanos(u64::from(*micros) * 1000)
+            }
             _ => return Err(error().into()),
         }
     }

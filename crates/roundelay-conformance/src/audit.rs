@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use roundelay::{Backlog, DebugCheck, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
+use roundelay::{
+    Backlog, DebugCheck, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack,
+};
 
 /// A packet's unique number.
 pub type Serial = u64;
@@ -51,7 +53,9 @@ pub enum Violation {
     #[error("packet {0} was changed in the queue")]
     Altered(Serial),
     /// A packet left before an earlier packet of its flow, which was overtaken or lost.
-    #[error("packet {packet} left before packet {before} of its flow, which came earlier: overtaken or lost")]
+    #[error(
+        "packet {packet} left before packet {before} of its flow, which came earlier: overtaken or lost"
+    )]
     Reordered {
         /// The packet that left.
         packet: Serial,
@@ -86,7 +90,12 @@ pub fn urgent<T>(flow: FlowId, len: u32, payload: T, now: Instant, urgency: u8) 
     let millis = i64::from(urgency) * 1_000_000_000;
     match urgency {
         0 => packet,
-        255 => Packet { priority: u32::MAX, slack: Slack::from_picos(i64::MIN), deadline: Instant::ZERO, ..packet },
+        255 => Packet {
+            priority: u32::MAX,
+            slack: Slack::from_picos(i64::MIN),
+            deadline: Instant::ZERO,
+            ..packet
+        },
         _ => Packet {
             priority: urgency.into(),
             slack: Slack::from_picos(millis - 50_000_000_000),
@@ -125,7 +134,16 @@ impl<S: Scheduler<Serial>> Audited<S> {
     /// `reorders`: whether packets of a flow may leave out of order.
     pub fn new(scheduler: S, reorders: bool) -> Self {
         let (waiting, backlog, events) = (BTreeMap::new(), Backlog::default(), Vec::new());
-        Self { scheduler, invariants: DebugCheck::NEW, reorders, now: Instant::ZERO, next: 0, waiting, backlog, events }
+        Self {
+            scheduler,
+            invariants: DebugCheck::NEW,
+            reorders,
+            now: Instant::ZERO,
+            next: 0,
+            waiting,
+            backlog,
+            events,
+        }
     }
 
     /// The events of all calls.
@@ -152,12 +170,19 @@ impl<S: Scheduler<Serial>> Audited<S> {
             self.invariants.names(FlowId(flow));
         }
         match operation {
-            Operation::Enqueue { flow, len, ecn, urgency } => self.enqueue(FlowId(flow), len, ecn, urgency)?,
+            Operation::Enqueue {
+                flow,
+                len,
+                ecn,
+                urgency,
+            } => self.enqueue(FlowId(flow), len, ecn, urgency)?,
             Operation::Dequeue => self.dequeue()?,
             Operation::Evict => self.evict()?,
             Operation::Wait(span) => self.now += span,
             Operation::SetFlow { flow, config } => {
-                self.scheduler.set_flow(FlowId(flow), config).map_err(|_| Violation::RefusedSetting)?;
+                self.scheduler
+                    .set_flow(FlowId(flow), config)
+                    .map_err(|_| Violation::RefusedSetting)?;
             }
             Operation::RemoveFlow { flow } => self.scheduler.remove_flow(FlowId(flow)),
         }
@@ -170,7 +195,9 @@ impl<S: Scheduler<Serial>> Audited<S> {
     /// # Errors
     /// The scheduler breaks the contract.
     pub fn run(&mut self, operations: &[Operation]) -> Result<(), Violation> {
-        operations.iter().try_for_each(|operation| self.apply(*operation))?;
+        operations
+            .iter()
+            .try_for_each(|operation| self.apply(*operation))?;
         self.drain()
     }
 
@@ -192,11 +219,19 @@ impl<S: Scheduler<Serial>> Audited<S> {
     }
 
     fn enqueue(&mut self, flow: FlowId, len: u32, ecn: Ecn, urgency: u8) -> Result<(), Violation> {
-        let packet = Packet { arrival: self.now, ecn, ..urgent(flow, len, self.next, self.now, urgency) };
+        let packet = Packet {
+            arrival: self.now,
+            ecn,
+            ..urgent(flow, len, self.next, self.now, urgency)
+        };
         self.next += 1;
         if let Err(refused) = self.scheduler.enqueue(self.now, packet) {
             self.events.push(Event::Refused(packet.payload));
-            return if refused == packet { Ok(()) } else { Err(Violation::AlteredRefused(packet.payload)) };
+            return if refused == packet {
+                Ok(())
+            } else {
+                Err(Violation::AlteredRefused(packet.payload))
+            };
         }
         self.waiting.entry(flow).or_default().push_back(packet);
         self.backlog.packets += 1;
@@ -209,17 +244,33 @@ impl<S: Scheduler<Serial>> Audited<S> {
         self.take_dropped()?;
         match packet {
             Some(packet) => self.sent(&packet),
-            None if self.backlog.is_empty() || self.scheduler.ready_at().is_some_and(|ready| ready > self.now) => Ok(()),
+            None if self.backlog.is_empty()
+                || self
+                    .scheduler
+                    .ready_at()
+                    .is_some_and(|ready| ready > self.now) =>
+            {
+                Ok(())
+            }
             None => Err(Violation::Idle),
         }
     }
 
     fn sent(&mut self, packet: &Packet<Serial>) -> Result<(), Violation> {
-        let oldest = self.waiting.get(&packet.flow).and_then(VecDeque::front).map(|held| held.payload);
+        let oldest = self
+            .waiting
+            .get(&packet.flow)
+            .and_then(VecDeque::front)
+            .map(|held| held.payload);
         self.strike(packet)?;
         self.events.push(Event::Sent(packet.payload));
         match oldest {
-            Some(before) if before != packet.payload && !self.reorders => Err(Violation::Reordered { packet: packet.payload, before }),
+            Some(before) if before != packet.payload && !self.reorders => {
+                Err(Violation::Reordered {
+                    packet: packet.payload,
+                    before,
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -249,17 +300,31 @@ impl<S: Scheduler<Serial>> Audited<S> {
     fn strike(&mut self, packet: &Packet<Serial>) -> Result<(), Violation> {
         let not_held = Violation::NotHeld(packet.payload);
         let queue = self.waiting.get_mut(&packet.flow).ok_or(not_held)?;
-        let position = queue.iter().position(|held| held.payload == packet.payload).ok_or(not_held)?;
+        let position = queue
+            .iter()
+            .position(|held| held.payload == packet.payload)
+            .ok_or(not_held)?;
         let held = queue.remove(position).ok_or(not_held)?;
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(held.len);
         let marked = held.ecn == Ecn::Capable && packet.ecn == Ecn::Marked;
-        let unmarked = Packet { ecn: if marked { held.ecn } else { packet.ecn }, ..*packet };
-        if unmarked == held { Ok(()) } else { Err(Violation::Altered(packet.payload)) }
+        let unmarked = Packet {
+            ecn: if marked { held.ecn } else { packet.ecn },
+            ..*packet
+        };
+        if unmarked == held {
+            Ok(())
+        } else {
+            Err(Violation::Altered(packet.payload))
+        }
     }
 
     fn check(&self) -> Result<(), Violation> {
         let (told, expected) = (self.scheduler.backlog(), self.backlog);
-        if told == expected { Ok(()) } else { Err(Violation::WrongBacklog { told, expected }) }
+        if told == expected {
+            Ok(())
+        } else {
+            Err(Violation::WrongBacklog { told, expected })
+        }
     }
 }

@@ -63,10 +63,12 @@ const SPECS: &[&str] = &[
     "pie target 1ms tupdate 500us burst 5ms dq_rate_estimator",
 ];
 
-/// The disciplines of the registry with their defaults, and with settings for limits, collisions and
-/// small quanta.
+/// The disciplines of the registry with their defaults, and with settings for limits, collisions
+/// and small quanta.
 pub fn subjects() -> Vec<AnyDiscipline> {
-    let others = SPECS.iter().map(|text| text.parse::<QueueSpec>().expect("a legal spec").discipline);
+    let others = SPECS
+        .iter()
+        .map(|text| text.parse::<QueueSpec>().expect("a legal spec").discipline);
     AnyDiscipline::all().into_iter().chain(others).collect()
 }
 
@@ -77,7 +79,10 @@ fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
     let mut subjects = subjects();
     let subject = subjects.swap_remove(usize::from(bytes.next().unwrap_or(0)) % subjects.len());
     let flows = u32::from(bytes.next().unwrap_or(0)) % 16 + 1;
-    (subject, std::iter::from_fn(|| operation(&mut bytes, flows)).collect())
+    (
+        subject,
+        std::iter::from_fn(|| operation(&mut bytes, flows)).collect(),
+    )
 }
 
 /// Half of all operations are arrivals, a quarter departures.
@@ -89,12 +94,20 @@ fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operati
         0..=7 => {
             let (first, second) = (next(), next());
             let urgency = first.wrapping_mul(29) ^ second;
-            Operation::Enqueue { flow: flow(first), len: len(kind >> 4, second), ecn: ecn(kind), urgency }
+            Operation::Enqueue {
+                flow: flow(first),
+                len: len(kind >> 4, second),
+                ecn: ecn(kind),
+                urgency,
+            }
         }
         8..=11 => Operation::Dequeue,
         12 => Operation::Evict,
         13 => Operation::Wait(Duration::from_micros(u64::from(next()).pow(2))),
-        14 => Operation::SetFlow { flow: flow(next()), config: config(next(), next()) },
+        14 => Operation::SetFlow {
+            flow: flow(next()),
+            config: config(next(), next()),
+        },
         _ => Operation::RemoveFlow { flow: flow(next()) },
     })
 }
@@ -120,18 +133,28 @@ fn ecn(kind: u8) -> Ecn {
 fn config(weight: u8, len: u8) -> FlowConfig {
     let weight = 1 + u32::from(weight) * (FlowConfig::MAX_WEIGHT - 1) / 255;
     let span = FlowConfig::MAX_PACKET_LEN - FlowConfig::MIN_MAX_PACKET_LEN;
-    FlowConfig { weight, max_packet_len: FlowConfig::MIN_MAX_PACKET_LEN + span * u32::from(len) / 255 }
+    FlowConfig {
+        weight,
+        max_packet_len: FlowConfig::MIN_MAX_PACKET_LEN + span * u32::from(len) / 255,
+    }
 }
 
-/// Runs the calls; debug builds and the fuzzer's builds check the invariants after each. A violation
-/// comes with the number of its operation.
+/// Runs the calls; debug builds and the fuzzer's builds check the invariants after each. A
+/// violation comes with the number of its operation.
 fn run(discipline: &AnyDiscipline, operations: &[Operation]) -> Result<(), (usize, Violation)> {
-    let mut audited = Audited::new(discipline.build(1).expect("legal parameters"), discipline.info().reorders);
+    let mut audited = Audited::new(
+        discipline.build(1).expect("legal parameters"),
+        discipline.info().reorders,
+    );
     for (number, operation) in operations.iter().enumerate() {
-        audited.apply(*operation).map_err(|violation| (number, violation))?;
+        audited
+            .apply(*operation)
+            .map_err(|violation| (number, violation))?;
     }
     audited.scheduler().check_invariants();
-    audited.drain().map_err(|violation| (operations.len(), violation))
+    audited
+        .drain()
+        .map_err(|violation| (operations.len(), violation))
 }
 
 /// Runs the calls that the bytes describe.

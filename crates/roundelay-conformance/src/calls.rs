@@ -23,7 +23,13 @@ pub enum Mix {
 
 impl Mix {
     /// All mixes.
-    pub const ALL: [Self; 5] = [Self::FewFlows, Self::ManyFlows, Self::OddLengths, Self::Restless, Self::Overflowing];
+    pub const ALL: [Self; 5] = [
+        Self::FewFlows,
+        Self::ManyFlows,
+        Self::OddLengths,
+        Self::Restless,
+        Self::Overflowing,
+    ];
 
     const fn flows(self) -> u32 {
         match self {
@@ -71,11 +77,26 @@ fn operation(mix: Mix, swells: bool, random: &mut Pcg64Mcg) -> Operation {
     match random.random_range(0..100) {
         draw if draw < settings => setting(flow, random),
         draw if draw < settings + evictions => Operation::Evict,
-        draw if draw < settings + evictions + 5 => Operation::Wait(Duration::from_nanos(random.random_range(0..20_000_000))),
+        draw if draw < settings + evictions + 5 => {
+            Operation::Wait(Duration::from_nanos(random.random_range(0..20_000_000)))
+        }
         _ if random.random_bool(if swells { 0.7 } else { 0.3 }) => {
-            let ecn = if random.random_bool(0.3) { Ecn::Capable } else { Ecn::NotCapable };
-            let urgency = if random.random_bool(0.1) { [0, 255][random.random_range(0..2)] } else { random.random_range(0..8) };
-            Operation::Enqueue { flow, len: mix.len(random), ecn, urgency }
+            let ecn = if random.random_bool(0.3) {
+                Ecn::Capable
+            } else {
+                Ecn::NotCapable
+            };
+            let urgency = if random.random_bool(0.1) {
+                [0, 255][random.random_range(0..2)]
+            } else {
+                random.random_range(0..8)
+            };
+            Operation::Enqueue {
+                flow,
+                len: mix.len(random),
+                ecn,
+                urgency,
+            }
         }
         _ => Operation::Dequeue,
     }
@@ -85,6 +106,13 @@ fn setting(flow: u32, random: &mut Pcg64Mcg) -> Operation {
     if random.random_bool(0.3) {
         return Operation::RemoveFlow { flow };
     }
-    let max_packet_len = random.random_range(FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN);
-    Operation::SetFlow { flow, config: FlowConfig { weight: random.random_range(1..=FlowConfig::MAX_WEIGHT), max_packet_len } }
+    let max_packet_len =
+        random.random_range(FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN);
+    Operation::SetFlow {
+        flow,
+        config: FlowConfig {
+            weight: random.random_range(1..=FlowConfig::MAX_WEIGHT),
+            max_packet_len,
+        },
+    }
 }

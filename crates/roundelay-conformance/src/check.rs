@@ -18,8 +18,8 @@ const SEEDS: u64 = 6;
 /// Slots of the arena by handle: 2^12, in scattered order.
 const SLOT_BITS: u32 = 12;
 
-/// A broken contract: the calls that show the fault, and the fault. [`check_run`] repeats the calls of
-/// a mix and a seed.
+/// A broken contract: the calls that show the fault, and the fault. [`check_run`] repeats the calls
+/// of a mix and a seed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// The configuration builds no scheduler.
@@ -42,8 +42,8 @@ pub enum Broken {
         /// The fault.
         violation: Violation,
     },
-    /// The scheduler panicked: an index out of range, a failed check of invariants, or a handle that
-    /// does not wait.
+    /// The scheduler panicked: an index out of range, a failed check of invariants, or a handle
+    /// that does not wait.
     #[error("{way}, mix {mix:?}, seed {seed}, call {call}: panic: {message}")]
     Panicked {
         /// The scheduler that got the calls.
@@ -75,7 +75,9 @@ pub enum Broken {
     #[error("no packet was sent in mix {0:?}")]
     Silent(Mix),
     /// A burst gave other packets than single calls.
-    #[error("enqueue_burst or dequeue_burst gives other packets than single calls, from packet {0} on")]
+    #[error(
+        "enqueue_burst or dequeue_burst gives other packets than single calls, from packet {0} on"
+    )]
     Burst(usize),
 }
 
@@ -118,7 +120,10 @@ pub struct Checked {
 
 impl Checked {
     fn of(calls: usize, events: &[Event]) -> Self {
-        let mut checked = Self { calls, ..Self::default() };
+        let mut checked = Self {
+            calls,
+            ..Self::default()
+        };
         for event in events {
             match event {
                 Event::Sent(_) => checked.sent += 1,
@@ -174,7 +179,12 @@ pub fn check(discipline: &AnyDiscipline) -> Result<Checked, Broken> {
 /// # Errors
 /// The first broken rule.
 pub fn check_run(discipline: &AnyDiscipline, mix: Mix, seed: u64) -> Result<Checked, Broken> {
-    let run = Run { mix, seed, operations: operations(mix, seed, LENGTH), reorders: discipline.info().reorders };
+    let run = Run {
+        mix,
+        seed,
+        operations: operations(mix, seed, LENGTH),
+        reorders: discipline.info().reorders,
+    };
     let (events, refused) = run.audit(Way::Build, discipline.build(seed)?, &[])?;
     let (again, _) = run.audit(Way::BuildAgain, discipline.build(seed)?, &[])?;
     run.equal(Way::BuildAgain, &events, &again)?;
@@ -190,7 +200,11 @@ pub fn check_run(discipline: &AnyDiscipline, mix: Mix, seed: u64) -> Result<Chec
 
 /// Events without refusals.
 fn accepted(events: &[Event]) -> Vec<Event> {
-    events.iter().copied().filter(|event| !matches!(event, Event::Refused(_))).collect()
+    events
+        .iter()
+        .copied()
+        .filter(|event| !matches!(event, Event::Refused(_)))
+        .collect()
 }
 
 /// The calls of a run.
@@ -202,16 +216,32 @@ struct Run {
 }
 
 impl Run {
-    /// Runs the calls twice, with a drain after each run. Arrivals listed in `left_out`, by the number
-    /// of the call, do not happen. Returns the events and the refused arrivals.
-    fn audit<S: Scheduler<u64>>(&self, way: Way, scheduler: S, left_out: &[usize]) -> Result<(Vec<Event>, Vec<usize>), Broken> {
+    /// Runs the calls twice, with a drain after each run. Arrivals listed in `left_out`, by the
+    /// number of the call, do not happen. Returns the events and the refused arrivals.
+    fn audit<S: Scheduler<u64>>(
+        &self,
+        way: Way,
+        scheduler: S,
+        left_out: &[usize],
+    ) -> Result<(Vec<Event>, Vec<usize>), Broken> {
         let call = Cell::new(0);
         // The scheduler that panicked is not used again.
-        let audited = catch_unwind(AssertUnwindSafe(|| self.audit_to(&call, way, scheduler, left_out)));
+        let audited = catch_unwind(AssertUnwindSafe(|| {
+            self.audit_to(&call, way, scheduler, left_out)
+        }));
         audited.unwrap_or_else(|panic| {
-            let message = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref().map(|text: &&str| (*text).to_owned()));
+            let message = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref().map(|text: &&str| (*text).to_owned()));
             let message = message.unwrap_or_else(|| "no message".to_owned());
-            Err(Broken::Panicked { way, mix: self.mix, seed: self.seed, call: call.get(), message })
+            Err(Broken::Panicked {
+                way,
+                mix: self.mix,
+                seed: self.seed,
+                call: call.get(),
+                message,
+            })
         })
     }
 
@@ -233,27 +263,53 @@ impl Run {
                     continue;
                 }
                 let before = audited.events().len();
-                audited.apply(*operation).map_err(|violation| self.broken(way, call, *operation, violation))?;
+                audited
+                    .apply(*operation)
+                    .map_err(|violation| self.broken(way, call, *operation, violation))?;
                 if matches!(audited.events()[before..], [Event::Refused(_)]) {
                     refused.push(call);
                 }
             }
             at.set(first + self.operations.len());
-            audited.drain().map_err(|violation| self.broken(way, at.get(), Operation::Dequeue, violation))?;
+            audited
+                .drain()
+                .map_err(|violation| self.broken(way, at.get(), Operation::Dequeue, violation))?;
             audited.scheduler().check_invariants();
         }
         Ok((audited.events().to_vec(), refused))
     }
 
-    const fn broken(&self, way: Way, call: usize, operation: Operation, violation: Violation) -> Broken {
-        Broken::Contract { way, mix: self.mix, seed: self.seed, call, operation, violation }
+    const fn broken(
+        &self,
+        way: Way,
+        call: usize,
+        operation: Operation,
+        violation: Violation,
+    ) -> Broken {
+        Broken::Contract {
+            way,
+            mix: self.mix,
+            seed: self.seed,
+            call,
+            operation,
+            violation,
+        }
     }
 
     /// The events of another run equal those of [`Way::Build`].
     fn equal(&self, other: Way, built: &[Event], others: &[Event]) -> Result<(), Broken> {
-        let differs = built.iter().zip(others).position(|(one, other)| one != other);
+        let differs = built
+            .iter()
+            .zip(others)
+            .position(|(one, other)| one != other);
         match differs.or((built.len() != others.len()).then(|| built.len().min(others.len()))) {
-            Some(event) => Err(Broken::Differs { one: Way::Build, other, mix: self.mix, seed: self.seed, event }),
+            Some(event) => Err(Broken::Differs {
+                one: Way::Build,
+                other,
+                mix: self.mix,
+                seed: self.seed,
+                event,
+            }),
             None => Ok(()),
         }
     }
@@ -263,9 +319,19 @@ impl Run {
 fn bursts(discipline: &AnyDiscipline) -> Result<(), Broken> {
     let singles = serials(discipline.build(1)?, false);
     let arena = || discipline.build_by_handle(1).map(Arena::new);
-    for others in [serials(discipline.build(1)?, true), serials(arena()?, false), serials(arena()?, true)] {
+    for others in [
+        serials(discipline.build(1)?, true),
+        serials(arena()?, false),
+        serials(arena()?, true),
+    ] {
         if singles != others {
-            return Err(Broken::Burst(singles.iter().zip(&others).position(|(one, other)| one != other).unwrap_or(0)));
+            return Err(Broken::Burst(
+                singles
+                    .iter()
+                    .zip(&others)
+                    .position(|(one, other)| one != other)
+                    .unwrap_or(0),
+            ));
         }
     }
     Ok(())
@@ -278,7 +344,11 @@ fn serials<S: Scheduler<u64>>(mut scheduler: S, in_bursts: bool) -> Vec<u64> {
         let now = Instant::from_picos(burst * 1_000_000);
         let packet = |serial: u64| Packet {
             arrival: now,
-            ..Packet::new(FlowId((serial * 7 % 20) as u32), 64 + (serial * 131 % 1437) as u32, serial)
+            ..Packet::new(
+                FlowId((serial * 7 % 20) as u32),
+                64 + (serial * 131 % 1437) as u32,
+                serial,
+            )
         };
         let mut packets: Vec<_> = (burst * 30..burst * 30 + 30).map(packet).collect();
         let most = burst as usize % 40;

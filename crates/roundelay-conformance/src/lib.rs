@@ -1,4 +1,5 @@
-//! Conformance of packet schedulers: the contract of [`Scheduler`](roundelay::Scheduler) as a check.
+//! Conformance of packet schedulers: the contract of [`Scheduler`](roundelay::Scheduler) as a
+//! check.
 //!
 //! [`check`] runs random calls on a discipline of the registry or on a scheduler of another program
 //! ([`roundelay::schedulers::custom`]) and compares each result with a record of all packets:

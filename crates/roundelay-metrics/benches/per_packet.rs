@@ -7,7 +7,9 @@ use std::time::Instant as Clock;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, FlowId, Instant, Rate};
-use roundelay_metrics::{BitWfi, Delays, JainWhileBacklogged, LevelSeries, Stamp, SumSeries, TimeWfi};
+use roundelay_metrics::{
+    BitWfi, Delays, JainWhileBacklogged, LevelSeries, Stamp, SumSeries, TimeWfi,
+};
 
 const PACKETS: usize = 1 << 22;
 const FLOWS: u32 = 10_000;
@@ -27,7 +29,11 @@ struct Packet {
 fn workload() -> Vec<Packet> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let packet = |number: usize| {
-        let flows = if random.random_bool(0.9) { FLOWS / 10 } else { FLOWS };
+        let flows = if random.random_bool(0.9) {
+            FLOWS / 10
+        } else {
+            FLOWS
+        };
         let turn = |number: usize| Instant::from_nanos(800 * number as u64);
         Packet {
             flow: FlowId(random.random_range(0..flows)),
@@ -40,7 +46,12 @@ fn workload() -> Vec<Packet> {
 }
 
 /// Replays arrivals and departures in order of time and returns the nanoseconds per packet.
-fn time(name: &str, packets: &[Packet], mut arrive: impl FnMut(usize, &Packet), mut depart: impl FnMut(usize, &Packet)) -> f64 {
+fn time(
+    name: &str,
+    packets: &[Packet],
+    mut arrive: impl FnMut(usize, &Packet),
+    mut depart: impl FnMut(usize, &Packet),
+) -> f64 {
     let start = Clock::now();
     for number in 0..packets.len() + WAITING {
         if let Some(packet) = number.checked_sub(WAITING).map(|number| &packets[number]) {
@@ -59,40 +70,62 @@ fn main() {
     let packets = workload();
     let sum = wfi(&packets) + jain(&packets) + delays(&packets) + series(&packets);
     println!("{:<22} {sum:6.1} ns a packet, with {FLOWS} flows", "sum");
-    assert!(sum < LIMIT_NANOS, "the yardsticks cost more than {LIMIT_NANOS} ns a packet");
+    assert!(
+        sum < LIMIT_NANOS,
+        "the yardsticks cost more than {LIMIT_NANOS} ns a packet"
+    );
 }
 
 fn wfi(packets: &[Packet]) -> f64 {
     let bits = std::cell::RefCell::new(BitWfi::default());
-    let time_wfi = std::cell::RefCell::new(TimeWfi::new(Rate::from_bits_per_second(10_000_000_000).expect("not zero")));
+    let time_wfi = std::cell::RefCell::new(TimeWfi::new(
+        Rate::from_bits_per_second(10_000_000_000).expect("not zero"),
+    ));
     for flow in (0..FLOWS).map(FlowId) {
         bits.borrow_mut().set_weight(flow, flow.0 % 16 + 1);
-        time_wfi.borrow_mut().set_weight(Instant::ZERO, flow, flow.0 % 16 + 1);
+        time_wfi
+            .borrow_mut()
+            .set_weight(Instant::ZERO, flow, flow.0 % 16 + 1);
     }
     let arrive = |_, packet: &Packet| bits.borrow_mut().arrive(packet.flow, packet.len);
-    let first = time("BitWfi", packets, arrive, |_, packet| bits.borrow_mut().serve(packet.flow, packet.len));
+    let first = time("BitWfi", packets, arrive, |_, packet| {
+        bits.borrow_mut().serve(packet.flow, packet.len)
+    });
     let mut stamps: Vec<Option<Stamp>> = vec![None; WAITING];
     let stamps = std::cell::RefCell::new(&mut stamps);
     let second = time(
         "TimeWfi",
         packets,
         |number, packet| {
-            stamps.borrow_mut()[number % WAITING] = Some(time_wfi.borrow_mut().arrive(packet.arrival, packet.flow, packet.len));
+            stamps.borrow_mut()[number % WAITING] = Some(time_wfi.borrow_mut().arrive(
+                packet.arrival,
+                packet.flow,
+                packet.len,
+            ));
         },
         |number, packet| {
             let stamp = stamps.borrow()[number % WAITING].expect("the packet has arrived");
-            time_wfi.borrow_mut().complete(packet.departure, packet.flow, stamp);
+            time_wfi
+                .borrow_mut()
+                .complete(packet.departure, packet.flow, stamp);
         },
     );
-    black_box((bits.borrow().worst(FlowId(0)), time_wfi.borrow().worst(FlowId(0))));
+    black_box((
+        bits.borrow().worst(FlowId(0)),
+        time_wfi.borrow().worst(FlowId(0)),
+    ));
     first + second
 }
 
 fn jain(packets: &[Packet]) -> f64 {
     let jain = std::cell::RefCell::new(JainWhileBacklogged::default());
-    let arrive = |_, packet: &Packet| jain.borrow_mut().arrive(packet.arrival, packet.flow, packet.len);
+    let arrive = |_, packet: &Packet| {
+        jain.borrow_mut()
+            .arrive(packet.arrival, packet.flow, packet.len)
+    };
     let nanos = time("JainWhileBacklogged", packets, arrive, |_, packet| {
-        jain.borrow_mut().serve(packet.departure, packet.flow, packet.len);
+        jain.borrow_mut()
+            .serve(packet.departure, packet.flow, packet.len);
     });
     black_box(jain.borrow().mean());
     nanos
@@ -106,7 +139,8 @@ fn delays(packets: &[Packet]) -> f64 {
         |_, _| (),
         |number, packet| {
             // Not the true delay, which would be constant.
-            let delay = packet.departure.since(packet.arrival).as_picos() / (number as u64 % 97 + 1);
+            let delay =
+                packet.departure.since(packet.arrival).as_picos() / (number as u64 % 97 + 1);
             delays[packet.flow.index()].record(Duration::from_picos(delay));
         },
     );
@@ -116,11 +150,22 @@ fn delays(packets: &[Packet]) -> f64 {
 
 fn series(packets: &[Packet]) -> f64 {
     let mut sums = SumSeries::default();
-    let first = time("SumSeries", packets, |_, _| (), |_, packet| sums.add(packet.departure, packet.len.into()));
+    let first = time(
+        "SumSeries",
+        packets,
+        |_, _| (),
+        |_, packet| sums.add(packet.departure, packet.len.into()),
+    );
     let levels = std::cell::RefCell::new(LevelSeries::default());
-    let arrive = |number: usize, packet: &Packet| levels.borrow_mut().level(packet.arrival, number as u64 % 1_000);
+    let arrive = |number: usize, packet: &Packet| {
+        levels
+            .borrow_mut()
+            .level(packet.arrival, number as u64 % 1_000)
+    };
     let second = time("LevelSeries", packets, arrive, |number, packet| {
-        levels.borrow_mut().level(packet.departure, number as u64 % 1_000);
+        levels
+            .borrow_mut()
+            .level(packet.departure, number as u64 % 1_000);
     });
     black_box((sums.sums().len(), levels.borrow().levels().count()));
     first + second

@@ -59,7 +59,9 @@ impl Delays {
         self.maximum = self.maximum.max(delay);
         match &mut self.samples {
             Samples::Raw(samples) if samples.len() < RAW_SAMPLES => samples.push(delay),
-            Samples::Buckets(buckets) => self.unplaced += u64::from(1 - buckets.add(nanos_above(delay), 1)),
+            Samples::Buckets(buckets) => {
+                self.unplaced += u64::from(1 - buckets.add(nanos_above(delay), 1))
+            }
             Samples::Raw(_) => self.place(nanos_above(delay), 1),
         }
     }
@@ -71,10 +73,18 @@ impl Delays {
         self.maximum = self.maximum.max(other.maximum);
         self.unplaced += other.unplaced;
         match (&mut self.samples, &other.samples) {
-            (Samples::Raw(mine), Samples::Raw(theirs)) if mine.len() + theirs.len() <= RAW_SAMPLES => mine.extend(theirs),
-            (_, Samples::Raw(theirs)) => theirs.iter().for_each(|&delay| self.place(nanos_above(delay), 1)),
+            (Samples::Raw(mine), Samples::Raw(theirs))
+                if mine.len() + theirs.len() <= RAW_SAMPLES =>
+            {
+                mine.extend(theirs)
+            }
+            (_, Samples::Raw(theirs)) => theirs
+                .iter()
+                .for_each(|&delay| self.place(nanos_above(delay), 1)),
             (_, Samples::Buckets(theirs)) => {
-                theirs.iter().for_each(|(value, count)| self.place(value, count));
+                theirs
+                    .iter()
+                    .for_each(|(value, count)| self.place(value, count));
             }
         }
     }
@@ -97,7 +107,9 @@ impl Delays {
     /// Mean delay, rounded down to a picosecond. None without samples.
     pub fn mean(&self) -> Option<Duration> {
         let mean = self.sum.checked_div(self.count.into())?;
-        Some(Duration::from_picos(u64::try_from(mean).unwrap_or(u64::MAX)))
+        Some(Duration::from_picos(
+            u64::try_from(mean).unwrap_or(u64::MAX),
+        ))
     }
 
     /// The longest delay. None without samples.
@@ -114,8 +126,13 @@ impl Delays {
     /// `points` points of the cumulative distribution: the quantiles 1/points, 2/points, ..., 1,
     /// each with its fraction. Empty without samples.
     pub fn cdf(&self, points: usize) -> Vec<(Duration, f64)> {
-        let fractions: Vec<f64> = (1..=points).map(|point| point as f64 / points as f64).collect();
-        self.quantiles(&fractions).into_iter().zip(fractions).collect()
+        let fractions: Vec<f64> = (1..=points)
+            .map(|point| point as f64 / points as f64)
+            .collect();
+        self.quantiles(&fractions)
+            .into_iter()
+            .zip(fractions)
+            .collect()
     }
 
     /// For rising fractions. Empty without samples.
@@ -127,9 +144,15 @@ impl Delays {
             Samples::Raw(samples) => {
                 let mut sorted = samples.clone();
                 sorted.sort_unstable();
-                fractions.iter().map(|&q| sorted[rank(q, sorted.len())]).collect()
+                fractions
+                    .iter()
+                    .map(|&q| sorted[rank(q, sorted.len())])
+                    .collect()
             }
-            Samples::Buckets(buckets) => fractions.iter().map(|&q| Duration::from_nanos(buckets.quantile(q)).min(self.maximum)).collect(),
+            Samples::Buckets(buckets) => fractions
+                .iter()
+                .map(|&q| Duration::from_nanos(buckets.quantile(q)).min(self.maximum))
+                .collect(),
         }
     }
 
@@ -157,8 +180,8 @@ impl Samples {
     }
 }
 
-/// Counts of values by bucket. Values below 2 `PARTS` have a bucket each; beyond, each doubling of the
-/// value has `PARTS` buckets of one width.
+/// Counts of values by bucket. Values below 2 `PARTS` have a bucket each; beyond, each doubling of
+/// the value has `PARTS` buckets of one width.
 #[derive(Debug, Clone, Default)]
 struct Buckets {
     counts: Vec<u32>,
@@ -179,7 +202,8 @@ impl Buckets {
         ((index as u64 - doublings * PARTS) << doublings) + ((1 << doublings) - 1)
     }
 
-    /// Counts `count` samples of a value, as far as there is room. Returns the number of those counted.
+    /// Counts `count` samples of a value, as far as there is room. Returns the number of those
+    /// counted.
     #[inline]
     fn add(&mut self, value: u64, count: u32) -> u32 {
         let index = Self::index(value);
@@ -202,7 +226,11 @@ impl Buckets {
 
     /// The buckets with samples: largest value and count.
     fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, count)| (Self::largest(index), *count))
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(index, count)| (Self::largest(index), *count))
     }
 
     /// The largest value of the first bucket with at least the fraction `q` of the samples in it or
@@ -236,7 +264,9 @@ mod tests {
 
     fn recorded(picos: &[u64]) -> Delays {
         let mut delays = Delays::default();
-        picos.iter().for_each(|&picos| delays.record(Duration::from_picos(picos)));
+        picos
+            .iter()
+            .for_each(|&picos| delays.record(Duration::from_picos(picos)));
         delays
     }
 
@@ -244,17 +274,31 @@ mod tests {
     fn few_samples_are_exact() {
         let delays = recorded(&[50, 10, 40, 20, 30]);
         let quantile = |q| delays.quantile(q).map(Duration::as_picos);
-        assert_eq!([0.0, 0.2, 0.21, 0.5, 0.99, 1.0, 7.0].map(quantile), [10, 10, 20, 30, 50, 50, 50].map(Some));
+        assert_eq!(
+            [0.0, 0.2, 0.21, 0.5, 0.99, 1.0, 7.0].map(quantile),
+            [10, 10, 20, 30, 50, 50, 50].map(Some)
+        );
         assert_eq!(delays.mean(), Some(Duration::from_picos(30)));
-        assert_eq!((delays.count(), delays.sum(), delays.maximum()), (5, Duration::from_picos(150), delays.quantile(1.0)));
+        assert_eq!(
+            (delays.count(), delays.sum(), delays.maximum()),
+            (5, Duration::from_picos(150), delays.quantile(1.0))
+        );
         let tens = [10, 20, 30, 40, 50].map(Duration::from_picos);
-        assert_eq!(delays.cdf(5), tens.into_iter().zip([0.2, 0.4, 0.6, 0.8, 1.0]).collect::<Vec<_>>());
+        assert_eq!(
+            delays.cdf(5),
+            tens.into_iter()
+                .zip([0.2, 0.4, 0.6, 0.8, 1.0])
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn nothing_comes_of_nothing() {
         let delays = Delays::default();
-        assert_eq!((delays.quantile(0.5), delays.mean(), delays.maximum()), (None, None, None));
+        assert_eq!(
+            (delays.quantile(0.5), delays.mean(), delays.maximum()),
+            (None, None, None)
+        );
         assert!(delays.cdf(10).is_empty());
     }
 
@@ -262,8 +306,14 @@ mod tests {
     fn any_delay_can_be_told() {
         let mut delays = recorded(&[0; 300]);
         delays.record(Duration::MAX);
-        assert_eq!((delays.count(), delays.unplaced(), delays.maximum()), (301, 0, Some(Duration::MAX)));
-        assert_eq!((delays.quantile(0.99), delays.quantile(1.0)), (Some(Duration::ZERO), Some(Duration::MAX)));
+        assert_eq!(
+            (delays.count(), delays.unplaced(), delays.maximum()),
+            (301, 0, Some(Duration::MAX))
+        );
+        assert_eq!(
+            (delays.quantile(0.99), delays.quantile(1.0)),
+            (Some(Duration::ZERO), Some(Duration::MAX))
+        );
         delays.record(Duration::MAX);
         assert_eq!(delays.sum(), Duration::MAX);
     }
@@ -272,10 +322,25 @@ mod tests {
     #[test]
     fn buckets_follow_each_other() {
         for power in 0..64 {
-            for value in [(1_u64 << power) - 1, 1 << power, (1 << power) + 1, (1 << power) + (1 << power) / 3, u64::MAX] {
-                let (index, largest) = (Buckets::index(value), Buckets::largest(Buckets::index(value)));
-                assert!(value <= largest && largest - value <= value / PARTS, "{value}: {largest}");
-                assert!(index == 0 || Buckets::largest(index - 1) < value, "{value}: bucket {index}");
+            for value in [
+                (1_u64 << power) - 1,
+                1 << power,
+                (1 << power) + 1,
+                (1 << power) + (1 << power) / 3,
+                u64::MAX,
+            ] {
+                let (index, largest) = (
+                    Buckets::index(value),
+                    Buckets::largest(Buckets::index(value)),
+                );
+                assert!(
+                    value <= largest && largest - value <= value / PARTS,
+                    "{value}: {largest}"
+                );
+                assert!(
+                    index == 0 || Buckets::largest(index - 1) < value,
+                    "{value}: bucket {index}"
+                );
             }
         }
     }
@@ -291,9 +356,21 @@ mod tests {
                 Samples::Raw(_) => panic!("too many samples to keep"),
             }
         };
-        assert!(kilobytes(Duration::from_millis(100)) < 11.5, "{}", kilobytes(Duration::from_millis(100)));
-        assert!(kilobytes(Duration::from_secs(1)) < 13.0, "{}", kilobytes(Duration::from_secs(1)));
-        assert!(kilobytes(Duration::MAX) < 26.0, "{}", kilobytes(Duration::MAX));
+        assert!(
+            kilobytes(Duration::from_millis(100)) < 11.5,
+            "{}",
+            kilobytes(Duration::from_millis(100))
+        );
+        assert!(
+            kilobytes(Duration::from_secs(1)) < 13.0,
+            "{}",
+            kilobytes(Duration::from_secs(1))
+        );
+        assert!(
+            kilobytes(Duration::MAX) < 26.0,
+            "{}",
+            kilobytes(Duration::MAX)
+        );
     }
 
     #[test]
@@ -309,7 +386,10 @@ mod tests {
         let full = delays.clone();
         delays.merge(&full);
         assert_eq!(delays.unplaced(), 3 + 3 + u64::from(u32::MAX));
-        assert!(delays.quantile(0.5) >= Some(Duration::from_nanos(nanos)), "quantiles still work");
+        assert!(
+            delays.quantile(0.5) >= Some(Duration::from_nanos(nanos)),
+            "quantiles still work"
+        );
     }
 
     /// Samples of all magnitudes.

@@ -76,7 +76,14 @@ impl FlowService {
 
 impl Default for FlowService {
     fn default() -> Self {
-        Self { weight: 1, backlog: 0, since: 0, served_in: 0, service: 0, deprived_in: 0 }
+        Self {
+            weight: 1,
+            backlog: 0,
+            since: 0,
+            served_in: 0,
+            service: 0,
+            deprived_in: 0,
+        }
     }
 }
 
@@ -194,7 +201,10 @@ impl JainWhileBacklogged {
 
     fn shrink(&mut self, flow: FlowId, bytes: u32) {
         let state = self.flows.entry(flow);
-        debug_assert!(state.backlog >= u64::from(bytes), "more leaves than has arrived");
+        debug_assert!(
+            state.backlog >= u64::from(bytes),
+            "more leaves than has arrived"
+        );
         let was_backlogged = state.backlog > 0;
         state.backlog = state.backlog.saturating_sub(u64::from(bytes));
         if was_backlogged && state.backlog == 0 {
@@ -207,7 +217,11 @@ impl JainWhileBacklogged {
     fn close(&mut self, now: Instant) {
         let (mut sum, mut squares, present) = (0.0, 0.0, self.present);
         let flows = &mut self.flows;
-        let deprived = self.deprived.drain(..).filter(|flow| !flows.entry(*flow).stayed(present)).count() as u64;
+        let deprived = self
+            .deprived
+            .drain(..)
+            .filter(|flow| !flows.entry(*flow).stayed(present))
+            .count() as u64;
         let wanting = self.stayed + deprived;
         for flow in self.served.drain(..) {
             let state = self.flows.entry(flow);
@@ -251,7 +265,9 @@ mod tests {
 
     fn backlogged(flows: &[FlowId]) -> JainWhileBacklogged {
         let mut jain = JainWhileBacklogged::new(Duration::from_nanos(100));
-        flows.iter().for_each(|&flow| jain.arrive(at(50), flow, 1_000_000));
+        flows
+            .iter()
+            .for_each(|&flow| jain.arrive(at(50), flow, 1_000_000));
         jain
     }
 
@@ -281,9 +297,16 @@ mod tests {
         jain.serve(at(60), B, 1_000);
         assert_eq!(jain.mean(), None);
         jain.serve(at(110), A, 1_000);
-        assert_eq!(jain.windows(), 0, "nobody was backlogged all through the first window");
+        assert_eq!(
+            jain.windows(),
+            0,
+            "nobody was backlogged all through the first window"
+        );
         jain.advance(at(200));
-        assert_eq!((jain.windows(), jain.mean(), jain.minimum()), (1, Some(0.5), Some(0.5)));
+        assert_eq!(
+            (jain.windows(), jain.mean(), jain.minimum()),
+            (1, Some(0.5), Some(0.5))
+        );
     }
 
     #[test]
@@ -295,7 +318,10 @@ mod tests {
         jain.serve(at(210), A, 3_000);
         jain.serve(at(220), B, 3_000);
         jain.advance(at(300));
-        assert_eq!((jain.windows(), jain.minimum(), jain.mean()), (2, Some(0.8), Some(0.9)));
+        assert_eq!(
+            (jain.windows(), jain.minimum(), jain.mean()),
+            (2, Some(0.8), Some(0.9))
+        );
     }
 
     #[test]
@@ -361,8 +387,14 @@ mod tests {
         let end = log.last().map_or(0, |event| event.0);
         let index = |number: u64| {
             let (start, end) = (number * window, (number + 1) * window);
-            let shares: Vec<f64> = (0..4u32).filter_map(|flow| share(log, flow, start, end, weights[flow as usize])).collect();
-            if shares.len() < 2 { None } else { jain_index(&shares) }
+            let shares: Vec<f64> = (0..4u32)
+                .filter_map(|flow| share(log, flow, start, end, weights[flow as usize]))
+                .collect();
+            if shares.len() < 2 {
+                None
+            } else {
+                jain_index(&shares)
+            }
         };
         (0..end / window).filter_map(index).collect()
     }
@@ -372,7 +404,8 @@ mod tests {
     fn share(log: &Log, flow: u32, start: u64, end: u64, weight: u32) -> Option<f64> {
         let (mut backlog, mut service, mut throughout) = (0, 0, true);
         let (mut entered, mut deprived) = (false, false);
-        for &(time, event, _, bytes) in log.iter().filter(|event| event.2 == flow && event.0 < end) {
+        for &(time, event, _, bytes) in log.iter().filter(|event| event.2 == flow && event.0 < end)
+        {
             if time >= start && !entered {
                 entered = true;
                 throughout &= backlog > 0;
@@ -384,7 +417,11 @@ mod tests {
             if entered {
                 throughout &= backlog > 0;
                 deprived |= matches!(event, Event::Withdraw);
-                service += if matches!(event, Event::Serve) { bytes } else { 0 };
+                service += if matches!(event, Event::Serve) {
+                    bytes
+                } else {
+                    0
+                };
             }
         }
         (throughout && backlog > 0 || deprived).then(|| f64::from(service) / f64::from(weight))

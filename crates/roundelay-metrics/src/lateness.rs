@@ -11,9 +11,9 @@ use crate::table::FlowTable;
 use crate::totals::Totals;
 use crate::wfi::Stamp;
 
-/// Measures each flow's lateness: the largest delay of a completion beyond its GRC, where
-/// `GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r` is the completion time if the flow were alone
-/// on a link of its share r of the rate.
+/// Measures each flow's lateness: the largest delay of a completion beyond its GRC, where `GRC(p) =
+/// max(arrival(p), GRC(p - 1)) + len(p) / r` is the completion time if the flow were alone on a
+/// link of its share r of the rate.
 ///
 /// **Drops.** GRC runs over completed packets, in order of completion: dropped packets do not exist
 /// for GRC.
@@ -62,13 +62,24 @@ struct Ahead {
 }
 
 impl Ahead {
-    const NOTHING: Self = Self { bytes: 0, since: Instant::ZERO, weight: 1 };
+    const NOTHING: Self = Self {
+        bytes: 0,
+        since: Instant::ZERO,
+        weight: 1,
+    };
 }
 
 impl Default for FlowLateness {
     fn default() -> Self {
         let (base, since) = (Instant::ZERO, Instant::ZERO);
-        Self { weight: 0, since, base, settled: 0.0, ahead: Ahead::NOTHING, worst: f64::NEG_INFINITY }
+        Self {
+            weight: 0,
+            since,
+            base,
+            settled: 0.0,
+            ahead: Ahead::NOTHING,
+            worst: f64::NEG_INFINITY,
+        }
     }
 }
 
@@ -81,7 +92,12 @@ impl Lateness {
     /// A meter for a link of this constant rate.
     pub fn new(rate: Rate) -> Self {
         let seconds_per_byte = 8.0 / rate.bits_per_second() as f64;
-        Self { seconds_per_byte, totals: Totals::default(), restarted: Instant::ZERO, flows: FlowTable::default() }
+        Self {
+            seconds_per_byte,
+            totals: Totals::default(),
+            restarted: Instant::ZERO,
+            flows: FlowTable::default(),
+        }
     }
 
     /// Registers a flow with this weight, or changes its weight from now on.
@@ -101,7 +117,8 @@ impl Lateness {
     fn change_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {
         let state = self.flows.entry(flow);
         if state.weight != weight {
-            let total = self.totals.present().saturating_sub(state.weight.into()) + u64::from(weight);
+            let total =
+                self.totals.present().saturating_sub(state.weight.into()) + u64::from(weight);
             state.weight = weight;
             self.totals.set(now, total);
         }
@@ -130,18 +147,34 @@ impl Lateness {
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
         let (totals, seconds_per_byte) = (&self.totals, self.seconds_per_byte);
         let grc = |state: &FlowLateness| {
-            let Ahead { bytes, since, weight } = state.ahead;
-            let per_share = if bytes == 0 { 0.0 } else { totals.largest_since(since) as f64 / f64::from(weight) };
+            let Ahead {
+                bytes,
+                since,
+                weight,
+            } = state.ahead;
+            let per_share = if bytes == 0 {
+                0.0
+            } else {
+                totals.largest_since(since) as f64 / f64::from(weight)
+            };
             state.settled + bytes as f64 * seconds_per_byte * per_share
         };
         let arrival = stamp.arrival.max(self.restarted);
         let state = self.flows.entry(flow);
-        let weight = if state.weight == 0 { stamp.weight } else { stamp.weight.min(state.weight) };
+        let weight = if state.weight == 0 {
+            stamp.weight
+        } else {
+            stamp.weight.min(state.weight)
+        };
         if span(arrival, state.base) >= grc(state) {
             (state.base, state.settled, state.ahead) = (arrival, 0.0, Ahead::NOTHING);
         }
         if state.ahead.bytes == 0 {
-            state.ahead = Ahead { bytes: 0, since: arrival, weight };
+            state.ahead = Ahead {
+                bytes: 0,
+                since: arrival,
+                weight,
+            };
         }
         state.ahead.bytes += u64::from(stamp.bytes);
         state.ahead.weight = state.ahead.weight.min(weight);
@@ -157,7 +190,10 @@ impl Lateness {
     /// The largest lateness in seconds: negative if each packet completed earlier than on the
     /// flow's dedicated link; None if no packet has completed.
     pub fn worst(&self, flow: FlowId) -> Option<f64> {
-        self.flows.known(flow).map(|state| state.worst).filter(|worst| worst.is_finite())
+        self.flows
+            .known(flow)
+            .map(|state| state.worst)
+            .filter(|worst| worst.is_finite())
     }
 }
 
@@ -201,7 +237,9 @@ mod tests {
         fn packet(&mut self, arrival: u64, bytes: u32, completion: u64) -> f64 {
             let stamp = self.0.arrive(at(arrival), A, bytes);
             self.1.complete(at(completion), A, stamp);
-            self.1.worst(A).map_or(f64::NAN, |seconds| (seconds * 1e9).round() / 1e3)
+            self.1
+                .worst(A)
+                .map_or(f64::NAN, |seconds| (seconds * 1e9).round() / 1e3)
         }
     }
 
@@ -210,9 +248,21 @@ mod tests {
         let mut pair = Pair::new();
         assert_eq!(pair.1.worst(A), None);
         assert_eq!(pair.packet(0, 100, 150), -50.0, "due at 200");
-        assert_eq!(pair.packet(0, 100, 410), 10.0, "due at 400, whenever the first was complete");
-        assert_eq!(pair.packet(390, 100, 620), 20.0, "due at 600, as it came before the link of its own was free");
-        assert_eq!(pair.packet(1_000, 100, 1_230), 30.0, "due at 1200: it came to an idle link");
+        assert_eq!(
+            pair.packet(0, 100, 410),
+            10.0,
+            "due at 400, whenever the first was complete"
+        );
+        assert_eq!(
+            pair.packet(390, 100, 620),
+            20.0,
+            "due at 600, as it came before the link of its own was free"
+        );
+        assert_eq!(
+            pair.packet(1_000, 100, 1_230),
+            30.0,
+            "due at 1200: it came to an idle link"
+        );
     }
 
     #[test]
@@ -229,7 +279,11 @@ mod tests {
         // The dedicated link is busy with the first packet until 200; from 150 on a third flow has
         // half.
         pair.weigh(150, FlowId(2), 2);
-        assert_eq!(pair.packet(120, 100, 850), 50.0, "due at 800, both at a quarter");
+        assert_eq!(
+            pair.packet(120, 100, 850),
+            50.0,
+            "due at 800, both at a quarter"
+        );
         assert_eq!(pair.packet(900, 100, 1_360), 60.0, "due at 1300");
     }
 

@@ -55,7 +55,12 @@ struct FlowSlot {
 
 impl Default for FlowSlot {
     fn default() -> Self {
-        Self { weight: 1, packets: 0, slot: NO_SLOT, worst: 0.0 }
+        Self {
+            weight: 1,
+            packets: 0,
+            slot: NO_SLOT,
+            worst: 0.0,
+        }
     }
 }
 
@@ -129,7 +134,11 @@ impl PairFairness {
 
     /// The largest difference of the flow to any other, in bytes per unit of weight.
     pub fn worst(&self, flow: FlowId) -> f64 {
-        let worst = |state: &FlowSlot| self.worst.get(usize::from(state.slot)).map_or(state.worst, |worst| state.worst.max(*worst));
+        let worst = |state: &FlowSlot| {
+            self.worst
+                .get(usize::from(state.slot))
+                .map_or(state.worst, |worst| state.worst.max(*worst))
+        };
         self.flows.known(flow).map_or(0.0, worst)
     }
 
@@ -149,12 +158,18 @@ impl PairFairness {
         let mut most = f64::NEG_INFINITY;
         self.counts[slot] = f64::NEG_INFINITY;
         let others = self.served[..slots].iter().zip(&self.counts[..slots]);
-        let kept = self.least_lead[slot][..slots].iter_mut().zip(&mut self.worst[..slots]);
+        let kept = self.least_lead[slot][..slots]
+            .iter_mut()
+            .zip(&mut self.worst[..slots]);
         for ((served, counts), (least, worst)) in others.zip(kept) {
             let lead = before - served;
             *least = if lead < *least { lead } else { *least };
             let difference = lead + grown - *least + counts;
-            *worst = if difference > *worst { difference } else { *worst };
+            *worst = if difference > *worst {
+                difference
+            } else {
+                *worst
+            };
             most = if difference > most { difference } else { most };
         }
         self.counts[slot] = 0.0;
@@ -192,7 +207,11 @@ mod tests {
         pairs.arrive(B);
         pairs.serve(A, 300);
         pairs.serve(A, 300);
-        assert_eq!((pairs.worst(A), pairs.worst(B)), (600.0, 600.0), "before B came it was due nothing");
+        assert_eq!(
+            (pairs.worst(A), pairs.worst(B)),
+            (600.0, 600.0),
+            "before B came it was due nothing"
+        );
         pairs.serve(B, 100);
         pairs.serve(A, 300);
         assert_eq!(pairs.worst(A), 600.0, "B has gone");
@@ -224,7 +243,14 @@ mod tests {
         (0..100).for_each(|_| pairs.serve(FlowId(99), 1_000));
         assert_eq!(pairs.worst(FlowId(99)), 0.0, "it found no place");
         pairs.serve(FlowId(0), 10);
-        assert_eq!((pairs.worst(FlowId(0)), pairs.worst(FlowId(63)), pairs.worst(FlowId(64))), (10.0, 10.0, 0.0));
+        assert_eq!(
+            (
+                pairs.worst(FlowId(0)),
+                pairs.worst(FlowId(63)),
+                pairs.worst(FlowId(64))
+            ),
+            (10.0, 10.0, 0.0)
+        );
         pairs.arrive(FlowId(0));
         assert_eq!(pairs.flows.known(FlowId(0)).map(|flow| flow.slot), Some(0));
     }
@@ -254,7 +280,10 @@ mod tests {
                             },
                         );
                         for (at, early) in leads.iter().enumerate() {
-                            worst = leads[at..].iter().map(|late: &f64| (late - early).abs()).fold(worst, f64::max);
+                            worst = leads[at..]
+                                .iter()
+                                .map(|late: &f64| (late - early).abs())
+                                .fold(worst, f64::max);
                         }
                     }
                 }

@@ -38,7 +38,9 @@ impl Reordering {
 
     /// Number of reordered packets of the flow.
     pub fn reordered(&self, flow: FlowId) -> u64 {
-        self.flows.known(flow).map_or(0, |departures| departures.reordered)
+        self.flows
+            .known(flow)
+            .map_or(0, |departures| departures.reordered)
     }
 }
 
@@ -51,10 +53,16 @@ mod tests {
     #[test]
     fn only_the_overtaken_count() {
         let mut reordering = Reordering::default();
-        let late: Vec<bool> = [0, 1, 4, 2, 3, 5].into_iter().map(|sequence| reordering.depart(FlowId(7), sequence)).collect();
+        let late: Vec<bool> = [0, 1, 4, 2, 3, 5]
+            .into_iter()
+            .map(|sequence| reordering.depart(FlowId(7), sequence))
+            .collect();
         assert_eq!(late, [false, false, false, true, true, false]);
         reordering.depart(FlowId(2), 9);
-        assert_eq!([7, 2, 0, 99].map(|flow| reordering.reordered(FlowId(flow))), [2, 0, 0, 0]);
+        assert_eq!(
+            [7, 2, 0, 99].map(|flow| reordering.reordered(FlowId(flow))),
+            [2, 0, 0, 0]
+        );
     }
 
     proptest! {

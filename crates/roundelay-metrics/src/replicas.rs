@@ -28,11 +28,20 @@ pub struct Mode {
 /// of each replica with at least k values. NaN sorts last.
 pub fn ranks(replicas: &[Vec<f64>]) -> Vec<Rank> {
     let mut sorted = replicas.to_vec();
-    sorted.iter_mut().for_each(|values| values.sort_by(f64::total_cmp));
+    sorted
+        .iter_mut()
+        .for_each(|values| values.sort_by(f64::total_cmp));
     let most = sorted.iter().map(Vec::len).max().unwrap_or(0);
     let rank = |place: usize| {
-        let values: Vec<_> = sorted.iter().filter_map(|replica| replica.get(place).copied()).collect();
-        Rank { mean: mean(&values), deviation: deviation(&values), modes: modes(&values) }
+        let values: Vec<_> = sorted
+            .iter()
+            .filter_map(|replica| replica.get(place).copied())
+            .collect();
+        Rank {
+            mean: mean(&values),
+            deviation: deviation(&values),
+            modes: modes(&values),
+        }
     };
     (0..most).map(rank).collect()
 }
@@ -44,10 +53,20 @@ pub fn modes(values: &[f64]) -> Option<[Mode; 2]> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let gaps = sorted.windows(2).map(|pair| pair[1] - pair[0]);
-    let (place, gap) = gaps.enumerate().max_by(|one, other| one.1.total_cmp(&other.1)).filter(|_| sorted.len() >= 5)?;
+    let (place, gap) = gaps
+        .enumerate()
+        .max_by(|one, other| one.1.total_cmp(&other.1))
+        .filter(|_| sorted.len() >= 5)?;
     let sides = sorted.split_at(place + 1);
-    let is_mode = |side: &[f64]| side.len() * 5 >= sorted.len() && gap > 3.0 * (side[side.len() - 1] - side[0]);
-    (is_mode(sides.0) && is_mode(sides.1)).then(|| [sides.0, sides.1].map(|side| Mode { mean: mean(side), count: side.len() }))
+    let is_mode = |side: &[f64]| {
+        side.len() * 5 >= sorted.len() && gap > 3.0 * (side[side.len() - 1] - side[0])
+    };
+    (is_mode(sides.0) && is_mode(sides.1)).then(|| {
+        [sides.0, sides.1].map(|side| Mode {
+            mean: mean(side),
+            count: side.len(),
+        })
+    })
 }
 
 /// Number of values below `part` of their mean: starved flows, if the values are throughputs by
@@ -62,20 +81,39 @@ pub fn starved(values: &[f64], part: f64) -> usize {
 pub fn correlation(pairs: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let pairs: Vec<_> = pairs.collect();
     let count = pairs.len() as f64;
-    let (x, y) = (pairs.iter().map(|pair| pair.0).sum::<f64>() / count, pairs.iter().map(|pair| pair.1).sum::<f64>() / count);
-    let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|pair| of(pair.0 - x, pair.1 - y)).sum::<f64>();
+    let (x, y) = (
+        pairs.iter().map(|pair| pair.0).sum::<f64>() / count,
+        pairs.iter().map(|pair| pair.1).sum::<f64>() / count,
+    );
+    let sum = |of: &dyn Fn(f64, f64) -> f64| {
+        pairs
+            .iter()
+            .map(|pair| of(pair.0 - x, pair.1 - y))
+            .sum::<f64>()
+    };
     let [both, xx, yy] = [sum(&|x, y| x * y), sum(&|x, _| x * x), sum(&|_, y| y * y)];
     (pairs.len() >= 3 && xx > 0.0 && yy > 0.0).then(|| both / (xx * yy).sqrt())
 }
 
 fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+    if values.is_empty() {
+        0.0
+    } else {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
 }
 
 fn deviation(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
     let mean = mean(values);
-    Some((values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom as f64).sqrt())
+    Some(
+        (values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>()
+            / freedom as f64)
+            .sqrt(),
+    )
 }
 
 #[cfg(test)]
@@ -99,17 +137,33 @@ mod tests {
         assert_eq!(two[0].mean, 305.0);
         assert!((two[1].mean - 1825.0 / 3.0).abs() < 1e-9);
         assert_eq!(modes(&[1.0, 2.0, 3.0, 4.0, 5.0]), None, "even");
-        assert_eq!(modes(&[1.0, 1.0, 1.0, 1.0, 1.0, 9.0]), None, "one value of six is an outlier");
-        assert_eq!(modes(&[1.0, 2.0, 4.9, 5.9, 5.9]), None, "a gap of 2.9 beside a spread of 1");
+        assert_eq!(
+            modes(&[1.0, 1.0, 1.0, 1.0, 1.0, 9.0]),
+            None,
+            "one value of six is an outlier"
+        );
+        assert_eq!(
+            modes(&[1.0, 2.0, 4.9, 5.9, 5.9]),
+            None,
+            "a gap of 2.9 beside a spread of 1"
+        );
         assert!(modes(&[1.0, 2.0, 5.1, 6.1, 6.1]).is_some(), "a gap of 3.1");
-        assert_eq!((modes(&[1.0, 1.0, 9.0, 9.0]), modes(&[2.0; 9])), (None, None), "too few, all alike");
+        assert_eq!(
+            (modes(&[1.0, 1.0, 9.0, 9.0]), modes(&[2.0; 9])),
+            (None, None),
+            "too few, all alike"
+        );
     }
 
     #[test]
     fn starved_flows_have_a_small_part_of_the_mean() {
         assert_eq!(starved(&[0.0, 0.9, 1.0, 2.0, 1.1], 0.1), 1);
         assert_eq!(starved(&[0.0, 0.9, 1.0, 2.0, 1.1], 0.95), 2);
-        assert_eq!((starved(&[0.0, 0.0], 0.5), starved(&[], 0.5)), (0, 0), "nobody has anything");
+        assert_eq!(
+            (starved(&[0.0, 0.0], 0.5), starved(&[], 0.5)),
+            (0, 0),
+            "nobody has anything"
+        );
     }
 
     #[test]
@@ -119,6 +173,12 @@ mod tests {
         assert_eq!(of(&[(1.0, 6.0), (2.0, 4.0), (3.0, 2.0)]), Some(-1.0));
         let found = of(&[(1.0, 1.0), (2.0, 3.0), (3.0, 2.0)]).unwrap();
         assert!((found - 0.5).abs() < 1e-12, "{found}");
-        assert_eq!((of(&[(1.0, 2.0), (2.0, 4.0)]), of(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)])), (None, None));
+        assert_eq!(
+            (
+                of(&[(1.0, 2.0), (2.0, 4.0)]),
+                of(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)])
+            ),
+            (None, None)
+        );
     }
 }

@@ -29,16 +29,30 @@ struct Bins<B> {
 impl<B: Bin> Bins<B> {
     fn new(start: Instant, width: Duration, limit: usize) -> Self {
         assert!(width > Duration::ZERO, "a bin has a width");
-        assert!(limit >= 2 && limit.is_multiple_of(2), "bins are merged two by two");
+        assert!(
+            limit >= 2 && limit.is_multiple_of(2),
+            "bins are merged two by two"
+        );
         let (last_from, last_until) = (start, start + width);
-        Self { start, width, limit, bins: vec![B::default()], last_from, last_until }
+        Self {
+            start,
+            width,
+            limit,
+            bins: vec![B::default()],
+            last_from,
+            last_until,
+        }
     }
 
     /// The bin of `now`.
     #[inline]
     fn at(&mut self, now: Instant) -> &mut B {
         let last = self.bins.len() - 1;
-        let index = if now >= self.last_from && now < self.last_until { last } else { self.reach(now) };
+        let index = if now >= self.last_from && now < self.last_until {
+            last
+        } else {
+            self.reach(now)
+        };
         &mut self.bins[index]
     }
 
@@ -99,7 +113,9 @@ impl SumSeries {
     /// # Panics
     /// If the width is zero or the number of bins zero or odd.
     pub fn new(start: Instant, width: Duration, bins: usize) -> Self {
-        Self { bins: Bins::new(start, width, bins) }
+        Self {
+            bins: Bins::new(start, width, bins),
+        }
     }
 
     /// Adds an amount at `now`. Times may go backwards.
@@ -149,7 +165,11 @@ struct LevelBin {
 
 impl Bin for LevelBin {
     fn merged(self, later: Self) -> Self {
-        Self { maximum: self.maximum.max(later.maximum), area: self.area + later.area, covered: self.covered + later.covered }
+        Self {
+            maximum: self.maximum.max(later.maximum),
+            area: self.area + later.area,
+            covered: self.covered + later.covered,
+        }
     }
 }
 
@@ -174,7 +194,11 @@ impl LevelSeries {
     /// # Panics
     /// If the width is zero or the number of bins zero or odd.
     pub fn new(start: Instant, width: Duration, bins: usize) -> Self {
-        Self { bins: Bins::new(start, width, bins), level: 0, since: start }
+        Self {
+            bins: Bins::new(start, width, bins),
+            level: 0,
+            since: start,
+        }
     }
 
     /// Sets the level to `value` from `now` on. A time before the last change counts as the last
@@ -204,7 +228,11 @@ impl LevelSeries {
         self.bins.bins.iter().enumerate().map(|(index, bin)| Level {
             start: self.bins.from(index),
             maximum: bin.maximum,
-            mean: if bin.covered == 0 { bin.maximum as f64 } else { bin.area as f64 / bin.covered as f64 },
+            mean: if bin.covered == 0 {
+                bin.maximum as f64
+            } else {
+                bin.area as f64 / bin.covered as f64
+            },
         })
     }
 
@@ -254,13 +282,26 @@ mod tests {
         for time in [100, 109, 110, 139] {
             series.add(at(time), 1);
         }
-        assert_eq!((series.sums(), series.width()), ([2, 1, 0, 1].as_slice(), nanos(10)));
+        assert_eq!(
+            (series.sums(), series.width()),
+            ([2, 1, 0, 1].as_slice(), nanos(10))
+        );
         series.add(at(140), 5);
-        assert_eq!((series.sums(), series.width()), ([3, 1, 5].as_slice(), nanos(20)));
+        assert_eq!(
+            (series.sums(), series.width()),
+            ([3, 1, 5].as_slice(), nanos(20))
+        );
         series.add(at(99), 7);
-        assert_eq!(series.sums(), [10, 1, 5], "what is before the start counts in the first bin");
+        assert_eq!(
+            series.sums(),
+            [10, 1, 5],
+            "what is before the start counts in the first bin"
+        );
         series.add(at(100 + 10_000), 1);
-        assert_eq!((series.sums().iter().sum::<u64>(), series.width()), (17, nanos(2_560)));
+        assert_eq!(
+            (series.sums().iter().sum::<u64>(), series.width()),
+            (17, nanos(2_560))
+        );
         assert_eq!(series.per_second().next(), Some(16.0 / 2_560e-9));
     }
 
@@ -274,7 +315,11 @@ mod tests {
         let mut levels = LevelSeries::default();
         levels.level(Instant::ZERO, 3);
         levels.advance(Instant::MAX);
-        assert!(levels.levels().all(|level| level.mean == 3.0 && level.maximum == 3));
+        assert!(
+            levels
+                .levels()
+                .all(|level| level.mean == 3.0 && level.maximum == 3)
+        );
     }
 
     #[test]
@@ -285,7 +330,10 @@ mod tests {
         series.level(at(22), 100);
         series.level(at(22), 0);
         series.advance(at(30));
-        let levels: Vec<_> = series.levels().map(|level| (level.maximum, level.mean)).collect();
+        let levels: Vec<_> = series
+            .levels()
+            .map(|level| (level.maximum, level.mean))
+            .collect();
         assert_eq!(levels, [(8, 4.0), (8, 8.0), (100, 0.4)]);
     }
 

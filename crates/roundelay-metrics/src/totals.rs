@@ -23,7 +23,9 @@ impl Totals {
             Some(&(start, total)) if start <= past => total,
             _ => {
                 let after = self.maxima.partition_point(|&(start, _)| start <= past);
-                self.maxima.get(after.saturating_sub(1)).map_or(self.present, |&(_, total)| total)
+                self.maxima
+                    .get(after.saturating_sub(1))
+                    .map_or(self.present, |&(_, total)| total)
             }
         }
     }

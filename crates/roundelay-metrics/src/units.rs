@@ -5,12 +5,23 @@
 
 /// Seconds: `850 ns`, `12.3 ms`, `1.23 s`.
 pub fn seconds(value: f64) -> String {
-    scaled(value, &[(1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s")])
+    scaled(
+        value,
+        &[(1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s")],
+    )
 }
 
 /// Bits per second: `9.87 Mbit/s`.
 pub fn rate(value: f64) -> String {
-    scaled(value, &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")])
+    scaled(
+        value,
+        &[
+            (1.0, "bit/s"),
+            (1e3, "kbit/s"),
+            (1e6, "Mbit/s"),
+            (1e9, "Gbit/s"),
+        ],
+    )
 }
 
 /// Bytes, in powers of a thousand: `12.3 KB`.
@@ -67,14 +78,25 @@ pub fn in_number(value: u64, sentence: &str) -> String {
         }
         _ => part,
     };
-    format!("{value} {}", sentence.split(['{', '}']).enumerate().map(form).collect::<String>())
+    format!(
+        "{value} {}",
+        sentence
+            .split(['{', '}'])
+            .enumerate()
+            .map(form)
+            .collect::<String>()
+    )
 }
 
 /// A fraction of one with its sign, in tenths of a per cent: `+12.3%`. Zero after rounding has no
 /// sign.
 pub fn signed_percent(part: f64) -> String {
     let tenths = (part * 1e3).round();
-    if tenths == 0.0 { "0.0%".to_owned() } else { format!("{:+.1}%", tenths / 10.0) }
+    if tenths == 0.0 {
+        "0.0%".to_owned()
+    } else {
+        format!("{:+.1}%", tenths / 10.0)
+    }
 }
 
 /// A fraction of one with more digits, for rare events: `0.123%`, `0.00012%`, `3e-7%`.
@@ -126,7 +148,14 @@ mod tests {
 
     #[test]
     fn seconds_change_unit_where_the_rounded_number_does() {
-        let cases = [(0.0, "0"), (8.5e-7, "850 ns"), (9.994e-7, "999 ns"), (9.996e-7, "1.00 us"), (0.0123, "12.3 ms"), (75.0, "75.0 s")];
+        let cases = [
+            (0.0, "0"),
+            (8.5e-7, "850 ns"),
+            (9.994e-7, "999 ns"),
+            (9.996e-7, "1.00 us"),
+            (0.0123, "12.3 ms"),
+            (75.0, "75.0 s"),
+        ];
         for (value, text) in cases {
             assert_eq!(seconds(value), text);
         }
@@ -144,7 +173,13 @@ mod tests {
 
     #[test]
     fn a_small_loss_is_not_called_none() {
-        let cases = [(0.0, "0%"), (1e-6, "<0.01%"), (0.0004, "0.04%"), (0.123, "12.3%"), (0.9999, "100%")];
+        let cases = [
+            (0.0, "0%"),
+            (1e-6, "<0.01%"),
+            (0.0004, "0.04%"),
+            (0.123, "12.3%"),
+            (0.9999, "100%"),
+        ];
         for (share, text) in cases {
             assert_eq!(percent(share), text);
         }
@@ -153,27 +188,47 @@ mod tests {
     #[test]
     fn one_is_singular() {
         assert_eq!(counted(1, "packet"), "1 packet");
-        assert_eq!((counted(0, "packet"), counted(12_345, "flow")), ("0 packets".to_owned(), "12,345 flows".to_owned()));
         assert_eq!(
-            [0, 1, 2].map(|value| in_number(value, "{packet is|packets are} late|lost; {it has|they have} no time")),
+            (counted(0, "packet"), counted(12_345, "flow")),
+            ("0 packets".to_owned(), "12,345 flows".to_owned())
+        );
+        assert_eq!(
+            [0, 1, 2].map(|value| in_number(
+                value,
+                "{packet is|packets are} late|lost; {it has|they have} no time"
+            )),
             [
                 "0 packets are late|lost; they have no time",
                 "1 packet is late|lost; it has no time",
                 "2 packets are late|lost; they have no time",
             ]
         );
-        assert_eq!((counted(1, "query"), counted(2, "query")), ("1 query".to_owned(), "2 queries".to_owned()));
+        assert_eq!(
+            (counted(1, "query"), counted(2, "query")),
+            ("1 query".to_owned(), "2 queries".to_owned())
+        );
     }
 
     #[test]
     fn parts_have_a_sign_or_more_digits() {
-        assert_eq!([0.1234, -0.00001, -0.5].map(signed_percent), ["+12.3%", "0.0%", "-50.0%"]);
-        assert_eq!([0.0, 0.001_234, 1.2e-6, 3e-9].map(fine_percent), ["0", "0.123%", "0.00012%", "3e-7%"]);
+        assert_eq!(
+            [0.1234, -0.00001, -0.5].map(signed_percent),
+            ["+12.3%", "0.0%", "-50.0%"]
+        );
+        assert_eq!(
+            [0.0, 0.001_234, 1.2e-6, 3e-9].map(fine_percent),
+            ["0", "0.123%", "0.00012%", "3e-7%"]
+        );
     }
 
     #[test]
     fn counts_are_grouped_by_thousands() {
-        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ];
         for (value, text) in cases {
             assert_eq!(count(value), text);
         }

@@ -67,8 +67,16 @@ struct BitFlow {
 
 impl BitFlow {
     fn lag_at(&self, granted: u128, restarted: u128) -> u128 {
-        let (lag, since) = if self.seen <= restarted { (0, restarted) } else { (self.lag, self.seen) };
-        if self.backlog == 0 { 0 } else { lag + u128::from(self.weight) * (granted - since) }
+        let (lag, since) = if self.seen <= restarted {
+            (0, restarted)
+        } else {
+            (self.lag, self.seen)
+        };
+        if self.backlog == 0 {
+            0
+        } else {
+            lag + u128::from(self.weight) * (granted - since)
+        }
     }
 
     /// Updates the lag, which has only risen since the last update.
@@ -79,7 +87,10 @@ impl BitFlow {
     }
 
     fn shrink(&mut self, bytes: u32) {
-        debug_assert!(self.backlog >= u64::from(bytes), "more leaves than has arrived");
+        debug_assert!(
+            self.backlog >= u64::from(bytes),
+            "more leaves than has arrived"
+        );
         self.backlog = self.backlog.saturating_sub(u64::from(bytes));
         if self.backlog == 0 {
             self.lag = 0;
@@ -122,7 +133,9 @@ impl BitWfi {
     /// warm-up. Touches each flow.
     pub fn forget(&mut self) {
         let granted = self.granted;
-        self.flows.iter_mut().for_each(|flow| (flow.seen, flow.lag, flow.worst) = (granted, 0, 0));
+        self.flows
+            .iter_mut()
+            .for_each(|flow| (flow.seen, flow.lag, flow.worst) = (granted, 0, 0));
     }
 
     /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.
@@ -147,7 +160,9 @@ impl BitWfi {
         let state = self.flows.entry(flow);
         state.settle(before, restarted);
         // The flow's own packet: a share of the packet is due, all of it is received.
-        state.lag = state.lag_at(self.granted, restarted).saturating_sub(u128::from(bytes) << PLACES);
+        state.lag = state
+            .lag_at(self.granted, restarted)
+            .saturating_sub(u128::from(bytes) << PLACES);
         state.seen = self.granted;
         state.shrink(bytes);
     }
@@ -164,7 +179,9 @@ impl BitWfi {
     /// The largest index in bytes, including the current backlogged period; 0 for a flow never
     /// backlogged.
     pub fn worst(&self, flow: FlowId) -> f64 {
-        let worst = self.flows.known(flow).map_or(0, |state| state.worst.max(state.lag_at(self.granted, self.restarted)));
+        let worst = self.flows.known(flow).map_or(0, |state| {
+            state.worst.max(state.lag_at(self.granted, self.restarted))
+        });
         worst as f64 / (1u128 << PLACES) as f64
     }
 
@@ -190,7 +207,9 @@ impl BitWfi {
     /// removals change this sum.
     pub fn set_total_weight(&mut self, total: u64) {
         self.total_weight = total;
-        self.inverse = (1u128 << INVERSE_PLACES).checked_div(total.into()).unwrap_or(0);
+        self.inverse = (1u128 << INVERSE_PLACES)
+            .checked_div(total.into())
+            .unwrap_or(0);
     }
 }
 
@@ -248,7 +267,12 @@ struct TimeFlow {
 
 impl Default for TimeFlow {
     fn default() -> Self {
-        Self { backlog: 0, worst: f64::NEG_INFINITY, weight: 0, since: Instant::ZERO }
+        Self {
+            backlog: 0,
+            worst: f64::NEG_INFINITY,
+            weight: 0,
+            since: Instant::ZERO,
+        }
     }
 }
 
@@ -286,7 +310,12 @@ impl TimeWfi {
         }
         let state = self.flows.entry(flow);
         state.backlog += u64::from(bytes);
-        Stamp { arrival: now, backlog: state.backlog, bytes, weight: state.weight }
+        Stamp {
+            arrival: now,
+            backlog: state.backlog,
+            bytes,
+            weight: state.weight,
+        }
     }
 
     /// Excludes packets with an arrival before `now`: see [`BitWfi::restart`].
@@ -297,7 +326,9 @@ impl TimeWfi {
     /// Excludes all packets with an arrival before `now` and discards the largest indices, for
     /// example after a warm-up. Touches each flow.
     pub fn forget(&mut self, now: Instant) {
-        self.flows.iter_mut().for_each(|flow| flow.worst = f64::NEG_INFINITY);
+        self.flows
+            .iter_mut()
+            .for_each(|flow| flow.worst = f64::NEG_INFINITY);
         self.anew_since = now;
     }
 
@@ -306,10 +337,16 @@ impl TimeWfi {
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
         let total = self.totals.largest_since(stamp.arrival);
         let state = self.flows.entry(flow);
-        let weight = if state.weight == 0 { stamp.weight } else { stamp.weight.min(state.weight) };
+        let weight = if state.weight == 0 {
+            stamp.weight
+        } else {
+            stamp.weight.min(state.weight)
+        };
         let due = stamp.backlog as f64 * self.seconds_per_byte * (total as f64 / f64::from(weight));
         if stamp.arrival >= state.since.max(self.anew_since) {
-            state.worst = state.worst.max(now.since(stamp.arrival).as_secs_f64() - due);
+            state.worst = state
+                .worst
+                .max(now.since(stamp.arrival).as_secs_f64() - due);
         }
         state.shrink(stamp.bytes);
     }
@@ -322,7 +359,10 @@ impl TimeWfi {
     /// The largest index in seconds: negative if each packet was faster than at the flow's share;
     /// None if no packet has completed.
     pub fn worst(&self, flow: FlowId) -> Option<f64> {
-        self.flows.known(flow).map(|state| state.worst).filter(|worst| worst.is_finite())
+        self.flows
+            .known(flow)
+            .map(|state| state.worst)
+            .filter(|worst| worst.is_finite())
     }
 
     fn change_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {
@@ -344,7 +384,10 @@ impl TimeWfi {
 
 impl TimeFlow {
     fn shrink(&mut self, bytes: u32) {
-        debug_assert!(self.backlog >= u64::from(bytes), "more leaves than has arrived");
+        debug_assert!(
+            self.backlog >= u64::from(bytes),
+            "more leaves than has arrived"
+        );
         self.backlog = self.backlog.saturating_sub(u64::from(bytes));
     }
 }
@@ -384,7 +427,10 @@ mod tests {
 
     #[test]
     fn what_was_before_is_forgotten() {
-        let (mut bits, mut time) = (BitWfi::default(), TimeWfi::new(Rate::from_bits_per_second(8_000).unwrap()));
+        let (mut bits, mut time) = (
+            BitWfi::default(),
+            TimeWfi::new(Rate::from_bits_per_second(8_000).unwrap()),
+        );
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
         bits.set_weight(A, 1);
         bits.set_weight(B, 1);
@@ -399,7 +445,11 @@ mod tests {
         assert_eq!((bits.worst(A), time.worst(A)), (0.0, None));
         (0..4).for_each(|_| bits.serve(B, 100));
         time.complete(at(7), A, stamps[1]);
-        assert_eq!((bits.worst(A), time.worst(A)), (200.0, None), "it came before");
+        assert_eq!(
+            (bits.worst(A), time.worst(A)),
+            (200.0, None),
+            "it came before"
+        );
         time.complete(at(10), A, stamps[2]);
         assert_eq!(time.worst(A), Some(1.0), "three packets in four seconds");
     }
@@ -416,7 +466,11 @@ mod tests {
         for _ in 0..10 {
             wfi.serve(A, 1_000);
         }
-        assert_eq!((wfi.worst(A), wfi.worst(B)), (0.0, 2_500.0), "the open period counts");
+        assert_eq!(
+            (wfi.worst(A), wfi.worst(B)),
+            (0.0, 2_500.0),
+            "the open period counts"
+        );
         wfi.serve(B, 1_000);
         wfi.serve(B, 1_000);
         assert_eq!(wfi.worst(B), 2_500.0, "being served cannot make it worse");
@@ -453,7 +507,11 @@ mod tests {
         assert_eq!(wfi.total_weight(), 4);
         wfi.remove(B);
         wfi.serve(A, 1_000);
-        assert_eq!(wfi.worst(B), 1_500.0, "a flow that has gone is due nothing more");
+        assert_eq!(
+            wfi.worst(B),
+            1_500.0,
+            "a flow that has gone is due nothing more"
+        );
     }
 
     #[test]
@@ -466,7 +524,11 @@ mod tests {
         for _ in 0..1_000_000 {
             wfi.serve(A, 1_001);
         }
-        assert!((wfi.worst(B) - 1_001e6 * 4.0 / 7.0).abs() < 1e-6, "{}", wfi.worst(B));
+        assert!(
+            (wfi.worst(B) - 1_001e6 * 4.0 / 7.0).abs() < 1e-6,
+            "{}",
+            wfi.worst(B)
+        );
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -516,12 +578,16 @@ mod tests {
                     wfi.arrive(FlowId(flow), len);
                 }
                 Event::Serve(flow) => {
-                    let Some(len) = self.queues[flow as usize].pop_front() else { return };
+                    let Some(len) = self.queues[flow as usize].pop_front() else {
+                        return;
+                    };
                     service = (flow as usize, len);
                     wfi.serve(FlowId(flow), len);
                 }
                 Event::Withdraw(flow) => {
-                    let Some(len) = self.queues[flow as usize].pop_back() else { return };
+                    let Some(len) = self.queues[flow as usize].pop_back() else {
+                        return;
+                    };
                     wfi.withdraw(FlowId(flow), len);
                 }
                 Event::Weigh(flow, weight) => {
@@ -541,7 +607,11 @@ mod tests {
             for flow in 0..4 {
                 let due = f64::from(len) * f64::from(self.weights[flow]) / f64::from(total.max(1));
                 let got = if flow == served { f64::from(len) } else { 0.0 };
-                self.steps[flow].push(Step { due, got, backlogged_after: !self.queues[flow].is_empty() });
+                self.steps[flow].push(Step {
+                    due,
+                    got,
+                    backlogged_after: !self.queues[flow].is_empty(),
+                });
             }
         }
 
@@ -590,7 +660,8 @@ mod tests {
     /// Completes a packet and returns the flow's index in microseconds.
     fn complete(wfi: &mut TimeWfi, micros: u64, stamp: Stamp) -> f64 {
         wfi.complete(at(micros), A, stamp);
-        wfi.worst(A).map_or(f64::NAN, |seconds| (seconds * 1e9).round() / 1e3)
+        wfi.worst(A)
+            .map_or(f64::NAN, |seconds| (seconds * 1e9).round() / 1e3)
     }
 
     #[test]
@@ -601,10 +672,22 @@ mod tests {
         let first = wfi.arrive(at(0), A, 100);
         let second = wfi.arrive(at(50), A, 200);
         assert_eq!(wfi.worst(A), None);
-        assert_eq!(complete(&mut wfi, 100, first), 100.0 - 200.0, "faster than its share");
+        assert_eq!(
+            complete(&mut wfi, 100, first),
+            100.0 - 200.0,
+            "faster than its share"
+        );
         let third = wfi.arrive(at(150), A, 100);
-        assert_eq!(complete(&mut wfi, 700, second), 650.0 - 600.0, "both packets waited");
-        assert_eq!(complete(&mut wfi, 800, third), 650.0 - 600.0, "the first had gone");
+        assert_eq!(
+            complete(&mut wfi, 700, second),
+            650.0 - 600.0,
+            "both packets waited"
+        );
+        assert_eq!(
+            complete(&mut wfi, 800, third),
+            650.0 - 600.0,
+            "the first had gone"
+        );
     }
 
     #[test]
@@ -624,18 +707,34 @@ mod tests {
         wfi.remove(at(20), B);
         assert_eq!(complete(&mut wfi, 500, packet), 500.0 - 400.0);
         let packet = wfi.arrive(at(500), A, 100);
-        assert_eq!(complete(&mut wfi, 700, packet), 100.0, "B had gone when this one came");
+        assert_eq!(
+            complete(&mut wfi, 700, packet),
+            100.0,
+            "B had gone when this one came"
+        );
         let packet = wfi.arrive(at(700), A, 100);
         wfi.remove(at(710), A);
-        assert_eq!(complete(&mut wfi, 901, packet), 101.0, "a flow that has gone is judged by what it weighed");
+        assert_eq!(
+            complete(&mut wfi, 901, packet),
+            101.0,
+            "a flow that has gone is judged by what it weighed"
+        );
         wfi.set_weight(at(1_000), B, 1);
         let packet = wfi.arrive(at(1_000), A, 100);
         wfi.set_weight(at(1_010), A, 3);
-        assert_eq!(complete(&mut wfi, 1_500, packet), 101.0, "500 less 400: the weight was 1 when it came, and the sum rose to 4");
+        assert_eq!(
+            complete(&mut wfi, 1_500, packet),
+            101.0,
+            "500 less 400: the weight was 1 when it came, and the sum rose to 4"
+        );
         wfi.remove(at(1_500), B);
         let packet = wfi.arrive(at(1_500), A, 100);
         wfi.set_weight(at(1_510), A, 1);
-        assert_eq!(complete(&mut wfi, 1_950, packet), 450.0 - 300.0, "a weight that has fallen counts, too");
+        assert_eq!(
+            complete(&mut wfi, 1_950, packet),
+            450.0 - 300.0,
+            "a weight that has fallen counts, too"
+        );
     }
 
     #[test]
@@ -644,13 +743,25 @@ mod tests {
         // of B first does not.
         let run = |alternate: bool| {
             let mut wfi = TimeWfi::new(mega_bytes_per_second());
-            let stamps = |wfi: &mut TimeWfi, flow| (0..10).map(|_| wfi.arrive(at(0), flow, 100)).collect::<Vec<_>>();
+            let stamps = |wfi: &mut TimeWfi, flow| {
+                (0..10)
+                    .map(|_| wfi.arrive(at(0), flow, 100))
+                    .collect::<Vec<_>>()
+            };
             let (a, b) = (stamps(&mut wfi, A), stamps(&mut wfi, B));
             let a = a.into_iter().map(|stamp| (A, stamp));
             let b = b.into_iter().map(|stamp| (B, stamp));
-            let order: Vec<_> = if alternate { b.zip(a).flat_map(|(b, a)| [b, a]).collect() } else { b.chain(a).collect() };
+            let order: Vec<_> = if alternate {
+                b.zip(a).flat_map(|(b, a)| [b, a]).collect()
+            } else {
+                b.chain(a).collect()
+            };
             for (turn, (flow, stamp)) in order.into_iter().enumerate() {
-                wfi.complete(Instant::ZERO + Duration::from_micros(100 * (turn as u64 + 1)), flow, stamp);
+                wfi.complete(
+                    Instant::ZERO + Duration::from_micros(100 * (turn as u64 + 1)),
+                    flow,
+                    stamp,
+                );
             }
             wfi.worst(A).map(|seconds| (seconds * 1e6).round())
         };

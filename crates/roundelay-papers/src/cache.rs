@@ -1,10 +1,10 @@
 //! Cache of runs: a file of JSON lines per paper, a line per part and seed.
 //!
-//! The key of a run is the version of its code ([`Versions`](crate::runner::Versions)), and the hash
-//! of the `[run]` table and the seed: other code, another plan or seed runs again; a changed comment
-//! in a plan does not. Lines left incomplete by an interrupted process are skipped. Above 128 MiB a
-//! paper's cache is cut to its newest 64 MiB when opened. Several processes may share a cache: each
-//! writer holds the lock file beside the cache while writing.
+//! The key of a run is the version of its code ([`Versions`](crate::runner::Versions)), and the
+//! hash of the `[run]` table and the seed: other code, another plan or seed runs again; a changed
+//! comment in a plan does not. Lines left incomplete by an interrupted process are skipped. Above
+//! 128 MiB a paper's cache is cut to its newest 64 MiB when opened. Several processes may share a
+//! cache: each writer holds the lock file beside the cache while writing.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -55,7 +55,8 @@ impl Cache {
     fn open_within(folder: &Path, paper: &str, largest: usize) -> Result<Self, Failed> {
         let path = folder.join(format!("{paper}.jsonl"));
         let failed = |error: std::io::Error| Failed(format!("{}: {error}", path.display()));
-        fs::create_dir_all(folder).map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
+        fs::create_dir_all(folder)
+            .map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
         let _lock = lock(&path).map_err(failed)?;
         let mut bytes = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
@@ -67,18 +68,32 @@ impl Cache {
         }
         // The first line may have lost its begin.
         let text = String::from_utf8_lossy(&bytes);
-        let text = if is_cut { text.split_once('\n').map_or("", |(_, newest)| newest) } else { &*text };
+        let text = if is_cut {
+            text.split_once('\n').map_or("", |(_, newest)| newest)
+        } else {
+            &*text
+        };
         if is_cut {
             write_text(&path, text).map_err(Failed::from)?;
         }
-        let done = text.lines().filter_map(|line| serde_json::from_str::<Done>(line).ok());
+        let done = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Done>(line).ok());
         let done = done.map(|done| (done.key.clone(), done)).collect();
-        Ok(Self { path: Some(path), done: Mutex::new(done), file: Mutex::default() })
+        Ok(Self {
+            path: Some(path),
+            done: Mutex::new(done),
+            file: Mutex::default(),
+        })
     }
 
     /// Finds a finished run.
     pub fn find(&self, key: &str) -> Option<Done> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.done
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .cloned()
     }
 
     /// Writes a run to the cache.
@@ -86,15 +101,31 @@ impl Cache {
     /// # Errors
     /// The error of the operating system, with the path.
     pub fn add(&self, key: String, seconds: f64, outcome: Outcome) -> Result<Done, Failed> {
-        let done = Done { key, seconds, outcome };
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(done.key.clone(), done.clone());
-        let Some(path) = &self.path else { return Ok(done) };
+        let done = Done {
+            key,
+            seconds,
+            outcome,
+        };
+        self.done
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(done.key.clone(), done.clone());
+        let Some(path) = &self.path else {
+            return Ok(done);
+        };
         // Start with a new line, in case an interrupted process left an incomplete one.
-        let line = format!("\n{}\n", serde_json::to_string(&done).map_err(Failed::from)?);
+        let line = format!(
+            "\n{}\n",
+            serde_json::to_string(&done).map_err(Failed::from)?
+        );
         let _guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let write = || {
             let _lock = lock(path)?;
-            OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(path)?
+                .write_all(line.as_bytes())
         };
         write().map_err(|error| Failed(format!("{}: {error}", path.display())))?;
         Ok(done)
@@ -103,15 +134,22 @@ impl Cache {
 
 /// Locks a cache against other processes; the lock lasts until the file is closed.
 fn lock(cache: &Path) -> std::io::Result<File> {
-    let file = OpenOptions::new().create(true).append(true).open(cache.with_extension("lock"))?;
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(cache.with_extension("lock"))?;
     file.lock()?;
     Ok(file)
 }
 
 /// Hash of a list of texts: 64-bit FNV-1a in hexadecimal, including the end of each text.
 pub fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let bytes = texts.into_iter().flat_map(|text| text.bytes().chain([0xff]));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let bytes = texts
+        .into_iter()
+        .flat_map(|text| text.bytes().chain([0xff]));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     format!("{hash:016x}")
 }
 
@@ -123,7 +161,10 @@ mod tests {
     #[test]
     fn what_was_done_is_found_and_half_a_line_is_not() {
         let folder = std::env::temp_dir().join(format!("roundelay-cache-{}", std::process::id()));
-        let outcome = Outcome { rows: vec![Row::scalar("A", "delay", 0.1 + 0.2)], trace: vec!["a step".to_owned()] };
+        let outcome = Outcome {
+            rows: vec![Row::scalar("A", "delay", 0.1 + 0.2)],
+            trace: vec!["a step".to_owned()],
+        };
         let cache = Cache::open(&folder, "qfq").unwrap();
         cache.add("one".to_owned(), 0.5, outcome.clone()).unwrap();
         let path = folder.join("qfq.jsonl");
@@ -132,21 +173,35 @@ mod tests {
         cache.add("two".to_owned(), 0.5, outcome.clone()).unwrap();
         let again = Cache::open(&folder, "qfq").unwrap();
         fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(again.find("one").map(|done| done.outcome), Some(outcome), "numbers come back to the last bit");
+        assert_eq!(
+            again.find("one").map(|done| done.outcome),
+            Some(outcome),
+            "numbers come back to the last bit"
+        );
         assert_eq!(again.find("two").map(|done| done.seconds), Some(0.5));
         assert_eq!(again.done.lock().unwrap().len(), 2);
     }
 
     #[test]
     fn old_runs_do_not_pile_up() {
-        let folder = std::env::temp_dir().join(format!("roundelay-cache-old-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-cache-old-{}", std::process::id()));
         let add = |run: &str| {
-            drop(Cache::open(&folder, "qfq").unwrap().add(run.to_owned(), 0.5, Outcome::default()).unwrap());
+            drop(
+                Cache::open(&folder, "qfq")
+                    .unwrap()
+                    .add(run.to_owned(), 0.5, Outcome::default())
+                    .unwrap(),
+            );
         };
         ["one", "two", "three"].into_iter().for_each(add);
         let size = fs::read_to_string(folder.join("qfq.jsonl")).unwrap().len();
         let kept = Cache::open_within(&folder, "qfq", size).unwrap();
-        assert!(["one", "two", "three"].iter().all(|run| kept.find(run).is_some()));
+        assert!(
+            ["one", "two", "three"]
+                .iter()
+                .all(|run| kept.find(run).is_some())
+        );
         let cut = Cache::open_within(&folder, "qfq", size - 1).unwrap();
         let again = Cache::open(&folder, "qfq").unwrap();
         fs::remove_dir_all(&folder).unwrap();
@@ -157,14 +212,24 @@ mod tests {
 
     #[test]
     fn lines_of_several_writers_stay_whole() {
-        let folder = std::env::temp_dir().join(format!("roundelay-cache-writers-{}", std::process::id()));
-        let long = |run: usize| Outcome { rows: Vec::new(), trace: vec![run.to_string().repeat(20_000)] };
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-cache-writers-{}", std::process::id()));
+        let long = |run: usize| Outcome {
+            rows: Vec::new(),
+            trace: vec![run.to_string().repeat(20_000)],
+        };
         std::thread::scope(|scope| {
             for writer in 0..4 {
                 let folder = &folder;
                 scope.spawn(move || {
                     // Reopened for each run, as by separate processes.
-                    (0..20).for_each(|run| drop(Cache::open(folder, "qfq").unwrap().add(format!("p-{writer}-{run}"), 0.0, long(run))));
+                    (0..20).for_each(|run| {
+                        drop(Cache::open(folder, "qfq").unwrap().add(
+                            format!("p-{writer}-{run}"),
+                            0.0,
+                            long(run),
+                        ))
+                    });
                 });
             }
         });

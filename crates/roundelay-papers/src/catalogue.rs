@@ -89,13 +89,33 @@ impl Paper {
     ///
     /// # Errors
     /// The fault of the plan.
-    pub fn of_plan<'a>(name: &str, text: &str, beside: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
+    pub fn of_plan<'a>(
+        name: &str,
+        text: &str,
+        beside: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<Self, PlanError> {
         let plan = Plan::parse_beside(text, beside)?;
         let (label, about) = (plan.item.clone(), plan.title.clone());
-        let item = Item { name: name.to_owned(), label, about, work: Work::Plan(Box::new(plan), text.to_owned()) };
-        let about =
-            About { title: name.to_owned(), authors: Vec::new(), venue: String::new(), year: 0, short: name.to_owned(), items: Vec::new() };
-        Ok(Self { slug: "plans".to_owned(), about, essay: String::new(), items: vec![item] })
+        let item = Item {
+            name: name.to_owned(),
+            label,
+            about,
+            work: Work::Plan(Box::new(plan), text.to_owned()),
+        };
+        let about = About {
+            title: name.to_owned(),
+            authors: Vec::new(),
+            venue: String::new(),
+            year: 0,
+            short: name.to_owned(),
+            items: Vec::new(),
+        };
+        Ok(Self {
+            slug: "plans".to_owned(),
+            about,
+            essay: String::new(),
+            items: vec![item],
+        })
     }
 }
 
@@ -104,8 +124,12 @@ impl Paper {
 /// # Errors
 /// The faulty file and its fault.
 pub fn papers() -> Result<Vec<Paper>, String> {
-    let slugs = FILES.iter().filter_map(|(path, _)| path.strip_suffix("/paper.toml"));
-    let mut papers = slugs.map(|slug| paper(slug, FILES)).collect::<Result<Vec<_>, _>>()?;
+    let slugs = FILES
+        .iter()
+        .filter_map(|(path, _)| path.strip_suffix("/paper.toml"));
+    let mut papers = slugs
+        .map(|slug| paper(slug, FILES))
+        .collect::<Result<Vec<_>, _>>()?;
     papers.sort_by_key(|paper| paper.about.year);
     Ok(papers)
 }
@@ -116,36 +140,77 @@ pub fn papers() -> Result<Vec<Paper>, String> {
 /// As [`papers`].
 pub fn unlisted() -> Result<Vec<&'static str>, String> {
     let papers = papers()?;
-    let lists = |slug: &str, name: &str| papers.iter().any(|paper| paper.slug == slug && paper.items.iter().any(|item| item.name == name));
-    let plans = FILES.iter().filter_map(|(path, _)| Some((*path, path.strip_suffix(".toml")?.split_once('/')?)));
-    Ok(plans.filter(|(_, (slug, name))| *name != "paper" && !lists(slug, name)).map(|(path, _)| path).collect())
+    let lists = |slug: &str, name: &str| {
+        papers
+            .iter()
+            .any(|paper| paper.slug == slug && paper.items.iter().any(|item| item.name == name))
+    };
+    let plans = FILES
+        .iter()
+        .filter_map(|(path, _)| Some((*path, path.strip_suffix(".toml")?.split_once('/')?)));
+    Ok(plans
+        .filter(|(_, (slug, name))| *name != "paper" && !lists(slug, name))
+        .map(|(path, _)| path)
+        .collect())
 }
 
 fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
-    let own = |name: &str| files.iter().find(|(path, _)| path.strip_prefix(slug).is_some_and(|rest| rest == format!("/{name}")));
+    let own = |name: &str| {
+        files.iter().find(|(path, _)| {
+            path.strip_prefix(slug)
+                .is_some_and(|rest| rest == format!("/{name}"))
+        })
+    };
     let text = own("paper.toml").map_or("", |(_, text)| text);
-    let about: About = toml::from_str(text).map_err(|error| format!("{slug}/paper.toml: {error}"))?;
+    let about: About =
+        toml::from_str(text).map_err(|error| format!("{slug}/paper.toml: {error}"))?;
     let beside = |name: &str| own(&format!("{name}.toml")).map(|(_, text)| *text);
     let mut items = Vec::new();
-    for Entry { name, label, about, nothing, not_attempted } in about.items.clone() {
-        let reason = nothing.map(Work::Nothing).or(not_attempted.map(Work::NotAttempted));
+    for Entry {
+        name,
+        label,
+        about,
+        nothing,
+        not_attempted,
+    } in about.items.clone()
+    {
+        let reason = nothing
+            .map(Work::Nothing)
+            .or(not_attempted.map(Work::NotAttempted));
         let work = match (own(&format!("{name}.toml")), reason) {
             (Some((path, text)), None) => {
                 // Read without `check`: the run checks the plan, and so does a test.
-                Work::Plan(Box::new(Plan::read(text, beside).map_err(|error| error.in_file(path))?), (*text).to_owned())
+                Work::Plan(
+                    Box::new(Plan::read(text, beside).map_err(|error| error.in_file(path))?),
+                    (*text).to_owned(),
+                )
             }
             (None, Some(reason)) => reason,
-            (Some(_), Some(_)) => return Err(format!("{slug}/paper.toml: {name} has a plan: leave the reason out")),
+            (Some(_), Some(_)) => {
+                return Err(format!(
+                    "{slug}/paper.toml: {name} has a plan: leave the reason out"
+                ));
+            }
             (None, None) => {
                 return Err(format!(
                     "{slug}/paper.toml: {name} has neither a plan, {slug}/{name}.toml, nor says why not: nothing, or not_attempted"
                 ));
             }
         };
-        items.push(Item { name, label, about, work });
+        items.push(Item {
+            name,
+            label,
+            about,
+            work,
+        });
     }
     let essay = own("essay.md").map_or("", |(_, text)| text).to_owned();
-    Ok(Paper { slug: slug.to_owned(), about, essay, items })
+    Ok(Paper {
+        slug: slug.to_owned(),
+        about,
+        essay,
+        items,
+    })
 }
 
 #[cfg(test)]
@@ -161,7 +226,10 @@ mod tests {
     #[test]
     fn all_that_the_program_comes_with_can_be_run() {
         let papers = papers().unwrap();
-        for (paper, item) in papers.iter().flat_map(|paper| paper.items.iter().map(move |item| (paper, item))) {
+        for (paper, item) in papers
+            .iter()
+            .flat_map(|paper| paper.items.iter().map(move |item| (paper, item)))
+        {
             let checked = item.plan().map_or(Ok(()), |(plan, _)| plan.check());
             assert_eq!(checked, Ok(()), "{} {}", paper.slug, item.name);
         }
@@ -169,10 +237,18 @@ mod tests {
 
     #[test]
     fn an_item_has_a_plan_or_says_why_not() {
-        let files = [("p/paper.toml", ABOUT), ("p/figure-1.toml", PLAN), ("q/figure-9.toml", "")];
+        let files = [
+            ("p/paper.toml", ABOUT),
+            ("p/figure-1.toml", PLAN),
+            ("q/figure-9.toml", ""),
+        ];
         let found = paper("p", &files).unwrap();
         assert!(found.items[0].plan().is_some() && found.items[1].plan().is_none());
         assert!(matches!(&found.items[2].work, Work::NotAttempted(why) if why == "A simulation."));
-        assert!(paper("p", &files[..1]).unwrap_err().contains("figure-1 has neither a plan"));
+        assert!(
+            paper("p", &files[..1])
+                .unwrap_err()
+                .contains("figure-1 has neither a plan")
+        );
     }
 }

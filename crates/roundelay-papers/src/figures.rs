@@ -23,15 +23,28 @@ impl Reference {
     /// # Errors
     /// The expected syntax.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (is_published, rest) = text.strip_prefix("published ").map_or((false, text), |rest| (true, rest));
+        let (is_published, rest) = text
+            .strip_prefix("published ")
+            .map_or((false, text), |rest| (true, rest));
         let (figure, x) = match rest.rsplit_once(" @ ") {
-            Some((figure, x)) => (figure, Some(x.trim().parse().map_err(|_| format!("'{text}': expected a number behind @"))?)),
+            Some((figure, x)) => (
+                figure,
+                Some(
+                    x.trim()
+                        .parse()
+                        .map_err(|_| format!("'{text}': expected a number behind @"))?,
+                ),
+            ),
             None => (rest, None),
         };
         if !figure.contains(": ") {
             return Err(format!("'{text}': expected RUN: FIGURE, or RUN: CURVE @ X"));
         }
-        Ok(Self { figure: figure.to_owned(), x, is_published })
+        Ok(Self {
+            figure: figure.to_owned(),
+            x,
+            is_published,
+        })
     }
 }
 
@@ -60,13 +73,21 @@ impl Samples {
 
     /// Applies `what` to the pairs of values, for seeds in both.
     pub fn with(&self, other: &Self, what: impl Fn(f64, f64) -> f64) -> Self {
-        let pairs = self.0.iter().filter_map(|(seed, value)| Some((*seed, what(*value, *other.0.get(seed)?))));
+        let pairs = self
+            .0
+            .iter()
+            .filter_map(|(seed, value)| Some((*seed, what(*value, *other.0.get(seed)?))));
         Self(pairs.collect())
     }
 
     /// Applies `what` to each value.
     pub fn map(&self, what: impl Fn(f64) -> f64) -> Self {
-        Self(self.0.iter().map(|(seed, value)| (*seed, what(*value))).collect())
+        Self(
+            self.0
+                .iter()
+                .map(|(seed, value)| (*seed, what(*value)))
+                .collect(),
+        )
     }
 }
 
@@ -100,14 +121,25 @@ pub struct Figures {
 impl Figures {
     /// Adds the rows of one seed.
     pub fn add(&mut self, seed: u64, rows: &[Row]) {
-        for Row { run, figure, x, value } in rows {
+        for Row {
+            run,
+            figure,
+            x,
+            value,
+        } in rows
+        {
             let name = format!("{run}: {figure}");
             if !self.scalars.contains_key(&name) && !self.curves.contains_key(&name) {
                 self.names.push(name.clone());
             }
             let samples = match x {
                 None => self.scalars.entry(name).or_default(),
-                Some(x) => self.curves.entry(name).or_default().entry(At(*x)).or_default(),
+                Some(x) => self
+                    .curves
+                    .entry(name)
+                    .or_default()
+                    .entry(At(*x))
+                    .or_default(),
             };
             samples.0.insert(seed, *value);
         }
@@ -128,7 +160,13 @@ impl Figures {
 
     /// The points of a curve, by x; None for a scalar figure.
     pub fn curve(&self, figure: &str) -> Option<Vec<(f64, &Samples)>> {
-        Some(self.curves.get(figure)?.iter().map(|(At(x), samples)| (*x, samples)).collect())
+        Some(
+            self.curves
+                .get(figure)?
+                .iter()
+                .map(|(At(x), samples)| (*x, samples))
+                .collect(),
+        )
     }
 }
 
@@ -144,7 +182,8 @@ pub fn modes(values: &[f64]) -> Option<[(f64, f64); 2]> {
     let cut = (least..=last).max_by(|one, other| gap(one).total_cmp(&gap(other)))?;
     let (low, high) = sorted.split_at(cut);
     let spread = |part: &[f64]| part[part.len() - 1] - part[0];
-    let is_wide = gap(&cut) > 3.0 * deviation(low).max(deviation(high)) && gap(&cut) > 0.5 * spread(low).max(spread(high));
+    let is_wide = gap(&cut) > 3.0 * deviation(low).max(deviation(high))
+        && gap(&cut) > 0.5 * spread(low).max(spread(high));
     let share = |part: &[f64]| (mean(part), part.len() as f64 / sorted.len() as f64);
     is_wide.then(|| [share(low), share(high)])
 }
@@ -173,29 +212,66 @@ mod tests {
         for text in ["DRR: ranks @ 16", "published QFQ: f0 delay, ms"] {
             assert_eq!(reference(text).to_string(), text);
         }
-        assert!(Reference::parse("delay").unwrap_err().contains("RUN: FIGURE"));
-        assert!(Reference::parse("DRR: ranks @ last").unwrap_err().contains("a number"));
+        assert!(
+            Reference::parse("delay")
+                .unwrap_err()
+                .contains("RUN: FIGURE")
+        );
+        assert!(
+            Reference::parse("DRR: ranks @ last")
+                .unwrap_err()
+                .contains("a number")
+        );
     }
 
     #[test]
     fn figures_gather_rows_by_seed() {
         let mut figures = Figures::default();
         for seed in [1, 2] {
-            figures.add(seed, &[Row::scalar("A", "delay", seed as f64), Row::point("A", "ranks", 1.0, 10.0 * seed as f64)]);
+            figures.add(
+                seed,
+                &[
+                    Row::scalar("A", "delay", seed as f64),
+                    Row::point("A", "ranks", 1.0, 10.0 * seed as f64),
+                ],
+            );
         }
         assert_eq!(figures.at("A: delay", None).unwrap().values(), [1.0, 2.0]);
-        assert_eq!(figures.curve("A: ranks").unwrap()[0].1.interval().unwrap().mean, 15.0);
+        assert_eq!(
+            figures.curve("A: ranks").unwrap()[0]
+                .1
+                .interval()
+                .unwrap()
+                .mean,
+            15.0
+        );
         assert_eq!(figures.names(), ["A: delay", "A: ranks"]);
-        let differences = figures.at("A: ranks", Some(1.0)).unwrap().with(figures.at("A: delay", None).unwrap(), |one, other| one - other);
+        let differences = figures
+            .at("A: ranks", Some(1.0))
+            .unwrap()
+            .with(figures.at("A: delay", None).unwrap(), |one, other| {
+                one - other
+            });
         assert_eq!(differences.values(), [9.0, 18.0]);
     }
 
     #[test]
     fn two_modes_are_told_from_one() {
         let two = modes(&[310.0, 315.0, 620.0, 312.0, 625.0, 618.0]).unwrap();
-        assert_eq!((two[0].0.round(), two[1].0.round(), two[0].1), (312.0, 621.0, 0.5));
-        assert_eq!(modes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), None, "an even spread is one mode");
-        assert_eq!(modes(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0]), None, "one stray value is no mode");
+        assert_eq!(
+            (two[0].0.round(), two[1].0.round(), two[0].1),
+            (312.0, 621.0, 0.5)
+        );
+        assert_eq!(
+            modes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+            None,
+            "an even spread is one mode"
+        );
+        assert_eq!(
+            modes(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0]),
+            None,
+            "one stray value is no mode"
+        );
         assert_eq!(modes(&[1.0]), None);
         assert_eq!(modes(&[]), None);
     }

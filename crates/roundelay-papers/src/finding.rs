@@ -42,25 +42,58 @@ pub struct Compared {
 
 /// Truth of several predicates together: true if all are true.
 pub fn truth_of(findings: &[Finding]) -> Truth {
-    findings.iter().map(|finding| finding.truth).min().unwrap_or(Truth::Undecided)
+    findings
+        .iter()
+        .map(|finding| finding.truth)
+        .min()
+        .unwrap_or(Truth::Undecided)
 }
 
 impl Finding {
-    pub(crate) fn within(what: &str, interval: Interval, n: usize, from: Option<f64>, to: Option<f64>) -> Self {
+    pub(crate) fn within(
+        what: &str,
+        interval: Interval,
+        n: usize,
+        from: Option<f64>,
+        to: Option<f64>,
+    ) -> Self {
         let half = interval.half_width.unwrap_or(0.0);
         let (low, high) = (interval.mean - half, interval.mean + half);
-        let [lower, upper] = [from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY)];
+        let [lower, upper] = [
+            from.unwrap_or(f64::NEG_INFINITY),
+            to.unwrap_or(f64::INFINITY),
+        ];
         let truth = match () {
             () if low >= lower && high <= upper => Truth::Holds,
             () if high < lower || low > upper => Truth::Fails,
             () => Truth::Undecided,
         };
-        let compared = Some(Compared { what: what.to_owned(), interval, from, to });
-        Self { compared, ..Self::new(truth, format!("{what} is {}, needed {}", measured(interval, n), range(from, to))) }
+        let compared = Some(Compared {
+            what: what.to_owned(),
+            interval,
+            from,
+            to,
+        });
+        Self {
+            compared,
+            ..Self::new(
+                truth,
+                format!(
+                    "{what} is {}, needed {}",
+                    measured(interval, n),
+                    range(from, to)
+                ),
+            )
+        }
     }
 
     pub(crate) const fn new(truth: Truth, words: String) -> Self {
-        Self { is_missing: false, truth, words, compared: None }
+        Self {
+            is_missing: false,
+            truth,
+            words,
+            compared: None,
+        }
     }
 
     pub(crate) fn missing(what: impl std::fmt::Display) -> Self {
@@ -69,7 +102,10 @@ impl Finding {
 
     /// The predicate does not name a figure.
     pub(crate) fn unreadable(words: String) -> Self {
-        Self { is_missing: true, ..Self::new(Truth::Fails, words) }
+        Self {
+            is_missing: true,
+            ..Self::new(Truth::Fails, words)
+        }
     }
 
     /// Renames the compared number; the new name is the same in all variations.
@@ -82,7 +118,9 @@ impl Finding {
 /// Mean with interval and number of seeds, in words.
 pub fn measured(interval: Interval, n: usize) -> String {
     match interval.half_width {
-        Some(half) if half > 0.0 => format!("{} ± {} (n = {n})", rounded(interval.mean), rounded(half)),
+        Some(half) if half > 0.0 => {
+            format!("{} ± {} (n = {n})", rounded(interval.mean), rounded(half))
+        }
         _ => rounded(interval.mean),
     }
 }
@@ -94,7 +132,11 @@ pub fn rounded(value: f64) -> String {
     }
     let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
     let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// The required range, in words.
@@ -114,6 +156,9 @@ mod tests {
 
     #[test]
     fn numbers_have_four_digits_that_count() {
-        assert_eq!([134.871, 0.000_123_456, 41_158.0, 2.0, 0.0].map(rounded), ["134.9", "0.0001235", "41158", "2", "0"]);
+        assert_eq!(
+            [134.871, 0.000_123_456, 41_158.0, 2.0, 0.0].map(rounded),
+            ["134.9", "0.0001235", "41158", "2", "0"]
+        );
     }
 }

@@ -24,26 +24,55 @@ pub fn chart_file(item: &Item, number: usize) -> String {
 
 /// The charts of a plan's open parameters, with the parameters' numbers.
 pub fn charts(judged: &Judged<'_>) -> Vec<(usize, Chart)> {
-    (0..judged.plan.open.len()).filter_map(|number| Some((number, Along::new(judged, number).chart()?))).collect()
+    (0..judged.plan.open.len())
+        .filter_map(|number| Some((number, Along::new(judged, number).chart()?)))
+        .collect()
 }
 
 /// The open parameters, the table, and the charts: as links, or drawn inline if there are no files
 /// to link to.
 pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
-    let Judged { plan, ran, verdicts, .. } = judged;
+    let Judged {
+        plan,
+        ran,
+        verdicts,
+        ..
+    } = judged;
     if plan.open.is_empty() {
         return String::new();
     }
     let mut text = String::from("**Open parameters, and the verdicts for each value.**\n\n");
     for open in &plan.open {
-        _ = writeln!(text, "- {} (`{}`): {}", open.name(), open.parameter, open.says);
+        _ = writeln!(
+            text,
+            "- {} (`{}`): {}",
+            open.name(),
+            open.parameter,
+            open.says
+        );
     }
-    let numbers: Vec<usize> = (0..plan.claims.len()).filter(|number| !plan.claims[*number].needs.is_empty()).collect();
-    let heads: String = numbers.iter().map(|number| format!(" claim {} |", number + 1)).collect();
-    _ = write!(text, "\n| with |{heads}\n|---|{}\n", "---|".repeat(numbers.len()));
+    let numbers: Vec<usize> = (0..plan.claims.len())
+        .filter(|number| !plan.claims[*number].needs.is_empty())
+        .collect();
+    let heads: String = numbers
+        .iter()
+        .map(|number| format!(" claim {} |", number + 1))
+        .collect();
+    _ = write!(
+        text,
+        "\n| with |{heads}\n|---|{}\n",
+        "---|".repeat(numbers.len())
+    );
     for (row, (variation, _)) in ran.variations.iter().enumerate() {
-        let name = if variation.name.is_empty() { "the plan as it stands".to_owned() } else { format!("`{}`", variation.name) };
-        let truths: String = numbers.iter().map(|number| format!(" {} |", word(verdicts[*number].truth(row)))).collect();
+        let name = if variation.name.is_empty() {
+            "the plan as it stands".to_owned()
+        } else {
+            format!("`{}`", variation.name)
+        };
+        let truths: String = numbers
+            .iter()
+            .map(|number| format!(" {} |", word(verdicts[*number].truth(row))))
+            .collect();
         _ = writeln!(text, "| {} |{truths}", cell(&name));
     }
     text.push('\n');
@@ -84,20 +113,47 @@ struct Along<'a> {
 impl<'a> Along<'a> {
     fn new(judged: &'a Judged<'a>, number: usize) -> Self {
         let variations = judged.ran.variations.iter().enumerate();
-        let along = variations.filter(|(_, (variation, _))| variation.open.is_none_or(|open| open == number));
-        Self { judged, open: &judged.plan.open[number], places: along.map(|(place, _)| place).collect() }
+        let along = variations
+            .filter(|(_, (variation, _))| variation.open.is_none_or(|open| open == number));
+        Self {
+            judged,
+            open: &judged.plan.open[number],
+            places: along.map(|(place, _)| place).collect(),
+        }
     }
 
     fn chart(&self) -> Option<Chart> {
-        let claims = self.judged.plan.claims.iter().zip(&self.judged.verdicts).enumerate();
+        let claims = self
+            .judged
+            .plan
+            .claims
+            .iter()
+            .zip(&self.judged.verdicts)
+            .enumerate();
         // Contradictions are between published numbers, the same in all variations.
         let judged = claims.filter(|(_, (claim, _))| claim.cannot.is_none());
-        let numeric: Vec<_> = judged.filter_map(|(number, (_, verdict))| Some((number, verdict, self.deciding(verdict)?))).collect();
-        let (number, verdict, finding) = numeric.iter().find(|(_, verdict, _)| self.moves(verdict)).or(numeric.first())?;
-        let findings: Vec<Option<&Finding>> = self.places.iter().map(|place| verdict.by_variation[*place].get(*finding)).collect();
-        let Compared { what, from, to, .. } = findings.iter().flatten().find_map(|finding| finding.compared.as_ref())?;
+        let numeric: Vec<_> = judged
+            .filter_map(|(number, (_, verdict))| Some((number, verdict, self.deciding(verdict)?)))
+            .collect();
+        let (number, verdict, finding) = numeric
+            .iter()
+            .find(|(_, verdict, _)| self.moves(verdict))
+            .or(numeric.first())?;
+        let findings: Vec<Option<&Finding>> = self
+            .places
+            .iter()
+            .map(|place| verdict.by_variation[*place].get(*finding))
+            .collect();
+        let Compared { what, from, to, .. } = findings
+            .iter()
+            .flatten()
+            .find_map(|finding| finding.compared.as_ref())?;
         let (x, xs) = self.axis();
-        let band = Band { name: format!("needed: {}", range(*from, *to)), from: *from, to: *to };
+        let band = Band {
+            name: format!("needed: {}", range(*from, *to)),
+            from: *from,
+            to: *to,
+        };
         Some(Chart {
             title: format!("Claim {}: {what}", number + 1),
             x,
@@ -109,17 +165,24 @@ impl<'a> Along<'a> {
     }
 
     fn moves(&self, verdict: &Verdict) -> bool {
-        self.places.iter().any(|place| verdict.truth(*place) != verdict.truth(0))
+        self.places
+            .iter()
+            .any(|place| verdict.truth(*place) != verdict.truth(0))
     }
 
     /// Index of the finding that agrees with the claim's verdict in most variations, among findings
     /// with a number.
     fn deciding(&self, verdict: &Verdict) -> Option<usize> {
         let finding = |place: usize, number: usize| verdict.by_variation[place].get(number);
-        let has_number =
-            |number: &usize| self.places.iter().any(|place| finding(*place, *number).is_some_and(|one| one.compared.is_some()));
+        let has_number = |number: &usize| {
+            self.places
+                .iter()
+                .any(|place| finding(*place, *number).is_some_and(|one| one.compared.is_some()))
+        };
         let agrees = |number: usize| {
-            let decides = |place: &&usize| finding(**place, number).is_some_and(|one| one.truth == verdict.truth(**place));
+            let decides = |place: &&usize| {
+                finding(**place, number).is_some_and(|one| one.truth == verdict.truth(**place))
+            };
             self.places.iter().filter(decides).count()
         };
         let numbers = (0..verdict.findings().len()).rev().filter(has_number);
@@ -128,34 +191,80 @@ impl<'a> Along<'a> {
 
     /// The values tried: as numbers if all are numbers, otherwise as names.
     fn axis(&self) -> (Axis, Vec<f64>) {
-        let variations = self.places.iter().map(|place| &self.judged.ran.variations[*place].0);
-        let values: Vec<Option<&Value>> = variations.map(|variation| find(&variation.run, &self.open.parameter)).collect();
-        let number = |value: &Value| value.as_float().or(value.as_integer().map(|value| value as f64));
+        let variations = self
+            .places
+            .iter()
+            .map(|place| &self.judged.ran.variations[*place].0);
+        let values: Vec<Option<&Value>> = variations
+            .map(|variation| find(&variation.run, &self.open.parameter))
+            .collect();
+        let number = |value: &Value| {
+            value
+                .as_float()
+                .or(value.as_integer().map(|value| value as f64))
+        };
         let name = self.open.name();
-        if let Some(numbers) = values.iter().map(|value| number((*value)?)).collect::<Option<Vec<f64>>>() {
-            return (Axis { label: format!("{name} (as the plan stands: {})", numbers[0]), ..Axis::default() }, numbers);
+        if let Some(numbers) = values
+            .iter()
+            .map(|value| number((*value)?))
+            .collect::<Option<Vec<f64>>>()
+        {
+            return (
+                Axis {
+                    label: format!("{name} (as the plan stands: {})", numbers[0]),
+                    ..Axis::default()
+                },
+                numbers,
+            );
         }
-        let mut names: Vec<String> = values.iter().map(|value| value.map_or_else(|| "left out".to_owned(), Open::text)).collect();
+        let mut names: Vec<String> = values
+            .iter()
+            .map(|value| value.map_or_else(|| "left out".to_owned(), Open::text))
+            .collect();
         if let Some(first) = names.first_mut() {
             first.push_str(" (as the plan stands)");
         }
         let places = (0..names.len()).map(|place| place as f64).collect();
-        (Axis { label: name.to_owned(), names, ..Axis::default() }, places)
+        (
+            Axis {
+                label: name.to_owned(),
+                names,
+                ..Axis::default()
+            },
+            places,
+        )
     }
 }
 
 /// A curve of marks for each truth that occurs.
 fn curves(xs: &[f64], findings: &[Option<&Finding>]) -> Vec<Curve> {
     let of = |(truth, drawn): (Truth, Drawn)| {
-        let found = xs.iter().zip(findings).filter_map(|(x, finding)| Some((*x, finding.filter(|finding| finding.truth == truth)?)));
+        let found = xs.iter().zip(findings).filter_map(|(x, finding)| {
+            Some((*x, finding.filter(|finding| finding.truth == truth)?))
+        });
         let points = found.filter_map(|(x, finding)| {
             let interval = finding.compared.as_ref()?.interval;
-            Some(Point { x, y: interval.mean, half_width: interval.half_width.unwrap_or(0.0) })
+            Some(Point {
+                x,
+                y: interval.mean,
+                half_width: interval.half_width.unwrap_or(0.0),
+            })
         });
-        Curve { name: word(truth).to_owned(), points: points.collect(), drawn }
+        Curve {
+            name: word(truth).to_owned(),
+            points: points.collect(),
+            drawn,
+        }
     };
-    let all = [(Truth::Holds, Drawn::Dots), (Truth::Undecided, Drawn::Rings), (Truth::Fails, Drawn::Crosses)];
-    all.into_iter().map(of).filter(|curve| !curve.points.is_empty()).collect()
+    let all = [
+        (Truth::Holds, Drawn::Dots),
+        (Truth::Undecided, Drawn::Rings),
+        (Truth::Fails, Drawn::Crosses),
+    ];
+    all.into_iter()
+        .map(of)
+        .filter(|curve| !curve.points.is_empty())
+        .collect()
 }
 
 #[cfg(test)]
@@ -174,45 +283,102 @@ mod tests {
         let plan = Plan::parse(text).unwrap();
         let figures = |value: f64| {
             let mut figures = Figures::default();
-            (1..=3).for_each(|seed| figures.add(seed, &[Row::scalar("DRR", "least, kbit/s", value + seed as f64)]));
+            (1..=3).for_each(|seed| {
+                figures.add(
+                    seed,
+                    &[Row::scalar("DRR", "least, kbit/s", value + seed as f64)],
+                )
+            });
             figures
         };
-        let variations = plan.variations(Setting::Full).unwrap().into_iter().zip(least.iter().map(|value| figures(*value))).collect();
-        let ran = Ran { variations, traces: Vec::new(), seconds: 0.0, runs: [0, 0] };
+        let variations = plan
+            .variations(Setting::Full)
+            .unwrap()
+            .into_iter()
+            .zip(least.iter().map(|value| figures(*value)))
+            .collect();
+        let ran = Ran {
+            variations,
+            traces: Vec::new(),
+            seconds: 0.0,
+            runs: [0, 0],
+        };
         let record = Record::new(&plan, Setting::Full, &ran, None).unwrap();
         let work = Work::Plan(Box::new(plan.clone()), text.to_owned());
-        let item = Item { name: "figure-1".to_owned(), label: "Figure 1".to_owned(), about: String::new(), work };
+        let item = Item {
+            name: "figure-1".to_owned(),
+            label: "Figure 1".to_owned(),
+            about: String::new(),
+            work,
+        };
         look(&Judged::new(&item, &plan, text, record).unwrap());
     }
 
     #[test]
     fn a_chart_has_the_values_tried_with_their_verdicts_and_what_is_needed() {
         with_judged(PLAN, &[500.0, 300.0, 550.0], |judged| {
-            let [(0, chart)] = &charts(judged)[..] else { panic!("a chart for each open parameter") };
-            assert_eq!(chart.title, "Claim 1: DRR: least, kbit/s over published DRR: least, kbit/s");
+            let [(0, chart)] = &charts(judged)[..] else {
+                panic!("a chart for each open parameter")
+            };
+            assert_eq!(
+                chart.title,
+                "Claim 1: DRR: least, kbit/s over published DRR: least, kbit/s"
+            );
             assert_eq!(
                 (chart.x.label.as_str(), &*chart.x.names),
-                ("rate", &["1mbit (as the plan stands)", "600kbit", "2mbit"].map(String::from)[..])
+                (
+                    "rate",
+                    &["1mbit (as the plan stands)", "600kbit", "2mbit"].map(String::from)[..]
+                )
             );
             let band = chart.band.as_ref().unwrap();
-            assert_eq!((band.from, band.to, band.name.as_str()), (Some(0.9), Some(1.1), "needed: 0.9 to 1.1"));
-            let drawn = |curve: &Curve| (curve.name.clone(), curve.drawn, curve.points.iter().map(|point| point.x).collect::<Vec<_>>());
+            assert_eq!(
+                (band.from, band.to, band.name.as_str()),
+                (Some(0.9), Some(1.1), "needed: 0.9 to 1.1")
+            );
+            let drawn = |curve: &Curve| {
+                (
+                    curve.name.clone(),
+                    curve.drawn,
+                    curve.points.iter().map(|point| point.x).collect::<Vec<_>>(),
+                )
+            };
             let [holds, undecided, fails] = ["holds", "undecided", "fails"].map(String::from);
             assert_eq!(
                 chart.curves.iter().map(drawn).collect::<Vec<_>>(),
-                [(holds, Drawn::Dots, vec![0.0]), (undecided, Drawn::Rings, vec![2.0]), (fails, Drawn::Crosses, vec![1.0])]
+                [
+                    (holds, Drawn::Dots, vec![0.0]),
+                    (undecided, Drawn::Rings, vec![2.0]),
+                    (fails, Drawn::Crosses, vec![1.0])
+                ]
             );
-            assert!((chart.curves[0].points[0].y - 1.004).abs() < 1e-9 && chart.curves[0].points[0].half_width > 0.0, "{chart:?}");
+            assert!(
+                (chart.curves[0].points[0].y - 1.004).abs() < 1e-9
+                    && chart.curves[0].points[0].half_width > 0.0,
+                "{chart:?}"
+            );
         });
     }
 
     #[test]
     fn numbers_lie_by_their_size() {
-        let numbers = PLAN.replace("scenario.source.0.rate", "scenario.topology.pairs").replace("[\"600kbit\", \"2mbit\"]", "[40, 20]");
+        let numbers = PLAN
+            .replace("scenario.source.0.rate", "scenario.topology.pairs")
+            .replace("[\"600kbit\", \"2mbit\"]", "[40, 20]");
         with_judged(&numbers, &[500.0; 3], |judged| {
             let chart = &charts(judged)[0].1;
-            assert_eq!((chart.x.label.as_str(), chart.x.names.len()), ("rate (as the plan stands: 10)", 0));
-            assert_eq!(chart.curves[0].points.iter().map(|point| point.x).collect::<Vec<_>>(), [10.0, 40.0, 20.0]);
+            assert_eq!(
+                (chart.x.label.as_str(), chart.x.names.len()),
+                ("rate (as the plan stands: 10)", 0)
+            );
+            assert_eq!(
+                chart.curves[0]
+                    .points
+                    .iter()
+                    .map(|point| point.x)
+                    .collect::<Vec<_>>(),
+                [10.0, 40.0, 20.0]
+            );
         });
     }
 
@@ -222,7 +388,9 @@ mod tests {
         let plan = PLAN.replacen("[[claim]]", &format!("{first}[[claim]]"), 1);
         let title = |least: [f64; 3]| {
             let mut title = String::new();
-            with_judged(&plan, &least, |judged| title = charts(judged)[0].1.title.clone());
+            with_judged(&plan, &least, |judged| {
+                title = charts(judged)[0].1.title.clone()
+            });
             title
         };
         assert!(title([500.0, 300.0, 500.0]).starts_with("Claim 2: "));
@@ -235,13 +403,22 @@ mod tests {
             let paper = Paper::of_plan("figure-1", PLAN, |_| None).unwrap();
             let linked = section(&paper, judged, Target::Repository);
             assert!(
-                linked.contains("published DRR: least, kbit/s by rate](plans/figure-1-open-1.svg)") && !linked.contains("<svg"),
+                linked.contains("published DRR: least, kbit/s by rate](plans/figure-1-open-1.svg)")
+                    && !linked.contains("<svg"),
                 "{linked}"
             );
             let alone = section(&paper, judged, Target::Alone);
             // A blank line inside the HTML would end it in Markdown.
             assert!(
-                alone.contains("<figure>\n<svg") && !alone.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap().contains("\n\n")
+                alone.contains("<figure>\n<svg")
+                    && !alone
+                        .split("<svg")
+                        .nth(1)
+                        .unwrap()
+                        .split("</svg>")
+                        .next()
+                        .unwrap()
+                        .contains("\n\n")
             );
         });
     }

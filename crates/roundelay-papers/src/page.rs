@@ -40,16 +40,47 @@ impl<'a> Judged<'a> {
     ///
     /// # Errors
     /// The record belongs to another plan, or a claim needs a figure that was not measured.
-    pub fn new(item: &'a Item, plan: &'a Plan, text: &'a str, record: Record) -> Result<Self, String> {
+    pub fn new(
+        item: &'a Item,
+        plan: &'a Plan,
+        text: &'a str,
+        record: Record,
+    ) -> Result<Self, String> {
         let ran = record.ran(plan)?;
-        let verdicts: Vec<Verdict> = plan.claims.iter().map(|claim| judge(plan, claim, &ran.variations, record.setting())).collect();
+        let verdicts: Vec<Verdict> = plan
+            .claims
+            .iter()
+            .map(|claim| judge(plan, claim, &ran.variations, record.setting()))
+            .collect();
         let is_quick = record.setting() == Setting::Quick;
-        let judged = plan.claims.iter().zip(&verdicts).filter(|(claim, _)| !(is_quick && claim.only_full.is_some()));
-        if let Some(missing) = judged.flat_map(|(_, verdict)| verdict.findings()).find(|finding| finding.is_missing) {
-            return Err(format!("a claim compares a figure that the experiment does not measure: {}", missing.words));
+        let judged = plan
+            .claims
+            .iter()
+            .zip(&verdicts)
+            .filter(|(claim, _)| !(is_quick && claim.only_full.is_some()));
+        if let Some(missing) = judged
+            .flat_map(|(_, verdict)| verdict.findings())
+            .find(|finding| finding.is_missing)
+        {
+            return Err(format!(
+                "a claim compares a figure that the experiment does not measure: {}",
+                missing.words
+            ));
         }
-        let is_timed = ran.variations[0].0.experiment().map_err(|wrong| wrong.message)?.runs_alone();
-        Ok(Self { item, plan, text, record, ran, verdicts, is_timed })
+        let is_timed = ran.variations[0]
+            .0
+            .experiment()
+            .map_err(|wrong| wrong.message)?
+            .runs_alone();
+        Ok(Self {
+            item,
+            plan,
+            text,
+            record,
+            ran,
+            verdicts,
+            is_timed,
+        })
     }
 
     /// Claims with a verdict other than expected by the plan. In the quick setting, claims with an
@@ -61,18 +92,36 @@ impl<'a> Judged<'a> {
             let kinds = [claim.expect, verdict.kind];
             kinds[0] != kinds[1] && !(is_quick && kinds.contains(&Kind::Undecided))
         });
-        changed.map(|(claim, verdict)| format!("'{}': expected '{}', now {}", claim.says, claim.expect.name(), verdict.words)).collect()
+        changed
+            .map(|(claim, verdict)| {
+                format!(
+                    "'{}': expected '{}', now {}",
+                    claim.says,
+                    claim.expect.name(),
+                    verdict.words
+                )
+            })
+            .collect()
     }
 
     /// Number of undecided claims with a decided verdict expected by the plan.
     pub fn undecided(&self) -> usize {
         let pairs = self.plan.claims.iter().zip(&self.verdicts);
-        pairs.filter(|(claim, verdict)| verdict.kind == Kind::Undecided && claim.expect != Kind::Undecided).count()
+        pairs
+            .filter(|(claim, verdict)| {
+                verdict.kind == Kind::Undecided && claim.expect != Kind::Undecided
+            })
+            .count()
     }
 
     /// All verdicts in a line: `3 hold, 1 does not`.
     pub fn summary(&self) -> String {
-        let count = |kind: Kind| self.verdicts.iter().filter(|verdict| verdict.kind == kind).count();
+        let count = |kind: Kind| {
+            self.verdicts
+                .iter()
+                .filter(|verdict| verdict.kind == kind)
+                .count()
+        };
         if let [only] = &self.verdicts[..] {
             return only.kind.name().to_owned();
         }
@@ -84,11 +133,13 @@ impl<'a> Judged<'a> {
             (Kind::LeftOut, "cannot be judged", "cannot be judged"),
             (Kind::Undecided, "is undecided", "are undecided"),
         ];
-        let words = plural.iter().filter_map(|(kind, one, many)| match count(*kind) {
-            0 => None,
-            1 => Some(format!("1 {one}")),
-            n => Some(format!("{n} {many}")),
-        });
+        let words = plural
+            .iter()
+            .filter_map(|(kind, one, many)| match count(*kind) {
+                0 => None,
+                1 => Some(format!("1 {one}")),
+                n => Some(format!("{n} {many}")),
+            });
         words.collect::<Vec<_>>().join(", ")
     }
 
@@ -99,14 +150,28 @@ impl<'a> Judged<'a> {
             let samples = figures.at(name, x);
             let interval = samples.and_then(|samples| Some((samples.interval()?, samples.0.len())));
             let label = x.map_or_else(|| name.to_owned(), |x| format!("{name} @ {}", rounded(x)));
-            let published = spread.map_or_else(|| rounded(value), |spread| format!("{} (deviation {})", rounded(value), rounded(spread)));
-            let ours = interval.map_or_else(|| "not measured".to_owned(), |(interval, n)| measured(interval, n));
-            let ratio = interval.filter(|_| value != 0.0).map_or_else(|| "–".to_owned(), |(interval, _)| rounded(interval.mean / value));
+            let published = spread.map_or_else(
+                || rounded(value),
+                |spread| format!("{} (deviation {})", rounded(value), rounded(spread)),
+            );
+            let ours = interval.map_or_else(
+                || "not measured".to_owned(),
+                |(interval, n)| measured(interval, n),
+            );
+            let ratio = interval.filter(|_| value != 0.0).map_or_else(
+                || "–".to_owned(),
+                |(interval, _)| rounded(interval.mean / value),
+            );
             [label, published, ours, ratio]
         };
         let rows = self.plan.published.iter().flat_map(|published| {
-            let scalar = published.value.map(|value| row(&published.figure, None, value, published.deviation));
-            let points = published.points.iter().map(|(x, value)| row(&published.figure, Some(*x), *value, None));
+            let scalar = published
+                .value
+                .map(|value| row(&published.figure, None, value, published.deviation));
+            let points = published
+                .points
+                .iter()
+                .map(|(x, value)| row(&published.figure, Some(*x), *value, None));
             scalar.into_iter().chain(points)
         });
         rows.collect()
@@ -119,26 +184,53 @@ impl<'a> Judged<'a> {
             let values = figures.at(name, None)?.values();
             let [low, high] = modes(&values)?;
             let part = |(mean, share): (f64, f64)| {
-                format!("{} in {} of {} runs", rounded(mean), (share * values.len() as f64).round(), values.len())
+                format!(
+                    "{} in {} of {} runs",
+                    rounded(mean),
+                    (share * values.len() as f64).round(),
+                    values.len()
+                )
             };
-            Some(format!("{name} has two modes: {} and {}; its mean describes no run.", part(low), part(high)))
+            Some(format!(
+                "{name} has two modes: {} and {}; its mean describes no run.",
+                part(low),
+                part(high)
+            ))
         });
         told.collect()
     }
 
     /// The charts of the plan.
     pub fn charts(&self) -> Vec<Chart> {
-        self.plan.charts.iter().map(|spec| self.chart(spec)).collect()
+        self.plan
+            .charts
+            .iter()
+            .map(|spec| self.chart(spec))
+            .collect()
     }
 
     fn chart(&self, spec: &ChartSpec) -> Chart {
         let axis = |label: &str, letter: char| Axis {
             label: label.to_owned(),
-            scaling: if spec.log.contains(letter) { Scaling::Logarithmic } else { Scaling::Linear },
+            scaling: if spec.log.contains(letter) {
+                Scaling::Logarithmic
+            } else {
+                Scaling::Linear
+            },
             ..Axis::default()
         };
-        let mut curves: Vec<Curve> = spec.curves.iter().filter_map(|text| self.curve(text)).collect();
-        let is_alone = |name: &str| curves.iter().filter(|curve| curve.name.split(": ").next() == name.split(": ").next()).count() == 1;
+        let mut curves: Vec<Curve> = spec
+            .curves
+            .iter()
+            .filter_map(|text| self.curve(text))
+            .collect();
+        let is_alone = |name: &str| {
+            curves
+                .iter()
+                .filter(|curve| curve.name.split(": ").next() == name.split(": ").next())
+                .count()
+                == 1
+        };
         let short: Vec<bool> = curves.iter().map(|curve| is_alone(&curve.name)).collect();
         for (curve, _) in curves.iter_mut().zip(short).filter(|(_, short)| *short) {
             // A run with only one curve needs no name of the figure.
@@ -156,15 +248,47 @@ impl<'a> Judged<'a> {
     fn curve(&self, text: &str) -> Option<Curve> {
         let reference = Reference::parse(text).ok()?;
         if reference.is_published {
-            let published = self.plan.published.iter().find(|published| published.figure == reference.figure)?;
-            let points = published.points.iter().map(|&(x, y)| Point { x, y, half_width: 0.0 }).collect();
-            return Some(Curve { name: format!("published {}", reference.figure), points, drawn: Drawn::Dashes });
+            let published = self
+                .plan
+                .published
+                .iter()
+                .find(|published| published.figure == reference.figure)?;
+            let points = published
+                .points
+                .iter()
+                .map(|&(x, y)| Point {
+                    x,
+                    y,
+                    half_width: 0.0,
+                })
+                .collect();
+            return Some(Curve {
+                name: format!("published {}", reference.figure),
+                points,
+                drawn: Drawn::Dashes,
+            });
         }
-        let points = self.ran.variations[0].1.curve(&reference.figure)?.into_iter().filter_map(|(x, samples)| {
-            Some(Point { x, y: samples.interval()?.mean, half_width: if samples.0.len() > 1 { deviation(&samples.values()) } else { 0.0 } })
-        });
+        let points = self.ran.variations[0]
+            .1
+            .curve(&reference.figure)?
+            .into_iter()
+            .filter_map(|(x, samples)| {
+                Some(Point {
+                    x,
+                    y: samples.interval()?.mean,
+                    half_width: if samples.0.len() > 1 {
+                        deviation(&samples.values())
+                    } else {
+                        0.0
+                    },
+                })
+            });
         let points = points.collect();
-        Some(Curve { name: reference.figure, points, drawn: Drawn::Line })
+        Some(Curve {
+            name: reference.figure,
+            points,
+            drawn: Drawn::Line,
+        })
     }
 }
 
@@ -197,10 +321,23 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
             paper.slug
         );
         for (item, judged) in paper.items.iter().zip(judged) {
-            let command = if item.plan().is_some() { format!("`roundelay papers {} {}`", paper.slug, item.name) } else { String::new() };
+            let command = if item.plan().is_some() {
+                format!("`roundelay papers {} {}`", paper.slug, item.name)
+            } else {
+                String::new()
+            };
             let verdict = one_line(item, judged.as_ref());
-            let link = if judged.is_some() { format!("[{}]({}.md#{})", item.label, paper.slug, item.name) } else { item.label.clone() };
-            _ = writeln!(text, "| {link} | {} | {} | {command} |", cell(&item.about), cell(&verdict));
+            let link = if judged.is_some() {
+                format!("[{}]({}.md#{})", item.label, paper.slug, item.name)
+            } else {
+                item.label.clone()
+            };
+            _ = writeln!(
+                text,
+                "| {link} | {} | {} | {command} |",
+                cell(&item.about),
+                cell(&verdict)
+            );
         }
     }
     text
@@ -210,11 +347,27 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
 pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
     let about = &paper.about;
     let (short, title, authors) = (&about.short, &about.title, about.authors.join(", "));
-    let mut text = format!("# {short}: {title}\n\n{authors}. {}.\n\n{}\n", about.venue, paper.essay.trim());
-    _ = write!(text, "\n## All items\n\n| item | about | verdict |\n|---|---|---|\n");
+    let mut text = format!(
+        "# {short}: {title}\n\n{authors}. {}.\n\n{}\n",
+        about.venue,
+        paper.essay.trim()
+    );
+    _ = write!(
+        text,
+        "\n## All items\n\n| item | about | verdict |\n|---|---|---|\n"
+    );
     for (item, judged) in paper.items.iter().zip(judged) {
-        let link = if judged.is_some() { format!("[{}](#{})", item.label, item.name) } else { item.label.clone() };
-        _ = writeln!(text, "| {link} | {} | {} |", cell(&item.about), cell(&one_line(item, judged.as_ref())));
+        let link = if judged.is_some() {
+            format!("[{}](#{})", item.label, item.name)
+        } else {
+            item.label.clone()
+        };
+        _ = writeln!(
+            text,
+            "| {link} | {} | {} |",
+            cell(&item.about),
+            cell(&one_line(item, judged.as_ref()))
+        );
     }
     for judged in judged.iter().flatten() {
         text += &section(paper, judged, Target::Repository);
@@ -234,17 +387,40 @@ pub enum Target {
 /// The section of an item: verdicts, published and own values, charts, open parameters, how to
 /// refute it.
 pub fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
-    let Judged { item, plan, record, .. } = judged;
-    let mut text = format!("\n<a id=\"{}\"></a>\n\n## {}: {}\n\n**{}.**", item.name, item.label, plan.title, capital(&judged.summary()));
+    let Judged {
+        item, plan, record, ..
+    } = judged;
+    let mut text = format!(
+        "\n<a id=\"{}\"></a>\n\n## {}: {}\n\n**{}.**",
+        item.name,
+        item.label,
+        plan.title,
+        capital(&judged.summary())
+    );
     _ = write!(text, " ({})\n\n{}\n\n", plan.page, plan.method);
     text += &claims(paper, judged, target);
     text += &comparison(judged);
-    for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| target == Target::Repository && chart.has_points()) {
-        _ = write!(text, "![{}]({}/{})\n\n", chart.title, paper.slug, chart_file(item, number));
+    for (number, chart) in judged
+        .charts()
+        .iter()
+        .enumerate()
+        .filter(|(_, chart)| target == Target::Repository && chart.has_points())
+    {
+        _ = write!(
+            text,
+            "![{}]({}/{})\n\n",
+            chart.title,
+            paper.slug,
+            chart_file(item, number)
+        );
     }
     text += &open::section(paper, judged, target);
     for (part, lines) in &record.traces {
-        _ = write!(text, "<details><summary>Step by step: {part}</summary>\n\n```text\n{}\n```\n\n</details>\n\n", lines.join("\n"));
+        _ = write!(
+            text,
+            "<details><summary>Step by step: {part}</summary>\n\n```text\n{}\n```\n\n</details>\n\n",
+            lines.join("\n")
+        );
     }
     for mode in judged.modes() {
         _ = write!(text, "{mode}\n\n");
@@ -253,7 +429,10 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
         _ = write!(
             text,
             "**Differences from the paper.**\n\n{}\n",
-            plan.differs.iter().map(|line| format!("- {line}\n")).collect::<String>()
+            plan.differs
+                .iter()
+                .map(|line| format!("- {line}\n"))
+                .collect::<String>()
         );
     }
     if !plan.refute.is_empty() {
@@ -264,26 +443,53 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
 
 /// File name of a chart: `figure-4.svg`, then `figure-4-2.svg`.
 pub fn chart_file(item: &Item, number: usize) -> String {
-    if number == 0 { format!("{}.svg", item.name) } else { format!("{}-{}.svg", item.name, number + 1) }
+    if number == 0 {
+        format!("{}.svg", item.name)
+    } else {
+        format!("{}-{}.svg", item.name, number + 1)
+    }
 }
 
 fn claims(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
-    let Judged { item, plan, verdicts, text: source, .. } = judged;
+    let Judged {
+        item,
+        plan,
+        verdicts,
+        text: source,
+        ..
+    } = judged;
     let mut text = String::from("| claim | verdict | deciding findings |\n|---|---|---|\n");
     for (number, (claim, verdict)) in plan.claims.iter().zip(verdicts).enumerate() {
-        let (line, file) = (line_of_claim(source, number), format!("papers/{}/{}.toml", paper.slug, item.name));
+        let (line, file) = (
+            line_of_claim(source, number),
+            format!("papers/{}/{}.toml", paper.slug, item.name),
+        );
         let link = match target {
             Target::Repository => format!("[predicate](../../{file}#L{line})"),
             Target::Alone => format!("{file}, line {line}"),
         };
-        let stands = claim.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
-        let mut findings: Vec<String> =
-            verdict.findings().iter().map(|finding| format!("{}{}", mark(finding.truth), finding.words)).collect();
+        let stands = claim
+            .place
+            .as_ref()
+            .map_or_else(String::new, |place| format!(" ({place})"));
+        let mut findings: Vec<String> = verdict
+            .findings()
+            .iter()
+            .map(|finding| format!("{}{}", mark(finding.truth), finding.words))
+            .collect();
         if !claim.tolerance.is_empty() {
             findings.push(format!("Tolerance: {}", claim.tolerance));
         }
         if !claim.tests.is_empty() {
-            findings.push(format!("Tests: {}", claim.tests.iter().map(|test| format!("`{test}`")).collect::<Vec<_>>().join(", ")));
+            findings.push(format!(
+                "Tests: {}",
+                claim
+                    .tests
+                    .iter()
+                    .map(|test| format!("`{test}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ));
         }
         findings.push(link);
         _ = writeln!(
@@ -291,7 +497,11 @@ fn claims(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
             "| {}{stands} | **{}** | {} |",
             cell(&claim.says),
             cell(&verdict.words),
-            findings.iter().map(|line| cell(line)).collect::<Vec<_>>().join("<br>")
+            findings
+                .iter()
+                .map(|line| cell(line))
+                .collect::<Vec<_>>()
+                .join("<br>")
         );
     }
     text + "\n"
@@ -307,7 +517,10 @@ const fn mark(truth: Truth) -> &'static str {
 
 /// Line number of the claim with this number in the plan.
 fn line_of_claim(source: &str, number: usize) -> usize {
-    let lines = source.lines().enumerate().filter(|(_, line)| line.trim() == "[[claim]]");
+    let lines = source
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.trim() == "[[claim]]");
     lines.map(|(line, _)| line + 1).nth(number).unwrap_or(1)
 }
 
@@ -316,17 +529,41 @@ fn comparison(judged: &Judged<'_>) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let lines: String =
-        rows.iter().map(|row| format!("| {} |\n", row.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" | "))).collect();
-    format!("| figure | published | ours, 95% interval | ours over published |\n|---|---|---|---|\n{lines}\n")
+    let lines: String = rows
+        .iter()
+        .map(|row| {
+            format!(
+                "| {} |\n",
+                row.iter()
+                    .map(|text| cell(text))
+                    .collect::<Vec<_>>()
+                    .join(" | ")
+            )
+        })
+        .collect();
+    format!(
+        "| figure | published | ours, 95% interval | ours over published |\n|---|---|---|---|\n{lines}\n"
+    )
 }
 
 fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
-    let Judged { item, record, ran, .. } = judged;
+    let Judged {
+        item, record, ran, ..
+    } = judged;
     let seeds = ran.variations[0].0.seeds;
-    let memory = record.peak_bytes.map_or_else(String::new, |bytes| format!(", {} MB at most", bytes.div_ceil(1_000_000)));
-    let full = if record.setting == "full" { " --full" } else { "" };
-    let runs = if seeds == 1 { "1 run".to_owned() } else { format!("{seeds} seeds") };
+    let memory = record.peak_bytes.map_or_else(String::new, |bytes| {
+        format!(", {} MB at most", bytes.div_ceil(1_000_000))
+    });
+    let full = if record.setting == "full" {
+        " --full"
+    } else {
+        ""
+    };
+    let runs = if seeds == 1 {
+        "1 run".to_owned()
+    } else {
+        format!("{seeds} seeds")
+    };
     format!(
         "`roundelay papers {} {}{full}` ({} setting, {runs} a variation, {} processor seconds{memory}); every row as Parquet: `--parquet rows.parquet`.\n",
         paper.slug,
@@ -338,7 +575,9 @@ fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 /// Text in a cell of a table.

@@ -18,12 +18,19 @@ pub struct Wrong {
 impl Wrong {
     /// An error about the value at a path.
     pub fn new(path: impl Into<String>, message: impl fmt::Display) -> Self {
-        Self { path: path.into(), message: message.to_string() }
+        Self {
+            path: path.into(),
+            message: message.to_string(),
+        }
     }
 
     /// The same error, with this table under a key of another one.
     pub(crate) fn below(self, key: &str) -> Self {
-        let path = if self.path.is_empty() { key.to_owned() } else { format!("{key}.{}", self.path) };
+        let path = if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{key}.{}", self.path)
+        };
         Self { path, ..self }
     }
 }
@@ -61,7 +68,10 @@ impl From<FileError> for PlanError {
 
 /// An error at a path of a plan, with the line in the plan's text.
 pub(crate) fn located(text: &str, wrong: Wrong) -> PlanError {
-    PlanError { line: Reader::parse("", text).map_or(0, |(reader, _)| reader.line(&wrong.path)), message: wrong.message }
+    PlanError {
+        line: Reader::parse("", text).map_or(0, |(reader, _)| reader.line(&wrong.path)),
+        message: wrong.message,
+    }
 }
 
 /// Reads a table.
@@ -72,8 +82,11 @@ pub(crate) fn read<V: DeserializeOwned>(table: &Table) -> Result<V, Wrong> {
     // Converted to text first: a table built by code has no spans, and in the text each key has its
     // own line.
     let text = toml::to_string(table).map_err(|error| Wrong::new("", error))?;
-    let (reader, table) = Reader::parse("", &text).map_err(|error| Wrong::new("", error.message))?;
-    reader.placed(&[], table, V::deserialize).map_err(|(place, message)| Wrong::new(reader.path_at(place.start), message))
+    let (reader, table) =
+        Reader::parse("", &text).map_err(|error| Wrong::new("", error.message))?;
+    reader
+        .placed(&[], table, V::deserialize)
+        .map_err(|(place, message)| Wrong::new(reader.path_at(place.start), message))
 }
 
 #[cfg(test)]
@@ -95,8 +108,14 @@ mod tests {
             number: u8,
         }
         let wrong = |text: &str| read::<Top>(&text.parse().unwrap()).unwrap_err();
-        assert_eq!(wrong("inner = [{ number = 1 }, { number = 300 }]").path, "inner.1.number");
-        assert_eq!(wrong("inner = [{ number = 1, other = 2 }]").path, "inner.0.other");
+        assert_eq!(
+            wrong("inner = [{ number = 1 }, { number = 300 }]").path,
+            "inner.1.number"
+        );
+        assert_eq!(
+            wrong("inner = [{ number = 1, other = 2 }]").path,
+            "inner.0.other"
+        );
         assert_eq!(Wrong::new("b", "c").below("a").path, "a.b");
     }
 }

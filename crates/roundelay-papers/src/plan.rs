@@ -130,7 +130,9 @@ impl Open {
 
     /// A value as text, without quotes.
     pub(crate) fn text(value: &Value) -> String {
-        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
     }
 }
 
@@ -183,7 +185,10 @@ impl Plan {
     ///
     /// # Errors
     /// As above.
-    pub fn parse_beside<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
+    pub fn parse_beside<'a>(
+        text: &str,
+        find: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<Self, PlanError> {
         let plan = Self::read(text, find)?;
         plan.check().map_err(|wrong| located(text, wrong))?;
         Ok(plan)
@@ -193,13 +198,19 @@ impl Plan {
     ///
     /// # Errors
     /// The text is not a plan; with its line.
-    pub(crate) fn read<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
+    pub(crate) fn read<'a>(
+        text: &str,
+        find: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<Self, PlanError> {
         let (reader, mut table) = Reader::read::<Table>("", text)?;
         let Some(like) = table.get("like").and_then(Value::as_str).map(str::to_owned) else {
             return Ok(Reader::read("", text)?.1);
         };
-        let other = find(&like).ok_or_else(|| reader.at("like", format!("like: there is no item '{like}' beside it")))?;
-        let (_, mut other) = Reader::read::<Table>(&like, other).map_err(|error| reader.at("like", error))?;
+        let other = find(&like).ok_or_else(|| {
+            reader.at("like", format!("like: there is no item '{like}' beside it"))
+        })?;
+        let (_, mut other) =
+            Reader::read::<Table>(&like, other).map_err(|error| reader.at("like", error))?;
         for key in ["run", "quick", "open"] {
             if let (None, Some(value)) = (table.get(key), other.remove(key)) {
                 table.insert(key.to_owned(), value);
@@ -212,15 +223,20 @@ impl Plan {
     pub(crate) fn check(&self) -> Result<(), Wrong> {
         for setting in [Setting::Quick, Setting::Full] {
             for variation in self.variations(setting)? {
-                variation.experiment().map_err(|wrong| self.written(setting, &variation, wrong))?;
+                variation
+                    .experiment()
+                    .map_err(|wrong| self.written(setting, &variation, wrong))?;
             }
         }
         for (number, claim) in self.claims.iter().enumerate() {
-            claim.check().map_err(|message| Wrong::new(format!("claim.{number}"), message))?;
+            claim
+                .check()
+                .map_err(|message| Wrong::new(format!("claim.{number}"), message))?;
         }
         for (number, published) in self.published.iter().enumerate() {
             let path = format!("published.{number}.figure");
-            Reference::parse(&published.figure).map_err(|message| Wrong::new(path, format!("[[published]] {message}")))?;
+            Reference::parse(&published.figure)
+                .map_err(|message| Wrong::new(path, format!("[[published]] {message}")))?;
         }
         Ok(())
     }
@@ -228,15 +244,33 @@ impl Plan {
     /// Moves an error about a variation to the responsible key of the plan: in `[[open]]`,
     /// `[quick]` or `[run]`.
     fn written(&self, setting: Setting, variation: &Variation, wrong: Wrong) -> Wrong {
-        let is_below = |path: &str| wrong.path == path || wrong.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
-        let varied = variation.open.filter(|number| is_below(&self.open[*number].parameter));
-        let quick = self.quick.keys().find(|path| setting == Setting::Quick && is_below(path));
+        let is_below = |path: &str| {
+            wrong.path == path
+                || wrong
+                    .path
+                    .strip_prefix(path)
+                    .is_some_and(|rest| rest.starts_with('.'))
+        };
+        let varied = variation
+            .open
+            .filter(|number| is_below(&self.open[*number].parameter));
+        let quick = self
+            .quick
+            .keys()
+            .find(|path| setting == Setting::Quick && is_below(path));
         match (varied, quick) {
-            (Some(number), _) => {
-                Wrong::new(format!("open.{number}.values"), format!("[[open]] with {}: {}", variation.name, wrong.message))
-            }
-            (None, Some(path)) => Wrong::new(format!("quick.{path}"), format!("[quick] {}", wrong.message)),
-            (None, None) => Wrong { message: format!("[run] {}", wrong.message), ..wrong.below("run") },
+            (Some(number), _) => Wrong::new(
+                format!("open.{number}.values"),
+                format!("[[open]] with {}: {}", variation.name, wrong.message),
+            ),
+            (None, Some(path)) => Wrong::new(
+                format!("quick.{path}"),
+                format!("[quick] {}", wrong.message),
+            ),
+            (None, None) => Wrong {
+                message: format!("[run] {}", wrong.message),
+                ..wrong.below("run")
+            },
         }
     }
 
@@ -248,14 +282,21 @@ impl Plan {
         let mut run = self.run.clone();
         if setting == Setting::Quick {
             for (path, value) in &self.quick {
-                set(&mut run, path, value.clone()).map_err(|message| Wrong::new(format!("quick.{path}"), format!("[quick] {message}")))?;
+                set(&mut run, path, value.clone()).map_err(|message| {
+                    Wrong::new(format!("quick.{path}"), format!("[quick] {message}"))
+                })?;
             }
         }
         let mut variations = vec![Variation::new(String::new(), None, run.clone())?];
         for (number, open) in self.open.iter().enumerate() {
             for value in &open.values {
                 let mut run = run.clone();
-                let wrong = |message| Wrong::new(format!("open.{number}.parameter"), format!("[[open]] {message}"));
+                let wrong = |message| {
+                    Wrong::new(
+                        format!("open.{number}.parameter"),
+                        format!("[[open]] {message}"),
+                    )
+                };
                 set(&mut run, &open.parameter, value.clone()).map_err(wrong)?;
                 variations.push(Variation::new(open.choice(value), Some(number), run)?);
             }
@@ -265,16 +306,29 @@ impl Plan {
 
     /// The plan without the reasons of its verdicts, which do not apply to a replaced discipline.
     pub fn without_reasons(&self) -> Self {
-        let claims = self.claims.iter().map(|claim| Claim { because: String::new(), ..claim.clone() });
-        Self { claims: claims.collect(), ..self.clone() }
+        let claims = self.claims.iter().map(|claim| Claim {
+            because: String::new(),
+            ..claim.clone()
+        });
+        Self {
+            claims: claims.collect(),
+            ..self.clone()
+        }
     }
 
     /// The published number of a figure, or its point at `x`.
     pub fn published_at(&self, figure: &str, x: Option<f64>) -> Option<f64> {
-        let published = self.published.iter().find(|published| published.figure == figure)?;
+        let published = self
+            .published
+            .iter()
+            .find(|published| published.figure == figure)?;
         match x {
             None => published.value,
-            Some(x) => published.points.iter().find(|(at, _)| *at == x).map(|(_, value)| *value),
+            Some(x) => published
+                .points
+                .iter()
+                .find(|(at, _)| *at == x)
+                .map(|(_, value)| *value),
         }
     }
 }
@@ -282,13 +336,25 @@ impl Plan {
 impl Claim {
     fn check(&self) -> Result<(), String> {
         for predicate in &self.needs {
-            predicate.check().map_err(|message| format!("claim '{}': {message}", self.says))?;
+            predicate
+                .check()
+                .map_err(|message| format!("claim '{}': {message}", self.says))?;
         }
         if self.left_out.is_some() != self.needs.is_empty() {
-            return Err(format!("claim '{}': either needs, or left_out says why there are none", self.says));
+            return Err(format!(
+                "claim '{}': either needs, or left_out says why there are none",
+                self.says
+            ));
         }
-        if self.expect != Kind::Holds && self.because.is_empty() && self.cannot.is_none() && self.left_out.is_none() {
-            return Err(format!("claim '{}': because is needed unless expect is 'holds'", self.says));
+        if self.expect != Kind::Holds
+            && self.because.is_empty()
+            && self.cannot.is_none()
+            && self.left_out.is_none()
+        {
+            return Err(format!(
+                "claim '{}': because is needed unless expect is 'holds'",
+                self.says
+            ));
         }
         Ok(())
     }
@@ -335,7 +401,8 @@ says = "What each flow sends."
     #[test]
     fn a_plan_has_the_variations_of_what_is_open() {
         let plan = Plan::parse(PLAN).unwrap();
-        let [quick, full] = [Setting::Quick, Setting::Full].map(|setting| plan.variations(setting).unwrap());
+        let [quick, full] =
+            [Setting::Quick, Setting::Full].map(|setting| plan.variations(setting).unwrap());
         assert_eq!((quick.len(), quick[0].seeds, full[0].seeds), (3, 2, 3));
         assert_eq!(quick[2].name, "rate = 2mbit");
         assert!(quick[2].identity().contains("2mbit") && quick[0].identity() != full[0].identity());
@@ -347,12 +414,32 @@ says = "What each flow sends."
     fn a_plan_may_have_the_runs_of_another() {
         let own = "item = 'Figure 2'\ntitle = 'a'\npage = 'b'\nmethod = 'c'\nlike = 'figure-1'
 [[claim]]\nsays = 'd'\nneeds = [{ is = 'interval', of = 'DRR: most, kbit/s', from = 1 }]\nexpect = 'holds'\n";
-        let parse = |own: &str| Plan::parse_beside(own, |name| (name == "figure-1").then_some(PLAN));
+        let parse =
+            |own: &str| Plan::parse_beside(own, |name| (name == "figure-1").then_some(PLAN));
         let (plan, other) = (parse(own).unwrap(), Plan::parse(PLAN).unwrap());
-        assert_eq!(plan.variations(Setting::Quick), other.variations(Setting::Quick));
-        assert_eq!((plan.claims.len(), plan.published.len()), (1, 0), "claims are its own");
-        assert!(parse(&own.replace("figure-1", "figure-3")).unwrap_err().message.contains("no item 'figure-3'"));
-        assert!(parse(&format!("{own}[quick]\nseeds = 1")).unwrap().variations(Setting::Quick).unwrap()[0].seeds == 1);
+        assert_eq!(
+            plan.variations(Setting::Quick),
+            other.variations(Setting::Quick)
+        );
+        assert_eq!(
+            (plan.claims.len(), plan.published.len()),
+            (1, 0),
+            "claims are its own"
+        );
+        assert!(
+            parse(&own.replace("figure-1", "figure-3"))
+                .unwrap_err()
+                .message
+                .contains("no item 'figure-3'")
+        );
+        assert!(
+            parse(&format!("{own}[quick]\nseeds = 1"))
+                .unwrap()
+                .variations(Setting::Quick)
+                .unwrap()[0]
+                .seeds
+                == 1
+        );
     }
 
     /// Formerly, an error in a plan's scenario appeared only after the start of the run, without
@@ -361,15 +448,45 @@ says = "What each flow sends."
     fn what_is_wrong_with_a_plan_has_the_line_of_the_plan() {
         let line = |part: &str| 1 + PLAN.lines().position(|line| line.contains(part)).unwrap();
         for (from, to, at, expected) in [
-            ("duration = \"4s\"", "duration = \"4\"", "duration", "[run] scenario.duration: '4' has no unit"),
+            (
+                "duration = \"4s\"",
+                "duration = \"4\"",
+                "duration",
+                "[run] scenario.duration: '4' has no unit",
+            ),
             ("pairs = 10", "pairs = 0", "topology =", "pairs"),
-            ("from = \"s*\"", "form = \"s*\"", "source =", "unknown field `form`"),
+            (
+                "from = \"s*\"",
+                "form = \"s*\"",
+                "source =",
+                "unknown field `form`",
+            ),
             ("\"drr\"", "\"drrr\"", "columns =", "[run] columns.DRR: "),
-            ("\"2s\"", "\"2\"", "\"2s\"", "[quick] scenario.duration: '2' has no unit"),
+            (
+                "\"2s\"",
+                "\"2\"",
+                "\"2s\"",
+                "[quick] scenario.duration: '2' has no unit",
+            ),
             ("\"2mbit\"", "\"2\"", "values =", "[[open]] with rate = 2: "),
-            ("kind = \"simulate\"", "kind = \"simulate\"\nother = 1", "seeds = 3", "unknown field `other`"),
-            ("expect = \"holds\"", "expect = \"hold\"", "expect =", "unknown variant `hold`"),
-            ("is = \"published\", of = \"DRR: ", "is = \"published\", of = \"", "[[claim]]", "expected RUN: FIGURE"),
+            (
+                "kind = \"simulate\"",
+                "kind = \"simulate\"\nother = 1",
+                "seeds = 3",
+                "unknown field `other`",
+            ),
+            (
+                "expect = \"holds\"",
+                "expect = \"hold\"",
+                "expect =",
+                "unknown variant `hold`",
+            ),
+            (
+                "is = \"published\", of = \"DRR: ",
+                "is = \"published\", of = \"",
+                "[[claim]]",
+                "expected RUN: FIGURE",
+            ),
         ] {
             let error = Plan::parse(&PLAN.replacen(from, to, 1)).unwrap_err();
             assert!(error.message.contains(expected), "{error:?}");
@@ -380,13 +497,33 @@ says = "What each flow sends."
     #[test]
     fn what_is_wrong_with_a_plan_is_said() {
         for (from, to, expected) in [
-            ("kind = \"simulate\"", "kind = \"stimulate\"", "[run] kind 'stimulate': one of "),
-            ("seeds = 3", "seeds = 0", "[run] seeds: legal range 1 to 10000"),
+            (
+                "kind = \"simulate\"",
+                "kind = \"stimulate\"",
+                "[run] kind 'stimulate': one of ",
+            ),
+            (
+                "seeds = 3",
+                "seeds = 0",
+                "[run] seeds: legal range 1 to 10000",
+            ),
             ("columns =", "colums =", "colums"),
-            ("source.0.rate", "source.7.rate", "[[open]] scenario.source.7.rate: no '7' there"),
+            (
+                "source.0.rate",
+                "source.7.rate",
+                "[[open]] scenario.source.7.rate: no '7' there",
+            ),
             ("is = \"published\"", "is = \"public\"", "public"),
-            ("left_out = \"what longer means\"", "", "either needs, or left_out"),
-            ("expect = \"holds\"", "expect = \"does not hold\"", "because is needed"),
+            (
+                "left_out = \"what longer means\"",
+                "",
+                "either needs, or left_out",
+            ),
+            (
+                "expect = \"holds\"",
+                "expect = \"does not hold\"",
+                "because is needed",
+            ),
         ] {
             let error = Plan::parse(&PLAN.replace(from, to)).unwrap_err();
             assert!(error.message.contains(expected), "{error:?}");

@@ -112,8 +112,16 @@ impl World<'_> {
     }
 
     /// Combines two numbers seed by seed; a published number is combined with each seed.
-    fn pairs(&self, one: &Reference, other: &Reference, what: impl Fn(f64, f64) -> f64) -> Result<Samples, Finding> {
-        let samples = |reference: &Reference| self.samples(reference).ok_or_else(|| Finding::missing(reference));
+    fn pairs(
+        &self,
+        one: &Reference,
+        other: &Reference,
+        what: impl Fn(f64, f64) -> f64,
+    ) -> Result<Samples, Finding> {
+        let samples = |reference: &Reference| {
+            self.samples(reference)
+                .ok_or_else(|| Finding::missing(reference))
+        };
         let (first, second) = (samples(one)?, samples(other)?);
         let published = |samples: &Samples| samples.0.get(&0).copied();
         Ok(match (one.is_published, other.is_published) {
@@ -123,7 +131,14 @@ impl World<'_> {
         })
     }
 
-    fn compare(&self, one: &str, other: &str, words: &str, bounds: [Option<f64>; 2], what: impl Fn(f64, f64) -> f64) -> Finding {
+    fn compare(
+        &self,
+        one: &str,
+        other: &str,
+        words: &str,
+        bounds: [Option<f64>; 2],
+        what: impl Fn(f64, f64) -> f64,
+    ) -> Finding {
         let parsed = Reference::parse(one).and_then(|one| Ok((one, Reference::parse(other)?)));
         let (one, other) = match parsed {
             Ok(references) => references,
@@ -136,7 +151,13 @@ impl World<'_> {
         let Some(interval) = samples.interval() else {
             return Finding::missing(format!("a seed that both {one} and {other} have"));
         };
-        Finding::within(&format!("{one} {words} {other}"), interval, samples.0.len(), bounds[0], bounds[1])
+        Finding::within(
+            &format!("{one} {words} {other}"),
+            interval,
+            samples.0.len(),
+            bounds[0],
+            bounds[1],
+        )
     }
 }
 
@@ -175,19 +196,37 @@ impl Predicate {
             return Err("from and to have to be numbers".to_owned());
         }
         match self {
-            Self::Order { of, .. } if of.len() < 2 => Err("order: of needs two figures or more".to_owned()),
-            Self::Order { by, .. } if by.is_nan() || *by < 1.0 => Err(format!("order: by = {by}: legal range 1 and more")),
-            Self::Published { within, .. } | Self::Flat { within, .. } if within.is_nan() || *within < 0.0 => {
+            Self::Order { of, .. } if of.len() < 2 => {
+                Err("order: of needs two figures or more".to_owned())
+            }
+            Self::Order { by, .. } if by.is_nan() || *by < 1.0 => {
+                Err(format!("order: by = {by}: legal range 1 and more"))
+            }
+            Self::Published { within, .. } | Self::Flat { within, .. }
+                if within.is_nan() || *within < 0.0 =>
+            {
                 Err(format!("within = {within}: legal range 0 and more"))
             }
-            Self::Interval { from: Some(from), to: Some(to), .. }
-            | Self::Every { from: Some(from), to: Some(to), .. }
-            | Self::Ratio { from: Some(from), to: Some(to), .. }
-            | Self::Crossing { from: Some(from), to: Some(to), .. }
-                if from > to =>
-            {
-                Err(format!("from = {from} is above to = {to}"))
+            Self::Interval {
+                from: Some(from),
+                to: Some(to),
+                ..
             }
+            | Self::Every {
+                from: Some(from),
+                to: Some(to),
+                ..
+            }
+            | Self::Ratio {
+                from: Some(from),
+                to: Some(to),
+                ..
+            }
+            | Self::Crossing {
+                from: Some(from),
+                to: Some(to),
+                ..
+            } if from > to => Err(format!("from = {from} is above to = {to}")),
             _ => Ok(()),
         }
     }
@@ -195,13 +234,24 @@ impl Predicate {
     /// Judges the predicate, part by part.
     pub fn judge(&self, world: World<'_>) -> Vec<Finding> {
         match self {
-            Self::Order { of, by } => of.windows(2).map(|pair| order(world, &pair[0], &pair[1], *by)).collect(),
+            Self::Order { of, by } => of
+                .windows(2)
+                .map(|pair| order(world, &pair[0], &pair[1], *by))
+                .collect(),
             Self::Interval { of, from, to } => vec![interval(world, of, *from, *to)],
             Self::Every { of, from, to } => vec![every(world, of, *from, *to)],
-            Self::Ratio { of, over, from, to } => vec![world.compare(of, over, "over", [*from, *to], |one, other| one / other)],
+            Self::Ratio { of, over, from, to } => {
+                vec![world.compare(of, over, "over", [*from, *to], |one, other| one / other)]
+            }
             Self::Published { of, within } => {
                 let bounds = [Some(1.0 - within), Some(1.0 + within)];
-                vec![world.compare(of, &format!("published {of}"), "over", bounds, |one, other| one / other)]
+                vec![world.compare(
+                    of,
+                    &format!("published {of}"),
+                    "over",
+                    bounds,
+                    |one, other| one / other,
+                )]
             }
             Self::Rising { of } => steps(world, of, "rise", |before, after| after - before),
             Self::Falling { of } => steps(world, of, "fall", |before, after| before - after),
@@ -214,9 +264,17 @@ impl Predicate {
 /// A tie is not an order: equal values fail.
 fn order(world: World<'_>, less: &str, more: &str, by: f64) -> Finding {
     if by == 1.0 {
-        return world.compare(more, less, "less", [Some(f64::MIN_POSITIVE), None], |more, less| more - less);
+        return world.compare(
+            more,
+            less,
+            "less",
+            [Some(f64::MIN_POSITIVE), None],
+            |more, less| more - less,
+        );
     }
-    world.compare(more, less, "over", [Some(by), None], |more, less| more / less)
+    world.compare(more, less, "over", [Some(by), None], |more, less| {
+        more / less
+    })
 }
 
 /// Judged seed by seed: a mean would hide a single run that violates the rule.
@@ -225,16 +283,41 @@ fn every(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Find
         Ok(reference) => reference,
         Err(words) => return Finding::unreadable(words),
     };
-    let Some(samples) = world.samples(&reference).filter(|samples| !samples.0.is_empty()) else { return Finding::missing(&reference) };
+    let Some(samples) = world
+        .samples(&reference)
+        .filter(|samples| !samples.0.is_empty())
+    else {
+        return Finding::missing(&reference);
+    };
     let values = samples.values();
-    let is_within = |value: &f64| from.is_none_or(|from| *value >= from) && to.is_none_or(|to| *value <= to);
-    let truth = if values.iter().all(is_within) { Truth::Holds } else { Truth::Fails };
-    let (least, most) =
-        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(*value), most.max(*value)));
-    let words =
-        format!("{of} is {} to {} over {} seeds, needed {} with each", rounded(least), rounded(most), values.len(), range(from, to));
-    let compared = samples.interval().map(|interval| Compared { what: of.to_owned(), interval, from, to });
-    Finding { compared, ..Finding::new(truth, words) }
+    let is_within =
+        |value: &f64| from.is_none_or(|from| *value >= from) && to.is_none_or(|to| *value <= to);
+    let truth = if values.iter().all(is_within) {
+        Truth::Holds
+    } else {
+        Truth::Fails
+    };
+    let (least, most) = values.iter().fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(least, most), value| (least.min(*value), most.max(*value)),
+    );
+    let words = format!(
+        "{of} is {} to {} over {} seeds, needed {} with each",
+        rounded(least),
+        rounded(most),
+        values.len(),
+        range(from, to)
+    );
+    let compared = samples.interval().map(|interval| Compared {
+        what: of.to_owned(),
+        interval,
+        from,
+        to,
+    });
+    Finding {
+        compared,
+        ..Finding::new(truth, words)
+    }
 }
 
 fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Finding {
@@ -243,7 +326,10 @@ fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> F
         Err(words) => return Finding::unreadable(words),
     };
     let samples = world.samples(&reference);
-    match samples.as_ref().and_then(|samples| Some((samples.interval()?, samples.0.len()))) {
+    match samples
+        .as_ref()
+        .and_then(|samples| Some((samples.interval()?, samples.0.len())))
+    {
         Some((interval, n)) => Finding::within(of, interval, n, from, to),
         None => Finding::missing(&reference),
     }
@@ -251,7 +337,11 @@ fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> F
 
 fn curve<'a>(world: World<'a>, of: &str) -> Result<Vec<(f64, &'a Samples)>, Finding> {
     let missing = || Finding::missing(format!("the curve {of}"));
-    world.figures.curve(of).filter(|points| points.len() > 1).ok_or_else(missing)
+    world
+        .figures
+        .curve(of)
+        .filter(|points| points.len() > 1)
+        .ok_or_else(missing)
 }
 
 /// A finding for each pair of neighbours would be too long: returns only the worst.
@@ -262,11 +352,23 @@ fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64
     };
     let step = |pair: &[(f64, &Samples)]| {
         let gains = pair[0].1.with(pair[1].1, &gain);
-        let what = format!("{of}: the {words} from {} to {}", rounded(pair[0].0), rounded(pair[1].0));
+        let what = format!(
+            "{of}: the {words} from {} to {}",
+            rounded(pair[0].0),
+            rounded(pair[1].0)
+        );
         let finding = Finding::within(&what, gains.interval()?, gains.0.len(), Some(0.0), None);
-        Some((gains.interval()?.mean, finding.of(format!("{of}: the smallest {words}"))))
+        Some((
+            gains.interval()?.mean,
+            finding.of(format!("{of}: the smallest {words}")),
+        ))
     };
-    let worst = points.windows(2).filter_map(step).min_by(|one, other| one.1.truth.cmp(&other.1.truth).then(one.0.total_cmp(&other.0)));
+    let worst = points.windows(2).filter_map(step).min_by(|one, other| {
+        one.1
+            .truth
+            .cmp(&other.1.truth)
+            .then(one.0.total_cmp(&other.0))
+    });
     worst.map(|(_, finding)| finding).into_iter().collect()
 }
 
@@ -275,16 +377,32 @@ fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
         Ok(points) => points,
         Err(finding) => return vec![finding],
     };
-    let intervals: Vec<_> = points.iter().filter_map(|(x, samples)| Some((*x, samples.interval()?, samples.0.len()))).collect();
-    let mean = intervals.iter().map(|(_, interval, _)| interval.mean).sum::<f64>() / intervals.len() as f64;
+    let intervals: Vec<_> = points
+        .iter()
+        .filter_map(|(x, samples)| Some((*x, samples.interval()?, samples.0.len())))
+        .collect();
+    let mean = intervals
+        .iter()
+        .map(|(_, interval, _)| interval.mean)
+        .sum::<f64>()
+        / intervals.len() as f64;
     let part = |(x, interval, n): &(f64, Interval, usize)| {
-        let relative = Interval { mean: interval.mean / mean, half_width: interval.half_width.map(|half| half / mean) };
+        let relative = Interval {
+            mean: interval.mean / mean,
+            half_width: interval.half_width.map(|half| half / mean),
+        };
         let what = format!("{of} @ {} over the curve's mean", rounded(*x));
         let finding = Finding::within(&what, relative, *n, Some(1.0 - within), Some(1.0 + within));
-        (relative.mean, finding.of(format!("{of}: the farthest point over the curve's mean")))
+        (
+            relative.mean,
+            finding.of(format!("{of}: the farthest point over the curve's mean")),
+        )
     };
     let off = |finding: &(f64, Finding)| (finding.0 - 1.0).abs();
-    let worst = intervals.iter().map(part).max_by(|one, other| off(one).total_cmp(&off(other)));
+    let worst = intervals
+        .iter()
+        .map(part)
+        .max_by(|one, other| off(one).total_cmp(&off(other)));
     worst.map(|(_, finding)| finding).into_iter().collect()
 }
 
@@ -295,9 +413,18 @@ fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Optio
         (Err(finding), _) | (_, Err(finding)) => return finding,
     };
     let mean = |samples: &Samples| samples.interval().map(|interval| interval.mean);
-    let differences: Vec<_> =
-        upper.iter().filter_map(|(x, samples)| Some((*x, mean(samples)? - mean(lower.iter().find(|(at, _)| at == x)?.1)?))).collect();
-    let last_below = differences.iter().rposition(|(_, difference)| *difference < 0.0);
+    let differences: Vec<_> = upper
+        .iter()
+        .filter_map(|(x, samples)| {
+            Some((
+                *x,
+                mean(samples)? - mean(lower.iter().find(|(at, _)| at == x)?.1)?,
+            ))
+        })
+        .collect();
+    let last_below = differences
+        .iter()
+        .rposition(|(_, difference)| *difference < 0.0);
     let at = match last_below {
         Some(place) if place + 1 < differences.len() => {
             let ((x0, y0), (x1, y1)) = (differences[place], differences[place + 1]);
@@ -305,7 +432,16 @@ fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Optio
         }
         _ => return Finding::new(Truth::Fails, format!("{of} never overtakes {with}")),
     };
-    Finding::within(&format!("the x at which {of} overtakes {with}"), Interval { mean: at, half_width: None }, 1, from, to)
+    Finding::within(
+        &format!("the x at which {of} overtakes {with}"),
+        Interval {
+            mean: at,
+            half_width: None,
+        },
+        1,
+        from,
+        to,
+    )
 }
 
 #[cfg(test)]
@@ -339,45 +475,116 @@ mod tests {
         }
         let Line { needs } = toml::from_str(&format!("needs = {predicate}")).unwrap();
         let (plan, figures) = (Plan::parse(PLAN).unwrap(), figures());
-        needs.judge(World { plan: &plan, figures: &figures }).iter().map(|finding| finding.truth).min().unwrap()
+        needs
+            .judge(World {
+                plan: &plan,
+                figures: &figures,
+            })
+            .iter()
+            .map(|finding| finding.truth)
+            .min()
+            .unwrap()
     }
 
     #[test]
     fn intervals_are_judged_with_their_uncertainty() {
-        assert_eq!(truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 480 }"), Truth::Holds);
-        assert_eq!(truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 499 }"), Truth::Undecided);
-        assert_eq!(truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 520, to = 600 }"), Truth::Fails);
-        assert_eq!(truth("{ is = 'published', of = 'DRR: least, kbit/s', within = 0.1 }"), Truth::Holds);
-        assert_eq!(truth("{ is = 'interval', of = 'DRR: most', to = 1 }"), Truth::Fails, "what was not measured does not hold");
+        assert_eq!(
+            truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 480 }"),
+            Truth::Holds
+        );
+        assert_eq!(
+            truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 499 }"),
+            Truth::Undecided
+        );
+        assert_eq!(
+            truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 520, to = 600 }"),
+            Truth::Fails
+        );
+        assert_eq!(
+            truth("{ is = 'published', of = 'DRR: least, kbit/s', within = 0.1 }"),
+            Truth::Holds
+        );
+        assert_eq!(
+            truth("{ is = 'interval', of = 'DRR: most', to = 1 }"),
+            Truth::Fails,
+            "what was not measured does not hold"
+        );
     }
 
     #[test]
     fn orders_are_judged_seed_by_seed() {
-        assert_eq!(truth("{ is = 'order', of = ['A: delay', 'B: delay'] }"), Truth::Holds, "10 apart with every seed, 400 between seeds");
-        assert_eq!(truth("{ is = 'order', of = ['B: delay', 'A: delay'] }"), Truth::Fails);
-        assert_eq!(truth("{ is = 'order', of = ['A: delay', 'B: delay'], by = 2 }"), Truth::Fails);
-        assert_eq!(truth("{ is = 'ratio', of = 'A: delay', over = 'B: delay', from = 0.9, to = 1.1 }"), Truth::Holds);
-        assert_eq!(truth("{ is = 'order', of = ['A: curve @ 1', 'A: curve @ 2', 'DRR: least, kbit/s'] }"), Truth::Holds);
-        assert_eq!(truth("{ is = 'order', of = ['published DRR: least, kbit/s', 'A: curve @ 1'] }"), Truth::Fails);
+        assert_eq!(
+            truth("{ is = 'order', of = ['A: delay', 'B: delay'] }"),
+            Truth::Holds,
+            "10 apart with every seed, 400 between seeds"
+        );
+        assert_eq!(
+            truth("{ is = 'order', of = ['B: delay', 'A: delay'] }"),
+            Truth::Fails
+        );
+        assert_eq!(
+            truth("{ is = 'order', of = ['A: delay', 'B: delay'], by = 2 }"),
+            Truth::Fails
+        );
+        assert_eq!(
+            truth("{ is = 'ratio', of = 'A: delay', over = 'B: delay', from = 0.9, to = 1.1 }"),
+            Truth::Holds
+        );
+        assert_eq!(
+            truth("{ is = 'order', of = ['A: curve @ 1', 'A: curve @ 2', 'DRR: least, kbit/s'] }"),
+            Truth::Holds
+        );
+        assert_eq!(
+            truth("{ is = 'order', of = ['published DRR: least, kbit/s', 'A: curve @ 1'] }"),
+            Truth::Fails
+        );
     }
 
     #[test]
     fn a_tie_is_no_order_and_no_run_may_means_every_run() {
-        assert_eq!(truth("{ is = 'order', of = ['B: curve @ 1', 'B: curve @ 2'] }"), Truth::Fails, "2.5 is not above 2.5");
-        assert_eq!(truth("{ is = 'every', of = 'DRR: least, kbit/s', from = 496 }"), Truth::Holds);
-        assert_eq!(truth("{ is = 'every', of = 'DRR: least, kbit/s', from = 497 }"), Truth::Fails, "one of three is below");
-        assert_eq!(truth("{ is = 'every', of = 'B: curve @ 3', to = 2.5 }"), Truth::Holds);
+        assert_eq!(
+            truth("{ is = 'order', of = ['B: curve @ 1', 'B: curve @ 2'] }"),
+            Truth::Fails,
+            "2.5 is not above 2.5"
+        );
+        assert_eq!(
+            truth("{ is = 'every', of = 'DRR: least, kbit/s', from = 496 }"),
+            Truth::Holds
+        );
+        assert_eq!(
+            truth("{ is = 'every', of = 'DRR: least, kbit/s', from = 497 }"),
+            Truth::Fails,
+            "one of three is below"
+        );
+        assert_eq!(
+            truth("{ is = 'every', of = 'B: curve @ 3', to = 2.5 }"),
+            Truth::Holds
+        );
     }
 
     #[test]
     fn predicates_that_cannot_be_are_refused() {
         let error = |line: &str| -> String {
             let table: toml::Table = format!("needs = {line}").parse().unwrap();
-            table["needs"].clone().try_into::<Predicate>().unwrap().check().unwrap_err()
+            table["needs"]
+                .clone()
+                .try_into::<Predicate>()
+                .unwrap()
+                .check()
+                .unwrap_err()
         };
-        assert_eq!(error("{ is = 'interval', of = 'A: delay', from = 10, to = 1 }"), "from = 10 is above to = 1");
-        assert_eq!(error("{ is = 'published', of = 'A: delay', within = -0.1 }"), "within = -0.1: legal range 0 and more");
-        assert_eq!(error("{ is = 'order', of = ['A: delay'] }"), "order: of needs two figures or more");
+        assert_eq!(
+            error("{ is = 'interval', of = 'A: delay', from = 10, to = 1 }"),
+            "from = 10 is above to = 1"
+        );
+        assert_eq!(
+            error("{ is = 'published', of = 'A: delay', within = -0.1 }"),
+            "within = -0.1: legal range 0 and more"
+        );
+        assert_eq!(
+            error("{ is = 'order', of = ['A: delay'] }"),
+            "order: of needs two figures or more"
+        );
         assert!(error("{ is = 'rising', of = 'delay' }").contains("expected RUN: FIGURE"));
     }
 
@@ -385,10 +592,25 @@ mod tests {
     fn curves_rise_fall_stay_and_cross() {
         assert_eq!(truth("{ is = 'rising', of = 'A: curve' }"), Truth::Holds);
         assert_eq!(truth("{ is = 'falling', of = 'A: curve' }"), Truth::Fails);
-        assert_eq!(truth("{ is = 'flat', of = 'A: curve', within = 0.1 }"), Truth::Fails);
-        assert_eq!(truth("{ is = 'flat', of = 'B: curve', within = 0.1 }"), Truth::Holds);
-        assert_eq!(truth("{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 2, to = 3 }"), Truth::Holds);
-        assert_eq!(truth("{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 3 }"), Truth::Fails);
-        assert_eq!(truth("{ is = 'crossing', of = 'B: curve', with = 'A: curve' }"), Truth::Fails);
+        assert_eq!(
+            truth("{ is = 'flat', of = 'A: curve', within = 0.1 }"),
+            Truth::Fails
+        );
+        assert_eq!(
+            truth("{ is = 'flat', of = 'B: curve', within = 0.1 }"),
+            Truth::Holds
+        );
+        assert_eq!(
+            truth("{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 2, to = 3 }"),
+            Truth::Holds
+        );
+        assert_eq!(
+            truth("{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 3 }"),
+            Truth::Fails
+        );
+        assert_eq!(
+            truth("{ is = 'crossing', of = 'B: curve', with = 'A: curve' }"),
+            Truth::Fails
+        );
     }
 }

@@ -56,22 +56,40 @@ pub struct Recorded {
 /// A path of the plan does not exist.
 pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     let variations = plan.variations(setting).map_err(|wrong| wrong.message)?;
-    let runs = variations.iter().map(|variation| format!("{} {}", variation.identity(), variation.seeds));
+    let runs = variations
+        .iter()
+        .map(|variation| format!("{} {}", variation.identity(), variation.seeds));
     let texts: Vec<String> = runs.chain(shown(plan)).chain(judged(plan)).collect();
     Ok(hash(texts.iter().map(String::as_str)))
 }
 
 /// Names of the figures in claims.
 fn judged(plan: &Plan) -> BTreeSet<String> {
-    let names = plan.claims.iter().flat_map(|claim| &claim.needs).flat_map(Predicate::figures);
-    names.filter_map(|text| Reference::parse(&text).ok()).map(|reference| reference.figure).collect()
+    let names = plan
+        .claims
+        .iter()
+        .flat_map(|claim| &claim.needs)
+        .flat_map(Predicate::figures);
+    names
+        .filter_map(|text| Reference::parse(&text).ok())
+        .map(|reference| reference.figure)
+        .collect()
 }
 
 /// Names of the figures in charts, published values and claims.
 fn shown(plan: &Plan) -> BTreeSet<String> {
-    let charts = plan.charts.iter().flat_map(|chart| chart.curves.iter().cloned());
-    let published = plan.published.iter().map(|published| published.figure.clone());
-    let all = charts.chain(published).filter_map(|text| Reference::parse(&text).ok()).map(|reference| reference.figure);
+    let charts = plan
+        .charts
+        .iter()
+        .flat_map(|chart| chart.curves.iter().cloned());
+    let published = plan
+        .published
+        .iter()
+        .map(|published| published.figure.clone());
+    let all = charts
+        .chain(published)
+        .filter_map(|text| Reference::parse(&text).ok())
+        .map(|reference| reference.figure);
     all.chain(judged(plan)).collect()
 }
 
@@ -80,11 +98,22 @@ impl Record {
     ///
     /// # Errors
     /// A path of the plan does not exist.
-    pub fn new(plan: &Plan, setting: Setting, ran: &Ran, peak_bytes: Option<u64>) -> Result<Self, String> {
+    pub fn new(
+        plan: &Plan,
+        setting: Setting,
+        ran: &Ran,
+        peak_bytes: Option<u64>,
+    ) -> Result<Self, String> {
         let (shown, judged) = (shown(plan), judged(plan));
         let record = |(variation, figures): &(Variation, Figures)| {
-            let wanted = if variation.open.is_none() { &shown } else { &judged };
-            Recorded::new(&variation.name, figures, variation.seeds, |name| wanted.contains(name))
+            let wanted = if variation.open.is_none() {
+                &shown
+            } else {
+                &judged
+            };
+            Recorded::new(&variation.name, figures, variation.seeds, |name| {
+                wanted.contains(name)
+            })
         };
         Ok(Self {
             plan: identity(plan, setting)?,
@@ -99,7 +128,11 @@ impl Record {
 
     /// The setting of the run.
     pub fn setting(&self) -> Setting {
-        if self.setting == Setting::Quick.name() { Setting::Quick } else { Setting::Full }
+        if self.setting == Setting::Quick.name() {
+            Setting::Quick
+        } else {
+            Setting::Full
+        }
     }
 
     /// Restores the recorded part of the run.
@@ -107,40 +140,83 @@ impl Record {
     /// # Errors
     /// The variations of the plan differ from those of the record.
     pub fn ran(&self, plan: &Plan) -> Result<Ran, String> {
-        let variations = plan.variations(self.setting()).map_err(|wrong| wrong.message)?;
+        let variations = plan
+            .variations(self.setting())
+            .map_err(|wrong| wrong.message)?;
         if variations.len() != self.variations.len() {
             return Err("the record has other variations than the plan: run it again".to_owned());
         }
-        let variations = variations.into_iter().zip(&self.variations).map(|(variation, recorded)| (variation, recorded.figures()));
-        Ok(Ran { variations: variations.collect(), traces: self.traces.clone(), seconds: self.seconds, runs: [0, 0] })
+        let variations = variations
+            .into_iter()
+            .zip(&self.variations)
+            .map(|(variation, recorded)| (variation, recorded.figures()));
+        Ok(Ran {
+            variations: variations.collect(),
+            traces: self.traces.clone(),
+            seconds: self.seconds,
+            runs: [0, 0],
+        })
     }
 }
 
 impl Recorded {
     fn new(name: &str, figures: &Figures, seeds: u64, is_wanted: impl Fn(&str) -> bool) -> Self {
-        let list = |samples: &Samples| (1..=seeds).map(|seed| samples.0.get(&seed).map(|value| short(*value))).collect();
+        let list = |samples: &Samples| {
+            (1..=seeds)
+                .map(|seed| samples.0.get(&seed).map(|value| short(*value)))
+                .collect()
+        };
         let (mut scalars, mut curves) = (BTreeMap::new(), BTreeMap::new());
         for name in figures.names().iter().filter(|name| is_wanted(name)) {
             if let Some(samples) = figures.at(name, None) {
                 scalars.insert(name.clone(), list(samples));
             }
             if let Some(points) = figures.curve(name) {
-                curves.insert(name.clone(), points.into_iter().map(|(x, samples)| (short(x), list(samples))).collect());
+                curves.insert(
+                    name.clone(),
+                    points
+                        .into_iter()
+                        .map(|(x, samples)| (short(x), list(samples)))
+                        .collect(),
+                );
             }
         }
-        Self { name: name.to_owned(), scalars, curves }
+        Self {
+            name: name.to_owned(),
+            scalars,
+            curves,
+        }
     }
 
     fn figures(&self) -> Figures {
         let mut figures = Figures::default();
         let mut add = |name: &str, x: Option<f64>, samples: &[Option<f64>]| {
-            let Some((run, figure)) = name.split_once(": ") else { return };
-            for (seed, value) in (1..).zip(samples).filter_map(|(seed, value)| Some((seed, (*value)?))) {
-                figures.add(seed, &[Row { run: run.to_owned(), figure: figure.to_owned(), x, value }]);
+            let Some((run, figure)) = name.split_once(": ") else {
+                return;
+            };
+            for (seed, value) in (1..)
+                .zip(samples)
+                .filter_map(|(seed, value)| Some((seed, (*value)?)))
+            {
+                figures.add(
+                    seed,
+                    &[Row {
+                        run: run.to_owned(),
+                        figure: figure.to_owned(),
+                        x,
+                        value,
+                    }],
+                );
             }
         };
-        self.scalars.iter().for_each(|(name, samples)| add(name, None, samples));
-        self.curves.iter().for_each(|(name, points)| points.iter().for_each(|(x, samples)| add(name, Some(*x), samples)));
+        self.scalars
+            .iter()
+            .for_each(|(name, samples)| add(name, None, samples));
+        self.curves.iter().for_each(|(name, points)| {
+            points
+                .iter()
+                .for_each(|(x, samples)| add(name, Some(*x), samples))
+        });
         figures
     }
 }
@@ -161,7 +237,12 @@ mod tests {
     #[test]
     fn verdicts_on_a_record_are_those_on_the_run() {
         let plan = Plan::parse(PLAN).unwrap();
-        let runner = Runner { setting: Setting::Quick, versions: Versions::of_program(""), instead: None, seeds: None };
+        let runner = Runner {
+            setting: Setting::Quick,
+            versions: Versions::of_program(""),
+            instead: None,
+            seeds: None,
+        };
         let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
         let record = Record::new(&plan, Setting::Quick, &ran, None).unwrap();
         let read: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
@@ -169,14 +250,26 @@ mod tests {
         let again = read.ran(&plan).unwrap();
         let verdict = |ran: &Ran| judge(&plan, &plan.claims[0], &ran.variations, Setting::Full);
         assert_eq!(verdict(&again), verdict(&ran));
-        assert!(again.variations[0].1.names().len() < ran.variations[0].1.names().len(), "what nothing refers to is not kept");
+        assert!(
+            again.variations[0].1.names().len() < ran.variations[0].1.names().len(),
+            "what nothing refers to is not kept"
+        );
     }
 
     #[test]
     fn what_is_run_has_a_hash_and_prose_has_none() {
         let identity = |text: &str| identity(&Plan::parse(text).unwrap(), Setting::Full).unwrap();
-        assert_eq!(identity(PLAN), identity(&PLAN.replace("A dumbbell.", "Another sentence.")));
-        assert_ne!(identity(PLAN), identity(&PLAN.replace("pairs = 10", "pairs = 11")));
-        assert_ne!(identity(PLAN), identity(&PLAN.replace("seeds = 3", "seeds = 4")));
+        assert_eq!(
+            identity(PLAN),
+            identity(&PLAN.replace("A dumbbell.", "Another sentence."))
+        );
+        assert_ne!(
+            identity(PLAN),
+            identity(&PLAN.replace("pairs = 10", "pairs = 11"))
+        );
+        assert_ne!(
+            identity(PLAN),
+            identity(&PLAN.replace("seeds = 3", "seeds = 4"))
+        );
     }
 }

@@ -31,19 +31,25 @@ pub struct Runner {
 pub struct Versions {
     /// Version of the program as a whole.
     pub program: String,
-    /// Version of what a simulation uses: its network, disciplines, sources and transport protocols,
-    /// and the figures of plans. None stands for the program's version.
+    /// Version of what a simulation uses: its network, disciplines, sources and transport
+    /// protocols, and the figures of plans. None stands for the program's version.
     pub of_simulation: fn(&Scenario) -> Option<String>,
 }
 
 impl Versions {
     /// One version for all runs.
     pub fn of_program(program: impl Into<String>) -> Self {
-        Self { program: program.into(), of_simulation: |_| None }
+        Self {
+            program: program.into(),
+            of_simulation: |_| None,
+        }
     }
 
     fn of(&self, experiment: &dyn Experiment, part: &str) -> String {
-        experiment.simulated(part).and_then(|scenario| (self.of_simulation)(&scenario)).unwrap_or_else(|| self.program.clone())
+        experiment
+            .simulated(part)
+            .and_then(|scenario| (self.of_simulation)(&scenario))
+            .unwrap_or_else(|| self.program.clone())
     }
 }
 
@@ -76,18 +82,28 @@ impl Runner {
     pub fn run(&self, plan: &Plan, cache: &Cache, tell: &(dyn Fn() + Sync)) -> Result<Ran, Failed> {
         let mut variations = plan.variations(self.setting)?;
         if let Some(seeds) = self.seeds {
-            variations.iter_mut().for_each(|variation| variation.seeds = seeds);
+            variations
+                .iter_mut()
+                .for_each(|variation| variation.seeds = seeds);
         }
-        let experiments = variations.iter().map(|variation| self.experiment(variation)).collect::<Result<Vec<_>, _>>()?;
+        let experiments = variations
+            .iter()
+            .map(|variation| self.experiment(variation))
+            .collect::<Result<Vec<_>, _>>()?;
         let jobs = self.jobs(&variations, &experiments);
-        let known = jobs.iter().filter(|job| cache.find(&job.key).is_some()).count();
+        let known = jobs
+            .iter()
+            .filter(|job| cache.find(&job.key).is_some())
+            .count();
         let one = |job: &Job| -> Result<Done, Failed> {
             let done = match cache.find(&job.key) {
                 Some(done) => done,
                 None => {
                     let began = cpu_seconds();
                     let outcome = experiments[job.variation].run(&job.part, job.seed);
-                    let mut outcome = outcome.map_err(|Failed(why)| Failed(format!("{}, seed {}: {why}", job.part, job.seed)))?;
+                    let mut outcome = outcome.map_err(|Failed(why)| {
+                        Failed(format!("{}, seed {}: {why}", job.part, job.seed))
+                    })?;
                     // A division by zero is not a number: the figure has no value with this seed.
                     outcome.rows.retain(|row| row.value.is_finite());
                     cache.add(job.key.clone(), cpu_seconds() - began, outcome)?
@@ -125,7 +141,12 @@ impl Runner {
         let mut files = BTreeSet::new();
         for variation in &plan.variations(self.setting)? {
             let experiment = self.experiment(variation)?;
-            files.extend(experiment.parts().iter().flat_map(|part| experiment.files(part)));
+            files.extend(
+                experiment
+                    .parts()
+                    .iter()
+                    .flat_map(|part| experiment.files(part)),
+            );
         }
         Ok(files)
     }
@@ -148,7 +169,12 @@ impl Runner {
                     let instead = self.instead.as_deref().unwrap_or("");
                     let run = hash([identity.as_str(), &part, &seed.to_string(), instead]);
                     let key = format!("{version}-{run}");
-                    jobs.push(Job { variation: number, part: part.clone(), seed, key });
+                    jobs.push(Job {
+                        variation: number,
+                        part: part.clone(),
+                        seed,
+                        key,
+                    });
                 }
             }
         }
@@ -163,11 +189,19 @@ impl Ran {
         let seconds = done.iter().map(|done| done.seconds).sum();
         for (job, Done { outcome, .. }) in jobs.iter().zip(done) {
             figures[job.variation].add(job.seed, &outcome.rows);
-            if job.variation == 0 && !outcome.trace.is_empty() && !traces.iter().any(|(part, _)| *part == job.part) {
+            if job.variation == 0
+                && !outcome.trace.is_empty()
+                && !traces.iter().any(|(part, _)| *part == job.part)
+            {
                 traces.push((job.part.clone(), outcome.trace));
             }
         }
-        Self { variations: variations.into_iter().zip(figures).collect(), traces, seconds, runs: [jobs.len(), known] }
+        Self {
+            variations: variations.into_iter().zip(figures).collect(),
+            traces,
+            seconds,
+            runs: [jobs.len(), known],
+        }
     }
 }
 
@@ -178,40 +212,84 @@ mod tests {
     use crate::verdict::{Kind, judge};
 
     fn runner(instead: Option<&str>) -> Runner {
-        Runner { setting: Setting::Quick, versions: Versions::of_program("test"), instead: instead.map(str::to_owned), seeds: None }
+        Runner {
+            setting: Setting::Quick,
+            versions: Versions::of_program("test"),
+            instead: instead.map(str::to_owned),
+            seeds: None,
+        }
     }
 
     /// Ten flows of 1 Mbit/s into 5: with round robin each gets a half; with FIFO a flow gets the
     /// room left at its arrivals.
     #[test]
     fn a_planted_fault_changes_the_verdict() {
-        let plan = Plan { open: Vec::new(), ..Plan::parse(PLAN).unwrap() };
+        let plan = Plan {
+            open: Vec::new(),
+            ..Plan::parse(PLAN).unwrap()
+        };
         let verdict = |instead| {
             let ran = runner(instead).run(&plan, &Cache::none(), &|| ()).unwrap();
             judge(&plan, &plan.claims[0], &ran.variations, Setting::Full)
         };
-        assert_eq!(verdict(None).kind, Kind::Holds, "{:?}", verdict(None).findings());
-        assert_eq!(verdict(Some("fifo limit 50")).kind, Kind::DoesNotHold, "{:?}", verdict(Some("fifo limit 50")).findings());
+        assert_eq!(
+            verdict(None).kind,
+            Kind::Holds,
+            "{:?}",
+            verdict(None).findings()
+        );
+        assert_eq!(
+            verdict(Some("fifo limit 50")).kind,
+            Kind::DoesNotHold,
+            "{:?}",
+            verdict(Some("fifo limit 50")).findings()
+        );
     }
 
     /// A changed discipline repeats its column; another program repeats no simulation.
     #[test]
     fn runs_of_other_disciplines_stay_in_the_cache() {
-        let folder = std::env::temp_dir().join(format!("roundelay-runner-versions-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-runner-versions-{}", std::process::id()));
         let plan = Plan::parse(PLAN).unwrap();
         let run = |program: &str, of_simulation| {
-            let versions = Versions { program: program.to_owned(), of_simulation };
-            Runner { versions, ..runner(None) }.run(&plan, &Cache::open(&folder, "p").unwrap(), &|| ()).unwrap().runs
+            let versions = Versions {
+                program: program.to_owned(),
+                of_simulation,
+            };
+            Runner {
+                versions,
+                ..runner(None)
+            }
+            .run(&plan, &Cache::open(&folder, "p").unwrap(), &|| ())
+            .unwrap()
+            .runs
         };
         let first = run("one", |_| Some("first".to_owned()));
         let other_program = run("other", |_| Some("first".to_owned()));
-        let changed = run("one", |scenario| Some(if uses_drr(scenario) { "changed" } else { "first" }.to_owned()));
+        let changed = run("one", |scenario| {
+            Some(
+                if uses_drr(scenario) {
+                    "changed"
+                } else {
+                    "first"
+                }
+                .to_owned(),
+            )
+        });
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!([first, other_program, changed], [[12, 0], [12, 12], [12, 6]]);
+        assert_eq!(
+            [first, other_program, changed],
+            [[12, 0], [12, 12], [12, 6]]
+        );
     }
 
     fn uses_drr(scenario: &Scenario) -> bool {
-        scenario.topology.network.links().iter().any(|link| link.disciplines().iter().any(|discipline| discipline.name() == "drr"))
+        scenario.topology.network.links().iter().any(|link| {
+            link.disciplines()
+                .iter()
+                .any(|discipline| discipline.name() == "drr")
+        })
     }
 
     #[test]
@@ -224,9 +302,16 @@ mod tests {
         };
         let first = run(runner(None));
         let second = run(runner(None));
-        let other = run(Runner { versions: Versions::of_program("another"), ..runner(None) });
+        let other = run(Runner {
+            versions: Versions::of_program("another"),
+            ..runner(None)
+        });
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(first.runs, [12, 0], "three variations, two columns, two seeds");
+        assert_eq!(
+            first.runs,
+            [12, 0],
+            "three variations, two columns, two seeds"
+        );
         assert_eq!(second.runs, [12, 12]);
         assert_eq!(other.runs, [12, 0]);
         assert_eq!(first.variations, second.variations);

@@ -29,15 +29,27 @@ fn set_in_table(table: &mut Table, path: &str, value: Value) -> Result<(), Strin
         table.insert(path.to_owned(), value);
         return Ok(());
     };
-    set_below(table.entry(first).or_insert_with(|| Value::Table(Table::new())), rest, value)
+    set_below(
+        table
+            .entry(first)
+            .or_insert_with(|| Value::Table(Table::new())),
+        rest,
+        value,
+    )
 }
 
 fn set_below(place: &mut Value, path: &str, value: Value) -> Result<(), String> {
     match place {
         Value::Table(table) => set_in_table(table, path, value),
         Value::Array(values) => {
-            let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-            let place = first.parse().ok().and_then(|place: usize| values.get_mut(place)).ok_or_else(|| first.to_owned())?;
+            let (first, rest) = path
+                .split_once('.')
+                .map_or((path, None), |(first, rest)| (first, Some(rest)));
+            let place = first
+                .parse()
+                .ok()
+                .and_then(|place: usize| values.get_mut(place))
+                .ok_or_else(|| first.to_owned())?;
             match rest {
                 Some(rest) => set_below(place, rest, value),
                 None => {
@@ -56,7 +68,9 @@ mod tests {
 
     #[test]
     fn a_path_leads_through_tables_and_lists() {
-        let mut table: Table = "a = 1\nb = [{ c = 2 }, { c = 3 }]\n[d.e]\nf = 4".parse().unwrap();
+        let mut table: Table = "a = 1\nb = [{ c = 2 }, { c = 3 }]\n[d.e]\nf = 4"
+            .parse()
+            .unwrap();
         for path in ["a", "b.1.c", "d.e.f", "d.e.new"] {
             set(&mut table, path, Value::Integer(9)).unwrap();
             assert_eq!(find(&table, path), Some(&Value::Integer(9)));
@@ -64,9 +78,20 @@ mod tests {
         for path in ["x", "b.2.c", "b.c", "a.y"] {
             assert_eq!(find(&table, path), None, "{path}");
         }
-        assert_eq!(table, "a = 9\nb = [{ c = 2 }, { c = 9 }]\n[d.e]\nf = 9\nnew = 9".parse().unwrap());
-        assert_eq!(set(&mut table, "b.2.c", Value::Integer(0)).unwrap_err(), "b.2.c: no '2' there");
-        assert_eq!(set(&mut table, "a.y", Value::Integer(0)).unwrap_err(), "a.y: no 'y' there");
+        assert_eq!(
+            table,
+            "a = 9\nb = [{ c = 2 }, { c = 9 }]\n[d.e]\nf = 9\nnew = 9"
+                .parse()
+                .unwrap()
+        );
+        assert_eq!(
+            set(&mut table, "b.2.c", Value::Integer(0)).unwrap_err(),
+            "b.2.c: no '2' there"
+        );
+        assert_eq!(
+            set(&mut table, "a.y", Value::Integer(0)).unwrap_err(),
+            "a.y: no 'y' there"
+        );
         set(&mut table, "x.y", Value::Integer(5)).unwrap();
         assert_eq!(table["x"]["y"], Value::Integer(5));
     }

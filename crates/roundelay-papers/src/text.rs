@@ -11,15 +11,26 @@ use roundelay_report::aligned;
 /// The list of papers and items, with the verdicts expected in the full setting.
 pub fn list(papers: &[Paper], only: Option<&str>) -> String {
     let mut text = String::new();
-    for paper in papers.iter().filter(|paper| only.is_none_or(|only| only == paper.slug)) {
-        _ = writeln!(text, "{}  {} ({})", paper.slug, paper.about.title, paper.about.venue);
+    for paper in papers
+        .iter()
+        .filter(|paper| only.is_none_or(|only| only == paper.slug))
+    {
+        _ = writeln!(
+            text,
+            "{}  {} ({})",
+            paper.slug, paper.about.title, paper.about.venue
+        );
         for item in &paper.items {
             let verdict = match &item.work {
                 Work::Plan(plan, _) => expected(plan.claims.iter().map(|claim| claim.expect)),
                 Work::Nothing(_) => "nothing to measure".to_owned(),
                 Work::NotAttempted(_) => "not attempted yet".to_owned(),
             };
-            _ = writeln!(text, "  {:22}  {:44}  {}: {}", item.name, verdict, item.label, item.about);
+            _ = writeln!(
+                text,
+                "  {:22}  {:44}  {}: {}",
+                item.name, verdict, item.label, item.about
+            );
         }
         text.push('\n');
     }
@@ -36,7 +47,13 @@ fn expected(kinds: impl Iterator<Item = Kind>) -> String {
             None => counts.push((kind, 1)),
         }
     }
-    let words = counts.iter().map(|(kind, count)| if *count == 1 { kind.name().to_owned() } else { format!("{} x{count}", kind.name()) });
+    let words = counts.iter().map(|(kind, count)| {
+        if *count == 1 {
+            kind.name().to_owned()
+        } else {
+            format!("{} x{count}", kind.name())
+        }
+    });
     words.collect::<Vec<_>>().join(", ")
 }
 
@@ -49,7 +66,12 @@ pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
         serde_json::json!({ "claim": claim.says, "verdict": kind, "on_record": on_record, "words": verdict.words, "findings": findings })
     });
     let names = ["figure", "published", "ours", "ratio"];
-    let comparison = judged.comparison().into_iter().map(|row| names.into_iter().zip(row).collect::<std::collections::BTreeMap<_, _>>());
+    let comparison = judged.comparison().into_iter().map(|row| {
+        names
+            .into_iter()
+            .zip(row)
+            .collect::<std::collections::BTreeMap<_, _>>()
+    });
     serde_json::json!({
         "paper": paper,
         "item": judged.item.name,
@@ -63,8 +85,13 @@ pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
 
 /// Results of one item as text.
 pub fn report(paper: &str, judged: &Judged<'_>) -> String {
-    let Judged { item, plan, record, .. } = judged;
-    let mut text = format!("{paper} {}: {}\n{} ({} setting)\n\n", item.label, plan.title, plan.page, record.setting);
+    let Judged {
+        item, plan, record, ..
+    } = judged;
+    let mut text = format!(
+        "{paper} {}: {}\n{} ({} setting)\n\n",
+        item.label, plan.title, plan.page, record.setting
+    );
     for (claim, verdict) in plan.claims.iter().zip(&judged.verdicts) {
         _ = writeln!(text, "  {}\n    {}", claim.says, verdict.words);
         for finding in verdict.findings() {
@@ -94,11 +121,24 @@ fn open(judged: &Judged<'_>) -> String {
     if ran.variations.len() < 2 {
         return String::new();
     }
-    let mut text = String::from("\n  open parameters: claims that hold (+), fail (x), are undecided (?)\n");
+    let mut text =
+        String::from("\n  open parameters: claims that hold (+), fail (x), are undecided (?)\n");
     for (place, (variation, _)) in ran.variations.iter().enumerate() {
-        let marks: String =
-            verdicts.iter().map(|verdict| if verdict.kind == Kind::LeftOut { ' ' } else { mark(verdict.truth(place)) }).collect();
-        let name = if variation.name.is_empty() { "the plan as it stands" } else { &variation.name };
+        let marks: String = verdicts
+            .iter()
+            .map(|verdict| {
+                if verdict.kind == Kind::LeftOut {
+                    ' '
+                } else {
+                    mark(verdict.truth(place))
+                }
+            })
+            .collect();
+        let name = if variation.name.is_empty() {
+            "the plan as it stands"
+        } else {
+            &variation.name
+        };
         _ = writeln!(text, "  {marks}  {name}");
     }
     text

@@ -63,21 +63,46 @@ impl Verdict {
 
     /// The truth with a variation.
     pub fn truth(&self, variation: usize) -> Truth {
-        self.by_variation.get(variation).map_or(Truth::Undecided, |findings| truth_of(findings))
+        self.by_variation
+            .get(variation)
+            .map_or(Truth::Undecided, |findings| truth_of(findings))
     }
 }
 
 /// Judges a claim by the figures of all variations.
-pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)], setting: Setting) -> Verdict {
-    let findings =
-        |figures: &Figures| -> Vec<Finding> { claim.needs.iter().flat_map(|predicate| predicate.judge(World { plan, figures })).collect() };
-    let by_variation: Vec<Vec<Finding>> = variations.iter().map(|(_, figures)| findings(figures)).collect();
-    let truths: Vec<Truth> = by_variation.iter().map(|findings| truth_of(findings)).collect();
+pub fn judge(
+    plan: &Plan,
+    claim: &Claim,
+    variations: &[(Variation, Figures)],
+    setting: Setting,
+) -> Verdict {
+    let findings = |figures: &Figures| -> Vec<Finding> {
+        claim
+            .needs
+            .iter()
+            .flat_map(|predicate| predicate.judge(World { plan, figures }))
+            .collect()
+    };
+    let by_variation: Vec<Vec<Finding>> = variations
+        .iter()
+        .map(|(_, figures)| findings(figures))
+        .collect();
+    let truths: Vec<Truth> = by_variation
+        .iter()
+        .map(|findings| truth_of(findings))
+        .collect();
     let (kind, words) = match &claim.only_full {
-        Some(why) if setting == Setting::Quick => (Kind::Undecided, format!("not judged in the quick setting: {why}")),
+        Some(why) if setting == Setting::Quick => (
+            Kind::Undecided,
+            format!("not judged in the quick setting: {why}"),
+        ),
         _ => decide(claim, variations, &truths),
     };
-    Verdict { kind, words, by_variation }
+    Verdict {
+        kind,
+        words,
+        by_variation,
+    }
 }
 
 fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) -> (Kind, String) {
@@ -85,7 +110,10 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
     let because = |kind: Kind, words: String| match claim.because.as_str() {
         "" => (kind, words),
         reason if kind == claim.expect => (kind, format!("{words}: {reason}")),
-        _ => (kind, format!("{words} (expected: '{}')", claim.expect.name())),
+        _ => (
+            kind,
+            format!("{words} (expected: '{}')", claim.expect.name()),
+        ),
     };
     if let Some(what) = &claim.left_out {
         return (Kind::LeftOut, format!("the paper leaves out {what}"));
@@ -93,7 +121,10 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
     let base = truths.first().copied().unwrap_or(Truth::Undecided);
     if let Some(why) = &claim.cannot {
         return match base {
-            Truth::Fails => (Kind::CannotBe, format!("cannot be (the paper contradicts itself: {why})")),
+            Truth::Fails => (
+                Kind::CannotBe,
+                format!("cannot be (the paper contradicts itself: {why})"),
+            ),
             _ => (Kind::Holds, "holds, by its own numbers".to_owned()),
         };
     }
@@ -102,26 +133,50 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
         Truth::Holds if !has(Truth::Fails) => (Kind::Holds, "holds".to_owned()),
         Truth::Holds => {
             let without = with(variations, truths, Truth::Fails).join(", nor with ");
-            because(Kind::HoldsIf, format!("holds as the plan stands, but not with {without}"))
+            because(
+                Kind::HoldsIf,
+                format!("holds as the plan stands, but not with {without}"),
+            )
         }
         _ if has(Truth::Holds) && has(Truth::Fails) => {
             let with = with(variations, truths, Truth::Holds).join(", or ");
-            let base = if base == Truth::Undecided { "is undecided" } else { "fails" };
-            because(Kind::HoldsIf, format!("{base} as the plan stands, holds with {with}"))
+            let base = if base == Truth::Undecided {
+                "is undecided"
+            } else {
+                "fails"
+            };
+            because(
+                Kind::HoldsIf,
+                format!("{base} as the plan stands, holds with {with}"),
+            )
         }
         Truth::Undecided => {
             let with = with(variations, truths, Truth::Holds).join(", or ");
-            let with = if with.is_empty() { with } else { format!("; holds with {with}") };
-            because(Kind::Undecided, format!("undecided with {} seeds{with}", variations[0].0.seeds))
+            let with = if with.is_empty() {
+                with
+            } else {
+                format!("; holds with {with}")
+            };
+            because(
+                Kind::Undecided,
+                format!("undecided with {} seeds{with}", variations[0].0.seeds),
+            )
         }
         Truth::Fails => because(Kind::DoesNotHold, "does not hold".to_owned()),
     }
 }
 
 /// Names of the variations with this truth.
-fn with<'a>(variations: &'a [(Variation, Figures)], truths: &[Truth], wanted: Truth) -> Vec<&'a str> {
+fn with<'a>(
+    variations: &'a [(Variation, Figures)],
+    truths: &[Truth],
+    wanted: Truth,
+) -> Vec<&'a str> {
     let pairs = variations.iter().zip(truths).skip(1);
-    pairs.filter(|(_, truth)| **truth == wanted).map(|((variation, _), _)| variation.name.as_str()).collect()
+    pairs
+        .filter(|(_, truth)| **truth == wanted)
+        .map(|((variation, _), _)| variation.name.as_str())
+        .collect()
 }
 
 #[cfg(test)]
@@ -143,11 +198,20 @@ mod tests {
         let plan = Plan::parse(plan).unwrap();
         let figures = |value: f64| {
             let mut figures = Figures::default();
-            (1..=3).for_each(|seed| figures.add(seed, &[Row::scalar("DRR", "least, kbit/s", value)]));
+            (1..=3)
+                .for_each(|seed| figures.add(seed, &[Row::scalar("DRR", "least, kbit/s", value)]));
             figures
         };
-        let variations = plan.variations(Setting::Full).unwrap().into_iter().zip(least.map(figures)).collect::<Vec<_>>();
-        plan.claims.iter().map(|claim| judge(&plan, claim, &variations, setting)).collect()
+        let variations = plan
+            .variations(Setting::Full)
+            .unwrap()
+            .into_iter()
+            .zip(least.map(figures))
+            .collect::<Vec<_>>();
+        plan.claims
+            .iter()
+            .map(|claim| judge(&plan, claim, &variations, setting))
+            .collect()
     }
 
     #[test]
@@ -156,26 +220,58 @@ mod tests {
         assert_eq!(verdict([500.0, 510.0, 490.0]).kind, Kind::Holds);
         assert_eq!(verdict([400.0, 410.0, 390.0]).kind, Kind::DoesNotHold);
         let some = verdict([500.0, 400.0, 490.0]);
-        assert_eq!((some.kind, some.words.as_str()), (Kind::HoldsIf, "holds as the plan stands, but not with rate = 600kbit"));
-        assert_eq!(verdict([400.0, 400.0, 490.0]).words, "fails as the plan stands, holds with rate = 2mbit");
-        assert_eq!(verdicts([1.0; 3])[1].words, "the paper leaves out what longer means");
+        assert_eq!(
+            (some.kind, some.words.as_str()),
+            (
+                Kind::HoldsIf,
+                "holds as the plan stands, but not with rate = 600kbit"
+            )
+        );
+        assert_eq!(
+            verdict([400.0, 400.0, 490.0]).words,
+            "fails as the plan stands, holds with rate = 2mbit"
+        );
+        assert_eq!(
+            verdicts([1.0; 3])[1].words,
+            "the paper leaves out what longer means"
+        );
     }
 
     #[test]
     fn a_reason_is_of_the_verdict_on_record() {
-        let plan = PLAN.replacen("expect = \"holds\"", "because = \"queues are short\"\nexpect = \"does not hold\"", 1);
+        let plan = PLAN.replacen(
+            "expect = \"holds\"",
+            "because = \"queues are short\"\nexpect = \"does not hold\"",
+            1,
+        );
         let words = |least| verdicts_of(&plan, least).swap_remove(0).words;
-        assert_eq!(words([400.0, 410.0, 390.0]), "does not hold: queues are short");
+        assert_eq!(
+            words([400.0, 410.0, 390.0]),
+            "does not hold: queues are short"
+        );
         let another = words([500.0, 400.0, 490.0]);
-        assert!(another.ends_with("(expected: 'does not hold')"), "{another}");
+        assert!(
+            another.ends_with("(expected: 'does not hold')"),
+            "{another}"
+        );
         assert!(!another.contains("queues are short"));
     }
     #[test]
     fn what_the_quick_setting_cannot_tell_is_undecided_there() {
-        let plan = PLAN.replacen("expect = \"holds\"", "only_full = \"runs are too short\"\nexpect = \"holds\"", 1);
+        let plan = PLAN.replacen(
+            "expect = \"holds\"",
+            "only_full = \"runs are too short\"\nexpect = \"holds\"",
+            1,
+        );
         let verdict = |setting| verdicts_in(setting, &plan, [500.0, 510.0, 490.0]).swap_remove(0);
         assert_eq!(verdict(Setting::Full).kind, Kind::Holds);
         let quick = verdict(Setting::Quick);
-        assert_eq!((quick.kind, quick.words.as_str()), (Kind::Undecided, "not judged in the quick setting: runs are too short"));
+        assert_eq!(
+            (quick.kind, quick.words.as_str()),
+            (
+                Kind::Undecided,
+                "not judged in the quick setting: runs are too short"
+            )
+        );
     }
 }

@@ -12,10 +12,22 @@ use crate::errors;
 ///
 /// # Errors
 /// `UsageError`: the number is outside of the range, or the value is no whole number.
-pub(crate) fn whole<T: TryFrom<u64> + PartialOrd + Display>(name: &str, given: &Bound<'_, PyAny>, legal: RangeInclusive<T>) -> PyResult<T> {
+pub(crate) fn whole<T: TryFrom<u64> + PartialOrd + Display>(
+    name: &str,
+    given: &Bound<'_, PyAny>,
+    legal: RangeInclusive<T>,
+) -> PyResult<T> {
     let number = of_any_size(name, given, "a whole number", given.extract::<u64>())?;
-    let number = number.and_then(|number| T::try_from(number).ok()).filter(|number| legal.contains(number));
-    number.ok_or_else(|| errors::out_of_range(name, given, &format!("{} to {}", legal.start(), legal.end())))
+    let number = number
+        .and_then(|number| T::try_from(number).ok())
+        .filter(|number| legal.contains(number));
+    number.ok_or_else(|| {
+        errors::out_of_range(
+            name,
+            given,
+            &format!("{} to {}", legal.start(), legal.end()),
+        )
+    })
 }
 
 /// A number; NaN, which is in no range, for an integer beyond the range of floats.
@@ -27,11 +39,18 @@ pub(crate) fn number(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 /// None for an integer that the type cannot hold.
-fn of_any_size<T>(name: &str, given: &Bound<'_, PyAny>, expected: &str, read: PyResult<T>) -> PyResult<Option<T>> {
+fn of_any_size<T>(
+    name: &str,
+    given: &Bound<'_, PyAny>,
+    expected: &str,
+    read: PyResult<T>,
+) -> PyResult<Option<T>> {
     let py = given.py();
     match read {
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => Ok(None),
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => Err(errors::wrong_type(name, expected, given)),
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            Err(errors::wrong_type(name, expected, given))
+        }
         read => read.map(Some),
     }
 }

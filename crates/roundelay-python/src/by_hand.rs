@@ -6,7 +6,10 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use roundelay::schedulers::AnyScheduler;
-use roundelay::{Buffer, DropReason, FlowConfig, FlowId, Handle, Instant, Packet as Inner, QueueSpec, Scheduler as _};
+use roundelay::{
+    Buffer, DropReason, FlowConfig, FlowId, Handle, Instant, Packet as Inner, QueueSpec,
+    Scheduler as _,
+};
 use roundelay_cli::{Failure, call};
 
 use crate::arguments::whole;
@@ -36,10 +39,15 @@ struct State {
 impl State {
     /// The time of a call: the one before, if none is given.
     fn at(&mut self, given: Option<&Bound<'_, PyAny>>) -> PyResult<Instant> {
-        let Some(given) = given else { return Ok(self.now) };
+        let Some(given) = given else {
+            return Ok(self.now);
+        };
         let now = instant("now", given)?;
         if now < self.now {
-            let (given_text, legal) = (given.str()?.to_string(), format!("{} or later", self.now.as_secs_f64()));
+            let (given_text, legal) = (
+                given.str()?.to_string(),
+                format!("{} or later", self.now.as_secs_f64()),
+            );
             let message = format!("now {given_text}: time runs backwards; expected {legal}");
             return Err(errors::usage(given.py(), message, &given_text, &legal));
         }
@@ -51,13 +59,18 @@ impl State {
 impl Scheduler {
     fn with<R>(&self, py: Python<'_>, call: impl FnOnce(&mut State) -> PyResult<R>) -> PyResult<R> {
         // Never waits for the lock: the holder may need the GIL, which this thread has.
-        let mut state = self.state.try_lock().map_err(|_| PyRuntimeError::new_err("the scheduler is in use by another thread"))?;
+        let mut state = self
+            .state
+            .try_lock()
+            .map_err(|_| PyRuntimeError::new_err("the scheduler is in use by another thread"))?;
         let result = call(&mut state);
         match self.fault.take() {
             Some(error) => Err(error),
-            None if self.fault.stop().is_requested() => {
-                Err(errors::contract(py, "the scheduler failed in an earlier call".to_owned(), None))
-            }
+            None if self.fault.stop().is_requested() => Err(errors::contract(
+                py,
+                "the scheduler failed in an earlier call".to_owned(),
+                None,
+            )),
             None => result,
         }
     }
@@ -69,8 +82,26 @@ fn flow_id(given: &Bound<'_, PyAny>) -> PyResult<FlowId> {
 }
 
 fn shown(py: Python<'_>, packet: Inner<Payload>) -> PyResult<Py<Packet>> {
-    let Inner { flow, len, arrival, ecn, priority, slack, deadline, payload } = packet;
-    let inner = Inner { flow, len, arrival, ecn, priority, slack, deadline, payload: Handle(0) };
+    let Inner {
+        flow,
+        len,
+        arrival,
+        ecn,
+        priority,
+        slack,
+        deadline,
+        payload,
+    } = packet;
+    let inner = Inner {
+        flow,
+        len,
+        arrival,
+        ecn,
+        priority,
+        slack,
+        deadline,
+        payload: Handle(0),
+    };
     Py::new(py, Packet::new(inner, payload))
 }
 
@@ -90,14 +121,20 @@ impl Scheduler {
         let read = |text: &str| call::queue(text).map_err(raised);
         let fault = Fault::default();
         let mut spec = match own {
-            Some(own) => QueueSpec { discipline: own.discipline(&fault), limit: None },
+            Some(own) => QueueSpec {
+                discipline: own.discipline(&fault),
+                limit: None,
+            },
             None => read(spec)?,
         };
         if let Some(limit) = limit {
             spec.limit = read(&format!("fifo limit {limit}"))?.limit;
         }
         let seed = whole("seed", seed, 0..=u64::MAX)?;
-        let mut scheduler = spec.discipline.build(seed).map_err(|error| raised(call::failure(&error)))?;
+        let mut scheduler = spec
+            .discipline
+            .build(seed)
+            .map_err(|error| raised(call::failure(&error)))?;
         if let Some(rate) = rate {
             scheduler.set_link_rate(call::rate(rate).map_err(raised)?);
         }
@@ -105,8 +142,17 @@ impl Scheduler {
             return Err(error);
         }
         let buffer = Buffer::new(spec.limit_or_default(), scheduler);
-        let state = State { buffer, now: Instant::ZERO, dropped: Vec::new(), counts: Default::default() };
-        Ok(Self { state: Mutex::new(state), spec, fault })
+        let state = State {
+            buffer,
+            now: Instant::ZERO,
+            dropped: Vec::new(),
+            counts: Default::default(),
+        };
+        Ok(Self {
+            state: Mutex::new(state),
+            spec,
+            fault,
+        })
     }
 
     /// Adds a packet. Returns whether this packet is in the queue after the call.
@@ -127,16 +173,25 @@ impl Scheduler {
         slack: Option<&Bound<'_, PyAny>>,
         deadline: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let (flow, length) = (flow_id(flow)?, whole("length", length, 1..=FlowConfig::MAX_PACKET_LEN - 1)?);
+        let (flow, length) = (
+            flow_id(flow)?,
+            whole("length", length, 1..=FlowConfig::MAX_PACKET_LEN - 1)?,
+        );
         let mut packet = Inner::new(flow, length, payload);
         if ecn || priority.is_some() || slack.is_some() || deadline.is_some() {
-            let priority = priority.map_or(Ok(0), |priority| whole("priority", priority, 0..=u32::MAX))?;
+            let priority =
+                priority.map_or(Ok(0), |priority| whole("priority", priority, 0..=u32::MAX))?;
             packet = fields(packet, ecn, priority, slack, deadline)?;
         }
         self.with(py, |state| {
             let now = state.at(now)?;
             state.dropped.clear();
-            let State { buffer, dropped, counts, .. } = state;
+            let State {
+                buffer,
+                dropped,
+                counts,
+                ..
+            } = state;
             buffer.enqueue(now, packet, |packet, reason| {
                 counts[reason as usize] += 1;
                 dropped.push((packet, reason));
@@ -144,12 +199,14 @@ impl Scheduler {
             if dropped.is_empty() {
                 return Ok(true);
             }
-            // The drop of the arriving packet: a refusal, a full buffer, or an early drop of a packet
-            // with this arrival.
+            // The drop of the arriving packet: a refusal, a full buffer, or an early drop of a
+            // packet with this arrival.
             let is_it = |(packet, reason): &(Inner<Payload>, DropReason)| match reason {
                 DropReason::Full | DropReason::Refused => true,
                 DropReason::PushedOut => false,
-                DropReason::Early => packet.arrival == now && packet.flow == flow && packet.len == length,
+                DropReason::Early => {
+                    packet.arrival == now && packet.flow == flow && packet.len == length
+                }
             };
             Ok(!dropped.iter().any(is_it))
         })
@@ -157,11 +214,20 @@ impl Scheduler {
 
     /// The next packet, or None: the queue is empty, or no packet may leave yet.
     #[pyo3(signature = (now = None))]
-    fn dequeue(&self, py: Python<'_>, now: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<Packet>>> {
+    fn dequeue(
+        &self,
+        py: Python<'_>,
+        now: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Py<Packet>>> {
         let packet = self.with(py, |state| {
             let now = state.at(now)?;
             state.dropped.clear();
-            let State { buffer, dropped, counts, .. } = state;
+            let State {
+                buffer,
+                dropped,
+                counts,
+                ..
+            } = state;
             Ok(buffer.dequeue(now, |packet, reason| {
                 counts[reason as usize] += 1;
                 dropped.push((packet, reason));
@@ -177,10 +243,37 @@ impl Scheduler {
             // The packets stay in the list: a second look finds the same.
             let mut again = Vec::with_capacity(state.dropped.len());
             let all = state.dropped.iter().map(|(packet, reason)| {
-                let Inner { flow, len, arrival, ecn, priority, slack, deadline, .. } = *packet;
+                let Inner {
+                    flow,
+                    len,
+                    arrival,
+                    ecn,
+                    priority,
+                    slack,
+                    deadline,
+                    ..
+                } = *packet;
                 let payload = packet.payload.as_ref().map(|payload| payload.clone_ref(py));
-                let packet = shown(py, Inner { flow, len, arrival, ecn, priority, slack, deadline, payload })?;
-                Py::new(py, Drop { packet, reason: reason.name() })
+                let packet = shown(
+                    py,
+                    Inner {
+                        flow,
+                        len,
+                        arrival,
+                        ecn,
+                        priority,
+                        slack,
+                        deadline,
+                        payload,
+                    },
+                )?;
+                Py::new(
+                    py,
+                    Drop {
+                        packet,
+                        reason: reason.name(),
+                    },
+                )
             });
             for drop in all {
                 again.push(drop?);
@@ -194,7 +287,9 @@ impl Scheduler {
     fn drops<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.with(py, |state| {
             let drops = PyDict::new(py);
-            DropReason::ALL.iter().try_for_each(|reason| drops.set_item(reason.name(), state.counts[*reason as usize]))?;
+            DropReason::ALL.iter().try_for_each(|reason| {
+                drops.set_item(reason.name(), state.counts[*reason as usize])
+            })?;
             Ok(drops)
         })
     }
@@ -210,7 +305,10 @@ impl Scheduler {
         let flow = whole("flow", flow, 0..=FlowId::LARGEST_TABLED.0).map(FlowId)?;
         let weight = whole("weight", weight, 1..=FlowConfig::MAX_WEIGHT)?;
         let lengths = FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN;
-        let config = FlowConfig { weight, max_packet_len: whole("max_packet_length", max_packet_length, lengths)? };
+        let config = FlowConfig {
+            weight,
+            max_packet_len: whole("max_packet_length", max_packet_length, lengths)?,
+        };
         self.with(py, |state| {
             let set = state.buffer.scheduler_mut().set_flow(flow, config);
             set.map_err(|error| errors::exception(py, &call::failure(&error)))
@@ -235,7 +333,13 @@ impl Scheduler {
     /// The time of the next service of a discipline that idles although packets wait, seconds.
     #[getter]
     fn ready_at(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        self.with(py, |state| Ok(state.buffer.scheduler().ready_at().map(Instant::as_secs_f64)))
+        self.with(py, |state| {
+            Ok(state
+                .buffer
+                .scheduler()
+                .ready_at()
+                .map(Instant::as_secs_f64))
+        })
     }
 
     /// The discipline with its parameters, as `tc` writes them.
@@ -251,6 +355,8 @@ impl Scheduler {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.with(py, |state| Ok(state.buffer.scheduler().backlog().packets as usize))
+        self.with(py, |state| {
+            Ok(state.buffer.scheduler().backlog().packets as usize)
+        })
     }
 }

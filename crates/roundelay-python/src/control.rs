@@ -70,9 +70,18 @@ impl Feedback {
     }
 
     fn __repr__(&self) -> String {
-        let roundelay_tcp::Feedback { window, threshold, segment_len, acknowledged, in_flight, round_trip, smoothed_round_trip, .. } =
-            self.0;
-        let time = |span| time(span).map_or_else(|| "None".to_owned(), |seconds| seconds.to_string());
+        let roundelay_tcp::Feedback {
+            window,
+            threshold,
+            segment_len,
+            acknowledged,
+            in_flight,
+            round_trip,
+            smoothed_round_trip,
+            ..
+        } = self.0;
+        let time =
+            |span| time(span).map_or_else(|| "None".to_owned(), |seconds| seconds.to_string());
         format!(
             "Feedback(now={}, window={window}, threshold={threshold}, segment_length={segment_len}, acknowledged={acknowledged}, \
              in_flight={in_flight}, round_trip={}, smoothed_round_trip={})",
@@ -98,7 +107,10 @@ impl Control {
         if make.is_none() && !BUILT_IN.contains(&name.as_str()) {
             return Err(errors::unknown(py, "congestion control", &name, &BUILT_IN));
         }
-        Ok(Self { name, make: make.map(Arc::new) })
+        Ok(Self {
+            name,
+            make: make.map(Arc::new),
+        })
     }
 }
 
@@ -113,7 +125,9 @@ impl Control {
                 CustomControl::new(name, move |_| PythonControl::new(&class, &make, &fault))
             }
             (None, "reno") => CustomControl::new(name, |_| Reno::default()),
-            (None, _) => CustomControl::new(name, |config| Cubic::new(config.segment_len.into(), config.fast_convergence)),
+            (None, _) => CustomControl::new(name, |config| {
+                Cubic::new(config.segment_len.into(), config.fast_convergence)
+            }),
         }
     }
 }
@@ -134,7 +148,9 @@ impl Methods {
             let missing = || {
                 errors::contract(
                     py,
-                    format!("{name} has no method {method}; a congestion control has on_ack(feedback) and on_loss(feedback)"),
+                    format!(
+                        "{name} has no method {method}; a congestion control has on_ack(feedback) and on_loss(feedback)"
+                    ),
                     None,
                 )
             };
@@ -163,9 +179,18 @@ struct PythonControl {
 
 impl PythonControl {
     fn new(name: &Arc<str>, make: &Py<PyAny>, fault: &Fault) -> Self {
-        let methods = Python::attach(|py| make.bind(py).call0().and_then(|control| Methods::of(py, name, &control)));
+        let methods = Python::attach(|py| {
+            make.bind(py)
+                .call0()
+                .and_then(|control| Methods::of(py, name, &control))
+        });
         let methods = methods.map_err(|error| fault.raise(error)).ok();
-        Self { name: Arc::clone(name), methods, calls: 0, fault: fault.clone() }
+        Self {
+            name: Arc::clone(name),
+            methods,
+            calls: 0,
+            fault: fault.clone(),
+        }
     }
 
     /// Calls a method. None after an exception.
@@ -179,11 +204,18 @@ impl PythonControl {
         let method = method(self.methods.as_ref().filter(|_| !self.fault.is_over())?)?;
         self.calls += 1;
         Python::attach(|py| {
-            let result = Py::new(py, Feedback(*feedback)).and_then(|feedback| read(&method.bind(py).call1((feedback,))?));
+            let result = Py::new(py, Feedback(*feedback))
+                .and_then(|feedback| read(&method.bind(py).call1((feedback,))?));
             result
                 .map_err(|error| {
                     let feedback = Feedback(*feedback).__repr__();
-                    drop(error.add_note(py, format!("in call {} of {}: {name}({feedback})", self.calls, self.name)));
+                    drop(error.add_note(
+                        py,
+                        format!(
+                            "in call {} of {}: {name}({feedback})",
+                            self.calls, self.name
+                        ),
+                    ));
                     self.fault.raise(error);
                 })
                 .ok()
@@ -191,9 +223,18 @@ impl PythonControl {
     }
 
     /// Calls a method that returns a window or threshold.
-    fn ask(&mut self, name: &str, method: fn(&Methods) -> Option<&Py<PyAny>>, feedback: &roundelay_tcp::Feedback, before: u64) -> u64 {
+    fn ask(
+        &mut self,
+        name: &str,
+        method: fn(&Methods) -> Option<&Py<PyAny>>,
+        feedback: &roundelay_tcp::Feedback,
+        before: u64,
+    ) -> u64 {
         let class = Arc::clone(&self.name);
-        self.call(name, method, feedback, |returned| bytes(returned, &class, name, feedback.segment_len)).unwrap_or(before)
+        self.call(name, method, feedback, |returned| {
+            bytes(returned, &class, name, feedback.segment_len)
+        })
+        .unwrap_or(before)
     }
 }
 
@@ -202,38 +243,73 @@ fn bytes(returned: &Bound<'_, PyAny>, class: &str, method: &str, least: u64) -> 
     let py = returned.py();
     let legal = format!("{least} to {MAX_WINDOW} bytes");
     let wrong = |given: &str| {
-        let message = format!("{class}: {method} returned {given}; expected a window, a number of bytes: legal range {legal}");
+        let message = format!(
+            "{class}: {method} returned {given}; expected a window, a number of bytes: legal range {legal}"
+        );
         Err(errors::contract(py, message, Some((given, &legal))))
     };
     let number: f64 = match returned.extract() {
         Ok(number) => number,
         Err(error) if error.is_instance_of::<PyTypeError>(py) => {
-            return wrong(&if returned.is_none() { "None".to_owned() } else { returned.get_type().name()?.to_string() });
+            return wrong(&if returned.is_none() {
+                "None".to_owned()
+            } else {
+                returned.get_type().name()?.to_string()
+            });
         }
         // An integer beyond the range of floats.
         Err(_) => return wrong(&returned.repr()?.to_string()),
     };
-    if (least as f64..=MAX_WINDOW as f64).contains(&number) { Ok(number as u64) } else { wrong(&returned.str()?.to_string()) }
+    if (least as f64..=MAX_WINDOW as f64).contains(&number) {
+        Ok(number as u64)
+    } else {
+        wrong(&returned.str()?.to_string())
+    }
 }
 
 impl CongestionControl for PythonControl {
     fn on_ack(&mut self, feedback: &roundelay_tcp::Feedback) -> u64 {
-        self.ask("on_ack", |methods| Some(&methods.ack), feedback, feedback.window)
+        self.ask(
+            "on_ack",
+            |methods| Some(&methods.ack),
+            feedback,
+            feedback.window,
+        )
     }
 
     fn on_limited(&mut self, feedback: &roundelay_tcp::Feedback) {
-        self.call("on_limited", |methods| methods.limited.as_ref(), feedback, |_| Ok(()));
+        self.call(
+            "on_limited",
+            |methods| methods.limited.as_ref(),
+            feedback,
+            |_| Ok(()),
+        );
     }
 
     fn on_loss(&mut self, feedback: &roundelay_tcp::Feedback) -> u64 {
-        self.ask("on_loss", |methods| Some(&methods.loss), feedback, feedback.threshold)
+        self.ask(
+            "on_loss",
+            |methods| Some(&methods.loss),
+            feedback,
+            feedback.threshold,
+        )
     }
 
     fn on_mark(&mut self, feedback: &roundelay_tcp::Feedback) -> u64 {
-        self.ask("on_mark", |methods| Some(&methods.mark), feedback, feedback.threshold)
+        self.ask(
+            "on_mark",
+            |methods| Some(&methods.mark),
+            feedback,
+            feedback.threshold,
+        )
     }
 
     fn on_timeout(&mut self, feedback: &roundelay_tcp::Feedback) -> u64 {
-        self.ask("on_timeout", |methods| Some(&methods.timeout), feedback, feedback.threshold)
+        self.ask(
+            "on_timeout",
+            |methods| Some(&methods.timeout),
+            feedback,
+            feedback.threshold,
+        )
     }
 }

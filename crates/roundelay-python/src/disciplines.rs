@@ -8,7 +8,10 @@ use roundelay::{Kind, Limit};
 /// All disciplines: a dictionary each, with a list of parameters.
 #[pyfunction]
 pub(crate) fn disciplines(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    AnyDiscipline::all().iter().map(|discipline| described(py, discipline)).collect()
+    AnyDiscipline::all()
+        .iter()
+        .map(|discipline| described(py, discipline))
+        .collect()
 }
 
 fn described<'py>(py: Python<'py>, discipline: &AnyDiscipline) -> PyResult<Bound<'py, PyDict>> {
@@ -36,7 +39,11 @@ fn described<'py>(py: Python<'py>, discipline: &AnyDiscipline) -> PyResult<Bound
     all.set_item("interior", info.interior)?;
     all.set_item("default_limit_packets", some(packets))?;
     all.set_item("default_limit_bytes", some(bytes))?;
-    let parameters: Vec<_> = info.parameters.iter().map(|parameter| parameter_of(py, parameter)).collect::<PyResult<_>>()?;
+    let parameters: Vec<_> = info
+        .parameters
+        .iter()
+        .map(|parameter| parameter_of(py, parameter))
+        .collect::<PyResult<_>>()?;
     all.set_item("parameters", parameters)?;
     Ok(all)
 }

@@ -11,9 +11,14 @@ static WRONG_TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The exception of a failed call: `roundelay._errors` has the classes.
 pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
-    let Detail { given, legal, meant } = failure.detail();
+    let Detail {
+        given,
+        legal,
+        meant,
+    } = failure.detail();
     let make = MAKE.import(py, "roundelay._errors", "of_command");
-    let made = make.and_then(|make| make.call1((failure.status(), failure.to_string(), given, legal, meant)));
+    let made = make
+        .and_then(|make| make.call1((failure.status(), failure.to_string(), given, legal, meant)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
@@ -21,16 +26,26 @@ pub(crate) fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
 /// contract. `detail`: the wrong value and the legal ones.
 pub(crate) fn contract(py: Python<'_>, message: String, detail: Option<(&str, &str)>) -> PyErr {
     let (given, legal) = detail.unzip();
-    let made = CONTRACT.import(py, "roundelay._errors", "contract").and_then(|make| make.call1((message, given, legal)));
+    let made = CONTRACT
+        .import(py, "roundelay._errors", "contract")
+        .and_then(|make| make.call1((message, given, legal)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// The exception for a name that is not in a list.
 pub(crate) fn unknown(py: Python<'_>, noun: &str, given: &str, known: &[&str]) -> PyErr {
     let meant = nearest(given, known.iter().copied());
-    let suggestion = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+    let suggestion = meant
+        .map(|meant| format!(" (did you mean '{meant}'?)"))
+        .unwrap_or_default();
     let legal = known.join(", ");
-    wrong(py, format!("no {noun} is called '{given}'{suggestion}: {legal}"), given, &legal, meant)
+    wrong(
+        py,
+        format!("no {noun} is called '{given}'{suggestion}: {legal}"),
+        given,
+        &legal,
+        meant,
+    )
 }
 
 /// The exception for a wrong value.
@@ -41,13 +56,22 @@ pub(crate) fn usage(py: Python<'_>, message: String, given: &str, legal: &str) -
 /// The exception for a number outside of the legal range.
 pub(crate) fn out_of_range(name: &str, given: &Bound<'_, PyAny>, legal: &str) -> PyErr {
     // Python writes no integer of more than 4300 digits.
-    let text = given.str().map_or_else(|_| "a longer number".to_owned(), |text| text.to_string());
-    usage(given.py(), format!("{name} {text}: legal range {legal}"), &text, legal)
+    let text = given
+        .str()
+        .map_or_else(|_| "a longer number".to_owned(), |text| text.to_string());
+    usage(
+        given.py(),
+        format!("{name} {text}: legal range {legal}"),
+        &text,
+        legal,
+    )
 }
 
 /// The exception for an argument of another type.
 pub(crate) fn wrong_type(name: &str, expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let raised = WRONG_TYPE.import(given.py(), "roundelay._words", "wrong_type").and_then(|raise| raise.call1((name, expected, given)));
+    let raised = WRONG_TYPE
+        .import(given.py(), "roundelay._words", "wrong_type")
+        .and_then(|raise| raise.call1((name, expected, given)));
     raised.map_or_else(|error| error, PyErr::from_value)
 }
 

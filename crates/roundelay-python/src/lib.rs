@@ -1,8 +1,9 @@
 //! `roundelay._native`: the Python package's compiled module.
 //!
-//! Calls take the words of the command line and run the command's own code ([`roundelay_cli::call`]):
-//! checks, defaults, messages and results are the command's. The typed interface is Python, in
-//! `python/roundelay`; types here are for that code and have no stable interface of their own.
+//! Calls take the words of the command line and run the command's own code
+//! ([`roundelay_cli::call`]): checks, defaults, messages and results are the command's. The typed
+//! interface is Python, in `python/roundelay`; types here are for that code and have no stable
+//! interface of their own.
 //!
 //! The GIL is released while native code runs and acquired for each call of a scheduler or a
 //! congestion control written in Python. The calling thread waits, and asks Python for signals
@@ -58,7 +59,10 @@ mod _native {
 
     /// Version of Roundelay.
     #[pymodule_export]
-    #[allow(non_upper_case_globals, reason = "the name that Python programs expect")]
+    #[allow(
+        non_upper_case_globals,
+        reason = "the name that Python programs expect"
+    )]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     /// The command `roundelay` with these arguments, the program's name first. Returns the exit
@@ -69,11 +73,17 @@ mod _native {
         py.detach(|| roundelay_cli::main(arguments))
     }
 
-    /// All items of all papers: [paper, item, title, label, description] and whether there is a plan.
+    /// All items of all papers: [paper, item, title, label, description] and whether there is a
+    /// plan.
     #[pyfunction]
     fn papers(py: Python<'_>) -> PyResult<Vec<([String; 5], bool)>> {
         let items = call::papers().map_err(|failure| crate::errors::exception(py, &failure))?;
-        let tuple = |item: call::PaperItem| ([item.paper, item.item, item.title, item.label, item.about], item.runs);
+        let tuple = |item: call::PaperItem| {
+            (
+                [item.paper, item.item, item.title, item.label, item.about],
+                item.runs,
+            )
+        };
         Ok(items.into_iter().map(tuple).collect())
     }
 

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use roundelay::schedulers::{AnyDiscipline, Priority, Times, custom};
 use roundelay::{
-    Backlog, ConfigError, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle, Instant, Limit, Packet as Inner, Rate, Scheduler,
+    Backlog, ConfigError, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle, Instant,
+    Limit, Packet as Inner, Rate, Scheduler,
 };
 use roundelay_cli::Failure;
 use roundelay_cli::call::{self, Notes, Stop};
@@ -16,8 +17,8 @@ use roundelay_conformance::Checked;
 use crate::packet::{Packet, not_before};
 use crate::{errors, work};
 
-/// The first exception of any scheduler written in Python in a call, or in one run of a sweep. Requests a
-/// stop of the call or the run.
+/// The first exception of any scheduler written in Python in a call, or in one run of a sweep.
+/// Requests a stop of the call or the run.
 #[derive(Clone, Default)]
 pub(crate) struct Fault {
     first: Arc<Mutex<Option<PyErr>>>,
@@ -30,7 +31,10 @@ pub(crate) struct Fault {
 impl Fault {
     /// For one run of a sweep with this stop.
     pub(crate) fn of_run(sweep: &Stop) -> Self {
-        Self { outer: Some(sweep.clone()), ..Self::default() }
+        Self {
+            outer: Some(sweep.clone()),
+            ..Self::default()
+        }
     }
 
     /// Whether classes written in Python should not be called any more.
@@ -42,9 +46,16 @@ impl Fault {
     pub(crate) fn message(&self) -> Option<String> {
         let error = self.take()?;
         Some(Python::attach(|py| {
-            let notes = error.value(py).getattr("__notes__").and_then(|notes| notes.extract::<Vec<String>>());
+            let notes = error
+                .value(py)
+                .getattr("__notes__")
+                .and_then(|notes| notes.extract::<Vec<String>>());
             let note = notes.map(|notes| notes.join("; ")).unwrap_or_default();
-            if note.is_empty() { error.to_string() } else { format!("{error} ({note})") }
+            if note.is_empty() {
+                error.to_string()
+            } else {
+                format!("{error} ({note})")
+            }
         }))
     }
 
@@ -57,11 +68,17 @@ impl Fault {
     }
 
     pub(crate) fn take(&self) -> Option<PyErr> {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.first
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     pub(crate) fn raise(&self, error: PyErr) {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.first
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(error);
         self.stop.request();
     }
 }
@@ -93,8 +110,8 @@ const READS: [(&str, Priority, Times); 5] = [
 
 #[pymethods]
 impl Own {
-    /// `make(seed)` returns a new scheduler; `limit` as in `limit 1000p` or `150kb`; `reads` has values
-    /// of [`READS`].
+    /// `make(seed)` returns a new scheduler; `limit` as in `limit 1000p` or `150kb`; `reads` has
+    /// values of [`READS`].
     #[new]
     #[pyo3(signature = (name, about, make, reorders, weighted, limit, reads = Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "attributes of a class of Python")]
@@ -109,17 +126,40 @@ impl Own {
         reads: Vec<String>,
     ) -> PyResult<Self> {
         let spec = call::queue(&format!("fifo limit {limit}"));
-        let limit =
-            spec.map_err(|_| errors::usage(py, format!("{name}: limit {limit}: expected {LIMITS}"), limit, LIMITS))?.limit_or_default();
+        let limit = spec
+            .map_err(|_| {
+                errors::usage(
+                    py,
+                    format!("{name}: limit {limit}: expected {LIMITS}"),
+                    limit,
+                    LIMITS,
+                )
+            })?
+            .limit_or_default();
         let (mut priority, mut times) = (Priority::Unread, Times::Unread);
         for word in &reads {
             let known = READS.map(|(known, ..)| known);
-            let (_, of_packet, time) =
-                READS.into_iter().find(|(known, ..)| known == word).ok_or_else(|| errors::unknown(py, "field in reads", word, &known))?;
-            priority = if of_packet == Priority::Unread { priority } else { of_packet };
+            let (_, of_packet, time) = READS
+                .into_iter()
+                .find(|(known, ..)| known == word)
+                .ok_or_else(|| errors::unknown(py, "field in reads", word, &known))?;
+            priority = if of_packet == Priority::Unread {
+                priority
+            } else {
+                of_packet
+            };
             times = if time == Times::Unread { times } else { time };
         }
-        Ok(Self { name: kept(name), about: kept(about), make: Arc::new(make), reorders, weighted, limit, priority, times })
+        Ok(Self {
+            name: kept(name),
+            about: kept(about),
+            make: Arc::new(make),
+            reorders,
+            weighted,
+            limit,
+            priority,
+            times,
+        })
     }
 }
 
@@ -127,7 +167,9 @@ impl Own {
     pub(crate) fn discipline(&self, fault: &Fault) -> AnyDiscipline {
         let (make, fault, name) = (Arc::clone(&self.make), fault.clone(), self.name);
         let reorders = self.reorders;
-        let config = custom::Config::new(name, move |seed| PythonScheduler::new(name, &make, reorders, seed, fault.clone()));
+        let config = custom::Config::new(name, move |seed| {
+            PythonScheduler::new(name, &make, reorders, seed, fault.clone())
+        });
         AnyDiscipline::Custom(custom::Config {
             about: self.about,
             reorders,
@@ -167,11 +209,21 @@ impl Methods {
     fn of(py: Python<'_>, name: &str, scheduler: &Bound<'_, PyAny>) -> PyResult<Self> {
         let needed = |method: &str| {
             let missing = || {
-                errors::contract(py, format!("{name} has no method {method}; a scheduler has enqueue(packet, now) and dequeue(now)"), None)
+                errors::contract(
+                    py,
+                    format!(
+                        "{name} has no method {method}; a scheduler has enqueue(packet, now) and dequeue(now)"
+                    ),
+                    None,
+                )
             };
-            scheduler.getattr_opt(method)?.map(Bound::unbind).ok_or_else(missing)
+            scheduler
+                .getattr_opt(method)?
+                .map(Bound::unbind)
+                .ok_or_else(missing)
         };
-        let optional = |method: &str| PyResult::Ok(scheduler.getattr_opt(method)?.map(Bound::unbind));
+        let optional =
+            |method: &str| PyResult::Ok(scheduler.getattr_opt(method)?.map(Bound::unbind));
         Ok(Self {
             enqueue: needed("enqueue")?,
             dequeue: needed("dequeue")?,
@@ -192,11 +244,13 @@ struct PythonScheduler {
     methods: Option<Methods>,
     /// Packets, each with the number of the call that brought it.
     waiting: Vec<Option<(Py<Packet>, u64)>>,
-    /// The largest number among the departures of each flow, unless the class may reorder or a note says so.
+    /// The largest number among the departures of each flow, unless the class may reorder or a note
+    /// says so.
     sent: Option<HashMap<u32, u64>>,
     backlog: Backlog,
     limit: Limit,
-    /// An arrival beyond the limit, not shown to a scheduler without `evict`: the buffer takes it back.
+    /// An arrival beyond the limit, not shown to a scheduler without `evict`: the buffer takes it
+    /// back.
     held: Option<(Handle, u32)>,
     /// Packets that the class has dropped, asked for after a dequeue without a packet.
     dropped: VecDeque<Departure>,
@@ -208,11 +262,27 @@ struct PythonScheduler {
 
 impl PythonScheduler {
     fn new(name: &'static str, make: &Py<PyAny>, reorders: bool, seed: u64, fault: Fault) -> Self {
-        let methods = Python::attach(|py| make.bind(py).call1((seed,)).and_then(|scheduler| Methods::of(py, name, &scheduler)));
+        let methods = Python::attach(|py| {
+            make.bind(py)
+                .call1((seed,))
+                .and_then(|scheduler| Methods::of(py, name, &scheduler))
+        });
         let methods = methods.map_err(|error| fault.raise(error)).ok();
         let (waiting, backlog, limit) = (Vec::new(), Backlog::default(), Limit::UNBOUNDED);
         let sent = (!reorders).then(HashMap::new);
-        Self { name, methods, waiting, backlog, limit, sent, held: None, dropped: VecDeque::new(), now: Instant::ZERO, calls: 0, fault }
+        Self {
+            name,
+            methods,
+            waiting,
+            backlog,
+            limit,
+            sent,
+            held: None,
+            dropped: VecDeque::new(),
+            now: Instant::ZERO,
+            calls: 0,
+            fault,
+        }
     }
 
     /// The methods, unless the scheduler is dead.
@@ -226,17 +296,25 @@ impl PythonScheduler {
 
     /// Raises an exception with a note on the call.
     fn fail(&self, py: Python<'_>, error: PyErr, call: &str) {
-        drop(error.add_note(py, format!("in call {} of {}: {call}", self.calls, self.name)));
+        drop(error.add_note(
+            py,
+            format!("in call {} of {}: {call}", self.calls, self.name),
+        ));
         self.fault.raise(error);
     }
 
     fn broken(&self, py: Python<'_>, call: &str, what: &str) {
-        self.fault.raise(errors::contract(py, format!("{}: call {}, {call}: {what}", self.name, self.calls), None));
+        self.fault.raise(errors::contract(
+            py,
+            format!("{}: call {}, {call}: {what}", self.name, self.calls),
+            None,
+        ));
     }
 
     /// Whether one more packet of this length is beyond the limit.
     const fn exceeds(&self, len: u32) -> bool {
-        self.backlog.packets >= self.limit.packets || self.backlog.bytes + len as u64 > self.limit.bytes
+        self.backlog.packets >= self.limit.packets
+            || self.backlog.bytes + len as u64 > self.limit.bytes
     }
 
     fn add(&mut self, len: u32) {
@@ -254,7 +332,9 @@ impl PythonScheduler {
         let Some(sent) = &mut self.sent else { return };
         let latest = sent.entry(flow).or_default();
         if number < *latest {
-            self.fault.notes().add(call::reordering_note(self.name, "a flow"));
+            self.fault
+                .notes()
+                .add(call::reordering_note(self.name, "a flow"));
             self.sent = None;
         } else {
             *latest = number;
@@ -262,27 +342,54 @@ impl PythonScheduler {
     }
 
     /// The packet that Python returned, if waiting here. `is_sent`: sent rather than dropped.
-    fn take(&mut self, py: Python<'_>, returned: &Bound<'_, PyAny>, is_sent: bool, call: &str) -> Option<Departure> {
+    fn take(
+        &mut self,
+        py: Python<'_>,
+        returned: &Bound<'_, PyAny>,
+        is_sent: bool,
+        call: &str,
+    ) -> Option<Departure> {
         let Ok(packet) = returned.cast::<Packet>() else {
-            let kind = returned.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
-            self.broken(py, call, &format!("returned {kind}; expected a packet that waits, or None"));
+            let kind = returned
+                .get_type()
+                .name()
+                .map_or_else(|_| "an object".to_owned(), |name| name.to_string());
+            self.broken(
+                py,
+                call,
+                &format!("returned {kind}; expected a packet that waits, or None"),
+            );
             return None;
         };
         let handle = packet.get().handle();
         let slot = self.waiting.get_mut(handle.index());
-        let Some((_, number)) = slot.and_then(|slot| slot.take_if(|(kept, _)| kept.is(packet))) else {
-            self.broken(py, call, "returned a packet that does not wait: sent before, or of another queue");
+        let Some((_, number)) = slot.and_then(|slot| slot.take_if(|(kept, _)| kept.is(packet)))
+        else {
+            self.broken(
+                py,
+                call,
+                "returned a packet that does not wait: sent before, or of another queue",
+            );
             return None;
         };
         if is_sent {
             self.check_order(packet.get().flow(), number);
         }
         self.sub(packet.get().length());
-        Some(Departure { handle, mark: packet.get().is_marked() })
+        Some(Departure {
+            handle,
+            mark: packet.get().is_marked(),
+        })
     }
 
     /// A call that returns a packet or None.
-    fn ask(&mut self, py: Python<'_>, method: fn(&Methods) -> Option<&Py<PyAny>>, now: Option<Instant>, call: &str) -> Option<Departure> {
+    fn ask(
+        &mut self,
+        py: Python<'_>,
+        method: fn(&Methods) -> Option<&Py<PyAny>>,
+        now: Option<Instant>,
+        call: &str,
+    ) -> Option<Departure> {
         self.calls += 1;
         let method = method(self.methods()?)?;
         let returned = match now {
@@ -303,19 +410,36 @@ impl PythonScheduler {
         let call = format!("dequeue(now={})", seconds(now));
         let departure = self.ask(py, |methods| Some(&methods.dequeue), Some(now), &call);
         if departure.is_none() && self.backlog.packets > 0 && !self.is_dead() {
-            while let Some(dropped) = self.ask(py, |methods| methods.take_dropped.as_ref(), None, "take_dropped()") {
+            while let Some(dropped) = self.ask(
+                py,
+                |methods| methods.take_dropped.as_ref(),
+                None,
+                "take_dropped()",
+            ) {
                 self.dropped.push_back(dropped);
             }
             if self.backlog.is_empty() || self.is_dead() {
                 return None;
             }
-            let why = match self.methods().is_some_and(|methods| methods.ready_at.is_some()) {
+            let why = match self
+                .methods()
+                .is_some_and(|methods| methods.ready_at.is_some())
+            {
                 false => "there is no method ready_at",
                 // A driver that hears of no later time would never ask again.
-                true if self.ready_at().is_none_or(|ready| ready <= now) => "ready_at names no later time",
+                true if self.ready_at().is_none_or(|ready| ready <= now) => {
+                    "ready_at names no later time"
+                }
                 true => return None,
             };
-            self.broken(py, &call, &format!("returned None although {} packets wait, and {why}", self.backlog.packets));
+            self.broken(
+                py,
+                &call,
+                &format!(
+                    "returned None although {} packets wait, and {why}",
+                    self.backlog.packets
+                ),
+            );
         }
         departure
     }
@@ -328,13 +452,17 @@ pub(crate) fn seconds(at: Instant) -> f64 {
 
 /// Whether the result of `enqueue` is False: a refusal. None and True accept the packet.
 fn is_refusal(result: &Bound<'_, PyAny>) -> bool {
-    result.cast::<PyBool>().is_ok_and(|accepted| !accepted.is_true())
+    result
+        .cast::<PyBool>()
+        .is_ok_and(|accepted| !accepted.is_true())
 }
 
 impl Scheduler<Handle, Departure> for PythonScheduler {
     fn enqueue(&mut self, now: Instant, packet: Inner<Handle>) -> Result<(), Inner<Handle>> {
         self.now = now;
-        let Some(methods) = self.methods() else { return Err(packet) };
+        let Some(methods) = self.methods() else {
+            return Err(packet);
+        };
         if methods.evict.is_none() && self.exceeds(packet.len) {
             self.held = Some((packet.payload, packet.len));
             self.add(packet.len);
@@ -348,17 +476,32 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
         let accepted = Python::attach(|py| {
             let shown = Py::new(py, Packet::new(packet, None));
             let methods = self.methods()?;
-            let result = shown.and_then(|shown| Ok((methods.enqueue.bind(py).call1((&shown, seconds(now)))?, shown)));
+            let result = shown.and_then(|shown| {
+                Ok((
+                    methods.enqueue.bind(py).call1((&shown, seconds(now)))?,
+                    shown,
+                ))
+            });
             match result {
                 Ok((result, shown)) => (!is_refusal(&result)).then_some(shown),
                 Err(error) => {
                     let Inner { flow, len, .. } = packet;
-                    self.fail(py, error, &format!("enqueue(Packet(flow={}, length={len}), now={})", flow.0, seconds(now)));
+                    self.fail(
+                        py,
+                        error,
+                        &format!(
+                            "enqueue(Packet(flow={}, length={len}), now={})",
+                            flow.0,
+                            seconds(now)
+                        ),
+                    );
                     None
                 }
             }
         });
-        let Some(shown) = accepted else { return Err(packet) };
+        let Some(shown) = accepted else {
+            return Err(packet);
+        };
         self.waiting[place] = Some((shown, self.calls));
         self.add(packet.len);
         Ok(())
@@ -375,7 +518,10 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
     fn evict(&mut self) -> Option<Departure> {
         if let Some((handle, len)) = self.held.take() {
             self.sub(len);
-            return Some(Departure { handle, mark: false });
+            return Some(Departure {
+                handle,
+                mark: false,
+            });
         }
         if self.is_dead() || self.backlog.is_empty() {
             return None;
@@ -391,21 +537,36 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
             }
             let evicted = self.ask(py, |methods| methods.evict.as_ref(), None, "evict()");
             if evicted.is_none() && !self.is_dead() {
-                self.broken(py, "evict()", &format!("returned None although {} packets wait", self.backlog.packets));
+                self.broken(
+                    py,
+                    "evict()",
+                    &format!(
+                        "returned None although {} packets wait",
+                        self.backlog.packets
+                    ),
+                );
             }
             evicted
         })
     }
 
     fn backlog(&self) -> Backlog {
-        if self.is_dead() { Backlog::default() } else { self.backlog }
+        if self.is_dead() {
+            Backlog::default()
+        } else {
+            self.backlog
+        }
     }
 
     fn ready_at(&self) -> Option<Instant> {
         let method = self.methods()?.ready_at.as_ref()?;
         Python::attach(|py| {
             let ready = method.bind(py).call0();
-            let ready = ready.and_then(|ready| (!ready.is_none()).then(|| not_before("ready_at", &ready)).transpose());
+            let ready = ready.and_then(|ready| {
+                (!ready.is_none())
+                    .then(|| not_before("ready_at", &ready))
+                    .transpose()
+            });
             ready.unwrap_or_else(|error| {
                 self.fail(py, error, "ready_at()");
                 None
@@ -418,12 +579,24 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
             return Some((dropped, DropReason::Early));
         }
         self.methods()?.take_dropped.as_ref()?;
-        let dropped = Python::attach(|py| self.ask(py, |methods| methods.take_dropped.as_ref(), None, "take_dropped()"))?;
+        let dropped = Python::attach(|py| {
+            self.ask(
+                py,
+                |methods| methods.take_dropped.as_ref(),
+                None,
+                "take_dropped()",
+            )
+        })?;
         Some((dropped, DropReason::Early))
     }
 
     fn set_link_rate(&mut self, rate: Rate) {
-        let Some(method) = self.methods().and_then(|methods| methods.set_link_rate.as_ref()) else { return };
+        let Some(method) = self
+            .methods()
+            .and_then(|methods| methods.set_link_rate.as_ref())
+        else {
+            return;
+        };
         Python::attach(|py| {
             if let Err(error) = method.bind(py).call1((rate.bits_per_second(),)) {
                 self.fail(py, error, "set_link_rate(rate)");
@@ -436,17 +609,35 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        let Some(method) = self.methods().and_then(|methods| methods.set_flow.as_ref()) else { return Ok(()) };
+        let Some(method) = self.methods().and_then(|methods| methods.set_flow.as_ref()) else {
+            return Ok(());
+        };
         Python::attach(|py| {
-            if let Err(error) = method.bind(py).call1((flow.0, config.weight, config.max_packet_len)) {
-                self.fail(py, error, &format!("set_flow({}, {}, {})", flow.0, config.weight, config.max_packet_len));
+            if let Err(error) =
+                method
+                    .bind(py)
+                    .call1((flow.0, config.weight, config.max_packet_len))
+            {
+                self.fail(
+                    py,
+                    error,
+                    &format!(
+                        "set_flow({}, {}, {})",
+                        flow.0, config.weight, config.max_packet_len
+                    ),
+                );
             }
         });
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(method) = self.methods().and_then(|methods| methods.remove_flow.as_ref()) else { return };
+        let Some(method) = self
+            .methods()
+            .and_then(|methods| methods.remove_flow.as_ref())
+        else {
+            return;
+        };
         Python::attach(|py| {
             if let Err(error) = method.bind(py).call1((flow.0,)) {
                 self.fail(py, error, &format!("remove_flow({})", flow.0));
@@ -467,9 +658,20 @@ impl Scheduler<Handle, Departure> for PythonScheduler {
 pub(crate) fn check(py: Python<'_>, own: &Own) -> PyResult<(usize, usize, usize, usize)> {
     let fault = Fault::default();
     let discipline = own.discipline(&fault);
-    let outcome = work::run(py, &fault, &work::Report::default(), || Ok::<_, Failure>(roundelay_conformance::check(&discipline)))?;
+    let outcome = work::run(py, &fault, &work::Report::default(), || {
+        Ok::<_, Failure>(roundelay_conformance::check(&discipline))
+    })?;
     match outcome {
-        Ok(Checked { calls, sent, dropped, refused }) => Ok((calls, sent, dropped, refused)),
-        Err(broken) => Err(errors::contract(py, format!("{}: {broken}", own.name), None)),
+        Ok(Checked {
+            calls,
+            sent,
+            dropped,
+            refused,
+        }) => Ok((calls, sent, dropped, refused)),
+        Err(broken) => Err(errors::contract(
+            py,
+            format!("{}: {broken}", own.name),
+            None,
+        )),
     }
 }

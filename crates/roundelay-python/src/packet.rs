@@ -18,8 +18,8 @@ pub(crate) fn instant(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Instant>
     of_picos(name, given, (number(name, given)? * PICOS).round())
 }
 
-/// The first picosecond that Python reads as this time or a later one: a class that waits for the time
-/// is not asked too early.
+/// The first picosecond that Python reads as this time or a later one: a class that waits for the
+/// time is not asked too early.
 ///
 /// # Errors
 /// As above.
@@ -51,7 +51,11 @@ pub(crate) struct Packet {
 impl Packet {
     pub(crate) const fn new(inner: Inner<Handle>, payload: Option<Py<PyAny>>) -> Self {
         let marked = AtomicBool::new(matches!(inner.ecn, Ecn::Marked));
-        Self { inner, payload, marked }
+        Self {
+            inner,
+            payload,
+            marked,
+        }
     }
 
     pub(crate) const fn handle(&self) -> Handle {
@@ -125,7 +129,10 @@ impl Packet {
     }
 
     fn __repr__(&self) -> String {
-        format!("Packet(flow={}, length={})", self.inner.flow.0, self.inner.len)
+        format!(
+            "Packet(flow={}, length={})",
+            self.inner.flow.0, self.inner.len
+        )
     }
 }
 
@@ -143,7 +150,11 @@ pub(crate) struct Drop {
 #[pymethods]
 impl Drop {
     fn __repr__(&self) -> String {
-        format!("Drop({}, reason={:?})", self.packet.get().__repr__(), self.reason)
+        format!(
+            "Drop({}, reason={:?})",
+            self.packet.get().__repr__(),
+            self.reason
+        )
     }
 }
 
@@ -158,13 +169,27 @@ pub(crate) fn fields<T>(
     let ecn = if ecn { Ecn::Capable } else { Ecn::NotCapable };
     let slack = slack.map_or(Ok(packet.slack), slack_of)?;
     let deadline = deadline.map_or(Ok(Instant::MAX), |deadline| instant("deadline", deadline))?;
-    Ok(Inner { ecn, priority, slack, deadline, ..packet })
+    Ok(Inner {
+        ecn,
+        priority,
+        slack,
+        deadline,
+        ..packet
+    })
 }
 
 fn slack_of(given: &Bound<'_, PyAny>) -> PyResult<Slack> {
     let picos = (number("slack", given)? * PICOS).round();
     if picos.is_nan() || picos.abs() >= i64::MAX as f64 {
-        return Err(errors::out_of_range("slack", given, "-9223372 to 9223372 s"));
+        return Err(errors::out_of_range(
+            "slack",
+            given,
+            "-9223372 to 9223372 s",
+        ));
     }
-    Ok(if picos < 0.0 { Slack::from_picos(picos as i64) } else { Slack::of(Duration::from_picos(picos as u64)) })
+    Ok(if picos < 0.0 {
+        Slack::from_picos(picos as i64)
+    } else {
+        Slack::of(Duration::from_picos(picos as u64))
+    })
 }

@@ -6,7 +6,9 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use roundelay_cli::call::{self, CustomControl, Host, Text};
-use roundelay_report::{COMPARED, Document, Replayed, SIMULATED, TableOf, TableStyle, document, json};
+use roundelay_report::{
+    COMPARED, Document, Replayed, SIMULATED, TableOf, TableStyle, document, json,
+};
 
 use crate::arguments::whole;
 use crate::control::Control;
@@ -19,21 +21,34 @@ pub(crate) type Given = Option<(String, String)>;
 
 pub(crate) fn host(fault: &Fault, given: Given) -> Host {
     let text = given.map(|(name, text)| Text { name, text });
-    Host { stop: fault.stop().clone(), notes: fault.notes().clone(), text, ..Host::default() }
+    Host {
+        stop: fault.stop().clone(),
+        notes: fault.notes().clone(),
+        text,
+        ..Host::default()
+    }
 }
 
 /// A scheduler of the caller's, with its number among the disciplines of the arguments.
 type NumberedOwn<'py> = (usize, PyRef<'py, Own>);
 
-fn put(own: &[NumberedOwn<'_>], fault: &Fault) -> Vec<(usize, roundelay::schedulers::AnyDiscipline)> {
-    own.iter().map(|(number, own)| (*number, own.discipline(fault))).collect()
+fn put(
+    own: &[NumberedOwn<'_>],
+    fault: &Fault,
+) -> Vec<(usize, roundelay::schedulers::AnyDiscipline)> {
+    own.iter()
+        .map(|(number, own)| (*number, own.discipline(fault)))
+        .collect()
 }
 
 /// A congestion control, and the name of its source.
 type Chosen<'py> = (String, PyRef<'py, Control>);
 
 fn custom(controls: Vec<Chosen<'_>>, fault: &Fault) -> Vec<(String, CustomControl)> {
-    controls.into_iter().map(|(source, control)| (source, control.custom(fault))).collect()
+    controls
+        .into_iter()
+        .map(|(source, control)| (source, control.custom(fault)))
+        .collect()
 }
 
 /// Version, seed and hash of the configuration or the scenario.
@@ -59,7 +74,13 @@ struct Kept {
     tables: Vec<(String, Py<Table>)>,
 }
 
-fn rows<R>(py: Python<'_>, tables: &[&TableOf<R>], results: &R, name: &str, metadata: &Metadata) -> Option<PyResult<Py<Table>>> {
+fn rows<R>(
+    py: Python<'_>,
+    tables: &[&TableOf<R>],
+    results: &R,
+    name: &str,
+    metadata: &Metadata,
+) -> Option<PyResult<Py<Table>>> {
     let table = tables.iter().find(|table| table.name == name)?;
     Some(Table::new(&table.rows(results), metadata).and_then(|table| Py::new(py, table)))
 }
@@ -112,10 +133,20 @@ impl Form {
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
         let table = match self {
-            Self::Compared(compared) => rows(py, &COMPARED, &compared.comparison, name, &compared.metadata),
+            Self::Compared(compared) => rows(
+                py,
+                &COMPARED,
+                &compared.comparison,
+                name,
+                &compared.metadata,
+            ),
             Self::Ran(ran) => rows(py, &SIMULATED, &ran.simulated, name, &ran.metadata),
             Self::Replayed(_) => None,
-            Self::Kept(kept) => kept.tables.iter().find(|(known, _)| known == name).map(|(_, table)| Ok(table.clone_ref(py))),
+            Self::Kept(kept) => kept
+                .tables
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, table)| Ok(table.clone_ref(py))),
         };
         table.unwrap_or_else(|| Err(PyKeyError::new_err(name.to_owned())))
     }
@@ -128,18 +159,41 @@ type Parts = (String, String, String, Metadata, Vec<(String, Py<Table>)>);
 impl Outcome {
     /// A result out of a pickle.
     #[new]
-    fn new(json: String, html: String, document: &str, metadata: Metadata, tables: Vec<(String, Py<Table>)>) -> PyResult<Self> {
+    fn new(
+        json: String,
+        html: String,
+        document: &str,
+        metadata: Metadata,
+        tables: Vec<(String, Py<Table>)>,
+    ) -> PyResult<Self> {
         let document = serde_json::from_str(document);
-        let document = document.map_err(|error| PyValueError::new_err(format!("a result of another version of Roundelay: {error}")))?;
-        Ok(Self(Form::Kept(Box::new(Kept { json, html, document, metadata, tables }))))
+        let document = document.map_err(|error| {
+            PyValueError::new_err(format!("a result of another version of Roundelay: {error}"))
+        })?;
+        Ok(Self(Form::Kept(Box::new(Kept {
+            json,
+            html,
+            document,
+            metadata,
+            tables,
+        }))))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Parts)> {
         let form = &slf.get().0;
-        let texts = slf.py().detach(|| (form.json(), form.html(), json(&form.document())));
+        let texts = slf
+            .py()
+            .detach(|| (form.json(), form.html(), json(&form.document())));
         let table = |name: &str| Ok((name.to_owned(), form.table(slf.py(), name)?));
-        let tables = form.tables().into_iter().map(table).collect::<PyResult<_>>()?;
-        Ok((slf.get_type(), (texts.0, texts.1, texts.2, form.metadata(), tables)))
+        let tables = form
+            .tables()
+            .into_iter()
+            .map(table)
+            .collect::<PyResult<_>>()?;
+        Ok((
+            slf.get_type(),
+            (texts.0, texts.1, texts.2, form.metadata(), tables),
+        ))
     }
 
     /// The output of `--json`.
@@ -155,8 +209,15 @@ impl Outcome {
     /// The printed report.
     #[pyo3(signature = (width = None))]
     fn text(&self, py: Python<'_>, width: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
-        let width = width.map(|width| whole("width", width, 0..=u16::MAX)).transpose()?;
-        Ok(py.detach(|| self.0.document().text(TableStyle { color: false, width })))
+        let width = width
+            .map(|width| whole("width", width, 0..=u16::MAX))
+            .transpose()?;
+        Ok(py.detach(|| {
+            self.0.document().text(TableStyle {
+                color: false,
+                width,
+            })
+        }))
     }
 
     /// The rows of the Parquet file of this name; none where the scenario does not measure these.
@@ -177,7 +238,12 @@ impl Outcome {
 /// The command's failure, or the exception of a scheduler.
 #[pyfunction]
 #[pyo3(signature = (words, own, progress = None))]
-pub(crate) fn compare(py: Python<'_>, words: Vec<OsString>, own: Vec<NumberedOwn<'_>>, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
+pub(crate) fn compare(
+    py: Python<'_>,
+    words: Vec<OsString>,
+    own: Vec<NumberedOwn<'_>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome> {
     let fault = Fault::default();
     let (own, host) = (put(&own, &fault), host(&fault, None));
     let report = Report::new(&host.gauge, progress);
@@ -200,7 +266,13 @@ pub(crate) fn simulate(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let fault = Fault::default();
-    let (own, host) = (put(&own, &fault), Host { controls: custom(controls, &fault), ..host(&fault, given) });
+    let (own, host) = (
+        put(&own, &fault),
+        Host {
+            controls: custom(controls, &fault),
+            ..host(&fault, given)
+        },
+    );
     let report = Report::new(&host.gauge, progress);
     let ran = work::run(py, &fault, &report, || call::simulate(words, &host, &own))?;
     Ok(Outcome(Form::Ran(Box::new(ran))))
@@ -220,7 +292,10 @@ pub(crate) fn replay(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let fault = Fault::default();
-    let host = Host { controls: custom(controls, &fault), ..host(&fault, given) };
+    let host = Host {
+        controls: custom(controls, &fault),
+        ..host(&fault, given)
+    };
     let report = Report::new(&host.gauge, progress);
     let replayed = work::run(py, &fault, &report, || call::replay(words, &host))?;
     Ok(Outcome(Form::Replayed(Box::new(replayed))))
@@ -234,5 +309,7 @@ pub(crate) fn replay(
 pub(crate) fn bounds(py: Python<'_>, words: Vec<OsString>, given: Given) -> PyResult<String> {
     let fault = Fault::default();
     let host = host(&fault, given);
-    work::run(py, &fault, &Report::default(), || call::bounds(words, &host))
+    work::run(py, &fault, &Report::default(), || {
+        call::bounds(words, &host)
+    })
 }

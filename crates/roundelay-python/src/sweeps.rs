@@ -17,8 +17,8 @@ use crate::tables::Table;
 use crate::work;
 use crate::work::Report;
 
-/// Classes written in Python for the runs of a sweep: schedulers by name, congestion controls by source,
-/// and the versions of both.
+/// Classes written in Python for the runs of a sweep: schedulers by name, congestion controls by
+/// source, and the versions of both.
 #[pyclass(frozen, module = "roundelay._native")]
 pub(crate) struct Classes {
     queues: Arc<[Py<Own>]>,
@@ -30,30 +30,54 @@ pub(crate) struct Classes {
 impl Classes {
     /// `versions` by `discipline.NAME` and `control.NAME`.
     #[new]
-    fn new(queues: Vec<Py<Own>>, controls: Vec<(String, Py<Control>)>, versions: BTreeMap<String, String>) -> Self {
-        Self { queues: queues.into(), controls: controls.into(), versions }
+    fn new(
+        queues: Vec<Py<Own>>,
+        controls: Vec<(String, Py<Control>)>,
+        versions: BTreeMap<String, String>,
+    ) -> Self {
+        Self {
+            queues: queues.into(),
+            controls: controls.into(),
+            versions,
+        }
     }
 }
 
 impl Classes {
     /// Parts for the runs of a sweep with this stop; each run has its own exception.
     fn parts(&self, stop: &Stop) -> OwnParts {
-        let (queues, controls, stop) = (Arc::clone(&self.queues), Arc::clone(&self.controls), stop.clone());
+        let (queues, controls, stop) = (
+            Arc::clone(&self.queues),
+            Arc::clone(&self.controls),
+            stop.clone(),
+        );
         let make = move || {
             let fault = Fault::of_run(&stop);
             call::Parts {
-                disciplines: queues.iter().map(|own| own.get().discipline(&fault)).collect(),
-                controls: controls.iter().map(|(source, control)| (source.clone(), control.get().custom(&fault))).collect(),
+                disciplines: queues
+                    .iter()
+                    .map(|own| own.get().discipline(&fault))
+                    .collect(),
+                controls: controls
+                    .iter()
+                    .map(|(source, control)| (source.clone(), control.get().custom(&fault)))
+                    .collect(),
                 failure: Box::new(move || fault.message()),
             }
         };
-        OwnParts { make: Arc::new(make), versions: self.versions.clone() }
+        OwnParts {
+            make: Arc::new(make),
+            versions: self.versions.clone(),
+        }
     }
 }
 
 /// The host of a sweep.
 fn sweeping(fault: &Fault, given: Given, classes: Option<&Classes>) -> Host {
-    Host { parts: classes.map(|classes| classes.parts(fault.stop())), ..host(fault, given) }
+    Host {
+        parts: classes.map(|classes| classes.parts(fault.stop())),
+        ..host(fault, given)
+    }
 }
 
 /// Result of a sweep.
@@ -116,8 +140,10 @@ impl Session {
         py: Python<'_>,
         call: impl FnOnce(&mut Option<command::Session>) -> Option<Result<R, Failure>> + Send,
     ) -> PyResult<R> {
-        let work = || call(&mut self.session.lock().unwrap_or_else(PoisonError::into_inner)).transpose();
-        work::run(py, &self.fault, &Report::default(), work)?.ok_or_else(|| PyRuntimeError::new_err("the sweep has ended"))
+        let work =
+            || call(&mut self.session.lock().unwrap_or_else(PoisonError::into_inner)).transpose();
+        work::run(py, &self.fault, &Report::default(), work)?
+            .ok_or_else(|| PyRuntimeError::new_err("the sweep has ended"))
     }
 }
 
@@ -126,11 +152,21 @@ impl Session {
     /// Opens a sweep with the words of the command.
     #[new]
     #[pyo3(signature = (words, given, classes = None))]
-    fn new(py: Python<'_>, words: Vec<OsString>, given: Given, classes: Option<&Classes>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        words: Vec<OsString>,
+        given: Given,
+        classes: Option<&Classes>,
+    ) -> PyResult<Self> {
         let fault = Fault::default();
         let host = sweeping(&fault, given, classes);
-        let session = work::run(py, &fault, &Report::default(), || call::open_sweep(words, &host))?;
-        Ok(Self { session: Mutex::new(Some(session)), fault })
+        let session = work::run(py, &fault, &Report::default(), || {
+            call::open_sweep(words, &host)
+        })?;
+        Ok(Self {
+            session: Mutex::new(Some(session)),
+            fault,
+        })
     }
 
     /// The runs to do, each as a text for `sweep_task`.
@@ -140,17 +176,26 @@ impl Session {
 
     /// Adds a result to the dataset; the second result of a run is ignored.
     fn commit(&self, py: Python<'_>, result: &[u8]) -> PyResult<()> {
-        self.with(py, |session| session.as_ref().map(|session| session.commit(result)))
+        self.with(py, |session| {
+            session.as_ref().map(|session| session.commit(result))
+        })
     }
 
     /// Notes a failed task.
     fn failed(&self, py: Python<'_>, task: &str, message: &str) -> PyResult<()> {
-        self.with(py, |session| session.as_ref().map(|session| session.failed(task, message)))
+        self.with(py, |session| {
+            session
+                .as_ref()
+                .map(|session| session.failed(task, message))
+        })
     }
 
     /// Completes the dataset.
     fn finish(&self, py: Python<'_>) -> PyResult<Swept> {
-        self.with(py, |session| session.take().map(|session| session.finish(true))).map(Swept)
+        self.with(py, |session| {
+            session.take().map(|session| session.finish(true))
+        })
+        .map(Swept)
     }
 }
 
@@ -160,8 +205,14 @@ impl Session {
 /// The run failed.
 #[pyfunction]
 #[pyo3(signature = (task, classes = None))]
-pub(crate) fn sweep_task(py: Python<'_>, task: &str, classes: Option<&Classes>) -> PyResult<Vec<u8>> {
+pub(crate) fn sweep_task(
+    py: Python<'_>,
+    task: &str,
+    classes: Option<&Classes>,
+) -> PyResult<Vec<u8>> {
     let fault = Fault::default();
     let parts = classes.map(|classes| classes.parts(fault.stop()));
-    work::run(py, &fault, &Report::default(), || command::run_task(task, parts.as_ref(), fault.stop()))
+    work::run(py, &fault, &Report::default(), || {
+        command::run_task(task, parts.as_ref(), fault.stop())
+    })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    Array as _, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
-    make_array,
+    Array as _, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
+    StringArray, UInt32Array, UInt64Array, make_array,
 };
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
@@ -33,8 +33,15 @@ impl Table {
         let fields: Vec<_> = table.header.iter().map(field).collect();
         let metadata: HashMap<_, _> = metadata.iter().cloned().collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        let batch = |columns: &Vec<report::Column>| RecordBatch::try_new(schema.clone(), columns.iter().map(array).collect());
-        let batches = table.batches.iter().map(batch).collect::<Result<_, ArrowError>>().map_err(failed)?;
+        let batch = |columns: &Vec<report::Column>| {
+            RecordBatch::try_new(schema.clone(), columns.iter().map(array).collect())
+        };
+        let batches = table
+            .batches
+            .iter()
+            .map(batch)
+            .collect::<Result<_, ArrowError>>()
+            .map_err(failed)?;
         Ok(Self { schema, batches })
     }
 }
@@ -56,14 +63,24 @@ fn array_of(cells: &[Option<Cell>]) -> ArrayRef {
             Cell::Number(value) => value.to_string(),
             Cell::Text(value) => value.clone(),
         };
-        return Arc::new(cells.iter().map(|cell| cell.as_ref().map(text)).collect::<StringArray>());
+        return Arc::new(
+            cells
+                .iter()
+                .map(|cell| cell.as_ref().map(text))
+                .collect::<StringArray>(),
+        );
     }
     let whole = |cell: &Option<Cell>| match cell {
         None => Some(None),
         Some(Cell::Whole(value)) => Some(Some(*value)),
         Some(_) => None,
     };
-    if let Some(values) = cells.iter().map(whole).collect::<Option<Int64Array>>().filter(|_| given().next().is_some()) {
+    if let Some(values) = cells
+        .iter()
+        .map(whole)
+        .collect::<Option<Int64Array>>()
+        .filter(|_| given().next().is_some())
+    {
         return Arc::new(values);
     }
     let number = |cell: &Cell| match cell {
@@ -71,37 +88,60 @@ fn array_of(cells: &[Option<Cell>]) -> ArrayRef {
         Cell::Number(value) => *value,
         Cell::Text(_) => f64::NAN,
     };
-    Arc::new(cells.iter().map(|cell| cell.as_ref().map(number)).collect::<Float64Array>())
+    Arc::new(
+        cells
+            .iter()
+            .map(|cell| cell.as_ref().map(number))
+            .collect::<Float64Array>(),
+    )
 }
 
 /// A point of a sweep: keys with values, and rows.
 type Point = (Vec<(String, String)>, Vec<report::SweepRow>);
 
 impl Table {
-    /// Rows of a sweep. Swept keys are columns of whole numbers, of numbers or of texts, as readers of
-    /// Hive's folders take them.
+    /// Rows of a sweep. Swept keys are columns of whole numbers, of numbers or of texts, as readers
+    /// of Hive's folders take them.
     pub(crate) fn of_sweep(points: &[Point]) -> PyResult<Self> {
-        let keys: Vec<&str> = points.first().map_or_else(Vec::new, |(labels, _)| labels.iter().map(|(key, _)| key.as_str()).collect());
+        let keys: Vec<&str> = points.first().map_or_else(Vec::new, |(labels, _)| {
+            labels.iter().map(|(key, _)| key.as_str()).collect()
+        });
         let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
         for (number, key) in keys.iter().enumerate() {
-            let values: Vec<&str> = points.iter().flat_map(|(labels, rows)| rows.iter().map(move |_| labels[number].1.as_str())).collect();
+            let values: Vec<&str> = points
+                .iter()
+                .flat_map(|(labels, rows)| rows.iter().map(move |_| labels[number].1.as_str()))
+                .collect();
             let whole: Option<Vec<i64>> = values.iter().map(|value| value.parse().ok()).collect();
-            let plain = || values.iter().map(|value| value.parse().ok()).collect::<Option<Vec<f64>>>();
+            let plain = || {
+                values
+                    .iter()
+                    .map(|value| value.parse().ok())
+                    .collect::<Option<Vec<f64>>>()
+            };
             let array: ArrayRef = match whole {
                 Some(whole) => Arc::new(Int64Array::from(whole)),
-                None => plain()
-                    .map_or_else(|| Arc::new(StringArray::from(values.clone())) as ArrayRef, |plain| Arc::new(Float64Array::from(plain))),
+                None => plain().map_or_else(
+                    || Arc::new(StringArray::from(values.clone())) as ArrayRef,
+                    |plain| Arc::new(Float64Array::from(plain)),
+                ),
             };
             fields.push(Field::new(*key, array.data_type().clone(), false));
             arrays.push(array);
         }
-        let rows: Vec<report::SweepRow> = points.iter().flat_map(|(_, rows)| rows.iter().cloned()).collect();
+        let rows: Vec<report::SweepRow> = points
+            .iter()
+            .flat_map(|(_, rows)| rows.iter().cloned())
+            .collect();
         let table = report::sweep_table(&rows);
         fields.extend(table.header.iter().map(field));
         arrays.extend(table.batches[0].iter().map(array));
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(failed)?;
-        Ok(Self { schema, batches: vec![batch] })
+        Ok(Self {
+            schema,
+            batches: vec![batch],
+        })
     }
 }
 
@@ -144,19 +184,32 @@ impl Table {
     #[new]
     fn of_columns(columns: Vec<(String, Vec<Option<Cell>>)>) -> PyResult<Self> {
         let arrays: Vec<ArrayRef> = columns.iter().map(|(_, cells)| array_of(cells)).collect();
-        let fields: Vec<_> =
-            columns.iter().zip(&arrays).map(|((name, _), array)| Field::new(name, array.data_type().clone(), true)).collect();
+        let fields: Vec<_> = columns
+            .iter()
+            .zip(&arrays)
+            .map(|((name, _), array)| Field::new(name, array.data_type().clone(), true))
+            .collect();
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(failed)?;
-        Ok(Self { schema, batches: vec![batch] })
+        Ok(Self {
+            schema,
+            batches: vec![batch],
+        })
     }
 
     /// The table as a stream of Arrow arrays. The requested schema is ignored: there is one form.
     #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let batches = self.batches.clone().into_iter().map(Ok);
-        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, self.schema.clone())));
+        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(
+            batches,
+            self.schema.clone(),
+        )));
         // The name of the call in PyO3 0.28 too, the last version for Python 3.13t.
         #[allow(deprecated, reason = "new_with_value is missing in PyO3 0.28")]
         PyCapsule::new(py, stream, Some(STREAM.to_owned()))
@@ -164,12 +217,19 @@ impl Table {
 
     /// Names of the columns.
     fn names(&self) -> Vec<&str> {
-        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+        self.schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect()
     }
 
     /// Values of a column, None where there is none.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
-        let place = self.schema.index_of(name).map_err(|_| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
+        let place = self
+            .schema
+            .index_of(name)
+            .map_err(|_| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
         let all = PyList::empty(py);
         for batch in &self.batches {
             append(&all, batch.column(place))?;
@@ -178,17 +238,35 @@ impl Table {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Pickled<'py>,))> {
-        let field = |field: &Arc<Field>| (field.name().clone(), field.data_type().to_string(), field.is_nullable());
+        let field = |field: &Arc<Field>| {
+            (
+                field.name().clone(),
+                field.data_type().to_string(),
+                field.is_nullable(),
+            )
+        };
         let bytes = |buffer: &Buffer| PyBytes::new(py, buffer);
         let array = |array: &ArrayRef| {
             let data = array.to_data();
             let bits = data.nulls().map(|bits| bytes(&bits.inner().sliced()));
             (data.len(), bits, data.buffers().iter().map(bytes).collect())
         };
-        let batches = self.batches.iter().map(|batch| batch.columns().iter().map(array).collect()).collect();
+        let batches = self
+            .batches
+            .iter()
+            .map(|batch| batch.columns().iter().map(array).collect())
+            .collect();
         let fields = self.schema.fields().iter().map(field).collect();
-        let metadata = self.schema.metadata().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        Ok((py.import("roundelay._native")?.getattr("table")?, ((fields, metadata, batches),)))
+        let metadata = self
+            .schema
+            .metadata()
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        Ok((
+            py.import("roundelay._native")?.getattr("table")?,
+            ((fields, metadata, batches),),
+        ))
     }
 
     fn __len__(&self) -> usize {
@@ -199,8 +277,13 @@ impl Table {
 /// An array in a pickle, as Arrow lays it out: length, bits of the values that are there, buffers.
 type PickledArray<'py> = (usize, Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>);
 
-/// A table in a pickle: columns with names, types and whether values may be missing; metadata; batches.
-type Pickled<'py> = (Vec<(String, String, bool)>, BTreeMap<String, String>, Vec<Vec<PickledArray<'py>>>);
+/// A table in a pickle: columns with names, types and whether values may be missing; metadata;
+/// batches.
+type Pickled<'py> = (
+    Vec<(String, String, bool)>,
+    BTreeMap<String, String>,
+    Vec<Vec<PickledArray<'py>>>,
+);
 
 /// A table out of a pickle.
 ///
@@ -209,20 +292,46 @@ type Pickled<'py> = (Vec<(String, String, bool)>, BTreeMap<String, String>, Vec<
 #[pyfunction]
 pub(crate) fn table(pickled: Pickled<'_>) -> PyResult<Table> {
     let (fields, metadata, batches) = pickled;
-    let field = |(name, kind, is_optional): (String, String, bool)| Ok(Field::new(name, kind.parse()?, is_optional));
-    let fields: Vec<Field> = fields.into_iter().map(field).collect::<Result<_, ArrowError>>().map_err(failed)?;
-    let schema = Arc::new(Schema::new_with_metadata(fields, HashMap::from_iter(metadata)));
+    let field = |(name, kind, is_optional): (String, String, bool)| {
+        Ok(Field::new(name, kind.parse()?, is_optional))
+    };
+    let fields: Vec<Field> = fields
+        .into_iter()
+        .map(field)
+        .collect::<Result<_, ArrowError>>()
+        .map_err(failed)?;
+    let schema = Arc::new(Schema::new_with_metadata(
+        fields,
+        HashMap::from_iter(metadata),
+    ));
     // A copy, aligned.
     let buffer = |bytes: Bound<'_, PyBytes>| Buffer::from(bytes.as_bytes());
     let array = |(field, (len, bits, buffers)): (&Arc<Field>, PickledArray<'_>)| {
         let buffers = buffers.into_iter().map(buffer).collect();
-        ArrayData::try_new(field.data_type().clone(), len, bits.map(buffer), 0, buffers, Vec::new()).map(make_array)
+        ArrayData::try_new(
+            field.data_type().clone(),
+            len,
+            bits.map(buffer),
+            0,
+            buffers,
+            Vec::new(),
+        )
+        .map(make_array)
     };
     let batch = |columns: Vec<_>| {
-        let arrays = schema.fields().iter().zip(columns).map(array).collect::<Result<_, ArrowError>>()?;
+        let arrays = schema
+            .fields()
+            .iter()
+            .zip(columns)
+            .map(array)
+            .collect::<Result<_, ArrowError>>()?;
         RecordBatch::try_new(schema.clone(), arrays)
     };
-    let batches = batches.into_iter().map(batch).collect::<Result<_, ArrowError>>().map_err(failed)?;
+    let batches = batches
+        .into_iter()
+        .map(batch)
+        .collect::<Result<_, ArrowError>>()
+        .map_err(failed)?;
     Ok(Table { schema, batches })
 }
 
@@ -235,6 +344,13 @@ fn append(all: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
             })*
         };
     }
-    push!(Int64Array, UInt32Array, UInt64Array, Float64Array, BooleanArray, StringArray);
+    push!(
+        Int64Array,
+        UInt32Array,
+        UInt64Array,
+        Float64Array,
+        BooleanArray,
+        StringArray
+    );
     Err(PyRuntimeError::new_err("a column of another type"))
 }

@@ -1,4 +1,5 @@
-//! Native work on a thread of its own, while the calling thread waits for signals and reports progress.
+//! Native work on a thread of its own, while the calling thread waits for signals and reports
+//! progress.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -26,30 +27,39 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(gauge: &Gauge, to: Option<Py<PyAny>>) -> Self {
-        Self { gauge: gauge.clone(), to, told: AtomicU64::new(0) }
+        Self {
+            gauge: gauge.clone(),
+            to,
+            told: AtomicU64::new(0),
+        }
     }
 
     /// Calls the function, if there is progress.
     fn tell(&self, py: Python<'_>) -> PyResult<()> {
         let (done, whole) = self.gauge.read();
         match &self.to {
-            Some(to) if whole > 0 && done > self.told.swap(done, Ordering::Relaxed) => to.call1(py, (done.min(whole), whole)).map(drop),
+            Some(to) if whole > 0 && done > self.told.swap(done, Ordering::Relaxed) => {
+                to.call1(py, (done.min(whole), whole)).map(drop)
+            }
             _ => Ok(()),
         }
     }
 }
 
-/// Runs a thread's work with a Python thread state that lasts as long as the thread: without one, each
-/// call of a scheduler written in Python would make a state and delete it again, for several microseconds.
+/// Runs a thread's work with a Python thread state that lasts as long as the thread: without one,
+/// each call of a scheduler written in Python would make a state and delete it again, for several
+/// microseconds.
 pub(crate) fn with_state(work: Box<dyn FnOnce() + Send + '_>) {
     Python::attach(|py| py.detach(work));
 }
 
-/// Runs `work` without the GIL. A signal handler's exception, KeyboardInterrupt for Ctrl-C, or one of the
-/// function for progress requests a stop and is raised once the work has ended; the thread ends with the call.
+/// Runs `work` without the GIL. A signal handler's exception, KeyboardInterrupt for Ctrl-C, or one
+/// of the function for progress requests a stop and is raised once the work has ended; the thread
+/// ends with the call.
 ///
 /// # Errors
-/// The exception of a signal handler or of a scheduler written in Python, else the failure of the work.
+/// The exception of a signal handler or of a scheduler written in Python, else the failure of the
+/// work.
 pub(crate) fn run<R: Send>(
     py: Python<'_>,
     fault: &Fault,
@@ -62,14 +72,20 @@ pub(crate) fn run<R: Send>(
         return Err(error);
     }
     match outcome {
-        Err(_) => Err(PyRuntimeError::new_err("the computation panicked; its message is on standard error")),
+        Err(_) => Err(PyRuntimeError::new_err(
+            "the computation panicked; its message is on standard error",
+        )),
         Ok(Ok(result)) => report.tell(py).map(|()| result),
         Ok(Err(failure)) if failure.is_stopped() => Err(PyKeyboardInterrupt::new_err(())),
         Ok(Err(failure)) => Err(errors::exception(py, &failure)),
     }
 }
 
-fn waiting<R: Send>(stop: &Stop, report: &Report, work: impl FnOnce() -> R + Send) -> (thread::Result<R>, Option<PyErr>) {
+fn waiting<R: Send>(
+    stop: &Stop,
+    report: &Report,
+    work: impl FnOnce() -> R + Send,
+) -> (thread::Result<R>, Option<PyErr>) {
     thread::scope(|scope| {
         let (ending, has_ended) = mpsc::channel::<()>();
         let worker = scope.spawn(move || {
@@ -79,7 +95,9 @@ fn waiting<R: Send>(stop: &Stop, report: &Report, work: impl FnOnce() -> R + Sen
         });
         let mut signal = None;
         while has_ended.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
-            if let Err(error) = Python::attach(|py| py.check_signals().and_then(|()| report.tell(py))) {
+            if let Err(error) =
+                Python::attach(|py| py.check_signals().and_then(|()| report.tell(py)))
+            {
                 stop.request();
                 signal.get_or_insert(error);
             }

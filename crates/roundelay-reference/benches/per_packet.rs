@@ -20,7 +20,11 @@ fn time(flows: u32) -> f64 {
     let mut now = 0;
     for packet in 0..PACKETS {
         let flow = FlowId(random.random_range(0..flows));
-        gps.arrive(Instant::from_picos(now), flow, random.random_range(64..1_500));
+        gps.arrive(
+            Instant::from_picos(now),
+            flow,
+            random.random_range(64..1_500),
+        );
         now += if packet / 10_000 % 2 == 0 { 700 } else { 850 };
         black_box(gps.served(flow));
     }
@@ -29,6 +33,9 @@ fn time(flows: u32) -> f64 {
 
 fn main() {
     for flows in [10, 1_000, 100_000] {
-        println!("GpsServer<f64> {flows:>7} flows {:6.1} ns a packet", time(flows));
+        println!(
+            "GpsServer<f64> {flows:>7} flows {:6.1} ns a packet",
+            time(flows)
+        );
     }
 }

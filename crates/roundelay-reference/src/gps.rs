@@ -23,8 +23,8 @@
 //!
 //! **Cost.** O(log flows) per event, amortised. A flow has one valid entry in the heap. If the
 //! backlog grows, the entry stays and is moved when it reaches the top. If the backlog shrinks, a
-//! new entry is made; the old one has another ticket and is dropped at the top, or when the heap has
-//! more than 4 entries per backlogged flow plus 64.
+//! new entry is made; the old one has another ticket and is dropped at the top, or when the heap
+//! has more than 4 entries per backlogged flow plus 64.
 //!
 //! **Precision.** With [`Rational`](crate::Rational) everything is exact. With `f64` three measures
 //! keep errors from adding up: V restarts from zero whenever the server empties; V is summed with
@@ -87,7 +87,15 @@ struct Fluid<N> {
 impl<N: Number> Fluid<N> {
     fn new() -> Self {
         let zero = N::zero;
-        Self { weight: 1, ticket: 0, backlogged: false, since: zero(), queued: zero(), empties_at: zero(), accepted: zero() }
+        Self {
+            weight: 1,
+            ticket: 0,
+            backlogged: false,
+            since: zero(),
+            queued: zero(),
+            empties_at: zero(),
+            accepted: zero(),
+        }
     }
 
     fn set_queued(&mut self, since: N, queued: N) {
@@ -108,7 +116,11 @@ struct Emptying<N> {
 impl<N: Number> Ord for Emptying<N> {
     /// Reversed: `BinaryHeap` returns the greatest, and the earliest is needed.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.at.partial_cmp(&self.at).expect("virtual times are numbers").then_with(|| other.flow.cmp(&self.flow))
+        other
+            .at
+            .partial_cmp(&self.at)
+            .expect("virtual times are numbers")
+            .then_with(|| other.flow.cmp(&self.flow))
     }
 }
 
@@ -129,7 +141,9 @@ impl<N: Number> Eq for Emptying<N> {}
 impl<N: Number> GpsServer<N> {
     /// An empty server on a link of this rate, with the clock at zero.
     pub fn new(rate: Rate) -> Self {
-        Self::with_rate(N::from_u64(rate.bits_per_second()) / (N::from_u64(8) * N::from_u64(PICOS_PER_SECOND)))
+        Self::with_rate(
+            N::from_u64(rate.bits_per_second()) / (N::from_u64(8) * N::from_u64(PICOS_PER_SECOND)),
+        )
     }
 
     /// An empty server on a link of `bytes_per_picosecond`, with the clock at zero.
@@ -137,7 +151,10 @@ impl<N: Number> GpsServer<N> {
     /// # Panics
     /// If the rate is not above zero.
     pub fn with_rate(bytes_per_picosecond: N) -> Self {
-        assert!(bytes_per_picosecond > N::zero(), "the link carries something");
+        assert!(
+            bytes_per_picosecond > N::zero(),
+            "the link carries something"
+        );
         Self {
             rate: bytes_per_picosecond,
             clock: Instant::ZERO,
@@ -194,7 +211,8 @@ impl<N: Number> GpsServer<N> {
         self.clock = self.clock.max(now);
         while let Some((flow, at)) = self.next_to_empty() {
             let total = N::from_u64(self.total_weight);
-            let needed = (at.clone() - self.virtual_time.clone() + self.rounding.clone()) * total.clone();
+            let needed =
+                (at.clone() - self.virtual_time.clone() + self.rounding.clone()) * total.clone();
             if needed > work {
                 self.add_to_virtual_time(work / total);
                 return;
@@ -241,7 +259,11 @@ impl<N: Number> GpsServer<N> {
 
     /// Bytes of fluid waiting at the time of the last event.
     pub fn backlog(&self, flow: FlowId) -> N {
-        let Some(fluid) = self.flows.get(flow.index()).filter(|fluid| fluid.backlogged) else {
+        let Some(fluid) = self
+            .flows
+            .get(flow.index())
+            .filter(|fluid| fluid.backlogged)
+        else {
             return N::zero();
         };
         let left = fluid.empties_at.clone() - self.virtual_time.clone() + self.rounding.clone();
@@ -250,7 +272,11 @@ impl<N: Number> GpsServer<N> {
         }
         let bytes = left * N::from_u64(fluid.weight.into());
         // Rounding must not increase the backlog beyond `queued`.
-        if bytes > fluid.queued { fluid.queued.clone() } else { bytes }
+        if bytes > fluid.queued {
+            fluid.queued.clone()
+        } else {
+            bytes
+        }
     }
 
     /// V at the time of the last event: bytes served to each backlogged flow per unit of weight
@@ -288,10 +314,15 @@ impl<N: Number> GpsServer<N> {
     fn file(&mut self, flow: FlowId) {
         let fluid = &mut self.flows[flow.index()];
         fluid.ticket = fluid.ticket.wrapping_add(1);
-        self.emptying.push(Emptying { at: fluid.empties_at.clone(), flow: flow.0, ticket: fluid.ticket });
+        self.emptying.push(Emptying {
+            at: fluid.empties_at.clone(),
+            flow: flow.0,
+            ticket: fluid.ticket,
+        });
         if self.emptying.len() > 4 * self.backlogged + 64 {
             let flows = &self.flows;
-            self.emptying.retain(|entry| flows[entry.flow as usize].ticket == entry.ticket);
+            self.emptying
+                .retain(|entry| flows[entry.flow as usize].ticket == entry.ticket);
         }
     }
 
@@ -399,9 +430,17 @@ mod tests {
         gps.arrive(at(0), A, 100);
         gps.arrive(at(0), B, 100);
         assert_eq!(gps.withdraw(at(50), A, 60), integer(60));
-        assert_eq!(gps.withdraw(at(50), A, 60), integer(15), "25 are served and 60 have gone");
+        assert_eq!(
+            gps.withdraw(at(50), A, 60),
+            integer(15),
+            "25 are served and 60 have gone"
+        );
         gps.advance(at(75));
-        assert_eq!((gps.served(A), gps.served(B)), (integer(25), integer(50)), "B is alone");
+        assert_eq!(
+            (gps.served(A), gps.served(B)),
+            (integer(25), integer(50)),
+            "B is alone"
+        );
         assert_eq!(gps.withdraw(at(75), B, 50), integer(50));
         assert!(gps.is_idle());
         assert_eq!(gps.withdraw(at(80), B, 1), Rational::zero());
@@ -420,7 +459,8 @@ mod tests {
 
     #[test]
     fn a_rate_in_bits_per_second_is_one() {
-        let mut gps = GpsServer::<f64>::new(Rate::from_bits_per_second(8_000_000).expect("not zero"));
+        let mut gps =
+            GpsServer::<f64>::new(Rate::from_bits_per_second(8_000_000).expect("not zero"));
         gps.arrive(at(0), A, 5_000_000);
         gps.advance(Instant::from_nanos(1_000_000_000));
         assert!((gps.served(A) - 1e6).abs() < 1e-6);
@@ -438,16 +478,26 @@ mod tests {
 
     impl Definition {
         fn new(flows: usize) -> Self {
-            Self { clock: 0, weights: vec![1; flows], backlog: vec![Rational::zero(); flows], served: vec![Rational::zero(); flows] }
+            Self {
+                clock: 0,
+                weights: vec![1; flows],
+                backlog: vec![Rational::zero(); flows],
+                served: vec![Rational::zero(); flows],
+            }
         }
 
         fn advance(&mut self, now: u64) {
             let mut left = integer((now - self.clock) as i64);
             self.clock = now;
             while left > Rational::zero() {
-                let backlogged: Vec<usize> = (0..self.backlog.len()).filter(|&flow| !self.backlog[flow].is_zero()).collect();
+                let backlogged: Vec<usize> = (0..self.backlog.len())
+                    .filter(|&flow| !self.backlog[flow].is_zero())
+                    .collect();
                 let total: i64 = backlogged.iter().map(|&flow| self.weights[flow]).sum();
-                let first = backlogged.iter().map(|&flow| self.backlog[flow].clone() / integer(self.weights[flow])).min();
+                let first = backlogged
+                    .iter()
+                    .map(|&flow| self.backlog[flow].clone() / integer(self.weights[flow]))
+                    .min();
                 let Some(first) = first else { return };
                 let each = first.min(left.clone() / integer(total));
                 for &flow in &backlogged {
@@ -521,8 +571,15 @@ mod tests {
     /// A random packet arrival; flow numbers and gaps give busy periods of all lengths at a byte
     /// per picosecond.
     fn arrival(random: &mut Pcg64Mcg, now: &mut u64) -> (FlowId, u64) {
-        *now += if random.random_bool(0.01) { random.random_range(0..100_000) } else { random.random_range(0..1_500) };
-        (FlowId(random.random_range(0..20)), random.random_range(40..1_500))
+        *now += if random.random_bool(0.01) {
+            random.random_range(0..100_000)
+        } else {
+            random.random_range(0..1_500)
+        };
+        (
+            FlowId(random.random_range(0..20)),
+            random.random_range(40..1_500),
+        )
     }
 
     #[test]
@@ -535,7 +592,8 @@ mod tests {
         for _ in 0..3_000 {
             let (flow, bytes) = arrival(&mut random, &mut now);
             gps.advance(at(now));
-            let together = gps.backlog(one) > Rational::zero() && gps.backlog(two) > Rational::zero();
+            let together =
+                gps.backlog(one) > Rational::zero() && gps.backlog(two) > Rational::zero();
             let normalised = (gps.served(one) / integer(4), gps.served(two) / integer(5));
             if let Some((first, second)) = since.filter(|_| together) {
                 assert_eq!(normalised.0.clone() - first, normalised.1.clone() - second);
@@ -544,7 +602,10 @@ mod tests {
             since = together.then_some(normalised);
             gps.arrive(at(now), flow, bytes);
         }
-        assert!(compared > 100, "the flows were backlogged together only {compared} times");
+        assert!(
+            compared > 100,
+            "the flows were backlogged together only {compared} times"
+        );
     }
 
     #[test]
@@ -562,7 +623,10 @@ mod tests {
             float.arrive(at(now), flow, bytes);
             let other = FlowId(random.random_range(0..20));
             if random.random_bool(0.1) {
-                let (one, two) = (exact.withdraw(at(now), other, bytes), float.withdraw(at(now), other, bytes));
+                let (one, two) = (
+                    exact.withdraw(at(now), other, bytes),
+                    float.withdraw(at(now), other, bytes),
+                );
                 worst = worst.max((one.approximate() - two).abs());
             }
             worst = worst.max((exact.served(other).approximate() - float.served(other)).abs());
@@ -618,6 +682,10 @@ mod tests {
             gps.withdraw(at(turn), A, 10);
             gps.withdraw(at(turn), B, 998 - turn / 100);
         }
-        assert!(gps.emptying.len() <= 4 * 2 + 64 + 1, "{}", gps.emptying.len());
+        assert!(
+            gps.emptying.len() <= 4 * 2 + 64 + 1,
+            "{}",
+            gps.emptying.len()
+        );
     }
 }

@@ -18,18 +18,27 @@ pub struct Lstf<T> {
 impl<T> Lstf<T> {
     /// An empty queue. Without a rate all packets count as equally long.
     pub const fn new(rate: Option<Rate>) -> Self {
-        Self { rate, waiting: Vec::new() }
+        Self {
+            rate,
+            waiting: Vec::new(),
+        }
     }
 
     /// Adds a packet that arrives at `now`.
     pub fn enqueue(&mut self, now: Instant, packet: Packet<T>) {
-        self.waiting.push(Packet { arrival: now, ..packet });
+        self.waiting.push(Packet {
+            arrival: now,
+            ..packet
+        });
     }
 
     /// The slack of a packet's last bit at `now`, in picoseconds.
     pub fn slack_left(&self, now: Instant, packet: &Packet<T>) -> i128 {
         let waited = now.since(packet.arrival).as_picos();
-        let transmission = self.rate.map_or(Duration::ZERO, |rate| rate.time_of(packet.len.into())).as_picos();
+        let transmission = self
+            .rate
+            .map_or(Duration::ZERO, |rate| rate.time_of(packet.len.into()))
+            .as_picos();
         i128::from(packet.slack.as_picos()) - i128::from(waited) + i128::from(transmission)
     }
 
@@ -43,13 +52,15 @@ impl<T> Lstf<T> {
 
     /// Removes the packet with the least slack; of equals, the first to arrive.
     pub fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        let at = (0..self.waiting.len()).min_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
+        let at = (0..self.waiting.len())
+            .min_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
         Some(self.waiting.remove(at))
     }
 
     /// Removes the packet with the most slack; of equals, the last to arrive.
     pub fn evict(&mut self, now: Instant) -> Option<Packet<T>> {
-        let at = (0..self.waiting.len()).max_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
+        let at = (0..self.waiting.len())
+            .max_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
         Some(self.waiting.remove(at))
     }
 }
@@ -60,7 +71,10 @@ mod tests {
     use roundelay::{FlowId, Slack};
 
     fn packet(name: char, len: u32, slack: i64) -> Packet<char> {
-        Packet { slack: Slack::from_picos(slack), ..Packet::new(FlowId(0), len, name) }
+        Packet {
+            slack: Slack::from_picos(slack),
+            ..Packet::new(FlowId(0), len, name)
+        }
     }
 
     fn names(packets: &[&Packet<char>]) -> String {
@@ -79,9 +93,14 @@ mod tests {
         assert_eq!(names(&lstf.order(now)), "bacd");
         assert_eq!(lstf.slack_left(now, lstf.order(now)[0]), 14);
         assert_eq!(lstf.evict(now).map(|packet| packet.payload), Some('d'));
-        assert_eq!(lstf.evict(now).map(|packet| packet.payload), Some('c'), "of a and c the one that came later");
         assert_eq!(
-            [lstf.dequeue(now), lstf.dequeue(now), lstf.dequeue(now)].map(|packet| packet.map(|p| p.payload)),
+            lstf.evict(now).map(|packet| packet.payload),
+            Some('c'),
+            "of a and c the one that came later"
+        );
+        assert_eq!(
+            [lstf.dequeue(now), lstf.dequeue(now), lstf.dequeue(now)]
+                .map(|packet| packet.map(|p| p.payload)),
             [Some('b'), Some('a'), None]
         );
     }

@@ -49,11 +49,16 @@ mod tests {
 
     #[test]
     fn rationals_become_the_closest_floats() {
-        let ratio = |numerator: i64, denominator: i64| Ratio::new(BigInt::from(numerator), BigInt::from(denominator));
+        let ratio = |numerator: i64, denominator: i64| {
+            Ratio::new(BigInt::from(numerator), BigInt::from(denominator))
+        };
         assert_eq!(ratio(1, 3).approximate(), 1.0 / 3.0);
         assert_eq!(ratio(-22, 7).approximate(), -22.0 / 7.0);
         assert_eq!(ratio(0, 7).approximate(), 0.0);
         let huge = Rational::from_integer(BigInt::from(3) << 1500usize);
-        assert_eq!((huge.clone() / (huge * Rational::from_integer(BigInt::from(2)))).approximate(), 0.5);
+        assert_eq!(
+            (huge.clone() / (huge * Rational::from_integer(BigInt::from(2)))).approximate(),
+            0.5
+        );
     }
 }

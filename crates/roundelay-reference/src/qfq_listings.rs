@@ -93,7 +93,11 @@ impl Reading {
 
     /// Repaired except for the start time.
     pub const fn starting(start_time: StartTime) -> Self {
-        Self { start_time, group_times: GroupTimes::Rounded, find_last_set: FindLastSet::FromZero }
+        Self {
+            start_time,
+            group_times: GroupTimes::Rounded,
+            find_last_set: FindLastSet::FromZero,
+        }
     }
 }
 
@@ -111,7 +115,11 @@ pub struct IllegalShare {
 
 impl fmt::Display for IllegalShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { flow, inverse_share, longest } = self;
+        let Self {
+            flow,
+            inverse_share,
+            longest,
+        } = self;
         write!(
             f,
             "flow {flow}: 1 / phi = {inverse_share} with packets of {longest} bytes; expected a power of two, and a product of 1 to 2^40"
@@ -178,15 +186,43 @@ impl QfqListings {
     /// A share is not a power of two, a packet length is zero, or a slot is larger than 2^40 bytes.
     pub fn new(reading: Reading, shares: &[(u64, u64)]) -> Result<Self, IllegalShare> {
         let flow = |(flow, &(inverse_share, longest)): (usize, &(u64, u64))| {
-            let product = inverse_share.checked_mul(longest).filter(|product| (1..=1 << 40).contains(product));
+            let product = inverse_share
+                .checked_mul(longest)
+                .filter(|product| (1..=1 << 40).contains(product));
             let product = product.filter(|_| inverse_share.is_power_of_two());
             // Eq. 4.
-            let group = product.ok_or(IllegalShare { flow, inverse_share, longest })?.next_power_of_two().trailing_zeros() as usize;
-            Ok(Flow { inverse_share, group, ..Flow::default() })
+            let group = product
+                .ok_or(IllegalShare {
+                    flow,
+                    inverse_share,
+                    longest,
+                })?
+                .next_power_of_two()
+                .trailing_zeros() as usize;
+            Ok(Flow {
+                inverse_share,
+                group,
+                ..Flow::default()
+            })
         };
-        let flows = shares.iter().enumerate().map(flow).collect::<Result<_, _>>()?;
-        let longest = shares.iter().map(|(_, longest)| *longest).max().unwrap_or(0);
-        Ok(Self { reading, now: 0, sets: [0; 4], groups: vec![Group::default(); GROUPS], flows, longest })
+        let flows = shares
+            .iter()
+            .enumerate()
+            .map(flow)
+            .collect::<Result<_, _>>()?;
+        let longest = shares
+            .iter()
+            .map(|(_, longest)| *longest)
+            .max()
+            .unwrap_or(0);
+        Ok(Self {
+            reading,
+            now: 0,
+            sets: [0; 4],
+            groups: vec![Group::default(); GROUPS],
+            flows,
+            longest,
+        })
     }
 
     /// The virtual time V.
@@ -213,7 +249,8 @@ impl QfqListings {
     pub fn sets(&self) -> [NamedSet; 4] {
         let names = ["ER", "IR", "EB", "IB"];
         std::array::from_fn(|set| {
-            let groups = state::bits(self.sets[set]).map(|group| (group, self.groups[group].start, self.groups[group].finish));
+            let groups = state::bits(self.sets[set])
+                .map(|group| (group, self.groups[group].start, self.groups[group].finish));
             (names[set], groups.collect())
         })
     }
@@ -221,8 +258,14 @@ impl QfqListings {
     /// Occupied slots of a group, earliest first: rounded start time, and flows in service order.
     /// Empty for an idle group or one that does not exist.
     pub fn slots(&self, group: usize) -> Vec<(u64, Vec<usize>)> {
-        let slots = self.groups.get(group).into_iter().flat_map(|group| &group.slots);
-        slots.map(|(start, flows)| (*start, flows.iter().copied().collect())).collect()
+        let slots = self
+            .groups
+            .get(group)
+            .into_iter()
+            .flat_map(|group| &group.slots);
+        slots
+            .map(|(start, flows)| (*start, flows.iter().copied().collect()))
+            .collect()
     }
 
     /// Fig. 4. Panics if the flow does not exist.
@@ -251,8 +294,11 @@ impl QfqListings {
     fn start_time(&self, number: usize) -> u64 {
         let Flow { finish, group, .. } = self.flows[number];
         let eq_2 = self.now.max(finish);
-        let first_from = |from: usize| lowest(self.sets[ER] >> from << from).map(|b| self.groups[b].finish);
-        let eq_29 = first_from(group + 1).map_or(self.now, |blocker| self.now.min(blocker)).max(finish);
+        let first_from =
+            |from: usize| lowest(self.sets[ER] >> from << from).map(|b| self.groups[b].finish);
+        let eq_29 = first_from(group + 1)
+            .map_or(self.now, |blocker| self.now.min(blocker))
+            .max(finish);
         match self.reading.start_time {
             StartTime::AsPrinted => eq_2,
             StartTime::IdleGroups if self.groups[group].slots.is_empty() => eq_29,
@@ -263,15 +309,25 @@ impl QfqListings {
                 if finish > self.now && rounded(finish, group) <= slot_end {
                     return finish;
                 }
-                let cap = if kernel == StartTime::Linux { slot_end } else { u64::MAX };
-                first_from(group).filter(|next| *next < rounded(finish, group)).map_or(self.now, |next| next.min(cap))
+                let cap = if kernel == StartTime::Linux {
+                    slot_end
+                } else {
+                    u64::MAX
+                };
+                first_from(group)
+                    .filter(|next| *next < rounded(finish, group))
+                    .map_or(self.now, |next| next.min(cap))
             }
         }
     }
 
     fn list(&mut self, number: usize) {
         let Flow { start, group, .. } = self.flows[number];
-        self.groups[group].slots.entry(rounded(start, group)).or_default().push_back(number);
+        self.groups[group]
+            .slots
+            .entry(rounded(start, group))
+            .or_default()
+            .push_back(number);
     }
 
     /// Fig. 5: the flow and length of the sent packet; None if no group is eligible and ready.
@@ -364,7 +420,9 @@ mod tests {
         let mut listings = QfqListings::new(Reading::REPAIRED, &[(2, 64), (2, 64)]).unwrap();
         (0..4).for_each(|packet| listings.enqueue(packet % 2, 64));
         assert_eq!((listings.times(0), listings.slot_size(0)), ((0, 128), 128));
-        let order: Vec<_> = std::iter::from_fn(|| listings.dequeue()).map(|(flow, _)| flow).collect();
+        let order: Vec<_> = std::iter::from_fn(|| listings.dequeue())
+            .map(|(flow, _)| flow)
+            .collect();
         assert_eq!((order, listings.virtual_time()), (vec![0, 1, 0, 1], 256));
     }
 

@@ -89,7 +89,10 @@ impl Wf2qPlus {
     /// # Panics
     /// If a weight is zero or the weights add up to more than `total`.
     pub fn with_total(weights: &[u32], total: u64) -> Self {
-        assert!(weights.iter().copied().map(u64::from).sum::<u64>() <= total, "the shares add up to at most 1");
+        assert!(
+            weights.iter().copied().map(u64::from).sum::<u64>() <= total,
+            "the shares add up to at most 1"
+        );
         let flow = |&weight: &u32| {
             assert!(weight > 0, "a weight of zero would never be served");
             Flow {
@@ -99,7 +102,10 @@ impl Wf2qPlus {
                 finish: Rational::zero(),
             }
         };
-        Self { virtual_time: Rational::zero(), flows: weights.iter().map(flow).collect() }
+        Self {
+            virtual_time: Rational::zero(),
+            flows: weights.iter().map(flow).collect(),
+        }
     }
 
     /// Appends a packet of `len` bytes.
@@ -124,8 +130,12 @@ impl Wf2qPlus {
 
     /// The flow served by the next [`dequeue`](Self::dequeue).
     pub fn choose(&self) -> Option<FlowId> {
-        let eligible = self.candidates().into_iter().filter(|candidate| candidate.eligible);
-        let order = |a: &Candidate, b: &Candidate| a.finish.cmp(&b.finish).then(a.flow.cmp(&b.flow));
+        let eligible = self
+            .candidates()
+            .into_iter()
+            .filter(|candidate| candidate.eligible);
+        let order =
+            |a: &Candidate, b: &Candidate| a.finish.cmp(&b.finish).then(a.flow.cmp(&b.flow));
         eligible.min_by(order).map(|candidate| candidate.flow)
     }
 
@@ -163,7 +173,12 @@ impl Wf2qPlus {
             finish: flow.finish.clone(),
             eligible: flow.start.cmp(&self.virtual_time) != Ordering::Greater,
         };
-        self.flows.iter().enumerate().filter(|(_, flow)| !flow.queue.is_empty()).map(candidate).collect()
+        self.flows
+            .iter()
+            .enumerate()
+            .filter(|(_, flow)| !flow.queue.is_empty())
+            .map(candidate)
+            .collect()
     }
 
     /// V, in bytes.
@@ -198,7 +213,11 @@ impl Wf2qPlus {
 impl Flow {
     /// Eq. 2: F = S + l / phi.
     fn set_finish(&mut self) {
-        let head = self.queue.front().copied().expect("a backlogged flow has a head packet");
+        let head = self
+            .queue
+            .front()
+            .copied()
+            .expect("a backlogged flow has a head packet");
         self.finish = &self.start + &self.byte_time * Rational::from_integer(BigInt::from(head));
     }
 }
@@ -219,7 +238,9 @@ mod tests {
     }
 
     fn departures(reference: &mut Wf2qPlus) -> Vec<u32> {
-        core::iter::from_fn(|| reference.dequeue()).map(|(flow, _)| flow.0).collect()
+        core::iter::from_fn(|| reference.dequeue())
+            .map(|(flow, _)| flow.0)
+            .collect()
     }
 
     #[test]
@@ -231,7 +252,8 @@ mod tests {
         (1..11).for_each(|flow| reference.enqueue(FlowId(flow), 1));
         let mut order = departures(&mut reference);
         assert_eq!(order.pop(), Some(0));
-        let (heavy, light): (Vec<u32>, Vec<u32>) = order.chunks(2).map(|pair| (pair[0], pair[1])).unzip();
+        let (heavy, light): (Vec<u32>, Vec<u32>) =
+            order.chunks(2).map(|pair| (pair[0], pair[1])).unzip();
         assert_eq!((heavy, light), (vec![0; 10], (1..11).collect()));
     }
 
@@ -241,14 +263,28 @@ mod tests {
         reference.enqueue(FlowId(0), 100);
         reference.enqueue(FlowId(1), 100);
         reference.enqueue(FlowId(1), 300);
-        let candidate =
-            |flow, start, finish, eligible| Candidate { flow: FlowId(flow), start: integer(start), finish: integer(finish), eligible };
-        assert_eq!(reference.candidates(), [candidate(0, 0, 400, true), candidate(1, 0, 200, true)]);
+        let candidate = |flow, start, finish, eligible| Candidate {
+            flow: FlowId(flow),
+            start: integer(start),
+            finish: integer(finish),
+            eligible,
+        };
+        assert_eq!(
+            reference.candidates(),
+            [candidate(0, 0, 400, true), candidate(1, 0, 200, true)]
+        );
         assert_eq!(reference.dequeue(), Some((FlowId(1), 100)));
         assert_eq!(reference.virtual_time(), &integer(100));
-        assert_eq!(reference.candidates(), [candidate(0, 0, 400, true), candidate(1, 200, 800, false)]);
+        assert_eq!(
+            reference.candidates(),
+            [candidate(0, 0, 400, true), candidate(1, 200, 800, false)]
+        );
         assert_eq!(reference.dequeue(), Some((FlowId(0), 100)));
-        assert_eq!(reference.virtual_time(), &integer(200), "W alone would do, and so would the jump");
+        assert_eq!(
+            reference.virtual_time(),
+            &integer(200),
+            "W alone would do, and so would the jump"
+        );
         assert_eq!(reference.dequeue(), Some((FlowId(1), 300)));
         assert_eq!((reference.packets(), reference.dequeue()), (0, None));
         assert_eq!(reference.virtual_time(), &integer(500));
@@ -257,14 +293,22 @@ mod tests {
         reference.enqueue(FlowId(1), 1);
         assert_eq!(reference.virtual_time(), &integer(800));
         reference.enqueue(FlowId(0), 1);
-        assert_eq!(reference.candidates(), [candidate(0, 800, 804, true), candidate(1, 800, 802, true)]);
-        assert_eq!(reference.share(FlowId(1)), Rational::new(1.into(), 2.into()));
+        assert_eq!(
+            reference.candidates(),
+            [candidate(0, 800, 804, true), candidate(1, 800, 802, true)]
+        );
+        assert_eq!(
+            reference.share(FlowId(1)),
+            Rational::new(1.into(), 2.into())
+        );
     }
 
     #[test]
     fn the_smaller_number_wins_a_tie() {
         let mut reference = Wf2qPlus::new(&[1, 1, 1]);
-        [2, 0, 1].into_iter().for_each(|flow| reference.enqueue(FlowId(flow), 500));
+        [2, 0, 1]
+            .into_iter()
+            .for_each(|flow| reference.enqueue(FlowId(flow), 500));
         assert_eq!(departures(&mut reference), [0, 1, 2]);
     }
 
@@ -275,10 +319,17 @@ mod tests {
         reference.enqueue(FlowId(0), 900);
         let without = reference.clone();
         reference.enqueue(FlowId(1), 100);
-        assert_eq!((reference.evict(FlowId(1)), reference.evict(FlowId(1))), (Some(100), None));
+        assert_eq!(
+            (reference.evict(FlowId(1)), reference.evict(FlowId(1))),
+            (Some(100), None)
+        );
         assert_eq!(reference.candidates(), without.candidates());
         reference.enqueue(FlowId(1), 700);
-        assert_eq!(reference.candidates()[1].finish, integer(1_400), "not 200 later");
+        assert_eq!(
+            reference.candidates()[1].finish,
+            integer(1_400),
+            "not 200 later"
+        );
         assert_eq!(reference.evict(FlowId(0)), Some(900));
         assert_eq!(departures(&mut reference), [0, 1]);
     }
@@ -289,7 +340,14 @@ mod tests {
         reference.enqueue(FlowId(0), 100);
         reference.enqueue(FlowId(1), 100);
         assert_eq!(reference.choose(), Some(FlowId(0)));
-        assert_eq!((reference.serve(FlowId(1)), reference.serve(FlowId(1)), reference.serve(FlowId(7))), (Some(100), None, None));
+        assert_eq!(
+            (
+                reference.serve(FlowId(1)),
+                reference.serve(FlowId(1)),
+                reference.serve(FlowId(7))
+            ),
+            (Some(100), None, None)
+        );
         assert_eq!(reference.choose(), Some(FlowId(0)));
     }
 
@@ -376,8 +434,12 @@ mod tests {
             let backlogged = |flow: &usize| self.queued[*flow] > 0;
             let flow = match discipline {
                 Discipline::Wf2qPlus => self.reference.choose()?.index(),
-                Discipline::RoundRobin => (1..=flows).map(|ahead| (self.turn + ahead) % flows).find(backlogged)?,
-                Discipline::LongestQueue => (0..flows).filter(backlogged).max_by_key(|&flow| self.queued[flow])?,
+                Discipline::RoundRobin => (1..=flows)
+                    .map(|ahead| (self.turn + ahead) % flows)
+                    .find(backlogged)?,
+                Discipline::LongestQueue => (0..flows)
+                    .filter(backlogged)
+                    .max_by_key(|&flow| self.queued[flow])?,
             };
             self.turn = flow;
             self.queued[flow] -= 1;
@@ -394,7 +456,8 @@ mod tests {
                 let wide = tight.clone() + integer(len.into());
                 let (any, completed) = (&self.worst[flow], &self.worst_completed[flow]);
                 let time = &self.worst_time[flow] / (&tight / share);
-                let of = [any / wide, any / &tight, completed / &tight, time].map(|quotient| quotient.approximate());
+                let of = [any / wide, any / &tight, completed / &tight, time]
+                    .map(|quotient| quotient.approximate());
                 quotients = [0, 1, 2, 3].map(|at| quotients[at].max(of[at]));
             }
             quotients
@@ -404,14 +467,20 @@ mod tests {
         fn complete(&mut self, flow: usize, len: u64) {
             let (behind, lowest) = &mut self.behind[flow];
             if let Some(lowest) = lowest {
-                self.worst_completed[flow] = self.worst_completed[flow].clone().max(behind.clone() - lowest.clone());
+                self.worst_completed[flow] = self.worst_completed[flow]
+                    .clone()
+                    .max(behind.clone() - lowest.clone());
             }
             if self.queued[flow] == 0 {
                 self.behind[flow].1 = None;
             }
-            let (arrival, backlog) = self.waiting[flow].pop_front().expect("the packet has arrived");
+            let (arrival, backlog) = self.waiting[flow]
+                .pop_front()
+                .expect("the packet has arrived");
             let due = integer(backlog) / self.reference.share(FlowId(flow as u32));
-            self.worst_time[flow] = self.worst_time[flow].clone().max(integer(self.now - arrival) - due);
+            self.worst_time[flow] = self.worst_time[flow]
+                .clone()
+                .max(integer(self.now - arrival) - due);
             self.backlog[flow] -= len;
         }
 
@@ -424,7 +493,9 @@ mod tests {
                     *behind -= integer(bytes);
                 }
                 let Some(lowest) = lowest else { continue };
-                self.worst[flow] = self.worst[flow].clone().max(behind.clone() - lowest.clone());
+                self.worst[flow] = self.worst[flow]
+                    .clone()
+                    .max(behind.clone() - lowest.clone());
                 *lowest = lowest.clone().min(behind.clone());
             }
         }
@@ -437,14 +508,23 @@ mod tests {
     /// packet of the flow by L_k + 2 phi_k L; and of measured T-WFI by L_k / phi_k + 2 L.
     fn worst_of_bounds(seed: u64, discipline: Discipline) -> [f64; 4] {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let weights: Vec<u32> = (0..random.random_range(2..12)).map(|_| 1 << random.random_range(0..6)).collect();
-        let longest: Vec<u32> = weights.iter().map(|_| LENGTHS[random.random_range(0..3)]).collect();
+        let weights: Vec<u32> = (0..random.random_range(2..12))
+            .map(|_| 1 << random.random_range(0..6))
+            .collect();
+        let longest: Vec<u32> = weights
+            .iter()
+            .map(|_| LENGTHS[random.random_range(0..3)])
+            .collect();
         let mut link = Link::new(&weights);
         for _ in 0..150 {
             let flow = random.random_range(0..weights.len());
             // Bursts: flows start and end their backlog at any moment of a transmission.
             for _ in 0..random.random_range(1..8) {
-                let len = if random.random_bool(0.5) { longest[flow] } else { random.random_range(40..=longest[flow]) };
+                let len = if random.random_bool(0.5) {
+                    longest[flow]
+                } else {
+                    random.random_range(40..=longest[flow])
+                };
                 link.arrive(flow, len);
             }
             let until = link.now + random.random_range(0..5_000);
@@ -456,20 +536,34 @@ mod tests {
 
     fn largest(discipline: Discipline) -> [f64; 4] {
         let join = |one: [f64; 4], two: [f64; 4]| [0, 1, 2, 3].map(|at| one[at].max(two[at]));
-        (0..60).map(|seed| worst_of_bounds(seed, discipline)).fold([0.0; 4], join)
+        (0..60)
+            .map(|seed| worst_of_bounds(seed, discipline))
+            .fold([0.0; 4], join)
     }
 
     #[test]
     fn no_flow_falls_further_behind_than_proven_and_blind_disciplines_do() {
         let [anywhere, printed, completed, time] = largest(Discipline::Wf2qPlus);
         assert!(anywhere <= 1.0, "2 L_k + 2 phi_k L is exceeded: {anywhere}");
-        assert!(completed <= 1.0, "L_k + 2 phi_k L is exceeded where a packet completes: {completed}");
+        assert!(
+            completed <= 1.0,
+            "L_k + 2 phi_k L is exceeded where a packet completes: {completed}"
+        );
         assert!(time <= 1.0, "L_k / phi_k + 2 L is exceeded: {time}");
-        assert!(printed > 1.0, "L_k + 2 phi_k L now seems to hold for all intervals: {printed}");
-        assert!(anywhere.min(completed).min(time) > 0.5, "the workloads do not come near the bounds: {anywhere}, {completed}, {time}");
+        assert!(
+            printed > 1.0,
+            "L_k + 2 phi_k L now seems to hold for all intervals: {printed}"
+        );
+        assert!(
+            anywhere.min(completed).min(time) > 0.5,
+            "the workloads do not come near the bounds: {anywhere}, {completed}, {time}"
+        );
         for blind in [Discipline::RoundRobin, Discipline::LongestQueue] {
             let [anywhere, _, completed, time] = largest(blind);
-            assert!(anywhere.min(completed).min(time) > 1.0, "{blind:?} keeps a bound that it should not: {anywhere}, {completed}, {time}");
+            assert!(
+                anywhere.min(completed).min(time) > 1.0,
+                "{blind:?} keeps a bound that it should not: {anywhere}, {completed}, {time}"
+            );
         }
     }
 
@@ -482,7 +576,10 @@ mod tests {
         let weights = [5, 1, 2, 8, 1];
         let mut reference = Wf2qPlus::new(&weights);
         let mut gps = GpsServer::with_rate(Rational::one());
-        weights.iter().enumerate().for_each(|(flow, &weight)| gps.set_weight(FlowId(flow as u32), weight));
+        weights
+            .iter()
+            .enumerate()
+            .for_each(|(flow, &weight)| gps.set_weight(FlowId(flow as u32), weight));
         for flow in (0..5).map(FlowId) {
             for _ in 0..20 * weights[flow.index()] {
                 let len = random.random_range(40..1_500);
@@ -494,12 +591,18 @@ mod tests {
         let mut now = 0;
         while reference.candidates().len() == 5 {
             let (flow, len) = reference.dequeue().expect("all flows are backlogged");
-            assert!(gps.served(flow) >= integer(sent[flow.index()]), "the fluid server has begun this packet");
+            assert!(
+                gps.served(flow) >= integer(sent[flow.index()]),
+                "the fluid server has begun this packet"
+            );
             sent[flow.index()] += u64::from(len);
             now += u64::from(len);
             gps.advance(Instant::from_picos(now));
             for other in (0..5).map(FlowId) {
-                assert!(gps.served(other) - integer(sent[other.index()]) <= integer(1_500), "no flow lags by more than a packet");
+                assert!(
+                    gps.served(other) - integer(sent[other.index()]) <= integer(1_500),
+                    "no flow lags by more than a packet"
+                );
             }
         }
         assert!(now > 100_000, "the flows stayed backlogged for a while");

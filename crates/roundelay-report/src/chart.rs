@@ -125,7 +125,10 @@ impl Chart {
 
     /// Points with a position on both axes.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &Point> {
-        self.curves.iter().flat_map(|curve| curve.points.iter()).filter(|point| self.shows(point))
+        self.curves
+            .iter()
+            .flat_map(|curve| curve.points.iter())
+            .filter(|point| self.shows(point))
     }
 
     fn shows(&self, point: &Point) -> bool {
@@ -144,16 +147,52 @@ mod tests {
     use super::*;
 
     fn chart(points: &[(f64, f64)], is_logarithmic: bool) -> Chart {
-        let scaling = if is_logarithmic { Scaling::Logarithmic } else { Scaling::Linear };
-        let axis = |label: &str| Axis { label: label.to_owned(), scaling, names: Vec::new() };
-        let points = points.iter().map(|&(x, y)| Point { x, y, half_width: 0.5 }).collect();
-        let curve = Curve { name: "A < B".to_owned(), points, ..Curve::default() };
-        Chart { title: "T".to_owned(), x: axis("flows"), y: axis("ns"), curves: vec![curve], ..Chart::default() }
+        let scaling = if is_logarithmic {
+            Scaling::Logarithmic
+        } else {
+            Scaling::Linear
+        };
+        let axis = |label: &str| Axis {
+            label: label.to_owned(),
+            scaling,
+            names: Vec::new(),
+        };
+        let points = points
+            .iter()
+            .map(|&(x, y)| Point {
+                x,
+                y,
+                half_width: 0.5,
+            })
+            .collect();
+        let curve = Curve {
+            name: "A < B".to_owned(),
+            points,
+            ..Curve::default()
+        };
+        Chart {
+            title: "T".to_owned(),
+            x: axis("flows"),
+            y: axis("ns"),
+            curves: vec![curve],
+            ..Chart::default()
+        }
     }
 
     fn places(svg: &str) -> Vec<(f64, f64)> {
-        let line = svg.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
-        let place = |place: &str| place.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap();
+        let line = svg
+            .split("points=\"")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap();
+        let place = |place: &str| {
+            place
+                .split_once(',')
+                .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
+                .unwrap()
+        };
         line.split(' ').map(place).collect()
     }
 
@@ -162,15 +201,39 @@ mod tests {
         for is_logarithmic in [false, true] {
             let svg = chart(&[(1.0, 10.0), (8.0, 1000.0), (64.0, 900.0)], is_logarithmic).svg();
             let places = places(&svg);
-            assert!(places[0].1 > places[2].1 && places[2].1 > places[1].1, "{places:?}");
-            assert!(places.iter().all(|(x, y)| (0.0..=620.0).contains(x) && (0.0..=340.0).contains(y)), "{places:?}");
+            assert!(
+                places[0].1 > places[2].1 && places[2].1 > places[1].1,
+                "{places:?}"
+            );
+            assert!(
+                places
+                    .iter()
+                    .all(|(x, y)| (0.0..=620.0).contains(x) && (0.0..=340.0).contains(y)),
+                "{places:?}"
+            );
             assert!(svg.contains("A &lt; B") && !svg.contains("NaN"));
         }
     }
 
     #[test]
     fn what_a_logarithm_has_no_place_for_is_left_out() {
-        assert_eq!(places(&chart(&[(0.0, 1.0), (1.0, 0.0), (2.0, 3.0), (4.0, f64::NAN), (5.0, 6.0)], true).svg()).len(), 2);
+        assert_eq!(
+            places(
+                &chart(
+                    &[
+                        (0.0, 1.0),
+                        (1.0, 0.0),
+                        (2.0, 3.0),
+                        (4.0, f64::NAN),
+                        (5.0, 6.0)
+                    ],
+                    true
+                )
+                .svg()
+            )
+            .len(),
+            2
+        );
     }
 
     #[test]
@@ -181,15 +244,42 @@ mod tests {
 
     #[test]
     fn marks_have_colours_of_their_own_and_lie_in_their_band() {
-        let point = |x: f64| Point { x, y: 2.0, half_width: 0.0 };
-        let curve = |name: &str, x, drawn| Curve { name: name.to_owned(), points: vec![point(x)], drawn };
-        let curves = vec![curve("holds", 0.0, Drawn::Dots), curve("fails", 1.0, Drawn::Crosses)];
-        let x = Axis { names: ["a".to_owned(), "b".to_owned()].into(), ..Axis::default() };
-        let band = Band { name: "needed: 1 to 3".to_owned(), from: Some(1.0), to: Some(3.0) };
-        let low = Chart { x, curves, band: Some(band), is_low: true, ..Chart::default() };
+        let point = |x: f64| Point {
+            x,
+            y: 2.0,
+            half_width: 0.0,
+        };
+        let curve = |name: &str, x, drawn| Curve {
+            name: name.to_owned(),
+            points: vec![point(x)],
+            drawn,
+        };
+        let curves = vec![
+            curve("holds", 0.0, Drawn::Dots),
+            curve("fails", 1.0, Drawn::Crosses),
+        ];
+        let x = Axis {
+            names: ["a".to_owned(), "b".to_owned()].into(),
+            ..Axis::default()
+        };
+        let band = Band {
+            name: "needed: 1 to 3".to_owned(),
+            from: Some(1.0),
+            to: Some(3.0),
+        };
+        let low = Chart {
+            x,
+            curves,
+            band: Some(band),
+            is_low: true,
+            ..Chart::default()
+        };
         let svg = low.svg();
         assert_eq!(
-            (svg.matches("r=\"4\"").count(), svg.matches("m-4 -4l8 8").count()),
+            (
+                svg.matches("r=\"4\"").count(),
+                svg.matches("m-4 -4l8 8").count()
+            ),
             (2, 2),
             "each, and its sample in the legend: {svg}"
         );
@@ -197,16 +287,34 @@ mod tests {
             let text = svg.split(from).nth(1).unwrap().split(key).nth(1).unwrap();
             text.split(['"', ' ']).next().unwrap().parse().unwrap()
         };
-        let (top, height, dot) = (after("<rect x=", "y=\""), after("<rect x=", "height=\""), after("<circle", "cy=\""));
+        let (top, height, dot) = (
+            after("<rect x=", "y=\""),
+            after("<rect x=", "height=\""),
+            after("<circle", "cy=\""),
+        );
         assert!(top < dot && dot < top + height, "{svg}");
         assert!(svg.contains(">a</text>") && !svg.contains("1: a"));
-        let named = Chart { x: Axis { names: vec!["a".repeat(60), "b".repeat(200)], ..Axis::default() }, ..low };
-        assert!(named.svg().contains(&format!(">1: {}</text>", "a".repeat(60))) && named.svg().contains("bb…</text>"));
+        let named = Chart {
+            x: Axis {
+                names: vec!["a".repeat(60), "b".repeat(200)],
+                ..Axis::default()
+            },
+            ..low
+        };
+        assert!(
+            named
+                .svg()
+                .contains(&format!(">1: {}</text>", "a".repeat(60)))
+                && named.svg().contains("bb…</text>")
+        );
     }
 
     #[test]
     fn panels_share_their_scales_and_a_legend() {
-        let [one, other] = [chart(&[(1.0, 10.0), (8.0, 20.0)], false), chart(&[(1.0, 1000.0), (8.0, 1000.0)], false)];
+        let [one, other] = [
+            chart(&[(1.0, 10.0), (8.0, 20.0)], false),
+            chart(&[(1.0, 1000.0), (8.0, 1000.0)], false),
+        ];
         let svg = panels(&[one, other]);
         let [one, other] = [places(&svg), places(&svg[svg.find("<g ").unwrap()..])];
         assert_eq!(one[0].0, other[0].0);

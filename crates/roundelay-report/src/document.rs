@@ -35,16 +35,32 @@ impl Block {
             Self::Title(name) => vec![paint(Paint::Bold, &cut(name, style.limit()))],
             Self::Heading(text) => vec![paint(Paint::Bold, text)],
             Self::Text(text) => wrap(text, style.limit()),
-            Self::Note(text) => wrap(text, style.limit()).iter().map(|line| paint(Paint::Faint, line)).collect(),
-            Self::Warning(text) => wrap(text, style.limit()).iter().map(|line| paint(Paint::Bad, line)).collect(),
+            Self::Note(text) => wrap(text, style.limit())
+                .iter()
+                .map(|line| paint(Paint::Faint, line))
+                .collect(),
+            Self::Warning(text) => wrap(text, style.limit())
+                .iter()
+                .map(|line| paint(Paint::Bad, line))
+                .collect(),
             Self::Verdict(sentences) => {
                 let mut lines = wrap(&sentences.join(" "), style.limit());
-                lines.iter_mut().take(1).for_each(|first| *first = paint(Paint::Bold, first));
+                lines
+                    .iter_mut()
+                    .take(1)
+                    .for_each(|first| *first = paint(Paint::Bold, first));
                 lines
             }
             Self::Table(grid) => grid.clone().lines(style.limit(), style.color),
-            Self::Fold(fold) => fold.grids(style.limit()).into_iter().flat_map(|grid| grid.lines(style.limit(), style.color)).collect(),
-            Self::Commands(commands) => commands.iter().map(|command| format!("  {}", paint(Paint::Good, command))).collect(),
+            Self::Fold(fold) => fold
+                .grids(style.limit())
+                .into_iter()
+                .flat_map(|grid| grid.lines(style.limit(), style.color))
+                .collect(),
+            Self::Commands(commands) => commands
+                .iter()
+                .map(|command| format!("  {}", paint(Paint::Good, command)))
+                .collect(),
         }
     }
 
@@ -55,7 +71,9 @@ impl Block {
             Self::Text(text) | Self::Note(text) => format!("{}\n", escaped(text)),
             Self::Warning(text) => format!("**{}**\n", escaped(text)),
             Self::Verdict(sentences) => {
-                let (first, others) = sentences.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
+                let (first, others) = sentences
+                    .split_first()
+                    .map_or(("", &[][..]), |(first, others)| (first, others));
                 format!("**{}** {}\n", escaped(first), escaped(&others.join(" ")))
             }
             Self::Table(grid) => grid.markdown(),
@@ -67,14 +85,21 @@ impl Block {
 
 /// The name of the input, facts, and notes on anomalies.
 pub(crate) fn headline(name: &str, facts: String, notes: &[String]) -> Section {
-    let notes = notes.iter().map(|note| Block::Note(format!("Note: {}", clean(note))));
-    [Block::Title(clean(name)), Block::Text(facts)].into_iter().chain(notes).collect()
+    let notes = notes
+        .iter()
+        .map(|note| Block::Note(format!("Note: {}", clean(note))));
+    [Block::Title(clean(name)), Block::Text(facts)]
+        .into_iter()
+        .chain(notes)
+        .collect()
 }
 
 /// Seeds of the replicas, in words.
 pub(crate) fn seeds_in_words(seeds: impl IntoIterator<Item = u64>) -> String {
     match seeds.into_iter().collect::<Vec<_>>()[..] {
-        [first, .., last] => format!("seeds {first} to {last}, means with 95% confidence intervals"),
+        [first, .., last] => {
+            format!("seeds {first} to {last}, means with 95% confidence intervals")
+        }
         [seed] => format!("seed {seed}"),
         [] => "no replica".to_owned(),
     }
@@ -82,19 +107,29 @@ pub(crate) fn seeds_in_words(seeds: impl IntoIterator<Item = u64>) -> String {
 
 /// The duration of a run, and its excluded start if there is one.
 pub(crate) fn duration_in_words(duration: f64, warmup: f64) -> String {
-    let excluded = if warmup > 0.0 { format!(", the first {} not counted", seconds(warmup)) } else { String::new() };
+    let excluded = if warmup > 0.0 {
+        format!(", the first {} not counted", seconds(warmup))
+    } else {
+        String::new()
+    };
     seconds(duration) + &excluded
 }
 
 /// A section as lines of a terminal.
 pub(crate) fn lines(section: &[Block], style: TableStyle) -> Vec<String> {
-    section.iter().flat_map(|block| block.lines(style)).collect()
+    section
+        .iter()
+        .flat_map(|block| block.lines(style))
+        .collect()
 }
 
 /// Sections with lines, with an empty line between.
 pub(crate) fn joined(sections: impl IntoIterator<Item = Vec<String>>) -> String {
     let sections = sections.into_iter().filter(|lines| !lines.is_empty());
-    sections.map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
+    sections
+        .map(|lines| lines.join("\n") + "\n")
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A whole report, for terminals of any width.
@@ -109,17 +144,28 @@ impl Document {
 
     /// The report as Markdown, with all columns. Texts of untrusted files stay texts.
     pub fn markdown(&self) -> String {
-        self.0.iter().flatten().map(Block::markdown).collect::<Vec<_>>().join("\n")
+        self.0
+            .iter()
+            .flatten()
+            .map(Block::markdown)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 
-/// A text without meaning for Markdown: punctuation with a backslash, except for underscores in words.
+/// A text without meaning for Markdown: punctuation with a backslash, except for underscores in
+/// words.
 pub(crate) fn escaped(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
-    let is_word = |place: Option<usize>| place.and_then(|place| letters.get(place)).is_some_and(|letter| letter.is_alphanumeric());
+    let is_word = |place: Option<usize>| {
+        place
+            .and_then(|place| letters.get(place))
+            .is_some_and(|letter| letter.is_alphanumeric())
+    };
     let mut escaped = String::new();
     for (place, letter) in letters.iter().enumerate() {
-        let is_in_word = *letter == '_' && is_word(place.checked_sub(1)) && is_word(Some(place + 1));
+        let is_in_word =
+            *letter == '_' && is_word(place.checked_sub(1)) && is_word(Some(place + 1));
         if "\\`*_[]<#|~&@".contains(*letter) && !is_in_word {
             escaped.push('\\');
         }
@@ -139,7 +185,10 @@ mod tests {
 
     #[test]
     fn markdown_has_titles_tables_and_commands() {
-        let columns = vec![Column::new("flow", cells(["fq_codel", "a|b"])), Column::new("p99", cells(["1 ms", "2 ms"])).under("delay")];
+        let columns = vec![
+            Column::new("flow", cells(["fq_codel", "a|b"])),
+            Column::new("p99", cells(["1 ms", "2 ms"])).under("delay"),
+        ];
         let section = vec![
             Block::Title("home.pcap".to_owned()),
             Block::Text("Two flows.".to_owned()),
@@ -154,6 +203,9 @@ mod tests {
     #[test]
     fn names_have_no_meaning_for_markdown() {
         let name = "![x](http://y) <b> #1 @me `c` *d* _e_ f_g ~~h~~ &amp; \\";
-        assert_eq!(escaped(name), r"!\[x\](http://y) \<b> \#1 \@me \`c\` \*d\* \_e\_ f_g \~\~h\~\~ \&amp; \\");
+        assert_eq!(
+            escaped(name),
+            r"!\[x\](http://y) \<b> \#1 \@me \`c\` \*d\* \_e\_ f_g \~\~h\~\~ \&amp; \\"
+        );
     }
 }

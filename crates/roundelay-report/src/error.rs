@@ -31,6 +31,10 @@ pub enum ReportError {
 impl ReportError {
     /// Adds the file's name to an error of the operating system.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::File { action, path: path.to_owned(), source }
+        move |source| Self::File {
+            action,
+            path: path.to_owned(),
+            source,
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Figures of simulation results: one declaration of name, unit and value for JSON, the table of a
 //! sweep, terminal and HTML.
 
-use roundelay_sim::scenario::{ClassResult, FlowResult, GroupLives, GroupResult, Interval, Results, student_95};
+use roundelay_sim::scenario::{
+    ClassResult, FlowResult, GroupLives, GroupResult, Interval, Results, student_95,
+};
 use serde::{Serialize, Serializer};
 
 use crate::units::{bytes, count, percent, rate, seconds, short_count};
@@ -47,7 +49,11 @@ impl Unit {
 
     /// The same in little space.
     pub(crate) fn short(self, value: f64) -> String {
-        if self == Self::Count { short_count(value.round() as u64) } else { self.text(value) }
+        if self == Self::Count {
+            short_count(value.round() as u64)
+        } else {
+            self.text(value)
+        }
     }
 }
 
@@ -65,21 +71,31 @@ pub(crate) const SOURCE: &[Figure<GroupResult>] = &[
     // If the scenario sets a limit.
     figure("in_time", Part, |group| group.in_time),
     // Packets, if Edge-CoDel is active.
-    figure("edge_marked", Count, |group| Some(group.edge_marked? as f64)),
+    figure("edge_marked", Count, |group| {
+        Some(group.edge_marked? as f64)
+    }),
     figure("delay_mean", Seconds, |group| group.delay.mean),
     figure("delay_p99", Seconds, |group| group.delay.p99),
     figure("delay_max", Seconds, |group| group.delay.max),
     figure("jain", Index, |group| group.jain),
-    figure("transfers", Count, |group| Some(group.completion.count as f64)),
+    figure("transfers", Count, |group| {
+        Some(group.completion.count as f64)
+    }),
     figure("incomplete", Count, |group| Some(group.incomplete as f64)),
     figure("completion_mean", Seconds, |group| group.completion.mean),
     figure("completion_p99", Seconds, |group| group.completion.p99),
-    figure("completion_by_bytes", Seconds, |group| group.completion_by_bytes),
+    figure("completion_by_bytes", Seconds, |group| {
+        group.completion_by_bytes
+    }),
     figure("goodput", Rate, |group| group.goodput),
-    figure("retransmissions", Count, |group| Some(group.retransmissions? as f64)),
+    figure("retransmissions", Count, |group| {
+        Some(group.retransmissions? as f64)
+    }),
     figure("timeouts", Count, |group| Some(group.timeouts? as f64)),
     figure("round_trip_mean", Seconds, |group| group.round_trip.mean),
-    figure("round_trip_by_bytes", Seconds, |group| group.round_trip_by_bytes),
+    figure("round_trip_by_bytes", Seconds, |group| {
+        group.round_trip_by_bytes
+    }),
 ];
 
 /// Figures of a source's flows over their lifetimes: `[meter] flows`.
@@ -96,7 +112,10 @@ pub(crate) const LIVES: &[Figure<GroupLives>] = &[
 ];
 
 /// Worst-case fair indices of a source's worst flow: `[meter] wfi`.
-pub(crate) const INDICES: &[Figure<Worst>] = &[figure("b_wfi", Bytes, |worst| worst.b_wfi), figure("t_wfi", Seconds, |worst| worst.t_wfi)];
+pub(crate) const INDICES: &[Figure<Worst>] = &[
+    figure("b_wfi", Bytes, |worst| worst.b_wfi),
+    figure("t_wfi", Seconds, |worst| worst.t_wfi),
+];
 
 /// Figures of a class of links.
 pub(crate) const CLASS: &[Figure<ClassResult>] = &[
@@ -110,7 +129,10 @@ pub(crate) const CLASS: &[Figure<ClassResult>] = &[
 
 /// The figure with this name.
 pub(crate) fn named<R>(figures: &'static [Figure<R>], name: &str) -> &'static Figure<R> {
-    figures.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("no figure is called '{name}'"))
+    figures
+        .iter()
+        .find(|figure| figure.name == name)
+        .unwrap_or_else(|| panic!("no figure is called '{name}'"))
 }
 
 /// The largest indices of a group's flows in one replica; none if no flow of the group crossed a
@@ -126,8 +148,18 @@ impl Worst {
     pub(crate) fn of(results: &Results, number: usize) -> Self {
         let group = &results.groups[number];
         let mine = |flow: &&FlowResult| group.kind.is_empty() || *flow.group == *group.name;
-        let largest = |of: &dyn Fn(&FlowResult) -> Option<f64>| results.flows.iter().filter(mine).filter_map(of).reduce(f64::max);
-        Self { b_wfi: largest(&|flow| Some(flow.indices?.b_wfi)), t_wfi: largest(&|flow| flow.indices?.t_wfi) }
+        let largest = |of: &dyn Fn(&FlowResult) -> Option<f64>| {
+            results
+                .flows
+                .iter()
+                .filter(mine)
+                .filter_map(of)
+                .reduce(f64::max)
+        };
+        Self {
+            b_wfi: largest(&|flow| Some(flow.indices?.b_wfi)),
+            t_wfi: largest(&|flow| flow.indices?.t_wfi),
+        }
     }
 
     pub(crate) const fn is_some(&self) -> bool {
@@ -141,14 +173,26 @@ impl Worst {
 pub struct Means(Vec<(&'static str, Unit, Option<Interval>)>);
 
 impl Means {
-    pub(crate) fn of<'a, R: 'a>(figures: &[Figure<R>], replicas: impl Iterator<Item = &'a R> + Clone) -> Self {
-        let mean = |figure: &Figure<R>| (figure.name, figure.unit, interval(replicas.clone().map(figure.of)));
+    pub(crate) fn of<'a, R: 'a>(
+        figures: &[Figure<R>],
+        replicas: impl Iterator<Item = &'a R> + Clone,
+    ) -> Self {
+        let mean = |figure: &Figure<R>| {
+            (
+                figure.name,
+                figure.unit,
+                interval(replicas.clone().map(figure.of)),
+            )
+        };
         Self(figures.iter().map(mean).collect())
     }
 
     fn named(&self, name: &str) -> (Unit, Option<Interval>) {
-        let (_, unit, interval) =
-            self.0.iter().find(|(known, ..)| *known == name).unwrap_or_else(|| panic!("no figure is called '{name}'"));
+        let (_, unit, interval) = self
+            .0
+            .iter()
+            .find(|(known, ..)| *known == name)
+            .unwrap_or_else(|| panic!("no figure is called '{name}'"));
         (*unit, *interval)
     }
 
@@ -158,7 +202,8 @@ impl Means {
 
     /// Whether the figure has a mean above zero.
     pub(crate) fn is_positive(&self, name: &str) -> bool {
-        self.interval(name).is_some_and(|interval| interval.mean > 0.0)
+        self.interval(name)
+            .is_some_and(|interval| interval.mean > 0.0)
     }
 
     /// The figure for a terminal.
@@ -181,7 +226,9 @@ pub(crate) fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Inte
 
 /// The mean and half the interval, both in the figure's unit.
 pub(crate) fn interval_text(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
-    let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
+    let Some(Interval { mean, half_width }) = interval else {
+        return "–".to_owned();
+    };
     match half_width {
         Some(half) if half > 0.0 => format!("{} ±{}", unit(mean), unit(half)),
         _ => unit(mean),

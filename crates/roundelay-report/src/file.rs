@@ -17,7 +17,8 @@ use crate::ReportError;
 /// unchanged.
 pub fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
     let mut file = PartialFile::create(path)?;
-    file.write_all(text.as_bytes()).map_err(ReportError::file("write", path))?;
+    file.write_all(text.as_bytes())
+        .map_err(ReportError::file("write", path))?;
     file.finish()
 }
 
@@ -64,8 +65,15 @@ impl PartialFile {
     /// The operating system's error, with the file's name.
     pub fn create(path: &Path) -> Result<Self, ReportError> {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            let file = OpenOptions::new().write(true).open(path).map_err(ReportError::file("create", path))?;
-            return Ok(Self { file, path: path.to_owned(), partial: None });
+            let file = OpenOptions::new()
+                .write(true)
+                .open(path)
+                .map_err(ReportError::file("create", path))?;
+            return Ok(Self {
+                file,
+                path: path.to_owned(),
+                partial: None,
+            });
         }
         // Follows a symbolic link: the target is replaced, not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -73,10 +81,18 @@ impl PartialFile {
         let partial = beside(&target);
         let mut unfinished = unfinished();
         if !unfinished.insert(partial.clone()) {
-            return Err(ReportError::file("create", path)(io::ErrorKind::AlreadyExists.into()));
+            return Err(ReportError::file("create", path)(
+                io::ErrorKind::AlreadyExists.into(),
+            ));
         }
-        let file = File::create(&partial).inspect_err(|_| _ = unfinished.remove(&partial)).map_err(ReportError::file("create", path))?;
-        Ok(Self { file, path: target, partial: Some(partial) })
+        let file = File::create(&partial)
+            .inspect_err(|_| _ = unfinished.remove(&partial))
+            .map_err(ReportError::file("create", path))?;
+        Ok(Self {
+            file,
+            path: target,
+            partial: Some(partial),
+        })
     }
 
     /// Another handle with the same file position, for a writer that needs ownership.
@@ -94,10 +110,19 @@ impl PartialFile {
     /// unchanged.
     pub fn finish(mut self) -> Result<(), ReportError> {
         let Some(partial) = self.partial.take() else {
-            return self.file.flush().map_err(ReportError::file("write", &self.path));
+            return self
+                .file
+                .flush()
+                .map_err(ReportError::file("write", &self.path));
         };
-        let written = self.file.sync_all().map_err(ReportError::file("write", &self.path));
-        let moved = written.and_then(|()| fs::rename(&partial, &self.path).map_err(ReportError::file("move into place", &self.path)));
+        let written = self
+            .file
+            .sync_all()
+            .map_err(ReportError::file("write", &self.path));
+        let moved = written.and_then(|()| {
+            fs::rename(&partial, &self.path)
+                .map_err(ReportError::file("move into place", &self.path))
+        });
         unfinished().remove(&partial);
         moved.inspect_err(|_| remove(&partial))
     }
@@ -129,26 +154,43 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}.{}.partial", host(), process::id()))
 }
 
-/// This machine until its next start, and the namespace of process numbers, which containers have of
-/// their own: first digits of the boot's random number, and the number of the namespace. A constant
-/// where the system has neither.
+/// This machine until its next start, and the namespace of process numbers, which containers have
+/// of their own: first digits of the boot's random number, and the number of the namespace. A
+/// constant where the system has neither.
 fn host() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let boot = boot.chars().filter(char::is_ascii_hexdigit).take(12);
-    let digits: String = boot.chain(namespace.to_string_lossy().chars().filter(char::is_ascii_digit)).collect();
-    if digits.is_empty() { "local".to_owned() } else { digits }
+    let digits: String = boot
+        .chain(
+            namespace
+                .to_string_lossy()
+                .chars()
+                .filter(char::is_ascii_digit),
+        )
+        .collect();
+    if digits.is_empty() {
+        "local".to_owned()
+    } else {
+        digits
+    }
 }
 
 /// Removes temporary files of killed processes of this machine in the folder of `path`, for all
 /// outputs. Files of other machines, and of processes that run, stay.
 fn remove_leftovers(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let host = format!(".{}", host());
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let parts = name.strip_suffix(".partial").and_then(|rest| rest.rsplit_once('.'));
-        let of_this_machine = parts.filter(|(before, _)| before.starts_with('.') && before.ends_with(&host));
+        let parts = name
+            .strip_suffix(".partial")
+            .and_then(|rest| rest.rsplit_once('.'));
+        let of_this_machine =
+            parts.filter(|(before, _)| before.starts_with('.') && before.ends_with(&host));
         let process = of_this_machine.and_then(|(_, id)| id.parse::<u32>().ok());
         if process.is_some_and(|id| id != process::id() && has_ended(id)) {
             remove(&entry.path());
@@ -156,8 +198,8 @@ fn remove_leftovers(path: &Path) {
     }
 }
 
-/// Whether a process does not exist. False where the system does not tell, or hides the processes of
-/// others, as the first one.
+/// Whether a process does not exist. False where the system does not tell, or hides the processes
+/// of others, as the first one.
 fn has_ended(id: u32) -> bool {
     let exists = |process: &str| Path::new("/proc").join(process).exists();
     exists("self") && exists("1") && !exists(&id.to_string())
@@ -173,13 +215,17 @@ mod tests {
     use super::*;
 
     fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("roundelay-report-{name}-{}", process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-report-{name}-{}", process::id()));
         fs::create_dir_all(&folder).unwrap();
         folder
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
     }
 
     #[test]
@@ -217,8 +263,15 @@ mod tests {
         let ended = child.id();
         child.wait().unwrap();
         let leftover = |host: &str, id: u32| format!(".report.html.{host}.{id}.partial");
-        let kept = [leftover("0123456789ab", ended), leftover(&host(), 1), format!("a.{}.{ended}.partial", host())];
-        let removed = [leftover(&host(), ended), format!(".other.html.{}.{ended}.partial", host())];
+        let kept = [
+            leftover("0123456789ab", ended),
+            leftover(&host(), 1),
+            format!("a.{}.{ended}.partial", host()),
+        ];
+        let removed = [
+            leftover(&host(), ended),
+            format!(".other.html.{}.{ended}.partial", host()),
+        ];
         for name in kept.iter().chain(&removed) {
             fs::write(folder.join(name), "half").unwrap();
         }
@@ -228,7 +281,10 @@ mod tests {
         expected.sort();
         let mut found = names(&folder);
         found.sort();
-        assert_eq!(found, expected, "files of other machines, of processes that run, and of other names stay");
+        assert_eq!(
+            found, expected,
+            "files of other machines, of processes that run, and of other names stay"
+        );
         fs::remove_dir_all(folder).unwrap();
     }
 
@@ -236,15 +292,23 @@ mod tests {
     fn an_error_names_the_file_that_was_asked_for() {
         let path = Path::new("no-such-folder/report.html");
         let message = write_text(path, "text").unwrap_err().to_string();
-        assert!(message.starts_with("no-such-folder/report.html: cannot create: "), "{message}");
+        assert!(
+            message.starts_with("no-such-folder/report.html: cannot create: "),
+            "{message}"
+        );
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_is_an_error() {
         let error = write_text(Path::new("/dev/full"), "text").unwrap_err();
-        let ReportError::File { source, .. } = &error else { panic!("{error}") };
+        let ReportError::File { source, .. } = &error else {
+            panic!("{error}")
+        };
         assert_eq!(source.kind(), io::ErrorKind::StorageFull, "{error}");
-        assert!(error.to_string().starts_with("/dev/full: cannot write: "), "{error}");
+        assert!(
+            error.to_string().starts_with("/dev/full: cannot write: "),
+            "{error}"
+        );
     }
 }

@@ -26,7 +26,11 @@ impl Paint {
             Self::Good => "1;32",
             Self::Bad => "31",
         };
-        if color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if color && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 
@@ -39,7 +43,10 @@ pub(crate) struct Cell {
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
-        Self { text, paint: Paint::Plain }
+        Self {
+            text,
+            paint: Paint::Plain,
+        }
     }
 }
 
@@ -57,7 +64,12 @@ pub(crate) struct Column {
 
 impl Column {
     pub(crate) fn new(head: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
-        Self { group: String::new(), head: head.into(), cells: cells.into_iter().collect(), spare: 0 }
+        Self {
+            group: String::new(),
+            head: head.into(),
+            cells: cells.into_iter().collect(),
+            spare: 0,
+        }
     }
 
     pub(crate) fn under(mut self, group: impl Into<String>) -> Self {
@@ -72,11 +84,20 @@ impl Column {
 
     /// The column's name without a group heading above.
     fn title(&self) -> String {
-        if self.group.is_empty() { self.head.clone() } else { format!("{} ({})", self.head, self.group) }
+        if self.group.is_empty() {
+            self.head.clone()
+        } else {
+            format!("{} ({})", self.head, self.group)
+        }
     }
 
     fn width(&self) -> usize {
-        self.cells.iter().map(|cell| width(&cell.text)).chain([width(&self.head)]).max().unwrap_or(0)
+        self.cells
+            .iter()
+            .map(|cell| width(&cell.text))
+            .chain([width(&self.head)])
+            .max()
+            .unwrap_or(0)
     }
 }
 
@@ -117,19 +138,41 @@ impl Grid {
         let rows = self.columns.first().map_or(0, |column| column.cells.len());
         lines.extend((0..rows).map(|row| self.row_line(row, &widths, color)));
         if !left_out.is_empty() {
-            let note = format!("Columns too many for this width: {}. A wider terminal shows all, and so does --json.", left_out.join(", "));
-            lines.extend(wrap(&note, limit).iter().map(|line| Paint::Faint.on(line, color)));
+            let note = format!(
+                "Columns too many for this width: {}. A wider terminal shows all, and so does --json.",
+                left_out.join(", ")
+            );
+            lines.extend(
+                wrap(&note, limit)
+                    .iter()
+                    .map(|line| Paint::Faint.on(line, color)),
+            );
         }
         lines
     }
 
     /// A table in Markdown with all columns.
     pub(crate) fn markdown(&self) -> String {
-        let line = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
-        let head = line(&mut self.columns.iter().map(|column| escaped(column.title().trim())));
-        let rule = "|---|".to_owned() + &"---:|".repeat(self.columns.len().saturating_sub(1)) + "\n";
+        let line = |cells: &mut dyn Iterator<Item = String>| {
+            format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+        };
+        let head = line(
+            &mut self
+                .columns
+                .iter()
+                .map(|column| escaped(column.title().trim())),
+        );
+        let rule =
+            "|---|".to_owned() + &"---:|".repeat(self.columns.len().saturating_sub(1)) + "\n";
         let rows = self.columns.first().map_or(0, |column| column.cells.len());
-        let row = |row: usize| line(&mut self.columns.iter().map(|column| escaped(column.cells[row].text.trim())));
+        let row = |row: usize| {
+            line(
+                &mut self
+                    .columns
+                    .iter()
+                    .map(|column| escaped(column.cells[row].text.trim())),
+            )
+        };
         head + &rule + &(0..rows).map(row).collect::<String>()
     }
 
@@ -142,20 +185,36 @@ impl Grid {
             if excess == 0 {
                 return left_out;
             }
-            let spare = self.columns.iter().map(|column| column.spare).max().filter(|&rank| rank > 0);
+            let spare = self
+                .columns
+                .iter()
+                .map(|column| column.spare)
+                .max()
+                .filter(|&rank| rank > 0);
             if name_width.saturating_sub(excess) >= SHORT_NAME || spare.is_none() {
                 self.cut_names(name_width.saturating_sub(excess).max(SHORTEST_NAME));
                 return left_out;
             }
-            let gone = self.columns.iter().filter(|column| Some(column.spare) == spare);
+            let gone = self
+                .columns
+                .iter()
+                .filter(|column| Some(column.spare) == spare);
             left_out.extend(gone.map(|column| column.title()));
             self.columns.retain(|column| Some(column.spare) != spare);
         }
     }
 
     fn cut_names(&mut self, limit: usize) {
-        let names: Vec<String> = self.columns[0].cells.iter().map(|cell| cell.text.clone()).collect();
-        for (cell, name) in self.columns[0].cells.iter_mut().zip(cut_apart(&names, limit, cut)) {
+        let names: Vec<String> = self.columns[0]
+            .cells
+            .iter()
+            .map(|cell| cell.text.clone())
+            .collect();
+        for (cell, name) in self.columns[0]
+            .cells
+            .iter_mut()
+            .zip(cut_apart(&names, limit, cut))
+        {
             cell.text = name;
         }
     }
@@ -192,24 +251,42 @@ impl Grid {
             match group {
                 "" => " ".repeat(span),
                 _ if fill < 4 => format!("{}{group}", " ".repeat(fill)),
-                _ => format!("{} {group} {}", "─".repeat((fill - 2) / 2), "─".repeat((fill - 1) / 2)),
+                _ => format!(
+                    "{} {group} {}",
+                    "─".repeat((fill - 2) / 2),
+                    "─".repeat((fill - 1) / 2)
+                ),
             }
         });
         groups.collect::<Vec<_>>().join(&gap)
     }
 
     fn head_line(&self, widths: &[usize]) -> String {
-        let heads = self.columns.iter().zip(widths).enumerate().map(|(index, (column, &wide))| align(index, &column.head, wide));
+        let heads = self
+            .columns
+            .iter()
+            .zip(widths)
+            .enumerate()
+            .map(|(index, (column, &wide))| align(index, &column.head, wide));
         heads.collect::<Vec<_>>().join(&" ".repeat(GAP))
     }
 
     fn row_line(&self, row: usize, widths: &[usize], color: bool) -> String {
-        let cells = self.columns.iter().zip(widths).enumerate().map(|(index, (column, &wide))| {
-            let cell = &column.cells[row];
-            let aligned = align(index, &cell.text, wide);
-            aligned.replacen(&cell.text, &cell.paint.on(&cell.text, color), 1)
-        });
-        cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+        let cells = self
+            .columns
+            .iter()
+            .zip(widths)
+            .enumerate()
+            .map(|(index, (column, &wide))| {
+                let cell = &column.cells[row];
+                let aligned = align(index, &cell.text, wide);
+                aligned.replacen(&cell.text, &cell.paint.on(&cell.text, color), 1)
+            });
+        cells
+            .collect::<Vec<_>>()
+            .join(&" ".repeat(GAP))
+            .trim_end()
+            .to_owned()
     }
 }
 
@@ -226,18 +303,30 @@ pub(crate) struct Fold {
 impl Fold {
     /// Grids with whole names, if these are no more than grids with short names.
     pub(crate) fn grids(&self, limit: usize) -> Vec<Grid> {
-        let [whole, short] = self.names.each_ref().map(|names| self.grids_with(names, limit));
-        if whole.len() <= short.len() { whole } else { short }
+        let [whole, short] = self
+            .names
+            .each_ref()
+            .map(|names| self.grids_with(names, limit));
+        if whole.len() <= short.len() {
+            whole
+        } else {
+            short
+        }
     }
 
     fn grids_with(&self, names: &Column, limit: usize) -> Vec<Grid> {
         let (mut grids, mut rest) = (Vec::new(), &self.groups[..]);
         while !rest.is_empty() {
             let grid = |number: usize| {
-                let columns = [names, &self.second].into_iter().chain(rest[..number].iter().flatten());
+                let columns = [names, &self.second]
+                    .into_iter()
+                    .chain(rest[..number].iter().flatten());
                 Grid::new(columns.cloned().collect())
             };
-            let number = (2..=rest.len()).take_while(|number| grid(*number).width() <= limit).last().unwrap_or(1);
+            let number = (2..=rest.len())
+                .take_while(|number| grid(*number).width() <= limit)
+                .last()
+                .unwrap_or(1);
             grids.push(grid(number));
             rest = &rest[number..];
         }
@@ -249,7 +338,9 @@ impl Fold {
 /// column, numbers in the others. Adjacent columns with the same of the `groups`, if any, have a
 /// shared heading.
 pub fn aligned(groups: &[&str], rows: &[Vec<String>]) -> String {
-    let Some((heads, rows)) = rows.split_first() else { return String::new() };
+    let Some((heads, rows)) = rows.split_first() else {
+        return String::new();
+    };
     let column = |(index, head): (usize, &String)| {
         let cells = rows.iter().map(|row| row[index].clone().into());
         Column::new(head, cells).under(groups.get(index).copied().unwrap_or_default())
@@ -261,5 +352,9 @@ pub fn aligned(groups: &[&str], rows: &[Vec<String>]) -> String {
 /// The first column left-aligned, the others right-aligned.
 fn align(index: usize, text: &str, wide: usize) -> String {
     let fill = " ".repeat(wide.saturating_sub(width(text)));
-    if index == 0 { format!("{text}{fill}") } else { format!("{fill}{text}") }
+    if index == 0 {
+        format!("{text}{fill}")
+    } else {
+        format!("{fill}{text}")
+    }
 }

@@ -32,17 +32,43 @@ pub fn html(comparison: &Comparison) -> String {
     let name = &comparison.capture.name;
     let main = fill(TEMPLATE, |slot| match slot {
         "warning" => warning(comparison),
-        "answer" => escape(comparison.verdict.sentences.first().map_or("No verdict.", String::as_str)),
-        "reasons" => escape(&comparison.verdict.sentences.get(1..).unwrap_or_default().join(" ")),
+        "answer" => escape(
+            comparison
+                .verdict
+                .sentences
+                .first()
+                .map_or("No verdict.", String::as_str),
+        ),
+        "reasons" => escape(
+            &comparison
+                .verdict
+                .sentences
+                .get(1..)
+                .unwrap_or_default()
+                .join(" "),
+        ),
         "commands" => commands(comparison),
         "facts" => facts(comparison),
         "notes" => notes(&comparison.capture.notes),
         "summary" => summary::table(comparison),
         other => unreachable!("the template has a slot {other} that nothing fills"),
     });
-    let (title, footer) = (format!("{name} – Roundelay"), format!(", seed {}", comparison.seed));
+    let (title, footer) = (
+        format!("{name} – Roundelay"),
+        format!(", seed {}", comparison.seed),
+    );
     let data = data::page(comparison);
-    Frame { version: comparison.version, title: &title, name, main, footer: &footer, data: &data, style: "", script: SCRIPT }.html()
+    Frame {
+        version: comparison.version,
+        title: &title,
+        name,
+        main,
+        footer: &footer,
+        data: &data,
+        style: "",
+        script: SCRIPT,
+    }
+    .html()
 }
 
 /// The frame of a page around its content: head, colours, scripts.
@@ -91,7 +117,9 @@ fn fill(template: &str, text: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
-        let (slot, after) = behind.split_once("}}").expect("the template closes its slots");
+        let (slot, after) = behind
+            .split_once("}}")
+            .expect("the template closes its slots");
         page.push_str(before);
         page.push_str(&text(slot));
         rest = after;
@@ -101,7 +129,12 @@ fn fill(template: &str, text: impl Fn(&str) -> String) -> String {
 
 /// `text` as HTML, in an element or a quoted attribute.
 fn escape(text: &str) -> String {
-    clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+    clean(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
 }
 
 /// JSON as the content of a `<script>`. Outside of strings JSON has neither `<` nor `>`, and inside
@@ -112,19 +145,34 @@ fn embed(json: &str) -> String {
 
 /// The warning before the verdict, and the command that mends the load.
 fn warning(comparison: &Comparison) -> String {
-    let Some(reserve) = &comparison.verdict.reserve else { return String::new() };
+    let Some(reserve) = &comparison.verdict.reserve else {
+        return String::new();
+    };
     let command = reserve
         .command
         .as_ref()
-        .map_or_else(String::new, |command| format!("\n  <div class=\"commands\"><pre id=\"mended\">{}</pre></div>", escape(command)));
-    format!("  <p class=\"warning\" role=\"alert\">{}</p>{command}", escape(&reserve.sentence))
+        .map_or_else(String::new, |command| {
+            format!(
+                "\n  <div class=\"commands\"><pre id=\"mended\">{}</pre></div>",
+                escape(command)
+            )
+        });
+    format!(
+        "  <p class=\"warning\" role=\"alert\">{}</p>{command}",
+        escape(&reserve.sentence)
+    )
 }
 
 fn commands(comparison: &Comparison) -> String {
     if comparison.verdict.commands.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = comparison.verdict.commands.iter().map(|command| escape(command)).collect();
+    let lines: Vec<String> = comparison
+        .verdict
+        .commands
+        .iter()
+        .map(|command| escape(command))
+        .collect();
     format!(
         "  <div class=\"commands\"><pre id=\"commands\">{}</pre><button type=\"button\" id=\"copy\">Copy</button></div>",
         lines.join("\n")
@@ -137,13 +185,28 @@ fn facts(comparison: &Comparison) -> String {
     let light = comparison.flows.iter().filter(|flow| flow.light).count() as u64;
     let facts = [
         ("Link", rate(comparison.link_rate as f64)),
-        ("Offered", format!("{} ({})", rate(offered), percent(offered / comparison.link_rate as f64))),
+        (
+            "Offered",
+            format!(
+                "{} ({})",
+                rate(offered),
+                percent(offered / comparison.link_rate as f64)
+            ),
+        ),
         ("Duration", seconds(capture.seconds)),
         ("Packets", count(capture.packets)),
-        ("Flows", format!("{} ({} light)", count(comparison.flows.len() as u64), count(light))),
+        (
+            "Flows",
+            format!(
+                "{} ({} light)",
+                count(comparison.flows.len() as u64),
+                count(light)
+            ),
+        ),
         ("A flow is", capture.flow_by.clone()),
     ];
-    let lines = facts.map(|(name, value)| format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(&value)));
+    let lines = facts
+        .map(|(name, value)| format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(&value)));
     lines.join("\n")
 }
 
@@ -152,7 +215,10 @@ fn notes(notes: &[String]) -> String {
     if notes.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = notes.iter().map(|note| format!("    <li>{}</li>", escape(note))).collect();
+    let lines: Vec<String> = notes
+        .iter()
+        .map(|note| format!("    <li>{}</li>", escape(note)))
+        .collect();
     format!("  <ul class=\"notes\">\n{}\n  </ul>", lines.join("\n"))
 }
 
@@ -162,19 +228,38 @@ mod tests {
 
     #[test]
     fn what_is_put_in_is_not_filled_again() {
-        let filled = fill("<{{one}}> <{{two}}>", |slot| if slot == "one" { "{{two}}".to_owned() } else { slot.to_uppercase() });
+        let filled = fill("<{{one}}> <{{two}}>", |slot| {
+            if slot == "one" {
+                "{{two}}".to_owned()
+            } else {
+                slot.to_uppercase()
+            }
+        });
         assert_eq!(filled, "<{{two}}> <TWO>");
     }
 
     #[test]
     fn markup_is_escaped() {
-        assert_eq!(escape("<a href='x' title=\"y\">&\u{202e}"), "&lt;a href=&#39;x&#39; title=&quot;y&quot;&gt;&amp;\u{fffd}");
-        assert_eq!(embed(r#"{"label":"</script><!--"}"#), r#"{"label":"\u003c/script\u003e\u003c!--"}"#);
+        assert_eq!(
+            escape("<a href='x' title=\"y\">&\u{202e}"),
+            "&lt;a href=&#39;x&#39; title=&quot;y&quot;&gt;&amp;\u{fffd}"
+        );
+        assert_eq!(
+            embed(r#"{"label":"</script><!--"}"#),
+            r#"{"label":"\u003c/script\u003e\u003c!--"}"#
+        );
     }
 
     #[test]
     fn no_asset_closes_the_element_that_holds_it() {
-        for script in [COMMON_SCRIPT, SCRIPT, simulation::SCRIPT, paper::SCRIPT, UPLOT_SCRIPT, UPLOT_LICENCE] {
+        for script in [
+            COMMON_SCRIPT,
+            SCRIPT,
+            simulation::SCRIPT,
+            paper::SCRIPT,
+            UPLOT_SCRIPT,
+            UPLOT_LICENCE,
+        ] {
             assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
         }
         for style in [STYLE, simulation::STYLE, paper::STYLE, UPLOT_STYLE] {

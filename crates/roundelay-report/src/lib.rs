@@ -55,19 +55,22 @@ pub use json::json;
 pub use lives::LivesSummary;
 #[cfg(not(feature = "parquet"))]
 pub use no_parquet::read_schedule;
-pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceResult, SourceRun, Verdict};
+pub use objective::{
+    Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceResult,
+    SourceRun, Verdict,
+};
 #[cfg(feature = "parquet")]
 pub use parquet::{
-    Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, read_schedule, write_measurements, write_replays,
-    write_schedule,
+    Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, read_schedule,
+    write_measurements, write_replays, write_schedule,
 };
 pub use provenance::provenance;
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{SCREEN, TableStyle, document, table, table_within};
 pub use tables::{
-    COMPARED, Cells, Column, FLOWS, LINKS, RATES, SIMULATED, SIMULATED_FLOWS, SWEEP_FIGURES, Setting, SweepFile, SweepRow, TRANSFERS,
-    Table, TableOf, sweep_rows, sweep_table,
+    COMPARED, Cells, Column, FLOWS, LINKS, RATES, SIMULATED, SIMULATED_FLOWS, SWEEP_FIGURES,
+    Setting, SweepFile, SweepRow, TRANSFERS, Table, TableOf, sweep_rows, sweep_table,
 };
 pub use text::{clean, width};
 pub use verified::verified;

@@ -112,7 +112,13 @@ impl ObjectiveRun {
 
 impl DisciplineResult {
     /// All lists are in the order of the seeds.
-    pub fn new(queue: String, which: Figure, replicas: Vec<ObjectiveRun>, specialist: &[ObjectiveRun], sources: &[&[SourceRun]]) -> Self {
+    pub fn new(
+        queue: String,
+        which: Figure,
+        replicas: Vec<ObjectiveRun>,
+        specialist: &[ObjectiveRun],
+        sources: &[&[SourceRun]],
+    ) -> Self {
         let mean = |values: Vec<f64>| student_95(&values);
         Self {
             queue,
@@ -128,19 +134,25 @@ impl DisciplineResult {
 
     /// Mean over the seeds of the fraction of flows cut off.
     fn mean_cut_off(&self) -> f64 {
-        self.replicas.iter().map(ObjectiveRun::cut_off).sum::<f64>() / self.replicas.len().max(1) as f64
+        self.replicas.iter().map(ObjectiveRun::cut_off).sum::<f64>()
+            / self.replicas.len().max(1) as f64
     }
 
     /// Maximum over the seeds of the fraction of flows cut off.
     fn cut_off(&self) -> f64 {
-        self.replicas.iter().map(ObjectiveRun::cut_off).fold(0.0, f64::max)
+        self.replicas
+            .iter()
+            .map(ObjectiveRun::cut_off)
+            .fold(0.0, f64::max)
     }
 }
 
 /// Fraction by which the figure is worse than another discipline's, paired by seed.
 fn worse(which: Figure, own: &[ObjectiveRun], other: &[ObjectiveRun]) -> Option<Interval> {
     let pairs = own.iter().zip(other);
-    let worse: Option<Vec<f64>> = pairs.map(|(own, other)| which.worse(own.value, other.value)).collect();
+    let worse: Option<Vec<f64>> = pairs
+        .map(|(own, other)| which.worse(own.value, other.value))
+        .collect();
     worse.and_then(|worse| student_95(&worse))
 }
 
@@ -193,26 +205,44 @@ impl ObjectiveResult {
     /// The report: a table, followed by the verdicts.
     pub fn document(&self) -> Document {
         let sentences = self.sentences().into_iter().map(Block::Text).collect();
-        Document(vec![self.headline(), self.rows(), self.who_pays(), sentences])
+        Document(vec![
+            self.headline(),
+            self.rows(),
+            self.who_pays(),
+            sentences,
+        ])
     }
 
     fn headline(&self) -> Section {
-        let replicas = self.disciplines.first().map_or(&[][..], |first| &first.replicas);
-        let of = self.source.as_ref().map(|source| format!(", of {}", clean(source))).unwrap_or_default();
+        let replicas = self
+            .disciplines
+            .first()
+            .map_or(&[][..], |first| &first.replicas);
+        let of = self
+            .source
+            .as_ref()
+            .map(|source| format!(", of {}", clean(source)))
+            .unwrap_or_default();
         let facts = format!(
             "Objective: {}. Figure: {}{of}. {}; {}. Slack of lstf: {}. Buffers of routers: {}.",
             self.measure,
             name(self.figure),
             duration_in_words(self.duration, self.warmup),
             seeds_in_words(replicas.iter().map(|run| run.seed)),
-            if self.slack == "own" { "of each source its own".to_owned() } else { clean(&self.slack) },
+            if self.slack == "own" {
+                "of each source its own".to_owned()
+            } else {
+                clean(&self.slack)
+            },
             self.buffers_in_words(),
         );
         document::headline(&self.name, facts, &self.notes)
     }
 
     fn rows(&self) -> Section {
-        let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, self.disciplines.iter().map(cell));
+        let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| {
+            Column::new(head, self.disciplines.iter().map(cell))
+        };
         let head = match self.figure {
             Figure::Completion => "completion",
             Figure::CompletionByBytes => "by bytes",
@@ -222,19 +252,38 @@ impl ObjectiveResult {
         };
         let mut columns = vec![
             column("queue of routers", &|row| clean(&row.queue).into()),
-            column(head, &|row| interval_text(row.value, |value| with_unit(self.figure, value)).into()),
-            column(&format!("worse than {}", clean(&self.specialist)), &|row| part(row.worse).into()),
+            column(head, &|row| {
+                interval_text(row.value, |value| with_unit(self.figure, value)).into()
+            }),
+            column(&format!("worse than {}", clean(&self.specialist)), &|row| {
+                part(row.worse).into()
+            }),
             column("loss", &|row| interval_text(row.loss, percent).into()),
-            column("cut off", &|row| interval_text(row.incomplete, |flows| count(flows.round() as u64)).into()).spare(2),
+            column("cut off", &|row| {
+                interval_text(row.incomplete, |flows| count(flows.round() as u64)).into()
+            })
+            .spare(2),
         ];
         if let Some(cost) = &self.cost {
             let column = |head: &str, cell: &dyn Fn(&DisciplineCost) -> String| {
                 // The scenario's own queues have no cost.
                 let cells = (0..self.disciplines.len()).map(|place| cost.disciplines.get(place));
-                Column::new(head, cells.map(|cost| cost.map_or_else(|| "–".to_owned(), cell).into()))
+                Column::new(
+                    head,
+                    cells.map(|cost| cost.map_or_else(|| "–".to_owned(), cell).into()),
+                )
             };
-            columns.push(column("ns", &|cost| significant(cost.nanos)).under("a packet").spare(1));
-            columns.push(column("over fifo", &|cost| format!("{}x", significant(cost.over_fifo))).under("a packet"));
+            columns.push(
+                column("ns", &|cost| significant(cost.nanos))
+                    .under("a packet")
+                    .spare(1),
+            );
+            columns.push(
+                column("over fifo", &|cost| {
+                    format!("{}x", significant(cost.over_fifo))
+                })
+                .under("a packet"),
+            );
         }
         vec![Block::Table(Grid::new(columns))]
     }
@@ -242,15 +291,29 @@ impl ObjectiveResult {
     /// `1000p`; `100p, 1000p`; a long list as its first and last entry.
     fn buffers_in_words(&self) -> String {
         match &self.buffers[..] {
-            [first, .., last] if self.buffers.len() > 3 => format!("{} sizes, {first} to {last}", self.buffers.len()),
+            [first, .., last] if self.buffers.len() > 3 => {
+                format!("{} sizes, {first} to {last}", self.buffers.len())
+            }
             few => few.join(", "),
         }
     }
 
     /// Delay and loss of each source under each discipline, if there are several sources.
     fn who_pays(&self) -> Section {
-        let Some(first) = self.disciplines.first().filter(|first| first.sources.len() > 1) else { return Section::new() };
-        let mut columns = vec![Column::new("source", first.sources.iter().map(|source| clean(&source.name).into()))];
+        let Some(first) = self
+            .disciplines
+            .first()
+            .filter(|first| first.sources.len() > 1)
+        else {
+            return Section::new();
+        };
+        let mut columns = vec![Column::new(
+            "source",
+            first
+                .sources
+                .iter()
+                .map(|source| clean(&source.name).into()),
+        )];
         columns.extend(self.disciplines.iter().map(|row| {
             let cells = row.sources.iter().map(|source| source.in_words().into());
             Column::new(clean(&row.queue), cells).under("p99 delay, and loss if any")
@@ -260,10 +323,24 @@ impl ObjectiveResult {
 
     /// Sources with much worse service under lstf than under fifo.
     fn payers(&self) -> Option<String> {
-        let [fifo, _, lstf, ..] = &self.disciplines[..] else { return None };
-        let pairs = lstf.sources.iter().zip(&fifo.sources).filter(|(own, other)| own.pays_beside(other));
-        let payers: Vec<_> =
-            pairs.map(|(own, other)| format!("{} ({} against {})", clean(&own.name), own.in_words(), other.in_words())).collect();
+        let [fifo, _, lstf, ..] = &self.disciplines[..] else {
+            return None;
+        };
+        let pairs = lstf
+            .sources
+            .iter()
+            .zip(&fifo.sources)
+            .filter(|(own, other)| own.pays_beside(other));
+        let payers: Vec<_> = pairs
+            .map(|(own, other)| {
+                format!(
+                    "{} ({} against {})",
+                    clean(&own.name),
+                    own.in_words(),
+                    other.in_words()
+                )
+            })
+            .collect();
         let all = payers.join("; ");
         (!payers.is_empty())
             .then(|| format!("Who pays: under lstf these sources have far longer delays or more loss than under fifo: {all}."))
@@ -272,32 +349,57 @@ impl ObjectiveResult {
     /// The verdicts, a sentence or two each.
     fn sentences(&self) -> Vec<String> {
         let fifo = match self.fifo.answer {
-            Answer::Does if self.lstf_gains() => format!("{} lstf is better than both.", self.fifo.sentence),
-            Answer::Does => format!("{} In this scenario neither of the two is needed for the objective.", self.fifo.sentence),
+            Answer::Does if self.lstf_gains() => {
+                format!("{} lstf is better than both.", self.fifo.sentence)
+            }
+            Answer::Does => format!(
+                "{} In this scenario neither of the two is needed for the objective.",
+                self.fifo.sentence
+            ),
             _ => self.fifo.sentence.clone(),
         };
         let same = self
             .seeds_make_no_difference()
             .then(|| "Each discipline has the same figure for all seeds. If no source draws at random, all seeds are one run.".to_owned());
         let (cut_off, cost) = (self.cut_off(), self.cost_in_words());
-        [self.lstf.sentence.clone(), fifo].into_iter().chain(same).chain(self.payers()).chain(cut_off).chain(cost).collect()
+        [self.lstf.sentence.clone(), fifo]
+            .into_iter()
+            .chain(same)
+            .chain(self.payers())
+            .chain(cut_off)
+            .chain(cost)
+            .collect()
     }
 
     /// Whether lstf is better than fifo and better than the specialist.
     fn lstf_gains(&self) -> bool {
-        let [fifo, specialist, lstf, ..] = &self.disciplines[..] else { return false };
-        [fifo, specialist].iter().all(|other| is_better(lstf, other, self.figure, self.threshold))
+        let [fifo, specialist, lstf, ..] = &self.disciplines[..] else {
+            return false;
+        };
+        [fifo, specialist]
+            .iter()
+            .all(|other| is_better(lstf, other, self.figure, self.threshold))
     }
 
     /// Whether each discipline has the same figure for each seed.
     fn seeds_make_no_difference(&self) -> bool {
-        let is_one = |row: &DisciplineResult| row.replicas.len() > 1 && row.replicas.iter().all(|run| run.value == row.replicas[0].value);
+        let is_one = |row: &DisciplineResult| {
+            row.replicas.len() > 1
+                && row
+                    .replicas
+                    .iter()
+                    .all(|run| run.value == row.replicas[0].value)
+        };
         self.disciplines.iter().all(is_one)
     }
 
     /// Flows without a completion time, if many.
     fn cut_off(&self) -> Option<String> {
-        let most = self.disciplines.iter().map(DisciplineResult::cut_off).fold(0.0, f64::max);
+        let most = self
+            .disciplines
+            .iter()
+            .map(DisciplineResult::cut_off)
+            .fold(0.0, f64::max);
         let counts = matches!(self.figure, Figure::Completion | Figure::CompletionByBytes);
         (counts && most > MANY_INCOMPLETE).then(|| {
             format!(
@@ -309,8 +411,14 @@ impl ObjectiveResult {
 
     fn cost_in_words(&self) -> Option<String> {
         let cost = self.cost.as_ref()?;
-        let [fifo, _, lstf, ..] = cost.disciplines[..] else { return None };
-        let packets = if cost.backlog == 1 { "1 packet waits".to_owned() } else { format!("{} packets wait", count(cost.backlog.into())) };
+        let [fifo, _, lstf, ..] = cost.disciplines[..] else {
+            return None;
+        };
+        let packets = if cost.backlog == 1 {
+            "1 packet waits".to_owned()
+        } else {
+            format!("{} packets wait", count(cost.backlog.into()))
+        };
         Some(format!(
             "Cost: {} ns of CPU time a packet under lstf, {} times that of fifo ({} ns), while {packets}: the mean backlog of the busiest router queue, {}.",
             significant(lstf.nanos),
@@ -326,15 +434,28 @@ impl ObjectiveResult {
         let mut document = self.document();
         document.0[0].remove(0);
         let title = format!("{}: {}", clean(&self.name), self.measure);
-        item_html(&ItemPage { title: &title, markdown: &document.markdown(), charts: &[self.chart()], version: self.version })
+        item_html(&ItemPage {
+            title: &title,
+            markdown: &document.markdown(),
+            charts: &[self.chart()],
+            version: self.version,
+        })
     }
 
     fn chart(&self) -> Chart {
         let point = |(x, row): (u32, &DisciplineResult)| {
             let value = row.value?;
-            Some(Point { x: f64::from(x), y: value.mean, half_width: value.half_width.unwrap_or(0.0) })
+            Some(Point {
+                x: f64::from(x),
+                y: value.mean,
+                half_width: value.half_width.unwrap_or(0.0),
+            })
         };
-        let names = self.disciplines.iter().map(|row| row.queue.clone()).collect();
+        let names = self
+            .disciplines
+            .iter()
+            .map(|row| row.queue.clone())
+            .collect();
         let unit = match self.figure {
             Figure::Jain => "Jain's index",
             Figure::InTime => "part of the packets",
@@ -343,9 +464,20 @@ impl ObjectiveResult {
         let points = (0..).zip(&self.disciplines).filter_map(point).collect();
         Chart {
             title: name(self.figure).to_owned(),
-            x: Axis { label: "queue of routers".to_owned(), names, ..Axis::default() },
-            y: Axis { label: unit.to_owned(), ..Axis::default() },
-            curves: vec![Curve { name: "mean and 95% interval".to_owned(), points, drawn: Drawn::Dots }],
+            x: Axis {
+                label: "queue of routers".to_owned(),
+                names,
+                ..Axis::default()
+            },
+            y: Axis {
+                label: unit.to_owned(),
+                ..Axis::default()
+            },
+            curves: vec![Curve {
+                name: "mean and 95% interval".to_owned(),
+                points,
+                drawn: Drawn::Dots,
+            }],
             ..Chart::default()
         }
     }
@@ -353,7 +485,9 @@ impl ObjectiveResult {
 
 /// The fraction by which a discipline is worse, with its sign.
 fn part(worse: Option<Interval>) -> String {
-    let Some(Interval { mean, half_width }) = worse else { return "–".to_owned() };
+    let Some(Interval { mean, half_width }) = worse else {
+        return "–".to_owned();
+    };
     match half_width {
         Some(half) if half > 0.0 => format!("{} ±{:.1}%", signed(mean), half * 100.0),
         _ => signed(mean),

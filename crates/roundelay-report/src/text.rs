@@ -10,11 +10,16 @@ pub fn width(text: &str) -> usize {
 /// Replaces characters that control a terminal, reverse the reading order or are invisible: names
 /// come from untrusted files.
 pub fn clean(text: &str) -> String {
-    text.chars().map(|letter| if steers(letter) { '\u{fffd}' } else { letter }).collect()
+    text.chars()
+        .map(|letter| if steers(letter) { '\u{fffd}' } else { letter })
+        .collect()
 }
 
 fn steers(letter: char) -> bool {
-    letter.is_control() || FORMAT.iter().any(|(first, last)| (*first..=*last).contains(&letter))
+    letter.is_control()
+        || FORMAT
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&letter))
 }
 
 /// Unicode's general categories Cf, Zl and Zp, and unassigned code points between them.
@@ -63,7 +68,10 @@ pub(crate) fn cut_middle(text: &str, limit: usize) -> String {
     }
     let mut end = text;
     while width(end) > limit / 2 {
-        end = end.chars().next().map_or(end, |letter| &end[letter.len_utf8()..]);
+        end = end
+            .chars()
+            .next()
+            .map_or(end, |letter| &end[letter.len_utf8()..]);
     }
     cut(text, limit - width(end)) + end
 }
@@ -79,8 +87,14 @@ pub(crate) fn cut_parts(text: &str, limit: usize) -> String {
         let (from, to) = text.split_once(" > ")?;
         let (protocol, from) = from.split_once(' ')?;
         let (short_from, short_to) = (without_address(from), without_address(to));
-        let ways = [(short_from.as_str(), to), (from, short_to.as_str()), (short_from.as_str(), short_to.as_str())];
-        ways.map(|(from, to)| format!("{protocol} {from} > {to}")).into_iter().find(|way| width(way) <= limit)
+        let ways = [
+            (short_from.as_str(), to),
+            (from, short_to.as_str()),
+            (short_from.as_str(), short_to.as_str()),
+        ];
+        ways.map(|(from, to)| format!("{protocol} {from} > {to}"))
+            .into_iter()
+            .find(|way| width(way) <= limit)
     };
     shortened().unwrap_or_else(|| cut_middle(text, limit))
 }
@@ -97,15 +111,27 @@ fn without_address(end: &str) -> String {
 
 /// Cuts each text to at most `limit` columns with `first`. Different texts that would look alike
 /// are cut in the middle; as a last resort they are numbered.
-pub(crate) fn cut_apart(texts: &[String], limit: usize, first: fn(&str, usize) -> String) -> Vec<String> {
+pub(crate) fn cut_apart(
+    texts: &[String],
+    limit: usize,
+    first: fn(&str, usize) -> String,
+) -> Vec<String> {
     let mut short: Vec<String> = texts.iter().map(|text| first(text, limit)).collect();
     let numbered = |place: usize, text: &String| {
         let number = format!("#{}", place + 1);
         cut(text, limit - width(&number)) + &number
     };
-    for way in [&|_: usize, text: &String| cut_middle(text, limit), &numbered as &dyn Fn(usize, &String) -> String] {
+    for way in [
+        &|_: usize, text: &String| cut_middle(text, limit),
+        &numbered as &dyn Fn(usize, &String) -> String,
+    ] {
         let alike = look_alike(texts, &short);
-        let again = texts.iter().enumerate().zip(&alike).filter(|(_, alike)| **alike).map(|((place, text), _)| (place, way(place, text)));
+        let again = texts
+            .iter()
+            .enumerate()
+            .zip(&alike)
+            .filter(|(_, alike)| **alike)
+            .map(|((place, text), _)| (place, way(place, text)));
         again.for_each(|(place, text)| short[place] = text);
     }
     short
@@ -113,7 +139,12 @@ pub(crate) fn cut_apart(texts: &[String], limit: usize, first: fn(&str, usize) -
 
 /// For each short text: could a reader mistake it for another text?
 fn look_alike(texts: &[String], short: &[String]) -> Vec<bool> {
-    let is_other = |place: usize| texts.iter().zip(short).any(|(text, other)| *text != texts[place] && *other == short[place]);
+    let is_other = |place: usize| {
+        texts
+            .iter()
+            .zip(short)
+            .any(|(text, other)| *text != texts[place] && *other == short[place])
+    };
     (0..texts.len()).map(is_other).collect()
 }
 
@@ -151,9 +182,18 @@ mod tests {
 
     #[test]
     fn a_name_cannot_steer_the_terminal() {
-        assert_eq!(clean("a\x1b[2Jb\r\nc\u{202e}d\u{9b}e"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d\u{fffd}e");
-        assert_eq!(clean("\u{61c}a\u{ad}b\u{2066}c\u{e0041}"), "\u{fffd}a\u{fffd}b\u{fffd}c\u{fffd}");
-        assert_eq!(clean("tcp ::1.80 > ::2.99 é 漢"), "tcp ::1.80 > ::2.99 é 漢");
+        assert_eq!(
+            clean("a\x1b[2Jb\r\nc\u{202e}d\u{9b}e"),
+            "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d\u{fffd}e"
+        );
+        assert_eq!(
+            clean("\u{61c}a\u{ad}b\u{2066}c\u{e0041}"),
+            "\u{fffd}a\u{fffd}b\u{fffd}c\u{fffd}"
+        );
+        assert_eq!(
+            clean("tcp ::1.80 > ::2.99 é 漢"),
+            "tcp ::1.80 > ::2.99 é 漢"
+        );
     }
 
     #[test]
@@ -166,7 +206,10 @@ mod tests {
 
     #[test]
     fn a_text_cut_in_the_middle_keeps_both_ends() {
-        assert_eq!(cut_middle("10.0.0.1:443 > 10.0.0.2:51000", 16), "10.0.0.….2:51000");
+        assert_eq!(
+            cut_middle("10.0.0.1:443 > 10.0.0.2:51000", 16),
+            "10.0.0.….2:51000"
+        );
         assert_eq!(width(&cut_middle("漢漢漢漢漢漢", 7)), 7);
         assert_eq!(cut_middle("short", 16), "short");
     }
@@ -179,29 +222,71 @@ mod tests {
         assert_eq!(cut_parts(name, 39), "tcp …:443 > 192.168.1.20:51012");
         assert_eq!(cut_parts(name, 29), "tcp 203.0.113.7:443 > …:51012");
         assert_eq!(cut_parts(name, 28), "tcp …:443 > …:51012");
-        assert_eq!(cut_parts("udp [2001:db8::1]:53 > [2001:db8::2]:4000", 20), "udp …:53 > …:4000");
-        assert_eq!(cut_parts("icmp 2001:db8::1 > 2001:db8::2", 22), "icmp … > 2001:db8::2");
+        assert_eq!(
+            cut_parts("udp [2001:db8::1]:53 > [2001:db8::2]:4000", 20),
+            "udp …:53 > …:4000"
+        );
+        assert_eq!(
+            cut_parts("icmp 2001:db8::1 > 2001:db8::2", 22),
+            "icmp … > 2001:db8::2"
+        );
         assert_eq!(width(&cut_parts(name, 12)), 12, "as a last resort anywhere");
-        assert_eq!(cut_parts("packets without IP headers", 12), cut_middle("packets without IP headers", 12));
+        assert_eq!(
+            cut_parts("packets without IP headers", 12),
+            cut_middle("packets without IP headers", 12)
+        );
     }
 
     #[test]
     fn what_differs_looks_different_when_cut() {
-        let apart = |texts: &[&str], limit| cut_apart(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), limit, cut);
+        let apart = |texts: &[&str], limit| {
+            cut_apart(
+                &texts
+                    .iter()
+                    .map(|text| (*text).to_owned())
+                    .collect::<Vec<_>>(),
+                limit,
+                cut,
+            )
+        };
         assert_eq!(
-            apart(&["qfq_plus aggregate 1", "qfq_plus aggregate 8", "fifo limit 1000"], 12),
+            apart(
+                &[
+                    "qfq_plus aggregate 1",
+                    "qfq_plus aggregate 8",
+                    "fifo limit 1000"
+                ],
+                12
+            ),
             ["qfq_p…gate 1", "qfq_p…gate 8", "fifo limit …"]
         );
-        assert_eq!(apart(&["a 1 middle 1 b, long", "a 1 middle 2 b, long"], 10), ["a 1 mid…#1", "a 1 mid…#2"]);
-        assert_eq!(apart(&["the very same one", "the very same one"], 9), ["the very…"; 2], "nothing tells them apart");
+        assert_eq!(
+            apart(&["a 1 middle 1 b, long", "a 1 middle 2 b, long"], 10),
+            ["a 1 mid…#1", "a 1 mid…#2"]
+        );
+        assert_eq!(
+            apart(&["the very same one", "the very same one"], 9),
+            ["the very…"; 2],
+            "nothing tells them apart"
+        );
     }
 
     #[test]
     fn as_much_is_kept_as_tells_apart() {
-        let texts = ["tcp 10.0.0.1:1111 > 10.0.0.2:2222", "tcp 10.0.0.1:1111 > 10.0.0.9:2222"].map(str::to_owned);
+        let texts = [
+            "tcp 10.0.0.1:1111 > 10.0.0.2:2222",
+            "tcp 10.0.0.1:1111 > 10.0.0.9:2222",
+        ]
+        .map(str::to_owned);
         let limit = distinct_at(&texts, 20);
-        assert!((21..33).contains(&limit) && cut_parts(&texts[0], limit) != cut_parts(&texts[1], limit), "{limit}");
-        assert_eq!(cut_parts(&texts[0], limit - 1), cut_parts(&texts[1], limit - 1));
+        assert!(
+            (21..33).contains(&limit) && cut_parts(&texts[0], limit) != cut_parts(&texts[1], limit),
+            "{limit}"
+        );
+        assert_eq!(
+            cut_parts(&texts[0], limit - 1),
+            cut_parts(&texts[1], limit - 1)
+        );
         assert_eq!(distinct_at(&texts[..1], 20), 20);
     }
 

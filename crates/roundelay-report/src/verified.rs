@@ -12,8 +12,22 @@ use crate::units::{count, seconds};
 /// The verifier's findings as text: summary of the log, number of checks of each kind, and the
 /// first faults with their lines.
 pub fn verified(name: &str, inspection: &Inspection) -> String {
-    let Inspection { header, time, totals, checks, faults, is_cut } = inspection;
-    let Verified { events, sent, delivered, dropped, lost, on_their_way } = *totals;
+    let Inspection {
+        header,
+        time,
+        totals,
+        checks,
+        faults,
+        is_cut,
+    } = inspection;
+    let Verified {
+        events,
+        sent,
+        delivered,
+        dropped,
+        lost,
+        on_their_way,
+    } = *totals;
     let name = clean(name);
     let mut text = String::new();
     let in_wakes: u64 = faults.iter().map(|fault| fault.wake).sum();
@@ -21,14 +35,35 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
     let verdict = match (all, is_cut) {
         (0, _) => "all of it can be".to_owned(),
         (number, false) => format!("{} of its lines cannot be", count(number)),
-        (number, true) => format!("{} of its lines cannot be, and it was not read further", count(number)),
+        (number, true) => format!(
+            "{} of its lines cannot be, and it was not read further",
+            count(number)
+        ),
     };
     let _ = writeln!(text, "{name}: {verdict}.");
     let (nodes, links) = (count(header.nodes.into()), count(header.links.len() as u64));
-    let _ = writeln!(text, "{} of {nodes} nodes and {links} links: {} events.", seconds(*time as f64 / 1e12), count(events));
-    let fates = [(delivered, "delivered"), (dropped, "dropped"), (lost, "lost on wires"), (on_their_way, "on their way at the end")];
-    let fates: Vec<_> = fates.iter().map(|(number, what)| format!("{} {what}", count(*number))).collect();
-    let _ = writeln!(text, "{} packets sent: {}.\n", count(sent), fates.join(", "));
+    let _ = writeln!(
+        text,
+        "{} of {nodes} nodes and {links} links: {} events.",
+        seconds(*time as f64 / 1e12),
+        count(events)
+    );
+    let fates = [
+        (delivered, "delivered"),
+        (dropped, "dropped"),
+        (lost, "lost on wires"),
+        (on_their_way, "on their way at the end"),
+    ];
+    let fates: Vec<_> = fates
+        .iter()
+        .map(|(number, what)| format!("{} {what}", count(*number)))
+        .collect();
+    let _ = writeln!(
+        text,
+        "{} packets sent: {}.\n",
+        count(sent),
+        fates.join(", ")
+    );
     table(&mut text, checks);
     if !faults.is_empty() {
         let _ = writeln!(text);
@@ -36,7 +71,12 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
     for fault in faults {
         let _ = writeln!(text, "{name}:{}: {}", fault.line, clean(&fault.what));
         if fault.wake > 0 {
-            let _ = writeln!(text, "    and {} more{}, which may follow from it", count(fault.wake), place(header, fault.link));
+            let _ = writeln!(
+                text,
+                "    and {} more{}, which may follow from it",
+                count(fault.wake),
+                place(header, fault.link)
+            );
         }
     }
     text
@@ -45,22 +85,68 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
 /// Location of a fault: the names of the link's ends.
 fn place(header: &Header, link: Option<u32>) -> String {
     let link = link.and_then(|link| header.links.get(link as usize));
-    link.map_or_else(String::new, |link| clean(&format!(" about the link {}", link_name(&header.name(link.from), &header.name(link.to)))))
+    link.map_or_else(String::new, |link| {
+        clean(&format!(
+            " about the link {}",
+            link_name(&header.name(link.from), &header.name(link.to))
+        ))
+    })
 }
 
 fn table(text: &mut String, checks: &Checks) {
-    let Checks { fates, hops, transmissions, rests, wires, fifo, in_flow, flows } = *checks;
+    let Checks {
+        fates,
+        hops,
+        transmissions,
+        rests,
+        wires,
+        fifo,
+        in_flow,
+        flows,
+    } = *checks;
     let rows = [
-        ("delivered, dropped or lost once, and where it should be", fates, "packets"),
-        ("from node to node, along links that meet", hops, "arrivals at queues"),
-        ("one packet at a time, for as long as the rate has it", transmissions, "transmissions"),
+        (
+            "delivered, dropped or lost once, and where it should be",
+            fates,
+            "packets",
+        ),
+        (
+            "from node to node, along links that meet",
+            hops,
+            "arrivals at queues",
+        ),
+        (
+            "one packet at a time, for as long as the rate has it",
+            transmissions,
+            "transmissions",
+        ),
         ("no rest while packets wait", rests, "instants"),
-        ("off the wire after its delay, in order", wires, "packets on wires"),
-        ("first in, first out, where the queue promises it", fifo, "departures"),
-        ("in order within the flow, where the queue keeps order", in_flow, "departures"),
+        (
+            "off the wire after its delay, in order",
+            wires,
+            "packets on wires",
+        ),
+        (
+            "first in, first out, where the queue promises it",
+            fifo,
+            "departures",
+        ),
+        (
+            "in order within the flow, where the queue keeps order",
+            in_flow,
+            "departures",
+        ),
         ("flows’ counts are equal to the events", flows, "flows"),
     ];
     for (what, number, of) in rows {
-        let _ = writeln!(text, "{what:<56}{:>14} {of}", if number == 0 { "–".to_owned() } else { count(number) });
+        let _ = writeln!(
+            text,
+            "{what:<56}{:>14} {of}",
+            if number == 0 {
+                "–".to_owned()
+            } else {
+                count(number)
+            }
+        );
     }
 }

@@ -13,7 +13,8 @@ use crate::sample;
 const ROWS: usize = 300_000;
 
 fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("roundelay-report-{name}-{}", std::process::id()));
+    let folder =
+        std::env::temp_dir().join(format!("roundelay-report-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -39,7 +40,10 @@ fn read(path: &Path) -> SerializedFileReader<File> {
 }
 
 fn field<'a>(row: &'a Row, name: &str) -> &'a Field {
-    row.get_column_iter().find(|(column, _)| *column == name).unwrap_or_else(|| panic!("there is no column {name}")).1
+    row.get_column_iter()
+        .find(|(column, _)| *column == name)
+        .unwrap_or_else(|| panic!("there is no column {name}"))
+        .1
 }
 
 fn written(path: &Path, rows: usize) {
@@ -66,7 +70,10 @@ fn packets_come_back_as_they_were() {
         assert_eq!(field(&found, "arrival_ns"), &Field::Long(wanted.arrival_ns));
         assert_eq!(field(&found, "flow"), &Field::UInt(wanted.flow));
         assert_eq!(field(&found, "len"), &Field::UInt(wanted.len));
-        assert_eq!(field(&found, "fate"), &Field::Str(wanted.fate.name().to_owned()));
+        assert_eq!(
+            field(&found, "fate"),
+            &Field::Str(wanted.fate.name().to_owned())
+        );
         assert_eq!(field(&found, "start_ns"), &optional(wanted.start_ns));
         assert_eq!(field(&found, "end_ns"), &optional(wanted.end_ns));
         assert_eq!(field(&found, "marked"), &Field::Bool(wanted.marked));
@@ -82,13 +89,37 @@ fn packets_are_in_groups_with_their_origin_in_the_footer() {
     let path = folder.join("packets.parquet");
     written(&path, ROWS);
     let reader = read(&path);
-    let groups: Vec<i64> = reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+    let groups: Vec<i64> = reader
+        .metadata()
+        .row_groups()
+        .iter()
+        .map(|group| group.num_rows())
+        .collect();
     assert_eq!(groups, [131_072, 131_072, 300_000 - 262_144]);
     let column = |place: usize| reader.metadata().row_group(0).column(place);
-    assert!(column(3).encodings().any(|encoding| encoding == Encoding::RLE_DICTIONARY), "fates are few");
-    assert!(column(0).encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "times grow");
-    let entries = reader.metadata().file_metadata().key_value_metadata().unwrap();
-    let value = |key: &str| entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.value.clone());
+    assert!(
+        column(3)
+            .encodings()
+            .any(|encoding| encoding == Encoding::RLE_DICTIONARY),
+        "fates are few"
+    );
+    assert!(
+        column(0)
+            .encodings()
+            .any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED),
+        "times grow"
+    );
+    let entries = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .unwrap();
+    let value = |key: &str| {
+        entries
+            .iter()
+            .find(|entry| entry.key == key)
+            .and_then(|entry| entry.value.clone())
+    };
     assert_eq!(value("roundelay.version").as_deref(), Some("0.1.0"));
     assert_eq!(value("roundelay.seed").as_deref(), Some("42"));
     assert_eq!(value("roundelay.config_hash").unwrap().len(), 16);
@@ -101,7 +132,15 @@ fn no_packets_are_a_legal_file() {
     let path = folder.join("packets.parquet");
     written(&path, 0);
     assert_eq!(read(&path).metadata().file_metadata().num_rows(), 0);
-    assert_eq!(read(&path).metadata().file_metadata().schema().get_fields().len(), 7);
+    assert_eq!(
+        read(&path)
+            .metadata()
+            .file_metadata()
+            .schema()
+            .get_fields()
+            .len(),
+        7
+    );
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -123,23 +162,51 @@ fn flows_come_back_as_they_were() {
     let path = folder.join("flows.parquet");
     let mut comparison = sample::comparison();
     comparison.disciplines[0].flows[2].outcome.delay = None;
-    FLOWS.write(&path, &comparison, &provenance(comparison.version, comparison.seed, "")).unwrap();
-    let rows: Vec<Row> = read(&path).get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    FLOWS
+        .write(
+            &path,
+            &comparison,
+            &provenance(comparison.version, comparison.seed, ""),
+        )
+        .unwrap();
+    let rows: Vec<Row> = read(&path)
+        .get_row_iter(None)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
     let flows = comparison.flows.len();
     assert_eq!(rows.len(), flows * comparison.disciplines.len());
     for (place, row) in rows.iter().enumerate() {
         let (discipline, flow) = (&comparison.disciplines[place / flows], place % flows);
         let result = &discipline.flows[flow];
         assert_eq!(field(row, "spec"), &Field::Str(discipline.spec.clone()));
-        assert_eq!(field(row, "label"), &Field::Str(comparison.flows[flow].label.clone()));
+        assert_eq!(
+            field(row, "label"),
+            &Field::Str(comparison.flows[flow].label.clone())
+        );
         assert_eq!(field(row, "flow"), &Field::ULong(flow as u64));
         assert_eq!(field(row, "packets"), &Field::ULong(result.outcome.packets));
-        assert_eq!(field(row, "drops_early"), &Field::ULong(result.outcome.drops.early));
+        assert_eq!(
+            field(row, "drops_early"),
+            &Field::ULong(result.outcome.drops.early)
+        );
         assert_eq!(field(row, "lag"), &Field::Double(result.lag));
-        assert_eq!(field(row, "t_wfi_bound"), &result.t_wfi_bound.map_or(Field::Null, Field::Double));
+        assert_eq!(
+            field(row, "t_wfi_bound"),
+            &result.t_wfi_bound.map_or(Field::Null, Field::Double)
+        );
         assert_eq!(field(row, "latency"), &Field::Double(result.latency));
-        assert_eq!(field(row, "fairness_bound"), &result.fairness_bound.map_or(Field::Null, Field::Double));
-        assert_eq!(field(row, "delay_p99"), &result.outcome.delay.map_or(Field::Null, |delay| Field::Double(delay.p99)));
+        assert_eq!(
+            field(row, "fairness_bound"),
+            &result.fairness_bound.map_or(Field::Null, Field::Double)
+        );
+        assert_eq!(
+            field(row, "delay_p99"),
+            &result
+                .outcome
+                .delay
+                .map_or(Field::Null, |delay| Field::Double(delay.p99))
+        );
     }
     fs::remove_dir_all(folder).unwrap();
 }
@@ -148,9 +215,17 @@ fn flows_come_back_as_they_were() {
 #[test]
 fn a_full_disk_is_an_error_that_names_the_file() {
     let mut file = PacketFile::create(Path::new("/dev/full"), &[]).unwrap();
-    let failed = (0..ROWS).map(row).try_for_each(|row| file.write(&row)).and_then(|()| file.finish());
+    let failed = (0..ROWS)
+        .map(row)
+        .try_for_each(|row| file.write(&row))
+        .and_then(|()| file.finish());
     let error = failed.unwrap_err();
-    let ReportError::File { source, .. } = &error else { panic!("{error}") };
+    let ReportError::File { source, .. } = &error else {
+        panic!("{error}")
+    };
     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull, "{error}");
-    assert!(error.to_string().starts_with("/dev/full: cannot write: "), "{error}");
+    assert!(
+        error.to_string().starts_with("/dev/full: cannot write: "),
+        "{error}"
+    );
 }

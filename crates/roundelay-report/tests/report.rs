@@ -29,11 +29,16 @@ fn empty() -> Comparison {
 
 /// The text after the first `before`.
 fn after<'a>(text: &'a str, before: &str) -> &'a str {
-    text.split_once(before).unwrap_or_else(|| panic!("there is no {before}")).1
+    text.split_once(before)
+        .unwrap_or_else(|| panic!("there is no {before}"))
+        .1
 }
 
 fn embedded(page: &str) -> Value {
-    let data = after(page, "<script type=\"application/json\" id=\"data\">").split("</script>").next().unwrap();
+    let data = after(page, "<script type=\"application/json\" id=\"data\">")
+        .split("</script>")
+        .next()
+        .unwrap();
     serde_json::from_str(data).unwrap()
 }
 
@@ -50,21 +55,47 @@ fn the_table_is_as_agreed() {
 #[test]
 fn reordering_is_told_where_there_is_any() {
     let mut comparison = sample::comparison();
-    let wide = TableStyle { color: false, width: Some(160) };
-    assert!(!table(&comparison, wide).contains("reordered") && !html(&comparison).contains(">Reordered<"));
+    let wide = TableStyle {
+        color: false,
+        width: Some(160),
+    };
+    assert!(
+        !table(&comparison, wide).contains("reordered")
+            && !html(&comparison).contains(">Reordered<")
+    );
     comparison.disciplines[1].total.reordered = 9253;
     let text = table(&comparison, wide);
-    let end = text.lines().find_map(|line| Some(line.find("reordered")? + "reordered".len())).unwrap();
+    let end = text
+        .lines()
+        .find_map(|line| Some(line.find("reordered")? + "reordered".len()))
+        .unwrap();
     let line = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name)).unwrap();
-        line[..line.char_indices().nth(end).map_or(line.len(), |(place, _)| place)].split_whitespace().next_back().unwrap().to_owned()
+        line[..line
+            .char_indices()
+            .nth(end)
+            .map_or(line.len(), |(place, _)| place)]
+            .split_whitespace()
+            .next_back()
+            .unwrap()
+            .to_owned()
     };
-    assert_eq!([line("  discipline"), line("  sfq"), line("  fifo")], ["reordered", "9,253", "0"], "{text}");
+    assert_eq!(
+        [line("  discipline"), line("  sfq"), line("  fifo")],
+        ["reordered", "9,253", "0"],
+        "{text}"
+    );
     let page = html(&comparison);
     assert!(page.contains(">Reordered<") && page.contains("<td data-sort=\"9253\">9,253</td>"));
     let cells = |row: &str| row.matches("<td").count() + row.matches("<th").count();
-    let rows: Vec<usize> =
-        after(&page, "<table id=\"disciplines\">").split("</table>").next().unwrap().split("<tr").skip(2).map(cells).collect();
+    let rows: Vec<usize> = after(&page, "<table id=\"disciplines\">")
+        .split("</table>")
+        .next()
+        .unwrap()
+        .split("<tr")
+        .skip(2)
+        .map(cells)
+        .collect();
     assert!(rows.iter().all(|cells| *cells == 14), "{rows:?}");
     assert!(page.contains("<td></td><td colspan=\"3\"></td><th colspan=\"4\""));
 }
@@ -73,12 +104,25 @@ fn reordering_is_told_where_there_is_any() {
 fn no_line_of_the_table_is_wider_than_the_terminal() {
     for width in [60, 72, 80, 100, 120, 200] {
         for comparison in [sample::comparison(), hostile()] {
-            let text = table(&comparison, TableStyle { color: false, width: Some(width) });
-            let lines = text
-                .lines()
-                .filter(|line| !comparison.verdict.commands.iter().any(|command| line.ends_with(&command[command.len() - 3..])));
+            let text = table(
+                &comparison,
+                TableStyle {
+                    color: false,
+                    width: Some(width),
+                },
+            );
+            let lines = text.lines().filter(|line| {
+                !comparison
+                    .verdict
+                    .commands
+                    .iter()
+                    .any(|command| line.ends_with(&command[command.len() - 3..]))
+            });
             for line in lines {
-                assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
+                assert!(
+                    line.chars().count() <= usize::from(width),
+                    "{width}: {line}"
+                );
             }
         }
     }
@@ -89,28 +133,60 @@ fn no_line_of_the_table_is_wider_than_the_terminal() {
 #[test]
 fn what_is_left_out_is_named_and_what_differs_has_different_names() {
     let mut comparison = sample::comparison();
-    let specs = ["qfq_plus aggregate 1", "qfq_plus aggregate 8", "qfq_plus aggregate 64"];
+    let specs = [
+        "qfq_plus aggregate 1",
+        "qfq_plus aggregate 8",
+        "qfq_plus aggregate 64",
+    ];
     for (result, spec) in comparison.disciplines.iter_mut().zip(specs) {
         (result.spec, result.name) = (spec.to_owned(), "qfq_plus");
     }
     for (place, flow) in comparison.flows.iter_mut().enumerate() {
-        flow.label = format!("tcp 203.0.113.100:{} > 192.168.100.100:51012", 40_000 + place);
+        flow.label = format!(
+            "tcp 203.0.113.100:{} > 192.168.100.100:51012",
+            40_000 + place
+        );
     }
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for width in [60, 72, 80, 100, 120, 200] {
-        let text = table(&comparison, TableStyle { color: false, width: Some(width) });
-        let head: Vec<&str> = text.lines().find(|line| line.contains("  discipline")).unwrap().split_whitespace().collect();
+        let text = table(
+            &comparison,
+            TableStyle {
+                color: false,
+                width: Some(width),
+            },
+        );
+        let head: Vec<&str> = text
+            .lines()
+            .find(|line| line.contains("  discipline"))
+            .unwrap()
+            .split_whitespace()
+            .collect();
         let told = unwrapped(&text);
         for column in ["p50", "p99.9", "max", "dropped"] {
-            let is_told = told
-                .split(". A wider terminal shows all")
-                .any(|part| part.rsplit("Columns too many for this width: ").next().unwrap().contains(column));
-            assert!(head.contains(&column) || is_told && told.contains("Columns too many"), "{width}: {column}: {text}");
+            let is_told = told.split(". A wider terminal shows all").any(|part| {
+                part.rsplit("Columns too many for this width: ")
+                    .next()
+                    .unwrap()
+                    .contains(column)
+            });
+            assert!(
+                head.contains(&column) || is_told && told.contains("Columns too many"),
+                "{width}: {column}: {text}"
+            );
         }
         let rows = |from: &str| -> Vec<String> {
-            let rows = text.lines().skip_while(|line| !line.starts_with(from)).skip(1);
+            let rows = text
+                .lines()
+                .skip_while(|line| !line.starts_with(from))
+                .skip(1);
             rows.take(if from == "flow" { 10 } else { 3 })
-                .map(|line| line.split("  ").find(|cell| !cell.trim().is_empty()).unwrap().to_owned())
+                .map(|line| {
+                    line.split("  ")
+                        .find(|cell| !cell.trim().is_empty())
+                        .unwrap()
+                        .to_owned()
+                })
                 .collect()
         };
         for from in ["  discipline", "flow"] {
@@ -121,8 +197,18 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
             assert_eq!(names.len(), all, "{width}: {text}");
         }
     }
-    let wide = table(&comparison, TableStyle { color: false, width: Some(200) });
-    assert!(!wide.contains("Columns too many") && wide.contains("tcp 203.0.113.100:40001 > 192.168.100.100:51012"), "{wide}");
+    let wide = table(
+        &comparison,
+        TableStyle {
+            color: false,
+            width: Some(200),
+        },
+    );
+    assert!(
+        !wide.contains("Columns too many")
+            && wide.contains("tcp 203.0.113.100:40001 > 192.168.100.100:51012"),
+        "{wide}"
+    );
 }
 
 /// A table of many disciplines is cut to a screen; what is left out is named.
@@ -132,12 +218,24 @@ fn a_screen_has_forty_lines() {
     let (style, commands) = (TableStyle::default(), comparison.verdict.commands.len());
     let lines = |text: &str| text.lines().count();
     let all = table(&comparison, style);
-    assert!(lines(&all) > SCREEN + commands && all.contains("of 12 flows\n") && !all.contains("Too long for a screen"));
+    assert!(
+        lines(&all) > SCREEN + commands
+            && all.contains("of 12 flows\n")
+            && !all.contains("Too long for a screen")
+    );
     let screen = table_within(&comparison, style, SCREEN);
     assert!(lines(&screen) <= SCREEN + commands, "{screen}");
-    assert!(screen.contains("Too long for a screen: flows. --wide shows all.") && screen.contains("Jain mean"), "{screen}");
+    assert!(
+        screen.contains("Too long for a screen: flows. --wide shows all.")
+            && screen.contains("Jain mean"),
+        "{screen}"
+    );
     let short = table_within(&comparison, style, 24);
-    assert!(short.contains("screen: fairness and cost, flows. --wide") && lines(&short) <= 24 + commands, "{short}");
+    assert!(
+        short.contains("screen: fairness and cost, flows. --wide")
+            && lines(&short) <= 24 + commands,
+        "{short}"
+    );
 }
 
 /// The warning comes before the verdict, with the command on a line of its own.
@@ -145,11 +243,24 @@ fn a_screen_has_forty_lines() {
 fn a_wrong_load_is_told_before_the_verdict() {
     let mut comparison = sample::comparison();
     let command = "roundelay compare a-long-name-of-a-capture.pcap --rate 20mbit --interface 2 --direction in".to_owned();
-    comparison.verdict.reserve =
-        Some(Reserve { sentence: "The figures below are of a wrong load.".to_owned(), command: Some(command.clone()) });
-    let text = table(&comparison, TableStyle { color: false, width: Some(60) });
+    comparison.verdict.reserve = Some(Reserve {
+        sentence: "The figures below are of a wrong load.".to_owned(),
+        command: Some(command.clone()),
+    });
+    let text = table(
+        &comparison,
+        TableStyle {
+            color: false,
+            width: Some(60),
+        },
+    );
     let answer = &comparison.verdict.sentences[0];
-    assert!(text.contains(&format!("The figures below are of a wrong load.\n  {command}\n{answer}")), "{text}");
+    assert!(
+        text.contains(&format!(
+            "The figures below are of a wrong load.\n  {command}\n{answer}"
+        )),
+        "{text}"
+    );
     let page = html(&comparison);
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
     assert!(
@@ -162,10 +273,28 @@ fn a_wrong_load_is_told_before_the_verdict() {
 
 #[test]
 fn the_table_tells_kinds_apart() {
-    let text = table(&sample::comparison(), TableStyle { color: false, width: Some(250) });
-    let head: Vec<_> = text.lines().skip_while(|line| !line.contains("delay ─")).take(2).collect();
-    assert!(head[0].contains(" calls and games ") && head[0].contains(" web ") && head[0].contains("bulk"), "{text}");
-    assert!(head[1].contains("worst") && head[1].ends_with("least share"), "{text}");
+    let text = table(
+        &sample::comparison(),
+        TableStyle {
+            color: false,
+            width: Some(250),
+        },
+    );
+    let head: Vec<_> = text
+        .lines()
+        .skip_while(|line| !line.contains("delay ─"))
+        .take(2)
+        .collect();
+    assert!(
+        head[0].contains(" calls and games ")
+            && head[0].contains(" web ")
+            && head[0].contains("bulk"),
+        "{text}"
+    );
+    assert!(
+        head[1].contains("worst") && head[1].ends_with("least share"),
+        "{text}"
+    );
 }
 
 /// Regression: "1 packets, 1 flows".
@@ -174,9 +303,15 @@ fn one_packet_is_no_plural() {
     let mut comparison = sample::comparison();
     comparison.capture.packets = 1;
     comparison.flows.truncate(1);
-    comparison.disciplines.iter_mut().for_each(|result| result.flows.truncate(1));
+    comparison
+        .disciplines
+        .iter_mut()
+        .for_each(|result| result.flows.truncate(1));
     let text = table(&comparison, TableStyle::default());
-    assert!(text.contains("1 packet, 1 flow by 5tuple") && text.contains("loss: 1 of 1 flow\n"), "{text}");
+    assert!(
+        text.contains("1 packet, 1 flow by 5tuple") && text.contains("loss: 1 of 1 flow\n"),
+        "{text}"
+    );
 }
 
 /// Regression: the loss of light flows decides the verdict and was missing from the table.
@@ -185,14 +320,33 @@ fn loss_of_light_flows_is_in_the_table() {
     let mut comparison = sample::comparison();
     comparison.disciplines[2].light.loss = 0.0472;
     for width in [60, 100, 200] {
-        let text = table(&comparison, TableStyle { color: false, width: Some(width) });
+        let text = table(
+            &comparison,
+            TableStyle {
+                color: false,
+                width: Some(width),
+            },
+        );
         let row = text.lines().find(|line| line.starts_with("  drr")).unwrap();
-        assert!(row.contains("  4.7%") && text.contains(" light flows"), "{text}");
+        assert!(
+            row.contains("  4.7%") && text.contains(" light flows"),
+            "{text}"
+        );
     }
     assert!(html(&comparison).contains("<small>4.7% lost</small>"));
     let has_dash = |comparison: &_| {
-        let text = table(comparison, TableStyle { color: false, width: Some(200) });
-        let row = text.lines().find(|line| line.starts_with("  drr")).unwrap().to_owned();
+        let text = table(
+            comparison,
+            TableStyle {
+                color: false,
+                width: Some(200),
+            },
+        );
+        let row = text
+            .lines()
+            .find(|line| line.starts_with("  drr"))
+            .unwrap()
+            .to_owned();
         row.split_whitespace().any(|cell| cell == "–")
     };
     assert!(!has_dash(&comparison));
@@ -202,12 +356,22 @@ fn loss_of_light_flows_is_in_the_table() {
 
 #[test]
 fn colour_changes_nothing_but_colour() {
-    let style = TableStyle { color: true, width: None };
+    let style = TableStyle {
+        color: true,
+        width: None,
+    };
     let colored = table(&sample::comparison(), style);
-    assert!(colored.contains("\x1b[1;32m* fq_codel target 5ms\x1b[0m"), "{colored}");
+    assert!(
+        colored.contains("\x1b[1;32m* fq_codel target 5ms\x1b[0m"),
+        "{colored}"
+    );
     let mut plain = String::new();
     for piece in colored.split('\x1b') {
-        plain.push_str(if piece.starts_with('[') { after(piece, "m") } else { piece });
+        plain.push_str(if piece.starts_with('[') {
+            after(piece, "m")
+        } else {
+            piece
+        });
     }
     assert_eq!(plain, table(&sample::comparison(), TableStyle::default()));
 }
@@ -215,7 +379,10 @@ fn colour_changes_nothing_but_colour() {
 #[test]
 fn a_hostile_name_cannot_steer_the_terminal() {
     let text = table(&hostile(), TableStyle::default());
-    assert!(text.contains("</script><script>alert(1)</script>") && !text.contains('\x1b'), "{text}");
+    assert!(
+        text.contains("</script><script>alert(1)</script>") && !text.contains('\x1b'),
+        "{text}"
+    );
 }
 
 #[test]
@@ -229,12 +396,35 @@ fn nothing_sent_is_no_reason_to_fail() {
 #[test]
 fn json_has_the_fields_of_the_comparison_in_their_order() {
     let text = json(&sample::comparison());
-    let top = text.lines().filter(|line| line.starts_with("  \"")).map(|line| line.split('"').nth(1).unwrap());
-    let expected = ["version", "capture", "link_rate", "seed", "flows", "charted", "disciplines", "verdict"];
+    let top = text
+        .lines()
+        .filter(|line| line.starts_with("  \""))
+        .map(|line| line.split('"').nth(1).unwrap());
+    let expected = [
+        "version",
+        "capture",
+        "link_rate",
+        "seed",
+        "flows",
+        "charted",
+        "disciplines",
+        "verdict",
+    ];
     assert_eq!(top.collect::<Vec<_>>(), expected);
     let value: Value = serde_json::from_str(&text).unwrap();
     let flow = &value["disciplines"][3]["flows"][0];
-    for key in ["throughput", "loss", "delay", "reordered", "lag", "b_wfi", "t_wfi_bound", "latency_bound", "fairness", "curves"] {
+    for key in [
+        "throughput",
+        "loss",
+        "delay",
+        "reordered",
+        "lag",
+        "b_wfi",
+        "t_wfi_bound",
+        "latency_bound",
+        "fairness",
+        "curves",
+    ] {
         assert!(flow.get(key).is_some(), "{key}");
     }
     assert_eq!(text, json(&sample::comparison()));
@@ -245,10 +435,17 @@ fn a_hostile_name_stays_text_on_the_page() {
     let page = html(&hostile());
     let clean = html(&sample::comparison());
     for tag in ["<script", "</script", "<img", "<title", "onerror=alert(2)>"] {
-        assert_eq!(page.matches(tag).count(), clean.matches(tag).count(), "{tag}");
+        assert_eq!(
+            page.matches(tag).count(),
+            clean.matches(tag).count(),
+            "{tag}"
+        );
     }
     assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"));
-    assert!(page.contains("{{script}}"), "what is put in is not filled again");
+    assert!(
+        page.contains("{{script}}"),
+        "what is put in is not filled again"
+    );
     let label = embedded(&page)["views"].as_array().unwrap().last().unwrap()["label"].clone();
     assert_eq!(label, HOSTILE.replace('\u{1b}', "\u{fffd}"));
 }
@@ -256,11 +453,22 @@ fn a_hostile_name_stays_text_on_the_page() {
 #[test]
 fn the_page_needs_nothing_else() {
     let page = html(&sample::comparison());
-    for reference in [" src=", "@import", "url(", "<link rel=\"stylesheet", "fetch(", "XMLHttpRequest", "{{"] {
+    for reference in [
+        " src=",
+        "@import",
+        "url(",
+        "<link rel=\"stylesheet",
+        "fetch(",
+        "XMLHttpRequest",
+        "{{",
+    ] {
         assert!(!page.contains(reference), "{reference}");
     }
     assert!(page.contains("Content-Security-Policy\" content=\"default-src 'none'"));
-    assert!(page.contains("Copyright (c) 2022 Leon Sorokin"), "uPlot's licence asks to be included");
+    assert!(
+        page.contains("Copyright (c) 2022 Leon Sorokin"),
+        "uPlot's licence asks to be included"
+    );
     assert!(page.len() < 1_500_000, "{}", page.len());
 }
 
@@ -271,12 +479,24 @@ fn the_page_says_what_the_comparison_says() {
     assert!(page.contains("<h1 id=\"answer\">fq_codel target 5ms serves this traffic best.</h1>"));
     assert!(page.contains("tc qdisc add dev eth0 parent 1:1 fq_codel target 5ms</pre>"));
     assert_eq!(page.matches("<tr class=\"best\">").count(), 1);
-    assert!(after(&page, "<tr class=\"best\">").starts_with("<th scope=\"row\"><b>fq_codel target 5ms</b>"));
+    assert!(
+        after(&page, "<tr class=\"best\">")
+            .starts_with("<th scope=\"row\"><b>fq_codel target 5ms</b>")
+    );
     let data = embedded(&page);
-    assert_eq!(data["views"].as_array().unwrap().len(), 2 + comparison.charted.len());
-    assert_eq!(data["views"][2]["label"], comparison.flows[comparison.charted[0]].label);
     assert_eq!(
-        data["views"][0]["results"][3]["curves"]["backlog"].as_array().unwrap().len(),
+        data["views"].as_array().unwrap().len(),
+        2 + comparison.charted.len()
+    );
+    assert_eq!(
+        data["views"][2]["label"],
+        comparison.flows[comparison.charted[0]].label
+    );
+    assert_eq!(
+        data["views"][0]["results"][3]["curves"]["backlog"]
+            .as_array()
+            .unwrap()
+            .len(),
         comparison.disciplines[3].curves.backlog.len()
     );
 }

@@ -24,18 +24,48 @@ fn main() {
     let seconds = report::argument(1, 1000);
     let stop = Instant::ZERO + Duration::from_secs(seconds);
     let Topology { network, hosts, .. } = report::dumbbell::built();
-    let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
+    let mut simulation =
+        Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
     // 1000 bytes on the wire and a clock of a millisecond, as set for ns-2 and ns-3.
-    let (granularity, min_timeout) = (Duration::from_millis(1), Duration::from_millis(report::argument(3, 200)));
-    let protocol = Protocol { segment_len: 960, header_len: 40, granularity, min_timeout, ..Protocol::ns2_newreno_sack1() };
-    for ((&from, &to), start) in hosts[..50].iter().zip(&hosts[50..]).zip(report::dumbbell::starts()) {
-        let terms = Terms { start, stop: Some(stop), ..Terms::new(from, to) };
-        simulation.spawn(Box::new(Tcp::new(terms, protocol, None).expect("a legal source")), Instant::ZERO);
+    let (granularity, min_timeout) = (
+        Duration::from_millis(1),
+        Duration::from_millis(report::argument(3, 200)),
+    );
+    let protocol = Protocol {
+        segment_len: 960,
+        header_len: 40,
+        granularity,
+        min_timeout,
+        ..Protocol::ns2_newreno_sack1()
+    };
+    for ((&from, &to), start) in hosts[..50]
+        .iter()
+        .zip(&hosts[50..])
+        .zip(report::dumbbell::starts())
+    {
+        let terms = Terms {
+            start,
+            stop: Some(stop),
+            ..Terms::new(from, to)
+        };
+        simulation.spawn(
+            Box::new(Tcp::new(terms, protocol, None).expect("a legal source")),
+            Instant::ZERO,
+        );
     }
     report::run(&mut simulation, stop + Duration::from_picos(1));
     let Reports(reports) = simulation.probe_mut();
     reports.sort_by_key(|(flow, _)| *flow);
-    println!("retransmissions {}", reports.iter().map(|(_, report)| report.retransmissions).sum::<u64>());
-    let flows: Vec<_> = reports.iter().map(|(_, report)| report.bytes / 960).collect();
+    println!(
+        "retransmissions {}",
+        reports
+            .iter()
+            .map(|(_, report)| report.retransmissions)
+            .sum::<u64>()
+    );
+    let flows: Vec<_> = reports
+        .iter()
+        .map(|(_, report)| report.bytes / 960)
+        .collect();
     report::dumbbell::report(&simulation, seconds, &flows);
 }

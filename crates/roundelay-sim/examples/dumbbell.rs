@@ -13,12 +13,28 @@ fn main() {
     let seconds = report::argument(1, 1000);
     let Topology { network, hosts, .. } = report::dumbbell::built();
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
-    for ((&from, &to), start) in hosts[..50].iter().zip(&hosts[50..]).zip(report::dumbbell::starts()) {
-        let terms = Terms { start, ..Terms::new(from, to) };
+    for ((&from, &to), start) in hosts[..50]
+        .iter()
+        .zip(&hosts[50..])
+        .zip(report::dumbbell::starts())
+    {
+        let terms = Terms {
+            start,
+            ..Terms::new(from, to)
+        };
         let config = Config::new("150kbit".parse().expect("a rate"), 1000);
-        simulation.spawn(Box::new(Cbr::new(terms, config).expect("a legal source")), Instant::ZERO);
+        simulation.spawn(
+            Box::new(Cbr::new(terms, config).expect("a legal source")),
+            Instant::ZERO,
+        );
     }
-    report::run(&mut simulation, Instant::ZERO + Duration::from_secs(seconds));
-    let flows: Vec<_> = simulation.flows().map(|(_, counts)| counts.delivered).collect();
+    report::run(
+        &mut simulation,
+        Instant::ZERO + Duration::from_secs(seconds),
+    );
+    let flows: Vec<_> = simulation
+        .flows()
+        .map(|(_, counts)| counts.delivered)
+        .collect();
     report::dumbbell::report(&simulation, seconds, &flows);
 }

@@ -16,10 +16,22 @@ use roundelay_sim::topologies::{FatTree, Queues, Topology};
 use roundelay_sim::{NodeId, Routing, Simulation};
 
 fn main() {
-    let (millis, k, load) = (report::argument(1, 10), report::argument(2, 16_u32), report::argument(3, 0.3));
-    let tree = FatTree { k, ..FatTree::default() };
-    let Topology { mut network, hosts, .. } = tree.build(&Queues::default()).expect("a legal tree");
-    network.set_routing(Routing { spread: Some(1), ..Routing::default() });
+    let (millis, k, load) = (
+        report::argument(1, 10),
+        report::argument(2, 16_u32),
+        report::argument(3, 0.3),
+    );
+    let tree = FatTree {
+        k,
+        ..FatTree::default()
+    };
+    let Topology {
+        mut network, hosts, ..
+    } = tree.build(&Queues::default()).expect("a legal tree");
+    network.set_routing(Routing {
+        spread: Some(1),
+        ..Routing::default()
+    });
     println!("hosts {}", hosts.len());
     println!("links {}", network.links().len());
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
@@ -28,11 +40,15 @@ fn main() {
     } else {
         datagrams(&mut simulation, &hosts, tree.rate, load);
     }
-    report::run(&mut simulation, Instant::ZERO + Duration::from_millis(millis));
+    report::run(
+        &mut simulation,
+        Instant::ZERO + Duration::from_millis(millis),
+    );
 }
 
 fn datagrams(simulation: &mut Simulation, hosts: &[NodeId], link: Rate, load: f64) {
-    let rate = Rate::from_bits_per_second((link.bits_per_second() as f64 * load) as u64).expect("a load above 0");
+    let rate = Rate::from_bits_per_second((link.bits_per_second() as f64 * load) as u64)
+        .expect("a load above 0");
     for (number, &from) in hosts.iter().enumerate() {
         let to = hosts[(number + hosts.len() / 2) % hosts.len()];
         let source = Poisson::new(Terms::new(from, to), rate, Lengths::Fixed(1500), None);
@@ -42,8 +58,27 @@ fn datagrams(simulation: &mut Simulation, hosts: &[NodeId], link: Rate, load: f6
 
 fn web_search(hosts: &[NodeId], link_rate: Rate, utilisation: f64) -> Arrivals {
     let min_timeout = Duration::from_millis(10);
-    let protocol = roundelay_tcp::Config { min_timeout, delayed_acknowledgement: None, ..roundelay_tcp::Config::rfc() };
-    let (terms, hosts) = (Terms::new(hosts[0], hosts[0]), hosts.iter().zip(0..).map(|(&node, group)| Host { node, group }).collect());
+    let protocol = roundelay_tcp::Config {
+        min_timeout,
+        delayed_acknowledgement: None,
+        ..roundelay_tcp::Config::rfc()
+    };
+    let (terms, hosts) = (
+        Terms::new(hosts[0], hosts[0]),
+        hosts
+            .iter()
+            .zip(0..)
+            .map(|(&node, group)| Host { node, group })
+            .collect(),
+    );
     let sizes = Sizes::named("web_search").expect("it is built in");
-    Arrivals::new(terms, hosts, link_rate, utilisation, sizes, Carrier::Tcp(protocol)).expect("a legal source")
+    Arrivals::new(
+        terms,
+        hosts,
+        link_rate,
+        utilisation,
+        sizes,
+        Carrier::Tcp(protocol),
+    )
+    .expect("a legal source")
 }

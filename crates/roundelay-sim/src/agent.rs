@@ -71,7 +71,17 @@ impl Outgoing {
     /// A packet of `len` bytes forward, without ECN, priority, slack or deadline.
     pub const fn new(flow: FlowId, len: u32) -> Self {
         let (direction, content, ecn) = (Direction::Forward, Content::Bytes, Ecn::NotCapable);
-        Self { flow, direction, len, content, ecn, priority: 0, slack: Slack::ZERO, slack_has_path: false, deadline: Instant::MAX }
+        Self {
+            flow,
+            direction,
+            len,
+            content,
+            ecn,
+            priority: 0,
+            slack: Slack::ZERO,
+            slack_has_path: false,
+            deadline: Instant::MAX,
+        }
     }
 }
 
@@ -140,7 +150,10 @@ pub(crate) enum Command {
 
 impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("now", &self.now).field("commands", &self.commands).finish_non_exhaustive()
+        f.debug_struct("Context")
+            .field("now", &self.now)
+            .field("commands", &self.commands)
+            .finish_non_exhaustive()
     }
 }
 

@@ -39,8 +39,15 @@ impl DecisionCost {
 
     /// The disciplines in the table; empty if all have the same cost.
     pub fn disciplines(&self) -> impl Iterator<Item = &str> {
-        let costs = if let Self::ByDiscipline(costs) = self { Some(costs) } else { None };
-        costs.into_iter().flat_map(BTreeMap::keys).map(String::as_str)
+        let costs = if let Self::ByDiscipline(costs) = self {
+            Some(costs)
+        } else {
+            None
+        };
+        costs
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .map(String::as_str)
     }
 }
 
@@ -94,12 +101,24 @@ impl<'de> Deserialize<'de> for Cost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match deserializer.deserialize_any(Costs)? {
             DecisionCost::Same(cost) => Ok(Self(cost)),
-            DecisionCost::ByDiscipline(_) => Err(D::Error::custom("decision: a table in a table; expected a time, as in \"1ms\"")),
+            DecisionCost::ByDiscipline(_) => Err(D::Error::custom(
+                "decision: a table in a table; expected a time, as in \"1ms\"",
+            )),
         }
     }
 }
 
 fn time<E: Error>(text: &str) -> Result<Duration, E> {
-    let cost = if text == "0" { Duration::ZERO } else { Duration::from_text(text).map_err(E::custom)? };
-    if cost <= LONGEST { Ok(cost) } else { Err(E::custom(format!("decision {cost}: legal range 0 to {LONGEST}"))) }
+    let cost = if text == "0" {
+        Duration::ZERO
+    } else {
+        Duration::from_text(text).map_err(E::custom)?
+    };
+    if cost <= LONGEST {
+        Ok(cost)
+    } else {
+        Err(E::custom(format!(
+            "decision {cost}: legal range 0 to {LONGEST}"
+        )))
+    }
 }

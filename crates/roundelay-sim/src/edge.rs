@@ -43,11 +43,19 @@ impl Edge {
     /// # Errors
     /// A parameter is out of range.
     pub(crate) fn new(control: EdgeControl) -> Result<Self, ConfigError> {
-        Ok(Self { codel: EdgeCodel::new(control.codel)?, marks: control.marks })
+        Ok(Self {
+            codel: EdgeCodel::new(control.codel)?,
+            marks: control.marks,
+        })
     }
 
     /// Call once for each packet at the end of its route, in the order of arrival.
-    pub(crate) fn decide(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) -> Decision {
+    pub(crate) fn decide(
+        &mut self,
+        now: Instant,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+    ) -> Decision {
         if state.direction != Direction::Forward || !has_data(state) {
             return Decision::Pass;
         }

@@ -5,9 +5,9 @@
 //! links together, and a lane takes each at the cost of a list. The queue compares the first events
 //! of a few lanes, for networks of any size.
 //!
-//! Events are not changed: when a pick is brought forward or a timer put off, the old event stays and
-//! does nothing when its time comes. Each acknowledgement puts off TCP's retransmission timer, which
-//! hardly ever expires: a timer that is put off costs nothing until its old time comes.
+//! Events are not changed: when a pick is brought forward or a timer put off, the old event stays
+//! and does nothing when its time comes. Each acknowledgement puts off TCP's retransmission timer,
+//! which hardly ever expires: a timer that is put off costs nothing until its old time comes.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,7 +18,8 @@ use roundelay::Instant;
 const LANES: usize = 8;
 
 /// Sort key of an event: 64 bits of picoseconds, one bit for a pick, 41 bits of sequence number.
-/// The low 22 bits are left for the number of the link or agent, so an [`Entry`] is a single number.
+/// The low 22 bits are left for the number of the link or agent, so an [`Entry`] is a single
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u128);
 
@@ -102,11 +103,15 @@ impl EventQueue {
     #[inline]
     pub(crate) fn first(&self) -> (Key, Owner) {
         let (link, timer) = (self.links.first, self.timers.lanes.first);
-        if timer < link { (timer.key(), Owner::Agent(timer.place() as u32)) } else { (link.key(), Owner::Link(link.place())) }
+        if timer < link {
+            (timer.key(), Owner::Agent(timer.place() as u32))
+        } else {
+            (link.key(), Owner::Link(link.place()))
+        }
     }
 
-    /// Removes the first timer, the one of `agent`. Returns whether the agent is to be called: false
-    /// if the timer has been put off.
+    /// Removes the first timer, the one of `agent`. Returns whether the agent is to be called:
+    /// false if the timer has been put off.
     #[inline]
     pub(crate) fn expires(&mut self, agent: u32) -> bool {
         self.timers.pop(agent as usize)
@@ -121,10 +126,11 @@ impl EventQueue {
 
 /// Entries in a few lanes, each in order, and a heap for the rest.
 ///
-/// An entry goes to the lane with the latest end that is not later than the entry: the greedy rule of
-/// patience sorting, which needs as few lanes as possible (D. Aldous, P. Diaconis, "Longest increasing
-/// subsequences", Bulletin of the AMS 36, 1999). So the ends of the lanes fall from lane to lane: the
-/// number of later ends is the number of the lane, and the last lane is the first to become empty.
+/// An entry goes to the lane with the latest end that is not later than the entry: the greedy rule
+/// of patience sorting, which needs as few lanes as possible (D. Aldous, P. Diaconis, "Longest
+/// increasing subsequences", Bulletin of the AMS 36, 1999). So the ends of the lanes fall from lane
+/// to lane: the number of later ends is the number of the lane, and the last lane is the first to
+/// become empty.
 #[derive(Debug, Clone)]
 pub(crate) struct Lanes {
     /// The first entry of the heap, and of each lane in use.
@@ -144,7 +150,15 @@ pub(crate) struct Lanes {
 impl Default for Lanes {
     fn default() -> Self {
         let (heads, ends) = ([Entry::NEVER; LANES + 1], [Entry::NEVER; LANES]);
-        Self { heads, ends, used: 0, first: Entry::NEVER, first_place: 0, lanes: Default::default(), heap: BinaryHeap::new() }
+        Self {
+            heads,
+            ends,
+            used: 0,
+            first: Entry::NEVER,
+            first_place: 0,
+            lanes: Default::default(),
+            heap: BinaryHeap::new(),
+        }
     }
 }
 
@@ -161,7 +175,10 @@ impl Lanes {
     #[inline]
     pub(crate) fn append(&mut self, place: usize, key: Key) -> bool {
         let entry = Entry::new(key, place);
-        let lane: usize = self.ends[..self.used].iter().map(|end| usize::from(*end > entry)).sum();
+        let lane: usize = self.ends[..self.used]
+            .iter()
+            .map(|end| usize::from(*end > entry))
+            .sum();
         if lane < self.used {
             self.lanes[lane].push_back(entry);
         } else if lane < LANES {
@@ -232,7 +249,13 @@ impl Timers {
     #[inline]
     fn set(&mut self, agent: usize, key: Key) {
         if agent >= self.agents.len() {
-            self.agents.resize(agent + 1, Timer { key: Key::NEVER, queued: [Key::NEVER; 2] });
+            self.agents.resize(
+                agent + 1,
+                Timer {
+                    key: Key::NEVER,
+                    queued: [Key::NEVER; 2],
+                },
+            );
         }
         self.agents[agent].key = key;
         self.queue(agent);
@@ -272,8 +295,8 @@ mod tests {
     use rand::{RngExt as _, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
-    /// Compares with a binary heap: delays of a few lengths, which stay in lanes, and drawn ones, most
-    /// of which do not fit.
+    /// Compares with a binary heap: delays of a few lengths, which stay in lanes, and drawn ones,
+    /// most of which do not fit.
     #[test]
     fn entries_leave_in_order() {
         for kinds in [1, 3, 4, 20, 10_000] {
@@ -285,7 +308,11 @@ mod tests {
                 let adds = if sequence / 5000 % 2 == 0 { 5 } else { 2 };
                 if random.random_range(0..8) < adds {
                     let at = Instant::from_picos(now + random.random_range(0..kinds) * 100);
-                    let key = if random.random_range(0..4) == 0 { Key::pick(at, sequence) } else { Key::new(at, sequence) };
+                    let key = if random.random_range(0..4) == 0 {
+                        Key::pick(at, sequence)
+                    } else {
+                        Key::new(at, sequence)
+                    };
                     let place = random.random_range(0..100);
                     lanes.push(place, key);
                     heap.push(Reverse(Entry::new(key, place)));
@@ -293,11 +320,18 @@ mod tests {
                     now = first.key().time().as_picos();
                     lanes.pop();
                 }
-                assert_eq!(lanes.first, heap.peek().map_or(Entry::NEVER, |Reverse(entry)| *entry), "{kinds} delays");
+                assert_eq!(
+                    lanes.first,
+                    heap.peek().map_or(Entry::NEVER, |Reverse(entry)| *entry),
+                    "{kinds} delays"
+                );
                 idle += u32::from(heap.is_empty());
                 piled = piled.max(lanes.heap.len());
             }
-            assert!(idle > 20 && (piled > 0) == (kinds > 4), "{kinds} delays: {idle} {piled}");
+            assert!(
+                idle > 20 && (piled > 0) == (kinds > 4),
+                "{kinds} delays: {idle} {piled}"
+            );
         }
     }
 
@@ -320,8 +354,8 @@ mod tests {
         assert!(lanes.append(4, key(97)), "a lane is free again");
     }
 
-    /// Compares with a linear search: timers that are put off, brought forward or taken away, and agents
-    /// that come while the queue is in use.
+    /// Compares with a linear search: timers that are put off, brought forward or taken away, and
+    /// agents that come while the queue is in use.
     #[test]
     fn timers_expire_in_order() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
@@ -334,7 +368,11 @@ mod tests {
             if random.random_range(0..2) == 0 {
                 let agent = random.random_range(0..list.len());
                 let at = Instant::from_picos(now + random.random_range(0..1000));
-                let key = if random.random_range(0..16) == 0 { Key::NEVER } else { Key::new(at, sequence) };
+                let key = if random.random_range(0..16) == 0 {
+                    Key::NEVER
+                } else {
+                    Key::new(at, sequence)
+                };
                 queue.set_timer(agent as u32, key);
                 list[agent] = key;
                 continue;
@@ -351,7 +389,10 @@ mod tests {
                 put_off += 1;
             }
         }
-        assert!(expired > 5_000 && put_off > 1_000 && list.len() == 100, "{expired} {put_off}");
+        assert!(
+            expired > 5_000 && put_off > 1_000 && list.len() == 100,
+            "{expired} {put_off}"
+        );
     }
 
     /// A timer set near and far in turn, or put off again and again, leaves few entries.
@@ -370,7 +411,11 @@ mod tests {
                 expired += u32::from(queue.expires(agent));
             }
             let lanes = &queue.timers.lanes;
-            most = most.max(lanes.used + lanes.heap.len() + lanes.lanes.iter().map(VecDeque::len).sum::<usize>());
+            most = most.max(
+                lanes.used
+                    + lanes.heap.len()
+                    + lanes.lanes.iter().map(VecDeque::len).sum::<usize>(),
+            );
         }
         assert_eq!(expired, 10_000);
         assert!(most <= 4, "{most}");

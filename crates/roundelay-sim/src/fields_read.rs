@@ -22,8 +22,20 @@ pub(crate) struct FieldsRead {
 impl FieldsRead {
     /// The fields read by `discipline` with its parameters.
     pub(crate) fn of(discipline: &AnyDiscipline) -> Self {
-        let DisciplineInfo { name, weighted: weight, priority, times, .. } = discipline.info();
-        Self { name, weight, priority, times, takes_equal_slack: matches!(discipline, AnyDiscipline::FifoPlus(_)) }
+        let DisciplineInfo {
+            name,
+            weighted: weight,
+            priority,
+            times,
+            ..
+        } = discipline.info();
+        Self {
+            name,
+            weight,
+            priority,
+            times,
+            takes_equal_slack: matches!(discipline, AnyDiscipline::FifoPlus(_)),
+        }
     }
 }
 
@@ -36,7 +48,10 @@ mod tests {
     #[test]
     fn fields_are_those_of_the_discipline_and_its_parameters() {
         let of = |text: &str| FieldsRead::of(&text.parse::<QueueSpec>().unwrap().discipline);
-        assert_eq!((of("sjf").priority, of("edf").times, of("lstf").times), (Priority::FlowSize, Times::Deadline, Times::Slack));
+        assert_eq!(
+            (of("sjf").priority, of("edf").times, of("lstf").times),
+            (Priority::FlowSize, Times::Deadline, Times::Slack)
+        );
         assert!(of("fifo_plus").takes_equal_slack && !of("lstf").takes_equal_slack);
         assert!(of("wf2q_plus").weight && !of("fifo").weight);
         assert_eq!(of("fifo").name, "fifo");

@@ -83,12 +83,27 @@ impl Flows {
         FlowNumber(self.opened)
     }
 
-    pub(crate) fn open(&mut self, id: FlowId, agent: AgentId, spec: &FlowSpec, routes: [Route; 2], edge: Option<Box<Edge>>) {
+    pub(crate) fn open(
+        &mut self,
+        id: FlowId,
+        agent: AgentId,
+        spec: &FlowSpec,
+        routes: [Route; 2],
+        edge: Option<Box<Edge>>,
+    ) {
         let number = self.next_number();
         self.opened += 1;
         let counts = FlowCounts::default();
-        self.flows[id.index()] =
-            Some(FlowState { number, agent, routes, config: spec.config, on_their_way: 0, is_open: true, edge, counts });
+        self.flows[id.index()] = Some(FlowState {
+            number,
+            agent,
+            routes,
+            config: spec.config,
+            on_their_way: 0,
+            is_open: true,
+            edge,
+            counts,
+        });
     }
 
     #[inline]

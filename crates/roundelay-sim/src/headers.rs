@@ -20,7 +20,10 @@ pub struct Marks {
 /// UDP, best effort.
 impl Default for Marks {
     fn default() -> Self {
-        Self { protocol: 17, dscp: 0 }
+        Self {
+            protocol: 17,
+            dscp: 0,
+        }
     }
 }
 
@@ -32,18 +35,46 @@ pub(crate) fn address(node: NodeId) -> Ipv4Addr {
 /// Ports of a flow, source port first. The pair has 30 bits of the flow number, enough for 2^30
 /// flows between two nodes.
 pub(crate) fn ports(flow: FlowNumber) -> [u16; 2] {
-    [0x8000 | (flow.0 & 0x7fff) as u16, 0x8000 | (flow.0 >> 15 & 0x7fff) as u16]
+    [
+        0x8000 | (flow.0 & 0x7fff) as u16,
+        0x8000 | (flow.0 >> 15 & 0x7fff) as u16,
+    ]
 }
 
 /// Headers of packets from a flow's source to its destination.
-pub(crate) fn forward(flow: FlowNumber, [from, to]: [NodeId; 2], Marks { protocol, dscp }: Marks) -> Headers {
+pub(crate) fn forward(
+    flow: FlowNumber,
+    [from, to]: [NodeId; 2],
+    Marks { protocol, dscp }: Marks,
+) -> Headers {
     let [source_port, destination_port] = ports(flow);
     let [source, destination] = [from, to].map(|node| IpAddr::V4(address(node)));
-    Headers { source, destination, protocol, source_port, destination_port, ports: Ports::Present, dscp, ecn: Ecn::NotCapable }
+    Headers {
+        source,
+        destination,
+        protocol,
+        source_port,
+        destination_port,
+        ports: Ports::Present,
+        dscp,
+        ecn: Ecn::NotCapable,
+    }
 }
 
 /// Headers of replies: addresses and ports swapped.
 pub(crate) const fn backward(headers: Headers) -> Headers {
-    let Headers { source, destination, source_port, destination_port, .. } = headers;
-    Headers { source: destination, destination: source, source_port: destination_port, destination_port: source_port, ..headers }
+    let Headers {
+        source,
+        destination,
+        source_port,
+        destination_port,
+        ..
+    } = headers;
+    Headers {
+        source: destination,
+        destination: source,
+        source_port: destination_port,
+        destination_port: source_port,
+        ..headers
+    }
 }

@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay::{AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, LinkLayer, Observer, Packet, Rate, prefetch};
+use roundelay::{
+    AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, LinkLayer, Observer, Packet,
+    Rate, prefetch,
+};
 
 use crate::event_queue::{Key, Lanes};
 use crate::network::{LinkConfig, LinkId};
@@ -41,7 +44,8 @@ fn port(config: &LinkConfig, seed: u64) -> Result<AnyPort<Tag>, ConfigError> {
 }
 
 /// The key of a port's next event, after all events up to number `sequence`. The end of a packet is
-/// no pick: on a link without delay the packet may arrive, at this instant, before other links pick.
+/// no pick: on a link without delay the packet may arrive, at this instant, before other links
+/// pick.
 #[inline]
 pub(crate) fn next_key(port: &AnyPort<Tag>, sequence: u64) -> Key {
     match port.next_event() {
@@ -55,9 +59,16 @@ pub(crate) fn next_key(port: &AnyPort<Tag>, sequence: u64) -> Key {
 /// preemptive link. There, time between the parts of an interrupted packet counts too: all the time
 /// in which the packet was not being sent.
 #[inline]
-pub(crate) fn waited(preempted_at: Option<Rate>, packet: &Packet<Tag>, [start, end]: [Instant; 2]) -> Duration {
+pub(crate) fn waited(
+    preempted_at: Option<Rate>,
+    packet: &Packet<Tag>,
+    [start, end]: [Instant; 2],
+) -> Duration {
     let since = |instant: Instant| instant.since(packet.arrival);
-    preempted_at.map_or_else(|| since(start), |rate| since(end) - rate.time_of(packet.len.into()))
+    preempted_at.map_or_else(
+        || since(start),
+        |rate| since(end) - rate.time_of(packet.len.into()),
+    )
 }
 
 pub(crate) struct Link {
@@ -70,7 +81,11 @@ pub(crate) struct Link {
 
 impl Link {
     /// `seed` is for the wire; the queue gets `hash_seed` plus the link's number.
-    pub(crate) fn new(id: LinkId, config: &LinkConfig, [seed, hash_seed]: [u64; 2]) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        id: LinkId,
+        config: &LinkConfig,
+        [seed, hash_seed]: [u64; 2],
+    ) -> Result<Self, ConfigError> {
         let random = stream(seed, Drawer::Link(id.0));
         let port = port(config, hash_seed.wrapping_add(id.0.into()))?;
         let wire = Wire {
@@ -85,7 +100,12 @@ impl Link {
             free_at: Instant::ZERO,
             counts: LinkCounts::default(),
         };
-        Ok(Self { port, wire, works: Key::NEVER, layer: config.layer })
+        Ok(Self {
+            port,
+            wire,
+            works: Key::NEVER,
+            layer: config.layer,
+        })
     }
 }
 
@@ -110,10 +130,12 @@ pub(crate) struct Wire {
 /// The packets between the two ends of a wire, in the order of their arrivals.
 ///
 /// Half a million packets may be in flight in a large network, more than the caches hold, and each
-/// waits for milliseconds. So the memory of a packet is prefetched while the packet before is first.
+/// waits for milliseconds. So the memory of a packet is prefetched while the packet before is
+/// first.
 ///
-/// Each arrival is an event from the start of the flight if a lane takes it. Behind a packet that no
-/// lane takes, packets wait for their turn: no more than one packet of a wire is in the queue's heap.
+/// Each arrival is an event from the start of the flight if a lane takes it. Behind a packet that
+/// no lane takes, packets wait for their turn: no more than one packet of a wire is in the queue's
+/// heap.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     flights: VecDeque<Flight>,
@@ -154,7 +176,12 @@ impl InFlight {
 
     /// Takes the first packet; `ahead` is called with the next one, to prefetch more of it.
     #[inline]
-    pub(crate) fn pop(&mut self, link: usize, events: &mut Lanes, ahead: impl FnOnce(Tag)) -> Option<Packet<Tag>> {
+    pub(crate) fn pop(
+        &mut self,
+        link: usize,
+        events: &mut Lanes,
+        ahead: impl FnOnce(Tag),
+    ) -> Option<Packet<Tag>> {
         let Flight { packet, .. } = self.flights.pop_front()?;
         self.queued -= 1;
         let (front, _) = self.flights.as_slices();
@@ -199,17 +226,34 @@ pub(crate) struct Work<'a, P> {
 impl<P: Probe> Observer<Tag> for Work<'_, P> {
     #[inline(always)]
     fn sent(&mut self, mut packet: Packet<Tag>, start: Instant, end: Instant) {
-        let Self { wire, world, events } = self;
+        let Self {
+            wire,
+            world,
+            events,
+        } = self;
         let wait = waited(wire.preempted_at, &packet, [start, end]);
         wire.free_at = end;
         wire.counts.packets += 1;
         wire.counts.bytes += u64::from(packet.len);
         wire.counts.waits += u128::from(wait.as_picos());
         packet.slack = packet.slack.after(wait);
-        world.probe.transmitted(wire.id, &packet, world.arena.at(packet.payload.slot), [start, end]);
+        world.probe.transmitted(
+            wire.id,
+            &packet,
+            world.arena.at(packet.payload.slot),
+            [start, end],
+        );
         if wire.is_lost() {
             wire.counts.lost += 1;
-            return world.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
+            return world.lose(
+                wire.id,
+                &packet,
+                if wire.preempted_at.is_some() {
+                    end
+                } else {
+                    start
+                },
+            );
         }
         let key = world.next_key(wire.arrival(end));
         wire.in_flight.push(wire.id.index(), key, packet, events);

@@ -27,7 +27,12 @@ impl<W: Write> Log<W> {
     pub fn new(output: W, network: &Network) -> Self {
         let header = header(network);
         let preempts = header.links.iter().map(|link| link.preempts).collect();
-        let mut log = Self { output: BufWriter::new(output), preempts, open: 0, failure: None };
+        let mut log = Self {
+            output: BufWriter::new(output),
+            preempts,
+            open: 0,
+            failure: None,
+        };
         log.write(&header);
         log
     }
@@ -50,15 +55,38 @@ impl<W: Write> Log<W> {
     }
 
     fn event(&mut self, now: Instant, event: Event) {
-        self.write(&Line { time: now.as_picos(), event });
+        self.write(&Line {
+            time: now.as_picos(),
+            event,
+        });
     }
 }
 
 impl<W: Write> Probe for Log<W> {
-    fn opened(&mut self, now: Instant, flow: FlowNumber, Opening { from, to, config, has_edge_control, .. }: Opening) {
+    fn opened(
+        &mut self,
+        now: Instant,
+        flow: FlowNumber,
+        Opening {
+            from,
+            to,
+            config,
+            has_edge_control,
+            ..
+        }: Opening,
+    ) {
         self.open += 1;
         let longest = config.map(|config| config.max_packet_len);
-        self.event(now, Event::Open { flow: flow.0, from: from.0, to: to.0, edge: has_edge_control, longest });
+        self.event(
+            now,
+            Event::Open {
+                flow: flow.0,
+                from: from.0,
+                to: to.0,
+                edge: has_edge_control,
+                longest,
+            },
+        );
     }
 
     fn finished(&mut self, now: Instant, flow: FlowNumber) {
@@ -67,37 +95,105 @@ impl<W: Write> Probe for Log<W> {
 
     fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
         let back = state.direction == crate::Direction::Backward;
-        self.event(now, Event::Send { packet: state.number, flow: state.flow.0, len: packet.len, back });
+        self.event(
+            now,
+            Event::Send {
+                packet: state.number,
+                flow: state.flow.0,
+                len: packet.len,
+                back,
+            },
+        );
     }
 
     fn arrived(&mut self, now: Instant, link: LinkId, _packet: &Packet<Tag>, state: &PacketState) {
-        self.event(now, Event::Arrive { packet: state.number, link: link.0 });
+        self.event(
+            now,
+            Event::Arrive {
+                packet: state.number,
+                link: link.0,
+            },
+        );
     }
 
-    fn transmitted(&mut self, link: LinkId, _packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
-        let heard = if self.preempts[link.0 as usize] { end } else { start };
-        self.event(heard, Event::Transmit { packet: state.number, link: link.0, end: end.as_picos() });
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        _packet: &Packet<Tag>,
+        state: &PacketState,
+        [start, end]: [Instant; 2],
+    ) {
+        let heard = if self.preempts[link.0 as usize] {
+            end
+        } else {
+            start
+        };
+        self.event(
+            heard,
+            Event::Transmit {
+                packet: state.number,
+                link: link.0,
+                end: end.as_picos(),
+            },
+        );
     }
 
-    fn dropped(&mut self, now: Instant, link: LinkId, _packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
-        self.event(now, Event::Drop { packet: state.number, link: link.0, reason: reason.name().to_owned() });
+    fn dropped(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        _packet: &Packet<Tag>,
+        state: &PacketState,
+        reason: DropReason,
+    ) {
+        self.event(
+            now,
+            Event::Drop {
+                packet: state.number,
+                link: link.0,
+                reason: reason.name().to_owned(),
+            },
+        );
     }
 
     fn lost(&mut self, now: Instant, link: LinkId, _packet: &Packet<Tag>, state: &PacketState) {
-        self.event(now, Event::Lose { packet: state.number, link: link.0 });
+        self.event(
+            now,
+            Event::Lose {
+                packet: state.number,
+                link: link.0,
+            },
+        );
     }
 
     fn delivered(&mut self, now: Instant, _packet: &Packet<Tag>, state: &PacketState) {
-        self.event(now, Event::Deliver { packet: state.number });
+        self.event(
+            now,
+            Event::Deliver {
+                packet: state.number,
+            },
+        );
     }
 
     fn edge_dropped(&mut self, now: Instant, _packet: &Packet<Tag>, state: &PacketState) {
-        self.event(now, Event::EdgeDrop { packet: state.number });
+        self.event(
+            now,
+            Event::EdgeDrop {
+                packet: state.number,
+            },
+        );
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {
         self.open -= 1;
-        self.event(now, Event::Close { flow: flow.0, sent: counts.sent, delivered: counts.delivered });
+        self.event(
+            now,
+            Event::Close {
+                flow: flow.0,
+                sent: counts.sent,
+                delivered: counts.delivered,
+            },
+        );
     }
 }
 
@@ -105,7 +201,12 @@ impl<W: Write> Probe for Log<W> {
 pub fn header(network: &Network) -> Header {
     let nodes = network.nodes() as u32;
     let names = (0..nodes).map(|node| network.name(NodeId(node))).collect();
-    Header { format: FORMAT, nodes, names, links: network.links().iter().map(record).collect() }
+    Header {
+        format: FORMAT,
+        nodes,
+        names,
+        links: network.links().iter().map(record).collect(),
+    }
 }
 
 fn record(link: &LinkConfig) -> LinkRecord {
@@ -132,14 +233,17 @@ fn record(link: &LinkConfig) -> LinkRecord {
 
 fn limits(queue: &QueueSpec) -> Limits {
     let limit = queue.limit_or_default();
-    let [packets, bytes] = [limit.packets, limit.bytes].map(|limit| Some(limit).filter(|limit| *limit != u64::MAX));
+    let [packets, bytes] =
+        [limit.packets, limit.bytes].map(|limit| Some(limit).filter(|limit| *limit != u64::MAX));
     Limits { packets, bytes }
 }
 
 /// Order promised by a link's discipline, or by the disciplines of its tree (a flow stays in one
 /// leaf).
 fn order(link: &LinkConfig) -> Order {
-    let AnyDiscipline::Tree(tree) = &link.queue.discipline else { return Order::of(&link.queue) };
+    let AnyDiscipline::Tree(tree) = &link.queue.discipline else {
+        return Order::of(&link.queue);
+    };
     let reorders = tree.nodes().any(|node| Order::of(&node.spec) == Order::Any);
     if reorders { Order::Any } else { Order::PerFlow }
 }

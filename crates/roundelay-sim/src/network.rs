@@ -35,7 +35,9 @@ impl LinkId {
 }
 
 /// Class of a link: scenarios set queues by class, and results are summed by class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkClass {
     /// Between routers of the core.
@@ -99,7 +101,13 @@ pub struct LinkConfig {
 
 impl LinkConfig {
     /// A core link without loss, jitter, overhead or decision cost, with routing cost 1.
-    pub const fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: QueueSpec) -> Self {
+    pub const fn new(
+        from: NodeId,
+        to: NodeId,
+        rate: Rate,
+        delay: Duration,
+        queue: QueueSpec,
+    ) -> Self {
         let (loss, jitter) = (Billionths(0), Duration::ZERO);
         Self {
             from,
@@ -125,12 +133,21 @@ impl LinkConfig {
     /// Sets a tree in place of the queue's discipline, with this limit.
     pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
         let discipline = AnyDiscipline::Tree(tree.config().clone());
-        (self.queue, self.tree) = (QueueSpec { discipline, limit: Some(limit) }, Some(tree));
+        (self.queue, self.tree) = (
+            QueueSpec {
+                discipline,
+                limit: Some(limit),
+            },
+            Some(tree),
+        );
     }
 
     /// The queue's discipline as `tc` writes it, or `tree` and the name of the tree.
     pub fn ordering(&self) -> String {
-        self.tree.as_ref().map_or_else(|| self.queue.discipline.to_string(), |tree| format!("{TREE} {}", tree.name()))
+        self.tree.as_ref().map_or_else(
+            || self.queue.discipline.to_string(),
+            |tree| format!("{TREE} {}", tree.name()),
+        )
     }
 
     /// Time for each decision of the queue.
@@ -140,13 +157,22 @@ impl LinkConfig {
     /// time.
     pub fn decision_cost(&self) -> Result<Duration, ConfigError> {
         let discipline = self.queue.discipline.name();
-        let wrong = |parameter: &str, expected: String| ConfigError::BadValue { discipline, parameter: parameter.to_owned(), expected };
+        let wrong = |parameter: &str, expected: String| ConfigError::BadValue {
+            discipline,
+            parameter: parameter.to_owned(),
+            expected,
+        };
         let cost = self.decision.of(discipline);
         let known = self.decision.disciplines().collect::<Vec<_>>().join(", ");
-        let expected = || format!("a time for {discipline}, 0 if its decisions cost none; the table has {known}");
+        let expected = || {
+            format!("a time for {discipline}, 0 if its decisions cost none; the table has {known}")
+        };
         let cost = cost.ok_or_else(|| wrong("decision", expected()))?;
         if cost > Duration::ZERO && self.queue.discipline.preempts() {
-            return Err(wrong("preempt", "off, as decisions of the port cost time".to_owned()));
+            return Err(wrong(
+                "preempt",
+                "off, as decisions of the port cost time".to_owned(),
+            ));
         }
         Ok(cost)
     }
@@ -249,8 +275,8 @@ impl Network {
         self.routing
     }
 
-    /// Ends runs over this network and its clones, with [`SimulationError::Stopped`], once `stop` is
-    /// requested.
+    /// Ends runs over this network and its clones, with [`SimulationError::Stopped`], once `stop`
+    /// is requested.
     ///
     /// [`SimulationError::Stopped`]: crate::SimulationError::Stopped
     pub fn set_stop(&mut self, stop: Stop) {
@@ -295,12 +321,18 @@ impl Network {
 
     /// A node's name, or the number if the node has no name.
     pub fn name(&self, node: NodeId) -> String {
-        self.names.get(node.index()).filter(|name| !name.is_empty()).map_or_else(|| node.0.to_string(), Clone::clone)
+        self.names
+            .get(node.index())
+            .filter(|name| !name.is_empty())
+            .map_or_else(|| node.0.to_string(), Clone::clone)
     }
 
     /// The first link from one node to the other.
     pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
-        self.leaving(from).iter().copied().find(|link| self.links[link.index()].to == to)
+        self.leaving(from)
+            .iter()
+            .copied()
+            .find(|link| self.links[link.index()].to == to)
     }
 
     /// The links on the route between two nodes: the route of flow number 0, if flows are spread
@@ -311,23 +343,35 @@ impl Network {
     pub fn route(&self, from: NodeId, to: NodeId) -> Result<Vec<LinkId>, NetworkError> {
         let mut routes = Routes::default();
         let route = routes.between(self, from, to)?;
-        Ok(routes.links(route).map(|link| LinkId(link as u32)).collect())
+        Ok(routes
+            .links(route)
+            .map(|link| LinkId(link as u32))
+            .collect())
     }
 
     /// # Errors
     /// There is no such node.
     pub(crate) fn check(&self, node: NodeId) -> Result<(), NetworkError> {
-        if node.index() < self.leaving.len() { Ok(()) } else { Err(NetworkError::NoNode(node)) }
+        if node.index() < self.leaving.len() {
+            Ok(())
+        } else {
+            Err(NetworkError::NoNode(node))
+        }
     }
 
     /// Time of a packet of `len` bytes over some links without waiting: tmin in the paper on
     /// universal packet scheduling.
     pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
         let time = |link: LinkId| {
-            let LinkConfig { rate, delay, layer, .. } = &self.links[link.index()];
+            let LinkConfig {
+                rate, delay, layer, ..
+            } = &self.links[link.index()];
             rate.time_of(layer.len_on_link(len).into()) + *delay
         };
-        links.into_iter().map(time).fold(Duration::ZERO, |sum, time| sum + time)
+        links
+            .into_iter()
+            .map(time)
+            .fold(Duration::ZERO, |sum, time| sum + time)
     }
 }
 
@@ -340,8 +384,14 @@ mod tests {
         let mut network = Network::default();
         let one = network.add_named("one").unwrap();
         let two = network.add_node();
-        assert_eq!((network.named("one"), network.named("two")), (Some(one), None));
-        assert_eq!((network.name(one), network.name(two)), ("one".to_owned(), "1".to_owned()));
+        assert_eq!(
+            (network.named("one"), network.named("two")),
+            (Some(one), None)
+        );
+        assert_eq!(
+            (network.name(one), network.name(two)),
+            ("one".to_owned(), "1".to_owned())
+        );
         assert_eq!(network.add_named("one"), Err(NetworkError::NameTaken(one)));
         assert_eq!(network.nodes(), 2);
     }
@@ -350,7 +400,13 @@ mod tests {
     fn a_link_needs_both_its_ends() {
         let mut network = Network::default();
         let node = network.add_node();
-        let link = LinkConfig::new(node, NodeId(7), "1mbit".parse().unwrap(), Duration::ZERO, "fifo".parse().unwrap());
+        let link = LinkConfig::new(
+            node,
+            NodeId(7),
+            "1mbit".parse().unwrap(),
+            Duration::ZERO,
+            "fifo".parse().unwrap(),
+        );
         assert_eq!(network.add_link(link), Err(NetworkError::NoNode(NodeId(7))));
         assert!(network.links().is_empty());
     }

@@ -63,13 +63,17 @@ impl Arena {
         };
         let stored = &mut self.states[place as usize];
         // `Bytes` writes one cache line, not two.
-        let content = if state.content == Content::Bytes { Content::Bytes } else { state.content };
+        let content = if state.content == Content::Bytes {
+            Content::Bytes
+        } else {
+            state.content
+        };
         *stored = PacketState { content, ..state };
         place
     }
 
-    /// Prefetches the first cache line of a packet's state, before the packet's arrival at the end of the
-    /// route: no hop before reads the state, unless a probe does.
+    /// Prefetches the first cache line of a packet's state, before the packet's arrival at the end
+    /// of the route: no hop before reads the state, unless a probe does.
     #[inline]
     pub(crate) fn prefetch(&self, place: u32) {
         prefetch(&self.states, place as usize);

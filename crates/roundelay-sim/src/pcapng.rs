@@ -54,16 +54,29 @@ pub struct Pcapng<W: Write> {
 impl<W: Write> Pcapng<W> {
     /// A capture of all links of a network.
     pub fn new(output: W, network: &Network) -> Self {
-        let preempts = network.links().iter().map(|link| link.queue.discipline.preempts()).collect();
+        let preempts = network
+            .links()
+            .iter()
+            .map(|link| link.queue.discipline.preempts())
+            .collect();
         let (flows, code_points) = (BTreeMap::new(), Vec::new());
-        let mut capture = Self { output: BufWriter::new(output), flows, code_points, preempts, failure: None };
+        let mut capture = Self {
+            output: BufWriter::new(output),
+            flows,
+            code_points,
+            preempts,
+            failure: None,
+        };
         let mut section = Vec::from(0x1a2b_3c4d_u32.to_le_bytes());
         section.extend([1, 0, 0, 0]);
         section.extend(u64::MAX.to_le_bytes());
         capture.block(SECTION, &section);
         for link in network.links() {
             let [from, to] = [link.from, link.to].map(|node| network.name(node));
-            capture.interface(&format!("{} to {}", cut(&from), cut(&to)), link.rate.bits_per_second());
+            capture.interface(
+                &format!("{} to {}", cut(&from), cut(&to)),
+                link.rate.bits_per_second(),
+            );
         }
         capture
     }
@@ -99,8 +112,16 @@ impl<W: Write> Pcapng<W> {
             return;
         }
         let len = (body.len() + 12) as u32;
-        let parts = [&kind.to_le_bytes()[..], &len.to_le_bytes(), body, &len.to_le_bytes()];
-        self.failure = parts.into_iter().try_for_each(|part| self.output.write_all(part)).err();
+        let parts = [
+            &kind.to_le_bytes()[..],
+            &len.to_le_bytes(),
+            body,
+            &len.to_le_bytes(),
+        ];
+        self.failure = parts
+            .into_iter()
+            .try_for_each(|part| self.output.write_all(part))
+            .err();
     }
 }
 
@@ -123,30 +144,65 @@ fn pad(block: &mut Vec<u8>) {
 }
 
 impl<W: Write> Probe for Pcapng<W> {
-    fn opened(&mut self, _now: Instant, flow: FlowNumber, Opening { group, from, to, .. }: Opening) {
+    fn opened(
+        &mut self,
+        _now: Instant,
+        flow: FlowNumber,
+        Opening {
+            group, from, to, ..
+        }: Opening,
+    ) {
         let code_point = self.code_points.get(group as usize).copied().unwrap_or(0);
         self.flows.insert(flow, ([from, to], code_point));
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
-        let Some((mut ends, code_point)) = self.flows.get(&state.flow).copied() else { return };
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        [start, end]: [Instant; 2],
+    ) {
+        let Some((mut ends, code_point)) = self.flows.get(&state.flow).copied() else {
+            return;
+        };
         let mut ports = ports(state.flow);
         if state.direction == Direction::Backward {
             ends.reverse();
             ports.reverse();
         }
-        let origin = Origin { number: state.number, code_point, ecn: packet.ecn, ends, ports };
+        let origin = Origin {
+            number: state.number,
+            code_point,
+            ecn: packet.ecn,
+            ends,
+            ports,
+        };
         let headers = match &state.content {
             Content::Segment(segment) => origin.segment(segment, state.len),
             Content::Bytes | Content::Number(_) => origin.datagram(state.len),
         };
         // The time of this call: an earlier time would break the order of timestamps.
-        let nanos = if self.preempts[link.index()] { end } else { start }.as_picos() / 1000;
+        let nanos = if self.preempts[link.index()] {
+            end
+        } else {
+            start
+        }
+        .as_picos()
+            / 1000;
         // A simulated packet may be shorter than its headers.
         let len = packet.len.max(headers.len);
-        let words = [link.0, (nanos >> 32) as u32, nanos as u32, headers.bytes.len() as u32, len];
+        let words = [
+            link.0,
+            (nanos >> 32) as u32,
+            nanos as u32,
+            headers.bytes.len() as u32,
+            len,
+        ];
         let mut block = Vec::with_capacity(4 * words.len() + headers.bytes.len() + 3);
-        words.iter().for_each(|word| block.extend_from_slice(&word.to_le_bytes()));
+        words
+            .iter()
+            .for_each(|word| block.extend_from_slice(&word.to_le_bytes()));
         block.extend_from_slice(&headers.bytes);
         pad(&mut block);
         self.block(PACKET, &block);

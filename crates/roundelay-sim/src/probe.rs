@@ -56,7 +56,10 @@ impl std::ops::Add for Effort {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { retransmissions: self.retransmissions + other.retransmissions, timeouts: self.timeouts + other.timeouts }
+        Self {
+            retransmissions: self.retransmissions + other.retransmissions,
+            timeouts: self.timeouts + other.timeouts,
+        }
     }
 }
 
@@ -76,8 +79,8 @@ pub struct Opening {
 }
 
 /// Observer of all events, in the order of occurrence; may also write header fields at each node.
-/// In a simulation with this type of probe, methods not implemented cost nothing; behind `dyn Probe`,
-/// an indirect call.
+/// In a simulation with this type of probe, methods not implemented cost nothing; behind `dyn
+/// Probe`, an indirect call.
 ///
 /// `packet.len` is the length on the current link, with its overhead and framing; on
 /// delivery the length sent by the agent.
@@ -89,14 +92,30 @@ pub trait Probe {
     fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {}
     /// A packet arrives at a link's queue: may change slack, priority and deadline. Called before
     /// [`arrived`](Self::arrived), and before the queue sees the packet.
-    fn label(&mut self, now: Instant, link: LinkId, packet: &mut Packet<Tag>, state: &PacketState) {}
+    fn label(&mut self, now: Instant, link: LinkId, packet: &mut Packet<Tag>, state: &PacketState) {
+    }
     /// A packet arrives at a link's queue.
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {}
     /// A packet has the link during a span of two instants. Called at the first; on a preemptive
     /// link, at the second.
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]) {}
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        span: [Instant; 2],
+    ) {
+    }
     /// A link's queue drops a packet.
-    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {}
+    fn dropped(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        reason: DropReason,
+    ) {
+    }
     /// A packet is lost on the wire. Called when the packet leaves the queue.
     fn lost(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {}
     /// Edge-CoDel drops a packet at the end of its route: no delivery follows.

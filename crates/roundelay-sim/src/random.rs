@@ -48,7 +48,12 @@ mod tests {
     #[test]
     fn streams_differ_and_repeat() {
         let first = |seed, drawer| stream(seed, drawer).next_u64();
-        let all = [first(1, Drawer::Agent(0)), first(1, Drawer::Agent(1)), first(1, Drawer::Link(0)), first(2, Drawer::Agent(0))];
+        let all = [
+            first(1, Drawer::Agent(0)),
+            first(1, Drawer::Agent(1)),
+            first(1, Drawer::Link(0)),
+            first(2, Drawer::Agent(0)),
+        ];
         for (place, one) in all.iter().enumerate() {
             assert!(all[place + 1..].iter().all(|other| other != one));
         }

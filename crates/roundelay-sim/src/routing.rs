@@ -67,8 +67,9 @@ const UNREACHED: u64 = u64::MAX;
 /// The routes in use, each stored once. Memory grows with the pairs of communicating nodes and the
 /// routes between them, not with flows.
 ///
-/// A *leaf* is a node with a single neighbour, as hosts are: all its routes go through the neighbour,
-/// so tables are kept for the other nodes alone. In a fat-tree with 27,648 hosts there are 2,880.
+/// A *leaf* is a node with a single neighbour, as hosts are: all its routes go through the
+/// neighbour, so tables are kept for the other nodes alone. In a fat-tree with 27,648 hosts there
+/// are 2,880.
 #[derive(Debug)]
 pub(crate) struct Routes {
     /// Links of all routes in sequence, each route ended by [`ARRIVED`]; first the empty route
@@ -89,7 +90,14 @@ pub(crate) struct Routes {
 impl Default for Routes {
     fn default() -> Self {
         let (of_pair, of_links, tables) = (HashMap::new(), HashMap::new(), BTreeMap::new());
-        Self { hops: vec![ARRIVED], of_pair, of_links, tables, distances: BTreeMap::new(), inner: Inner::default() }
+        Self {
+            hops: vec![ARRIVED],
+            of_pair,
+            of_links,
+            tables,
+            distances: BTreeMap::new(),
+            inner: Inner::default(),
+        }
     }
 }
 
@@ -98,12 +106,23 @@ impl Routes {
     pub(crate) const NOWHERE: Route = Route(0);
 
     /// The route of flow number 0 of a pair.
-    pub(crate) fn between(&mut self, network: &Network, from: NodeId, to: NodeId) -> Result<Route, NetworkError> {
+    pub(crate) fn between(
+        &mut self,
+        network: &Network,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<Route, NetworkError> {
         self.of_flow(network, from, to, 0)
     }
 
     /// The route of a flow from one node to the other. The flow number matters only with spread.
-    pub(crate) fn of_flow(&mut self, network: &Network, from: NodeId, to: NodeId, flow: u64) -> Result<Route, NetworkError> {
+    pub(crate) fn of_flow(
+        &mut self,
+        network: &Network,
+        from: NodeId,
+        to: NodeId,
+        flow: u64,
+    ) -> Result<Route, NetworkError> {
         network.check(from)?;
         network.check(to)?;
         if from == to {
@@ -111,13 +130,24 @@ impl Routes {
         }
         match network.routing().spread {
             None => self.first(network, from, to),
-            Some(key) => self.spread(network, from, to, mix(key ^ mix(flow ^ mix(u64::from(from.0) << 32 | u64::from(to.0))))),
+            Some(key) => self.spread(
+                network,
+                from,
+                to,
+                mix(key ^ mix(flow ^ mix(u64::from(from.0) << 32 | u64::from(to.0)))),
+            ),
         }
     }
 
     /// The routes of a flow, there and back. The route back is [`NOWHERE`](Self::NOWHERE) if there
     /// is none.
-    pub(crate) fn there_and_back(&mut self, network: &Network, from: NodeId, to: NodeId, flow: u64) -> Result<[Route; 2], NetworkError> {
+    pub(crate) fn there_and_back(
+        &mut self,
+        network: &Network,
+        from: NodeId,
+        to: NodeId,
+        flow: u64,
+    ) -> Result<[Route; 2], NetworkError> {
         let there = self.of_flow(network, from, to, flow)?;
         match self.of_flow(network, to, from, flow) {
             Err(NetworkError::Unroutable(..)) => Ok([there, Self::NOWHERE]),
@@ -127,10 +157,18 @@ impl Routes {
 
     /// The links of a route.
     pub(crate) fn links(&self, route: Route) -> impl Iterator<Item = usize> + '_ {
-        self.hops[route.0 as usize..].iter().take_while(|link| **link != ARRIVED).map(|link| *link as usize)
+        self.hops[route.0 as usize..]
+            .iter()
+            .take_while(|link| **link != ARRIVED)
+            .map(|link| *link as usize)
     }
 
-    fn first(&mut self, network: &Network, from: NodeId, to: NodeId) -> Result<Route, NetworkError> {
+    fn first(
+        &mut self,
+        network: &Network,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<Route, NetworkError> {
         if let Some(route) = self.of_pair.get(&(from, to)) {
             return Ok(*route);
         }
@@ -156,24 +194,40 @@ impl Routes {
 
     /// Each node on the route draws separately from the flow's hash: choices at different nodes are
     /// independent.
-    fn spread(&mut self, network: &Network, from: NodeId, to: NodeId, hash: u64) -> Result<Route, NetworkError> {
+    fn spread(
+        &mut self,
+        network: &Network,
+        from: NodeId,
+        to: NodeId,
+        hash: u64,
+    ) -> Result<Route, NetworkError> {
         let metric = network.routing().metric;
         let choose = |at: NodeId, links: &[LinkId]| {
             let place = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
             Some(links[place as usize].0)
         };
         let links = self.walk(network, from, to, |routes, at, aim| {
-            let Routes { distances, inner, .. } = routes;
+            let Routes {
+                distances, inner, ..
+            } = routes;
             if inner.is_leaf(at) || inner.is_leaf(aim) {
                 return choose(at, &shortest(network, at, aim));
             }
-            let distances = distances.entry(aim).or_insert_with(|| inner.distances(network, aim));
+            let distances = distances
+                .entry(aim)
+                .or_insert_with(|| inner.distances(network, aim));
             let here = distances[inner.number(at)];
             let is_shortest = |link: &LinkId| {
                 let config = &network.links()[link.index()];
-                !inner.is_leaf(config.to) && distances[inner.number(config.to)].saturating_add(metric.of(config)) == here
+                !inner.is_leaf(config.to)
+                    && distances[inner.number(config.to)].saturating_add(metric.of(config)) == here
             };
-            let links: Vec<_> = network.leaving(at).iter().copied().filter(|link| here != UNREACHED && is_shortest(link)).collect();
+            let links: Vec<_> = network
+                .leaving(at)
+                .iter()
+                .copied()
+                .filter(|link| here != UNREACHED && is_shortest(link))
+                .collect();
             choose(at, &links)
         });
         let links = links.ok_or(NetworkError::Unroutable(from, to))?;
@@ -199,7 +253,10 @@ impl Routes {
         let (mut links, mut at) = (Vec::new(), from);
         let last = self.inner.neighbour(to).unwrap_or(to);
         while at != to {
-            let aim = self.inner.neighbour(at).unwrap_or(if at == last { to } else { last });
+            let aim = self
+                .inner
+                .neighbour(at)
+                .unwrap_or(if at == last { to } else { last });
             let link = next(self, at, aim)?;
             links.push(link);
             at = network.links()[link as usize].to;
@@ -233,12 +290,19 @@ impl Inner {
         inner
     }
 
-    /// Bytes of the tables of routes between these nodes, at most: the next link to each inner node, at
-    /// any inner node on the way; with spread the distances of all inner nodes, for each destination.
-    pub(crate) fn route_bytes<'a>(&self, network: &Network, ends: impl Iterator<Item = &'a NodeId>) -> u64 {
+    /// Bytes of the tables of routes between these nodes, at most: the next link to each inner
+    /// node, at any inner node on the way; with spread the distances of all inner nodes, for each
+    /// destination.
+    pub(crate) fn route_bytes<'a>(
+        &self,
+        network: &Network,
+        ends: impl Iterator<Item = &'a NodeId>,
+    ) -> u64 {
         let nodes = self.nodes.len();
         let bytes = if network.routing().spread.is_some() {
-            let ends: BTreeSet<_> = ends.map(|node| self.neighbour(*node).unwrap_or(*node)).collect();
+            let ends: BTreeSet<_> = ends
+                .map(|node| self.neighbour(*node).unwrap_or(*node))
+                .collect();
             ends.len() * nodes * size_of::<u64>()
         } else {
             nodes * nodes * size_of::<u32>()
@@ -308,8 +372,17 @@ impl Inner {
         let (root, mut first) = (self.number(from), vec![ARRIVED; self.nodes.len()]);
         let to = |link: LinkId| network.links()[link.index()].to;
         let inner = |link: &LinkId| !self.is_leaf(to(*link));
-        let links = |node: usize| network.leaving(self.nodes[node]).iter().copied().filter(inner).map(|link| (link, self.number(to(link))));
-        grow(network, first.len(), root, links, |node, link, next| first[next] = if node == root { link.0 } else { first[node] });
+        let links = |node: usize| {
+            network
+                .leaving(self.nodes[node])
+                .iter()
+                .copied()
+                .filter(inner)
+                .map(|link| (link, self.number(to(link))))
+        };
+        grow(network, first.len(), root, links, |node, link, next| {
+            first[next] = if node == root { link.0 } else { first[node] }
+        });
         first
     }
 
@@ -317,14 +390,26 @@ impl Inner {
     fn distances(&self, network: &Network, to: NodeId) -> Vec<u64> {
         let from = |link: LinkId| self.number(network.links()[link.index()].from);
         let links = |node: usize| self.coming[node].iter().map(|link| (*link, from(*link)));
-        grow(network, self.nodes.len(), self.number(to), links, |_, _, _| ())
+        grow(
+            network,
+            self.nodes.len(),
+            self.number(to),
+            links,
+            |_, _, _| (),
+        )
     }
 }
 
 /// The shortest links from a node to a neighbour, in the order of their numbers.
 fn shortest(network: &Network, from: NodeId, to: NodeId) -> Vec<LinkId> {
     let length = |link: &LinkId| network.routing().metric.of(&network.links()[link.index()]);
-    let links = || network.leaving(from).iter().copied().filter(|link| network.links()[link.index()].to == to);
+    let links = || {
+        network
+            .leaving(from)
+            .iter()
+            .copied()
+            .filter(|link| network.links()[link.index()].to == to)
+    };
     let least = links().map(|link| length(&link)).min();
     links().filter(|link| Some(length(link)) == least).collect()
 }
@@ -369,9 +454,22 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) fn of(network: &Network, node: NodeId) -> Self {
         let mut coming = vec![Vec::new(); network.nodes()];
-        network.links().iter().for_each(|link| coming[link.to.index()].push(link.from));
-        let there = |node: NodeId| network.leaving(node).iter().map(|link| network.links()[link.index()].to).collect();
-        Self { node, there: reached(network, node, there), back: reached(network, node, |node| coming[node.index()].clone()) }
+        network
+            .links()
+            .iter()
+            .for_each(|link| coming[link.to.index()].push(link.from));
+        let there = |node: NodeId| {
+            network
+                .leaving(node)
+                .iter()
+                .map(|link| network.links()[link.index()].to)
+                .collect()
+        };
+        Self {
+            node,
+            there: reached(network, node, there),
+            back: reached(network, node, |node| coming[node.index()].clone()),
+        }
     }
 }
 
@@ -406,7 +504,13 @@ mod tests {
         for &(a, b, delay, cost) in edges {
             for (from, to) in [(a, b), (b, a)] {
                 let (rate, delay) = ("1mbit".parse().unwrap(), Duration::from_millis(delay));
-                let mut link = LinkConfig::new(NodeId(from), NodeId(to), rate, delay, "fifo".parse().unwrap());
+                let mut link = LinkConfig::new(
+                    NodeId(from),
+                    NodeId(to),
+                    rate,
+                    delay,
+                    "fifo".parse().unwrap(),
+                );
                 link.cost = cost;
                 network.add_link(link).unwrap();
             }
@@ -415,7 +519,10 @@ mod tests {
     }
 
     fn nodes(network: &Network, route: &[LinkId]) -> Vec<u32> {
-        route.iter().map(|link| network.links()[link.index()].to.0).collect()
+        route
+            .iter()
+            .map(|link| network.links()[link.index()].to.0)
+            .collect()
     }
 
     fn way(network: &Network, from: u32, to: u32) -> Vec<u32> {
@@ -426,8 +533,19 @@ mod tests {
     /// cost; 0-4-5-3 has the lowest delay.
     fn square() -> Network {
         let (ms, cost) = (10, 5);
-        let edges = [(0, 2, ms, cost), (2, 3, ms, cost), (0, 1, ms, cost), (1, 3, ms, cost)];
-        let more = [(0, 4, 1, 9), (4, 5, 1, 9), (5, 3, 1, 9), (0, 6, 50, 1), (6, 3, 50, 1)];
+        let edges = [
+            (0, 2, ms, cost),
+            (2, 3, ms, cost),
+            (0, 1, ms, cost),
+            (1, 3, ms, cost),
+        ];
+        let more = [
+            (0, 4, 1, 9),
+            (4, 5, 1, 9),
+            (5, 3, 1, 9),
+            (0, 6, 50, 1),
+            (6, 3, 50, 1),
+        ];
         network(7, &[&edges[..], &more[..]].concat())
     }
 
@@ -440,7 +558,10 @@ mod tests {
     #[test]
     fn routes_go_by_what_is_asked_for() {
         let mut square = square();
-        let by = |metric| Routing { metric, spread: None };
+        let by = |metric| Routing {
+            metric,
+            spread: None,
+        };
         square.set_routing(by(Metric::Delay));
         assert_eq!(way(&square, 0, 3), [4, 5, 3]);
         square.set_routing(by(Metric::Cost));
@@ -451,12 +572,28 @@ mod tests {
 
     #[test]
     fn links_that_cost_nothing_do_not_lead_in_circles() {
-        let mut ring = network(5, &[(0, 1, 0, 0), (1, 2, 0, 0), (2, 3, 0, 0), (3, 4, 0, 0), (4, 0, 0, 0), (1, 3, 0, 0)]);
+        let mut ring = network(
+            5,
+            &[
+                (0, 1, 0, 0),
+                (1, 2, 0, 0),
+                (2, 3, 0, 0),
+                (3, 4, 0, 0),
+                (4, 0, 0, 0),
+                (1, 3, 0, 0),
+            ],
+        );
         for metric in Metric::ALL {
             for spread in [None, Some(3)] {
                 ring.set_routing(Routing { metric, spread });
-                let pairs = (0..5).flat_map(|from| (0..5).map(move |to| (from, to))).filter(|(from, to)| from != to);
-                assert!(pairs.clone().all(|(from, to)| way(&ring, from, to).len() <= 2));
+                let pairs = (0..5)
+                    .flat_map(|from| (0..5).map(move |to| (from, to)))
+                    .filter(|(from, to)| from != to);
+                assert!(
+                    pairs
+                        .clone()
+                        .all(|(from, to)| way(&ring, from, to).len() <= 2)
+                );
             }
         }
     }
@@ -464,27 +601,53 @@ mod tests {
     #[test]
     fn what_cannot_be_reached_is_said() {
         let two = network(3, &[(0, 1, 1, 1)]);
-        assert_eq!(two.route(NodeId(0), NodeId(2)), Err(NetworkError::Unroutable(NodeId(0), NodeId(2))));
-        assert_eq!(two.route(NodeId(0), NodeId(9)), Err(NetworkError::NoNode(NodeId(9))));
-        assert_eq!(two.route(NodeId(1), NodeId(1)), Err(NetworkError::SameNode(NodeId(1))));
+        assert_eq!(
+            two.route(NodeId(0), NodeId(2)),
+            Err(NetworkError::Unroutable(NodeId(0), NodeId(2)))
+        );
+        assert_eq!(
+            two.route(NodeId(0), NodeId(9)),
+            Err(NetworkError::NoNode(NodeId(9)))
+        );
+        assert_eq!(
+            two.route(NodeId(1), NodeId(1)),
+            Err(NetworkError::SameNode(NodeId(1)))
+        );
         let mut spread = two.clone();
-        spread.set_routing(Routing { metric: Metric::Hops, spread: Some(1) });
-        assert_eq!(spread.route(NodeId(0), NodeId(2)), Err(NetworkError::Unroutable(NodeId(0), NodeId(2))));
+        spread.set_routing(Routing {
+            metric: Metric::Hops,
+            spread: Some(1),
+        });
+        assert_eq!(
+            spread.route(NodeId(0), NodeId(2)),
+            Err(NetworkError::Unroutable(NodeId(0), NodeId(2)))
+        );
     }
 
     #[test]
     fn flows_are_spread_over_all_shortest_routes_and_routes_are_kept_once() {
         let mut square = square();
-        square.set_routing(Routing { metric: Metric::Hops, spread: Some(1) });
+        square.set_routing(Routing {
+            metric: Metric::Hops,
+            spread: Some(1),
+        });
         let mut routes = Routes::default();
         let mut through = [0; 7];
         for flow in 0..3000 {
             let route = routes.of_flow(&square, NodeId(0), NodeId(3), flow).unwrap();
-            let links: Vec<_> = routes.links(route).map(|link| LinkId(link as u32)).collect();
+            let links: Vec<_> = routes
+                .links(route)
+                .map(|link| LinkId(link as u32))
+                .collect();
             assert_eq!(links.len(), 2);
             through[nodes(&square, &links)[0] as usize] += 1;
         }
-        assert!([1, 2, 6].iter().all(|node| (900..1100).contains(&through[*node])), "{through:?}");
+        assert!(
+            [1, 2, 6]
+                .iter()
+                .all(|node| (900..1100).contains(&through[*node])),
+            "{through:?}"
+        );
         assert_eq!(routes.hops.len(), 1 + 9, "and that to nowhere");
     }
 
@@ -492,10 +655,17 @@ mod tests {
     fn another_key_spreads_otherwise_and_the_same_key_alike() {
         let choices = |key| {
             let mut square = square();
-            square.set_routing(Routing { metric: Metric::Hops, spread: Some(key) });
+            square.set_routing(Routing {
+                metric: Metric::Hops,
+                spread: Some(key),
+            });
             let mut routes = Routes::default();
             (0..64)
-                .map(|flow| routes.of_flow(&square, NodeId(0), NodeId(3), flow).map(|route| routes.links(route).collect::<Vec<_>>()))
+                .map(|flow| {
+                    routes
+                        .of_flow(&square, NodeId(0), NodeId(3), flow)
+                        .map(|route| routes.links(route).collect::<Vec<_>>())
+                })
                 .collect::<Vec<_>>()
         };
         assert_eq!(choices(1), choices(1));
@@ -509,7 +679,12 @@ mod tests {
         let square = square();
         let mut routes = Routes::default();
         let first = routes.between(&square, NodeId(0), NodeId(3)).unwrap();
-        (0..100).for_each(|flow| assert_eq!(routes.of_flow(&square, NodeId(0), NodeId(3), flow), Ok(first)));
+        (0..100).for_each(|flow| {
+            assert_eq!(
+                routes.of_flow(&square, NodeId(0), NodeId(3), flow),
+                Ok(first)
+            )
+        });
         assert_eq!(routes.hops.len(), 1 + 3, "and that to nowhere");
     }
 
@@ -517,22 +692,51 @@ mod tests {
     fn plain(network: &Network, from: NodeId, to: NodeId, flow: u64) -> Option<Vec<u32>> {
         let Routing { metric, spread } = network.routing();
         let end = |link: &LinkId| network.links()[link.index()].to.index();
-        let towards = |node: usize| network.leaving(NodeId(node as u32)).iter().map(move |link| (*link, end(link)));
+        let towards = |node: usize| {
+            network
+                .leaving(NodeId(node as u32))
+                .iter()
+                .map(move |link| (*link, end(link)))
+        };
         let table = |at: NodeId| {
             let mut first = vec![ARRIVED; network.nodes()];
-            grow(network, first.len(), at.index(), towards, |node, link, next| {
-                first[next] = if node == at.index() { link.0 } else { first[node] };
-            });
+            grow(
+                network,
+                first.len(),
+                at.index(),
+                towards,
+                |node, link, next| {
+                    first[next] = if node == at.index() {
+                        link.0
+                    } else {
+                        first[node]
+                    };
+                },
+            );
             first
         };
-        let coming = |node: usize| (0..).map(LinkId).zip(network.links()).filter(move |(_, link)| link.to.index() == node);
-        let distances =
-            grow(network, network.nodes(), to.index(), |node| coming(node).map(|(number, link)| (number, link.from.index())), |_, _, _| ());
+        let coming = |node: usize| {
+            (0..)
+                .map(LinkId)
+                .zip(network.links())
+                .filter(move |(_, link)| link.to.index() == node)
+        };
+        let distances = grow(
+            network,
+            network.nodes(),
+            to.index(),
+            |node| coming(node).map(|(number, link)| (number, link.from.index())),
+            |_, _, _| (),
+        );
         let next = |at: NodeId| {
-            let Some(key) = spread else { return Some(table(at)[to.index()]).filter(|link| *link != ARRIVED) };
+            let Some(key) = spread else {
+                return Some(table(at)[to.index()]).filter(|link| *link != ARRIVED);
+            };
             let hash = mix(key ^ mix(flow ^ mix(u64::from(from.0) << 32 | u64::from(to.0))));
-            let is_shortest =
-                |link: &&LinkId| distances[end(link)].saturating_add(metric.of(&network.links()[link.index()])) == distances[at.index()];
+            let is_shortest = |link: &&LinkId| {
+                distances[end(link)].saturating_add(metric.of(&network.links()[link.index()]))
+                    == distances[at.index()]
+            };
             let links: Vec<_> = network.leaving(at).iter().filter(is_shortest).collect();
             let place = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
             Some(links[place as usize].0).filter(|_| distances[at.index()] != UNREACHED)
@@ -563,40 +767,85 @@ mod tests {
                 let directions = random.random_range(1..3);
                 for [from, to] in [ends, [ends[1], ends[0]]].into_iter().take(directions) {
                     let delay = Duration::from_millis(random.random_range(0..4));
-                    let mut link = LinkConfig::new(from, to, "1mbit".parse().unwrap(), delay, "fifo".parse().unwrap());
+                    let mut link = LinkConfig::new(
+                        from,
+                        to,
+                        "1mbit".parse().unwrap(),
+                        delay,
+                        "fifo".parse().unwrap(),
+                    );
                     link.cost = random.random_range(0..4);
                     network.add_link(link).unwrap();
                 }
             }
             let metric = Metric::ALL[number % 3];
-            network.set_routing(Routing { metric, spread: (number % 2 == 1).then_some(number as u64) });
+            network.set_routing(Routing {
+                metric,
+                spread: (number % 2 == 1).then_some(number as u64),
+            });
             let mut routes = Routes::default();
-            let reach: Vec<_> = (0..nodes).map(|node| Reach::of(&network, NodeId(node))).collect();
-            for (from, to) in
-                (0..nodes).flat_map(|from| (0..nodes).map(move |to| (NodeId(from), NodeId(to)))).filter(|(from, to)| from != to)
+            let reach: Vec<_> = (0..nodes)
+                .map(|node| Reach::of(&network, NodeId(node)))
+                .collect();
+            for (from, to) in (0..nodes)
+                .flat_map(|from| (0..nodes).map(move |to| (NodeId(from), NodeId(to))))
+                .filter(|(from, to)| from != to)
             {
                 for flow in 0..4 {
                     let route = routes.of_flow(&network, from, to, flow).ok();
-                    let links = route.map(|route| routes.links(route).map(|link| link as u32).collect::<Vec<_>>());
+                    let links = route.map(|route| {
+                        routes
+                            .links(route)
+                            .map(|link| link as u32)
+                            .collect::<Vec<_>>()
+                    });
                     let expected = plain(&network, from, to, flow);
-                    assert_eq!(links, expected, "network {number}, {} to {}, flow {flow}", from.0, to.0);
+                    assert_eq!(
+                        links, expected,
+                        "network {number}, {} to {}, flow {flow}",
+                        from.0, to.0
+                    );
                     assert_eq!(reach[from.index()].there[to.index()], expected.is_some());
                     assert_eq!(reach[to.index()].back[from.index()], expected.is_some());
-                    *if expected.is_some() { &mut found } else { &mut none } += 1;
+                    *if expected.is_some() {
+                        &mut found
+                    } else {
+                        &mut none
+                    } += 1;
                 }
             }
             leaves += nodes as usize - routes.inner.nodes.len();
         }
-        assert!(found > 10_000 && none > 10_000 && leaves > 300, "{found} {none} {leaves}");
+        assert!(
+            found > 10_000 && none > 10_000 && leaves > 300,
+            "{found} {none} {leaves}"
+        );
     }
 
     #[test]
     fn tables_of_routes_are_as_large_as_their_estimate() {
-        for (k, spread, bytes) in [(16, None, 409_600), (16, Some(1), 327_680), (48, None, 33_177_600), (48, Some(1), 26_542_080)] {
-            let topology = FatTree { k, ..FatTree::default() }.build(&Queues::default()).unwrap();
+        for (k, spread, bytes) in [
+            (16, None, 409_600),
+            (16, Some(1), 327_680),
+            (48, None, 33_177_600),
+            (48, Some(1), 26_542_080),
+        ] {
+            let topology = FatTree {
+                k,
+                ..FatTree::default()
+            }
+            .build(&Queues::default())
+            .unwrap();
             let mut network = topology.network;
-            network.set_routing(Routing { metric: Metric::Hops, spread });
-            assert_eq!(Inner::of(&network).route_bytes(&network, topology.hosts.iter()), bytes, "k = {k}");
+            network.set_routing(Routing {
+                metric: Metric::Hops,
+                spread,
+            });
+            assert_eq!(
+                Inner::of(&network).route_bytes(&network, topology.hosts.iter()),
+                bytes,
+                "k = {k}"
+            );
             if k > 16 {
                 continue;
             }
@@ -607,24 +856,48 @@ mod tests {
                 }
             }
             let tables = routes.tables.values().map(|table| table.len() * 4);
-            let made: usize = tables.chain(routes.distances.values().map(|table| table.len() * 8)).sum();
-            assert!(made as u64 == bytes || spread.is_none() && made as u64 <= bytes, "{made} of {bytes}: all hosts talk");
+            let made: usize = tables
+                .chain(routes.distances.values().map(|table| table.len() * 8))
+                .sum();
+            assert!(
+                made as u64 == bytes || spread.is_none() && made as u64 <= bytes,
+                "{made} of {bytes}: all hosts talk"
+            );
         }
     }
 
     /// A fat-tree with k = 16 has 1,024 hosts and 320 switches, 128 of them at hosts.
     #[test]
     fn hosts_have_no_tables() {
-        let mut network = FatTree { k: 16, ..FatTree::default() }.build(&Queues::default()).unwrap().network;
+        let mut network = FatTree {
+            k: 16,
+            ..FatTree::default()
+        }
+        .build(&Queues::default())
+        .unwrap()
+        .network;
         for spread in [None, Some(1)] {
-            network.set_routing(Routing { metric: Metric::Hops, spread });
+            network.set_routing(Routing {
+                metric: Metric::Hops,
+                spread,
+            });
             let mut routes = Routes::default();
             for host in 1..1024 {
-                let [from, to] = [0, host].map(|host| network.named(&format!("host{host}")).unwrap());
+                let [from, to] =
+                    [0, host].map(|host| network.named(&format!("host{host}")).unwrap());
                 routes.there_and_back(&network, from, to, host).unwrap();
             }
-            let sizes: Vec<_> = routes.tables.values().map(Vec::len).chain(routes.distances.values().map(Vec::len)).collect();
-            assert!(sizes.len() <= 320 && sizes.iter().all(|size| *size == 320), "{} tables", sizes.len());
+            let sizes: Vec<_> = routes
+                .tables
+                .values()
+                .map(Vec::len)
+                .chain(routes.distances.values().map(Vec::len))
+                .collect();
+            assert!(
+                sizes.len() <= 320 && sizes.iter().all(|size| *size == 320),
+                "{} tables",
+                sizes.len()
+            );
         }
     }
 }

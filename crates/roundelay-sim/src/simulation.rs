@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use roundelay::{AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet};
+use roundelay::{
+    AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet,
+};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::edge::{Decision, Edge, EdgeControl};
@@ -73,10 +75,18 @@ impl<P: Probe> World<P> {
         Key::new(at, self.sequence)
     }
 
-    pub(crate) fn drop(&mut self, link: LinkId, packet: &Packet<Tag>, now: Instant, reason: DropReason) {
+    pub(crate) fn drop(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        now: Instant,
+        reason: DropReason,
+    ) {
         let state = self.arena.at(packet.payload.slot);
         self.probe.dropped(now, link, packet, state, reason);
-        self.count(packet.flow, state.direction, |counts| counts.dropped[reason as usize] += 1);
+        self.count(packet.flow, state.direction, |counts| {
+            counts.dropped[reason as usize] += 1
+        });
         self.leave_network(packet, now);
     }
 
@@ -91,7 +101,14 @@ impl<P: Probe> World<P> {
     /// for a drop.
     fn drops_at_edge(&mut self, packet: &mut Packet<Tag>, now: Instant) -> bool {
         let state = self.arena.at(packet.payload.slot);
-        let Some(FlowState { edge: Some(edge), counts, .. }) = self.flows.at_mut(packet.flow) else { return false };
+        let Some(FlowState {
+            edge: Some(edge),
+            counts,
+            ..
+        }) = self.flows.at_mut(packet.flow)
+        else {
+            return false;
+        };
         match edge.decide(now, packet, state) {
             Decision::Pass => return false,
             Decision::Mark => {
@@ -116,7 +133,8 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Releases a packet; a closed flow ends with the last packet. Returns the agent of an open flow.
+    /// Releases a packet; a closed flow ends with the last packet. Returns the agent of an open
+    /// flow.
     #[inline]
     fn leave_network(&mut self, packet: &Packet<Tag>, now: Instant) -> Option<AgentId> {
         self.arena.release(packet.payload.slot);
@@ -193,17 +211,29 @@ impl<P: Probe> Simulation<P> {
     ///
     /// # Errors
     /// A discipline's parameter is out of range.
-    pub fn with_hash_seed(network: Network, seed: u64, hash_seed: u64, probe: P) -> Result<Self, SimulationError> {
+    pub fn with_hash_seed(
+        network: Network,
+        seed: u64,
+        hash_seed: u64,
+        probe: P,
+    ) -> Result<Self, SimulationError> {
         let links = network.links().iter().enumerate().map(|(number, config)| {
             let link = LinkId(number as u32);
-            Link::new(link, config, [seed, hash_seed]).map_err(|error| SimulationError::Queue { link, error })
+            Link::new(link, config, [seed, hash_seed])
+                .map_err(|error| SimulationError::Queue { link, error })
         });
         let links: Vec<_> = links.collect::<Result<_, _>>()?;
         if links.len() >= PLACES {
             return Err(SimulationError::TooLarge);
         }
         let has_trees = network.links().iter().any(|link| link.tree.is_some());
-        let world = World { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
+        let world = World {
+            arena: Arena::default(),
+            flows: Flows::default(),
+            probe,
+            sequence: 0,
+            packets: 0,
+        };
         Ok(Self {
             network,
             seed,
@@ -236,7 +266,13 @@ impl<P: Probe> Simulation<P> {
     pub fn spawn_in(&mut self, group: u32, agent: Box<dyn Agent>, at: Instant) -> AgentId {
         let random = stream(self.seed, Drawer::Agent(self.spawned));
         self.spawned += 1;
-        let seat = Some(Seat { agent, group, random, open_flows: 0, leaves: false });
+        let seat = Some(Seat {
+            agent,
+            group,
+            random,
+            open_flows: 0,
+            leaves: false,
+        });
         let number = match self.free_seats.pop() {
             Some(number) => {
                 self.seats[number as usize] = seat;
@@ -268,7 +304,11 @@ impl<P: Probe> Simulation<P> {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn set_edge_control(&mut self, group: u32, control: EdgeControl) -> Result<(), ConfigError> {
+    pub fn set_edge_control(
+        &mut self,
+        group: u32,
+        control: EdgeControl,
+    ) -> Result<(), ConfigError> {
         control.codel.check()?;
         let group = group as usize;
         if group >= self.edges.len() {
@@ -307,7 +347,10 @@ impl<P: Probe> Simulation<P> {
 
     /// Counts of the flows alive, in the order of their [`FlowId`]s.
     pub fn flows(&self) -> impl Iterator<Item = (FlowNumber, FlowCounts)> {
-        self.world.flows.alive().map(|flow| (flow.number, flow.counts))
+        self.world
+            .flows
+            .alive()
+            .map(|flow| (flow.number, flow.counts))
     }
 
     /// Counts of each link.
@@ -319,7 +362,10 @@ impl<P: Probe> Simulation<P> {
     /// already sent. Up to 1 ps a packet too short, because transmission times are rounded up;
     /// exact on a preemptive link.
     pub fn at_work(&self, link: LinkId) -> Duration {
-        let (Link { port, wire, .. }, rate) = (&self.links[link.index()], self.network.links()[link.index()].rate);
+        let (Link { port, wire, .. }, rate) = (
+            &self.links[link.index()],
+            self.network.links()[link.index()].rate,
+        );
         match port {
             // On a preemptive link the wire counts a packet when the last bit has left.
             AnyPort::Preemptive(port) => port.at_work(self.now),
@@ -402,7 +448,10 @@ impl<P: Probe> Simulation<P> {
 
     /// Tells all agents to start counting now (end of the warm-up).
     pub fn forget(&mut self) {
-        self.seats.iter_mut().flatten().for_each(|seat| seat.agent.forget());
+        self.seats
+            .iter_mut()
+            .flatten()
+            .for_each(|seat| seat.agent.forget());
     }
 
     /// Tells all agents that the run ends now; agents report to the probe any counts not yet
@@ -411,7 +460,8 @@ impl<P: Probe> Simulation<P> {
     /// # Errors
     /// None, if agents do nothing but report.
     pub fn end(&mut self) -> Result<(), SimulationError> {
-        (0..self.seats.len() as u32).try_for_each(|agent| self.call(AgentId(agent), |agent, context| agent.end(context)))
+        (0..self.seats.len() as u32)
+            .try_for_each(|agent| self.call(AgentId(agent), |agent, context| agent.end(context)))
     }
 
     #[inline]
@@ -452,7 +502,11 @@ impl<P: Probe> Simulation<P> {
     fn work(&mut self, number: usize) {
         self.happened += 1;
         let link = &mut self.links[number];
-        link.port.work(&mut Work { wire: &mut link.wire, world: &mut self.world, events: &mut self.events.links });
+        link.port.work(&mut Work {
+            wire: &mut link.wire,
+            world: &mut self.world,
+            events: &mut self.events.links,
+        });
         link.works = next_key(&link.port, self.world.sequence);
         if link.works != Key::NEVER {
             self.events.links.push(number, link.works);
@@ -469,7 +523,13 @@ impl<P: Probe> Simulation<P> {
                 self.world.arena.prefetch(next.slot);
             }
         };
-        let Some(mut packet) = link.wire.in_flight.pop(number, &mut self.events.links, ahead) else { return Ok(()) };
+        let Some(mut packet) = link
+            .wire
+            .in_flight
+            .pop(number, &mut self.events.links, ahead)
+        else {
+            return Ok(());
+        };
         if !link.layer.keeps_lengths() {
             packet.len = self.world.arena.at(packet.payload.slot).len;
         }
@@ -485,14 +545,33 @@ impl<P: Probe> Simulation<P> {
     /// A packet arrives at a link's queue.
     #[inline]
     fn arrive(&mut self, number: u32, mut packet: Packet<Tag>) {
-        let Link { port, wire, works, layer } = &mut self.links[number as usize];
+        let Link {
+            port,
+            wire,
+            works,
+            layer,
+        } = &mut self.links[number as usize];
         packet.len = layer.len_on_link(packet.len);
         wire.counts.arrived += 1;
         let state = self.world.arena.at(packet.payload.slot);
-        self.world.probe.label(self.now, LinkId(number), &mut packet, state);
-        self.world.probe.arrived(self.now, LinkId(number), &packet, state);
-        port.arrive(self.now, packet, &mut Work { wire, world: &mut self.world, events: &mut self.events.links });
-        let Some(at) = port.next_event().filter(|at| *at < works.time()) else { return };
+        self.world
+            .probe
+            .label(self.now, LinkId(number), &mut packet, state);
+        self.world
+            .probe
+            .arrived(self.now, LinkId(number), &packet, state);
+        port.arrive(
+            self.now,
+            packet,
+            &mut Work {
+                wire,
+                world: &mut self.world,
+                events: &mut self.events.links,
+            },
+        );
+        let Some(at) = port.next_event().filter(|at| *at < works.time()) else {
+            return;
+        };
         *works = Key::pick(at, self.world.sequence);
         if at == self.now {
             self.due.push(number);
@@ -510,9 +589,29 @@ impl<P: Probe> Simulation<P> {
         }
         let state = world.arena.at(packet.payload.slot);
         world.probe.delivered(self.now, &packet, state);
-        let PacketState { direction, sent, initial_slack, .. } = *state;
-        let Packet { flow, len, ecn, slack, .. } = packet;
-        let arrival = Arrival { flow, direction, len, content: state.content, ecn, sent, initial_slack, slack };
+        let PacketState {
+            direction,
+            sent,
+            initial_slack,
+            ..
+        } = *state;
+        let Packet {
+            flow,
+            len,
+            ecn,
+            slack,
+            ..
+        } = packet;
+        let arrival = Arrival {
+            flow,
+            direction,
+            len,
+            content: state.content,
+            ecn,
+            sent,
+            initial_slack,
+            slack,
+        };
         let delay = self.now.since(sent);
         world.count(flow, direction, |counts| counts.deliver(len, delay));
         match world.leave_network(&packet, self.now) {
@@ -523,12 +622,34 @@ impl<P: Probe> Simulation<P> {
 
     /// Calls an agent, then executes the requested commands.
     #[inline]
-    fn call(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>)) -> Result<(), SimulationError> {
-        let Some(seat) = &mut self.seats[id.0 as usize] else { return Ok(()) };
-        let (group, flows, commands, newcomers) = (seat.group, &mut self.world.flows, &mut self.commands, &mut self.newcomers);
-        call(&mut *seat.agent, &mut Context { now: self.now, random: &mut seat.random, flows, commands, newcomers });
+    fn call(
+        &mut self,
+        id: AgentId,
+        call: impl FnOnce(&mut dyn Agent, &mut Context<'_>),
+    ) -> Result<(), SimulationError> {
+        let Some(seat) = &mut self.seats[id.0 as usize] else {
+            return Ok(());
+        };
+        let (group, flows, commands, newcomers) = (
+            seat.group,
+            &mut self.world.flows,
+            &mut self.commands,
+            &mut self.newcomers,
+        );
+        call(
+            &mut *seat.agent,
+            &mut Context {
+                now: self.now,
+                random: &mut seat.random,
+                flows,
+                commands,
+                newcomers,
+            },
+        );
         let mut commands = std::mem::take(&mut self.commands);
-        let outcome = commands.iter().try_for_each(|command| self.execute(id, group, command));
+        let outcome = commands
+            .iter()
+            .try_for_each(|command| self.execute(id, group, command));
         commands.clear();
         self.commands = commands;
         self.newcomers.clear();
@@ -536,7 +657,12 @@ impl<P: Probe> Simulation<P> {
     }
 
     #[inline]
-    fn execute(&mut self, agent: AgentId, group: u32, command: &Command) -> Result<(), SimulationError> {
+    fn execute(
+        &mut self,
+        agent: AgentId,
+        group: u32,
+        command: &Command,
+    ) -> Result<(), SimulationError> {
         match command {
             Command::Send(packet) => self.send(packet)?,
             Command::Report(flow, report) => self.report(agent, *flow, report),
@@ -560,7 +686,9 @@ impl<P: Probe> Simulation<P> {
     #[inline]
     fn send(&mut self, packet: &Outgoing) -> Result<(), SimulationError> {
         let world = &mut self.world;
-        let Some(flow) = world.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else { return Ok(()) };
+        let Some(flow) = world.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else {
+            return Ok(());
+        };
         let direction = packet.direction;
         if flow.routes[direction.index()] == Routes::NOWHERE {
             let there = flow.routes[0];
@@ -569,19 +697,43 @@ impl<P: Probe> Simulation<P> {
         flow.on_their_way += 1;
         flow.counts.sent += u64::from(direction == Direction::Forward);
         let (number, hop) = (flow.number, flow.routes[direction.index()].0);
-        let Outgoing { flow: id, len, ecn, priority, deadline, .. } = *packet;
+        let Outgoing {
+            flow: id,
+            len,
+            ecn,
+            priority,
+            deadline,
+            ..
+        } = *packet;
         let slack = if packet.slack_has_path {
-            let path = self.routes.links(flow.routes[direction.index()]).map(|link| LinkId(link as u32));
+            let path = self
+                .routes
+                .links(flow.routes[direction.index()])
+                .map(|link| LinkId(link as u32));
             packet.slack.after(self.network.fastest(path, len))
         } else {
             packet.slack
         };
         let (sent, content) = (self.now, packet.content);
-        let state = PacketState { number: world.packets, flow: number, direction, len, sent, initial_slack: slack, content };
+        let state = PacketState {
+            number: world.packets,
+            flow: number,
+            direction,
+            len,
+            sent,
+            initial_slack: slack,
+            content,
+        };
         world.packets += 1;
         let place = world.arena.store(state);
         let tag = Tag { hop, slot: place };
-        let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(id, len, tag) };
+        let packet = Packet {
+            ecn,
+            priority,
+            slack,
+            deadline,
+            ..Packet::new(id, len, tag)
+        };
         world.probe.sent(self.now, &packet, world.arena.at(place));
         self.arrive(self.routes.hops[hop as usize], packet);
         Ok(())
@@ -591,13 +743,24 @@ impl<P: Probe> Simulation<P> {
     fn no_way_back(&self, there: Route) -> SimulationError {
         let links = self.network.links();
         let (mut route, last) = (self.routes.links(there), self.routes.links(there).last());
-        let (first, last) = route.next().zip(last).expect("a route between two nodes has a link");
+        let (first, last) = route
+            .next()
+            .zip(last)
+            .expect("a route between two nodes has a link");
         NetworkError::Unroutable(links[last].to, links[first].from).into()
     }
 
-    fn open(&mut self, agent: AgentId, group: u32, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
+    fn open(
+        &mut self,
+        agent: AgentId,
+        group: u32,
+        id: FlowId,
+        spec: &FlowSpec,
+    ) -> Result<(), SimulationError> {
         let number = self.world.flows.next_number();
-        let [forward, backward] = self.routes.there_and_back(&self.network, spec.from, spec.to, number.0)?;
+        let [forward, backward] =
+            self.routes
+                .there_and_back(&self.network, spec.from, spec.to, number.0)?;
         if self.has_trees {
             self.sort(group, id, spec, [forward, backward])?;
         }
@@ -606,17 +769,39 @@ impl<P: Probe> Simulation<P> {
                 let Link { port, layer, .. } = &mut self.links[link];
                 // Queues see the lengths on the link.
                 let max_packet_len = config.max_packet_len;
-                let max_packet_len = layer.len_on_link(max_packet_len).max(max_packet_len).min(FlowConfig::MAX_PACKET_LEN);
-                port.set_flow(id, FlowConfig { max_packet_len, ..config })
-                    .map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
+                let max_packet_len = layer
+                    .len_on_link(max_packet_len)
+                    .max(max_packet_len)
+                    .min(FlowConfig::MAX_PACKET_LEN);
+                port.set_flow(
+                    id,
+                    FlowConfig {
+                        max_packet_len,
+                        ..config
+                    },
+                )
+                .map_err(|error| SimulationError::Queue {
+                    link: LinkId(link as u32),
+                    error,
+                })?;
             }
         }
         let control = self.edges.get(group as usize).copied().flatten();
         // `set_edge_control` has checked the parameters.
-        let edge = control.and_then(|control| Edge::new(control).ok()).map(Box::new);
+        let edge = control
+            .and_then(|control| Edge::new(control).ok())
+            .map(Box::new);
         let FlowSpec { from, to, config } = *spec;
-        let opening = Opening { group, from, to, config, has_edge_control: edge.is_some() };
-        self.world.flows.open(id, agent, spec, [forward, backward], edge);
+        let opening = Opening {
+            group,
+            from,
+            to,
+            config,
+            has_edge_control: edge.is_some(),
+        };
+        self.world
+            .flows
+            .open(id, agent, spec, [forward, backward], edge);
         self.world.probe.opened(self.now, number, opening);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
@@ -625,14 +810,23 @@ impl<P: Probe> Simulation<P> {
     }
 
     /// Assigns a flow to a leaf in each tree on both routes.
-    fn sort(&mut self, group: u32, id: FlowId, spec: &FlowSpec, [forward, backward]: [Route; 2]) -> Result<(), SimulationError> {
+    fn sort(
+        &mut self,
+        group: u32,
+        id: FlowId,
+        spec: &FlowSpec,
+        [forward, backward]: [Route; 2],
+    ) -> Result<(), SimulationError> {
         let marks = self.marks.get(group as usize).copied().unwrap_or_default();
         let there = headers::forward(self.world.flows.next_number(), [spec.from, spec.to], marks);
         for (route, headers) in [(forward, there), (backward, headers::backward(there))] {
             for link in self.routes.links(route) {
                 if let Some(tree) = &self.network.links()[link].tree {
                     let outcome = self.links[link].port.assign(id, tree.leaf(Some(&headers)));
-                    outcome.map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error: error.into() })?;
+                    outcome.map_err(|error| SimulationError::Queue {
+                        link: LinkId(link as u32),
+                        error: error.into(),
+                    })?;
                 }
             }
         }
@@ -640,18 +834,38 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn report(&mut self, agent: AgentId, id: FlowId, report: &Report) {
-        if let Some(flow) = self.world.flows.at(id).filter(|flow| flow.is_open && flow.agent == agent) {
+        if let Some(flow) = self
+            .world
+            .flows
+            .at(id)
+            .filter(|flow| flow.is_open && flow.agent == agent)
+        {
             self.world.probe.reported(self.now, flow.number, report);
         }
     }
 
     fn close(&mut self, agent: AgentId, id: FlowId) {
-        let Some(flow) = self.world.flows.at_mut(id).filter(|flow| flow.is_open && flow.agent == agent) else { return };
+        let Some(flow) = self
+            .world
+            .flows
+            .at_mut(id)
+            .filter(|flow| flow.is_open && flow.agent == agent)
+        else {
+            return;
+        };
         flow.is_open = false;
-        let FlowState { number, config, routes: [forward, _], on_their_way, .. } = *flow;
+        let FlowState {
+            number,
+            config,
+            routes: [forward, _],
+            on_their_way,
+            ..
+        } = *flow;
         self.world.probe.finished(self.now, number);
         if config.is_some() {
-            self.routes.links(forward).for_each(|link| self.links[link].port.remove_flow(id));
+            self.routes
+                .links(forward)
+                .for_each(|link| self.links[link].port.remove_flow(id));
         }
         if on_their_way == 0 {
             self.world.end(id, self.now);

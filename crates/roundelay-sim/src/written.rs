@@ -9,7 +9,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline as _};
-use roundelay::{Billionths, Bytes, Duration, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate, tree};
+use roundelay::{
+    Billionths, Bytes, Duration, Framing, Limit, LinkLayer, LinkLayerError, QueueSpec, Rate, tree,
+};
 use roundelay_trace::dscp_number;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -61,7 +63,13 @@ fn with_unit<V: Written + std::str::FromStr<Err: fmt::Display>>(text: &str) -> R
     if !has_unit(text) {
         return Err(no_unit::<V>(text));
     }
-    text.parse().map_err(|error: V::Err| if text.starts_with('-') { wrong::<V>(format!("'{text}'")) } else { error.to_string() })
+    text.parse().map_err(|error: V::Err| {
+        if text.starts_with('-') {
+            wrong::<V>(format!("'{text}'"))
+        } else {
+            error.to_string()
+        }
+    })
 }
 
 impl Written for Rate {
@@ -109,8 +117,14 @@ impl Written for u32 {
     const RANGE: &'static str = ", at most 65536";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let bytes = if has_unit(text) { text.parse().ok().map(|Bytes(bytes)| bytes) } else { None };
-        bytes.and_then(|bytes| Self::try_from(bytes).ok()).ok_or_else(|| wrong::<Self>(format!("'{text}'")))
+        let bytes = if has_unit(text) {
+            text.parse().ok().map(|Bytes(bytes)| bytes)
+        } else {
+            None
+        };
+        bytes
+            .and_then(|bytes| Self::try_from(bytes).ok())
+            .ok_or_else(|| wrong::<Self>(format!("'{text}'")))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -123,12 +137,18 @@ impl Written for u32 {
 pub(crate) struct Overhead(pub(crate) i32);
 
 impl Written for Overhead {
-    const EXPECTED: &'static str = "bytes added to a packet, legal range -64 to 65535, as in 38 or \"38b\"";
+    const EXPECTED: &'static str =
+        "bytes added to a packet, legal range -64 to 65535, as in 38 or \"38b\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let (sign, bytes) = text.strip_prefix('-').map_or((1, text), |bytes| (-1, bytes));
+        let (sign, bytes) = text
+            .strip_prefix('-')
+            .map_or((1, text), |bytes| (-1, bytes));
         let Bytes(bytes) = with_unit(bytes).map_err(|_| wrong::<Self>(format!("'{text}'")))?;
-        i64::try_from(bytes).ok().and_then(|bytes| Self::from_signed(sign * bytes)).ok_or_else(|| wrong::<Self>(format!("'{text}'")))
+        i64::try_from(bytes)
+            .ok()
+            .and_then(|bytes| Self::from_signed(sign * bytes))
+            .ok_or_else(|| wrong::<Self>(format!("'{text}'")))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -144,7 +164,8 @@ impl Written for LinkLayer {
     const EXPECTED: &'static str = "a kind of link, as in \"docsis\" or \"ethernet ether-vlan\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: LinkLayerError| error.to_string())
+        text.parse()
+            .map_err(|error: LinkLayerError| error.to_string())
     }
 }
 
@@ -152,7 +173,8 @@ impl Written for Framing {
     const EXPECTED: &'static str = "a framing: \"none\", \"atm\" or \"ptm\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: LinkLayerError| error.to_string())
+        text.parse()
+            .map_err(|error: LinkLayerError| error.to_string())
     }
 }
 
@@ -160,9 +182,17 @@ impl Written for Billionths {
     const EXPECTED: &'static str = "a share, legal range 0 to 1, as in 0.01 or \"1%\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let (number, parts) = text.strip_suffix('%').map_or((text, 1), |number| (number, 100));
-        let share: Option<Self> = number.trim().parse().ok().map(|Self(share)| Self(share / parts));
-        share.filter(|share| *share <= Self::ONE).ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))
+        let (number, parts) = text
+            .strip_suffix('%')
+            .map_or((text, 1), |number| (number, 100));
+        let share: Option<Self> = number
+            .trim()
+            .parse()
+            .ok()
+            .map(|Self(share)| Self(share / parts));
+        share
+            .filter(|share| *share <= Self::ONE)
+            .ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -181,15 +211,25 @@ impl Written for Urgency {
         let time = || Self::slack(value.trim(), text);
         match rule {
             "none" if value.is_empty() => Ok(Self::None),
-            "priority" => Ok(Self::Priority(value.trim().parse().map_err(|_| format!("'{text}': legal range 0 to {}", u32::MAX))?)),
+            "priority" => {
+                Ok(Self::Priority(value.trim().parse().map_err(|_| {
+                    format!("'{text}': legal range 0 to {}", u32::MAX)
+                })?))
+            }
             "slack" => time().map(Self::Constant),
             "size" => time().map(Self::FlowSize),
             "remaining" => time().map(Self::Remaining),
             "fair" => Rate::from_text(value.trim()).map(Self::Fair),
             "deadline" => time().map(Self::Deadline),
             "cautious" => {
-                let (step, rate) = value.trim().split_once(' ').ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))?;
-                Ok(Self::Cautious { step: Self::slack(step, text)?, rate: Rate::from_text(rate.trim())? })
+                let (step, rate) = value
+                    .trim()
+                    .split_once(' ')
+                    .ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))?;
+                Ok(Self::Cautious {
+                    step: Self::slack(step, text)?,
+                    rate: Rate::from_text(rate.trim())?,
+                })
             }
             _ => Err(format!("'{text}': expected {}", Self::EXPECTED)),
         }
@@ -202,7 +242,9 @@ impl Urgency {
     fn with_offset(rule: &str, offset: &str, text: &str) -> Result<Self, String> {
         let rule = Self::from_text(rule)?;
         if !rule.written().slack {
-            return Err(format!("'{text}': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"));
+            return Err(format!(
+                "'{text}': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"
+            ));
         }
         Self::slack(offset, text).map(|offset| rule.plus(offset))
     }
@@ -211,7 +253,13 @@ impl Urgency {
     /// Not a time, or more than a header's slack can hold.
     fn slack(time: &str, text: &str) -> Result<Duration, String> {
         let time = Duration::from_text(time)?;
-        if time > LONGEST_SLACK { Err(format!("'{text}': {time}: legal range 0 to 106 days, 9158400s")) } else { Ok(time) }
+        if time > LONGEST_SLACK {
+            Err(format!(
+                "'{text}': {time}: legal range 0 to 106 days, 9158400s"
+            ))
+        } else {
+            Ok(time)
+        }
     }
 }
 
@@ -220,19 +268,26 @@ impl Urgency {
 pub(crate) struct CodePoint(pub(crate) u8);
 
 impl Written for CodePoint {
-    const EXPECTED: &'static str = "a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\"";
+    const EXPECTED: &'static str =
+        "a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        dscp_number(text).map(Self).ok_or_else(|| wrong::<Self>(format!("'{text}'")))
+        dscp_number(text)
+            .map(Self)
+            .ok_or_else(|| wrong::<Self>(format!("'{text}'")))
     }
 
     fn from_number(number: u64) -> Option<Self> {
-        u8::try_from(number).ok().filter(|number| *number < 64).map(Self)
+        u8::try_from(number)
+            .ok()
+            .filter(|number| *number < 64)
+            .map(Self)
     }
 }
 
 thread_local! {
-    /// Disciplines of the program, while a scenario is read: serde hands no argument down to values.
+    /// Disciplines of the program, while a scenario is read: serde hands no argument down to
+    /// values.
     static OWN: RefCell<Vec<AnyDiscipline>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -262,17 +317,33 @@ impl Written for Ordering {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"fq_codel limit 1000\", or a tree, as in \"tree home.toml\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let spec = |text: &str| OWN.with_borrow(|own| QueueSpec::read(text, own)).map_err(|error| error.to_string());
-        let Some(tree) = text.trim().strip_prefix(TREE).filter(|rest| rest.is_empty() || rest.starts_with(' ')) else {
+        let spec = |text: &str| {
+            OWN.with_borrow(|own| QueueSpec::read(text, own))
+                .map_err(|error| error.to_string())
+        };
+        let Some(tree) = text
+            .trim()
+            .strip_prefix(TREE)
+            .filter(|rest| rest.is_empty() || rest.starts_with(' '))
+        else {
             return spec(text).map(Self::Discipline);
         };
-        let (file, limit) = tree.rsplit_once(" limit ").map_or((tree, None), |(file, limit)| (file, Some(limit)));
+        let (file, limit) = tree
+            .rsplit_once(" limit ")
+            .map_or((tree, None), |(file, limit)| (file, Some(limit)));
         let file = file.trim().to_owned();
         if file.is_empty() {
-            return Err(format!("'{text}': expected a tree's name or file, as in \"tree home.toml\""));
+            return Err(format!(
+                "'{text}': expected a tree's name or file, as in \"tree home.toml\""
+            ));
         }
-        let limit = limit.map(|limit| spec(&format!("fifo limit {}", limit.trim()))).transpose()?;
-        Ok(Self::Tree { file, limit: limit.map_or(tree::Config::DEFAULT_LIMIT, |spec| spec.limit_or_default()) })
+        let limit = limit
+            .map(|limit| spec(&format!("fifo limit {}", limit.trim())))
+            .transpose()?;
+        Ok(Self::Tree {
+            file,
+            limit: limit.map_or(tree::Config::DEFAULT_LIMIT, |spec| spec.limit_or_default()),
+        })
     }
 }
 
@@ -280,9 +351,16 @@ impl Written for Ordering {
 ///
 /// # Errors
 /// There are not two values, or one is not a `V`.
-pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Option<[V; 2]>, D::Error> {
+pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(
+    deserializer: D,
+) -> Result<Option<[V; 2]>, D::Error> {
     let values: Vec<V> = list(deserializer)?;
-    let wrong = |values: Vec<V>| D::Error::custom(format!("{} values: expected two, as in [\"500ms\", \"2s\"]", values.len()));
+    let wrong = |values: Vec<V>| {
+        D::Error::custom(format!(
+            "{} values: expected two, as in [\"500ms\", \"2s\"]",
+            values.len()
+        ))
+    };
     values.try_into().map(Some).map_err(wrong)
 }
 
@@ -290,8 +368,11 @@ pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -
 ///
 /// # Errors
 /// Not a list, or a value is not a `V`.
-pub(crate) fn list<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Vec<V>, D::Error> {
-    Vec::<InWords<V>>::deserialize(deserializer).map(|items| items.into_iter().map(|InWords(value)| value).collect())
+pub(crate) fn list<'de, D: Deserializer<'de>, V: Written>(
+    deserializer: D,
+) -> Result<Vec<V>, D::Error> {
+    Vec::<InWords<V>>::deserialize(deserializer)
+        .map(|items| items.into_iter().map(|InWords(value)| value).collect())
 }
 
 struct Any<V>(PhantomData<V>);
@@ -326,7 +407,15 @@ impl<V: Written> Visitor<'_> for Any<V> {
 ///
 /// # Errors
 /// Not a whole number, or not in the range of `V`.
-pub(crate) fn whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(deserializer: D) -> Result<V, D::Error> {
+pub(crate) fn whole<
+    'de,
+    D: Deserializer<'de>,
+    V: TryFrom<u64>,
+    const LEAST: u64,
+    const MOST: u64,
+>(
+    deserializer: D,
+) -> Result<V, D::Error> {
     deserializer.deserialize_any(Whole::<V, LEAST, MOST>(PhantomData))
 }
 
@@ -334,7 +423,13 @@ pub(crate) fn whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64
 ///
 /// # Errors
 /// Not a whole number, or not in the range of `V`.
-pub(crate) fn some_whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(
+pub(crate) fn some_whole<
+    'de,
+    D: Deserializer<'de>,
+    V: TryFrom<u64>,
+    const LEAST: u64,
+    const MOST: u64,
+>(
     deserializer: D,
 ) -> Result<Option<V>, D::Error> {
     whole::<D, V, LEAST, MOST>(deserializer).map(Some)
@@ -350,12 +445,15 @@ impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for Whole<V
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
-        let value = u64::try_from(number).ok().and_then(|number| V::try_from(number).ok());
+        let value = u64::try_from(number)
+            .ok()
+            .and_then(|number| V::try_from(number).ok());
         value.ok_or_else(|| E::custom(format!("{number}: legal range {LEAST} to {MOST}")))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
-        V::try_from(number).map_err(|_| E::custom(format!("{number}: legal range {LEAST} to {MOST}")))
+        V::try_from(number)
+            .map_err(|_| E::custom(format!("{number}: legal range {LEAST} to {MOST}")))
     }
 }
 
@@ -395,11 +493,16 @@ pub(crate) struct Maybe<V>(PhantomData<V>);
 impl<V: Written> Maybe<V> {
     /// # Errors
     /// The value is not a `V`.
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<V>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<V>, D::Error> {
         InWords::<V>::deserialize(deserializer).map(Some)
     }
 
-    pub(crate) fn serialize<S: Serializer>(value: &Option<V>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(
+        value: &Option<V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         match value {
             None => serializer.serialize_none(),
             Some(_) => Err(ser::Error::custom("only a missing quantity is a default")),
@@ -506,9 +609,24 @@ mod tests {
             Duration::from_text("10").unwrap_err(),
             "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"
         );
-        for wrong in ["5m", "5x", "5 sec", "1e400s", "s", "2s 3ms", "300h", "-5s", "18500000s"] {
+        for wrong in [
+            "5m",
+            "5x",
+            "5 sec",
+            "1e400s",
+            "s",
+            "2s 3ms",
+            "300h",
+            "-5s",
+            "18500000s",
+        ] {
             let message = Duration::from_text(wrong).unwrap_err();
-            assert_eq!(message, format!("'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"));
+            assert_eq!(
+                message,
+                format!(
+                    "'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\", from 0 to 213 days"
+                )
+            );
         }
         assert!(Duration::from_text("18400000s").is_ok());
         assert_eq!(Duration::from_number(0), Some(Duration::ZERO));
@@ -526,9 +644,18 @@ mod tests {
 
     #[test]
     fn urgency_is_a_rule_and_its_value() {
-        assert_eq!(Urgency::from_text("fair 100mbit"), Ok(Urgency::Fair("100mbit".parse().unwrap())));
-        assert_eq!(Urgency::from_text("size 1s"), Ok(Urgency::FlowSize(Duration::from_secs(1))));
-        let cautious = Urgency::Cautious { step: Duration::from_secs(1), rate: "1gbit".parse().unwrap() };
+        assert_eq!(
+            Urgency::from_text("fair 100mbit"),
+            Ok(Urgency::Fair("100mbit".parse().unwrap()))
+        );
+        assert_eq!(
+            Urgency::from_text("size 1s"),
+            Ok(Urgency::FlowSize(Duration::from_secs(1)))
+        );
+        let cautious = Urgency::Cautious {
+            step: Duration::from_secs(1),
+            rate: "1gbit".parse().unwrap(),
+        };
         assert_eq!(Urgency::from_text("cautious 1s 1gbit"), Ok(cautious));
         assert!(Urgency::from_text("cautious 1s").is_err());
         assert!(Urgency::from_text("size").is_err() && Urgency::from_text("haste 1s").is_err());
@@ -538,9 +665,15 @@ mod tests {
     #[test]
     fn slack_that_does_not_fit_into_a_header_is_refused() {
         for rule in ["slack", "size", "remaining", "deadline", "slack 1s plus"] {
-            assert!(Urgency::from_text(&format!("{rule} 9158400s")).is_ok(), "{rule}");
+            assert!(
+                Urgency::from_text(&format!("{rule} 9158400s")).is_ok(),
+                "{rule}"
+            );
             let text = format!("{rule} 9158401s");
-            assert_eq!(Urgency::from_text(&text).unwrap_err(), format!("'{text}': 9158401s: legal range 0 to 106 days, 9158400s"));
+            assert_eq!(
+                Urgency::from_text(&text).unwrap_err(),
+                format!("'{text}': 9158401s: legal range 0 to 106 days, 9158400s")
+            );
         }
         assert!(Urgency::from_text("cautious 9158401s 1gbit").is_err());
     }

@@ -7,14 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Billionths, Bytes, DropReason, Duration, FlowConfig, Framing, Instant, Limit, LinkLayer, Packet, QueueSpec, Rate};
+use roundelay::{
+    Billionths, Bytes, DropReason, Duration, FlowConfig, Framing, Instant, Limit, LinkLayer,
+    Packet, QueueSpec, Rate,
+};
 use roundelay_sim::log::Log;
 use roundelay_sim::sources::{
-    Protocol, Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip, web_page,
+    Protocol, Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response,
+    tcp, video, voip, web_page,
 };
 use roundelay_sim::{
-    Agent, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Opening, PacketState, Probe, Routing,
-    Simulation, Tag,
+    Agent, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Opening,
+    PacketState, Probe, Routing, Simulation, Tag,
 };
 use roundelay_tcp::{Config, Control, Flavour};
 use roundelay_verify::verify;
@@ -68,11 +72,28 @@ struct Ledger {
 
 impl Ledger {
     fn new(network: &Network) -> Self {
-        let ends: Vec<_> = network.links().iter().map(|link| [link.from, link.to]).collect();
-        let (links, nodes) = (vec![Account::default(); ends.len()], vec![0; network.nodes()]);
+        let ends: Vec<_> = network
+            .links()
+            .iter()
+            .map(|link| [link.from, link.to])
+            .collect();
+        let (links, nodes) = (
+            vec![Account::default(); ends.len()],
+            vec![0; network.nodes()],
+        );
         let (packets, flows) = (BTreeMap::new(), BTreeMap::new());
         let (closed, totals, events) = (0, Totals::default(), 0);
-        Self { ends, links, sent: nodes.clone(), delivered: nodes, packets, flows, closed, totals, events }
+        Self {
+            ends,
+            links,
+            sent: nodes.clone(),
+            delivered: nodes,
+            packets,
+            flows,
+            closed,
+            totals,
+            events,
+        }
     }
 
     fn link(&mut self, link: LinkId) -> &mut Account {
@@ -81,7 +102,12 @@ impl Ledger {
 
     /// The current node of a packet, taken off the wire if necessary.
     fn reach(&mut self, packet: u64) -> NodeId {
-        match self.packets.get(&packet).unwrap_or_else(|| panic!("packet {packet} is nowhere")).0 {
+        match self
+            .packets
+            .get(&packet)
+            .unwrap_or_else(|| panic!("packet {packet} is nowhere"))
+            .0
+        {
             Location::Node(node) => node,
             Location::Wire(link) => {
                 self.link(link).on_wire -= 1;
@@ -97,7 +123,12 @@ impl Ledger {
 
     /// Removes a packet from the queue of a link.
     fn leave(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
-        assert_eq!(self.packets.get(&state.number).map(|(place, _)| *place), Some(Location::Queue(link)), "packet {}", state.number);
+        assert_eq!(
+            self.packets.get(&state.number).map(|(place, _)| *place),
+            Some(Location::Queue(link)),
+            "packet {}",
+            state.number
+        );
         let account = self.link(link);
         account.waiting_bytes -= u64::from(packet.len);
     }
@@ -115,35 +146,81 @@ impl Ledger {
     /// each node, packets in equal packets out plus packets held.
     fn holds_at_event(&mut self) {
         self.events += 1;
-        let Totals { sent, delivered, dropped, lost } = self.totals;
-        assert_eq!(sent, delivered + dropped + lost + self.packets.len() as u64, "event {}", self.events);
+        let Totals {
+            sent,
+            delivered,
+            dropped,
+            lost,
+        } = self.totals;
+        assert_eq!(
+            sent,
+            delivered + dropped + lost + self.packets.len() as u64,
+            "event {}",
+            self.events
+        );
     }
 
     /// After each instant: the ledger agrees with ports, links and flows.
     fn holds_after_instant<P: Probe>(&self, simulation: &Simulation<P>, preempts: &[bool]) {
         let now = simulation.now();
         assert_eq!(self.packets.len(), simulation.on_their_way(), "at {now}");
-        let mut nodes: Vec<i128> =
-            self.sent.iter().zip(&self.delivered).map(|(sent, delivered)| i128::from(*sent) - i128::from(*delivered)).collect();
+        let mut nodes: Vec<i128> = self
+            .sent
+            .iter()
+            .zip(&self.delivered)
+            .map(|(sent, delivered)| i128::from(*sent) - i128::from(*delivered))
+            .collect();
         for (number, (account, counts)) in self.links.iter().zip(simulation.links()).enumerate() {
             let waiting = simulation.backlog(LinkId(number as u32));
             let told = (counts.arrived, counts.packets, counts.dropped, counts.lost);
-            assert_eq!(told, (account.arrived, account.transmitted, account.dropped, account.lost), "link {number} at {now}");
+            assert_eq!(
+                told,
+                (
+                    account.arrived,
+                    account.transmitted,
+                    account.dropped,
+                    account.lost
+                ),
+                "link {number} at {now}"
+            );
             if preempts[number] {
                 // One packet is on the link and not yet reported.
-                assert!((0..=1).contains(&(account.waiting() - waiting.packets)), "link {number} at {now}");
+                assert!(
+                    (0..=1).contains(&(account.waiting() - waiting.packets)),
+                    "link {number} at {now}"
+                );
             } else {
-                assert_eq!((account.waiting(), account.waiting_bytes), (waiting.packets, waiting.bytes), "link {number} at {now}");
+                assert_eq!(
+                    (account.waiting(), account.waiting_bytes),
+                    (waiting.packets, waiting.bytes),
+                    "link {number} at {now}"
+                );
             }
             let [from, to] = self.ends[number];
-            nodes[from.0 as usize] -= i128::from(account.transmitted + account.dropped.iter().sum::<u64>() + account.waiting());
-            nodes[to.0 as usize] += i128::from(account.transmitted - account.lost - account.on_wire);
+            nodes[from.0 as usize] -= i128::from(
+                account.transmitted + account.dropped.iter().sum::<u64>() + account.waiting(),
+            );
+            nodes[to.0 as usize] +=
+                i128::from(account.transmitted - account.lost - account.on_wire);
         }
         // A packet that came to a node has left or waits in one of the node's queues.
-        assert!(nodes.iter().all(|rest| *rest == 0), "nodes keep {nodes:?} at {now}");
+        assert!(
+            nodes.iter().all(|rest| *rest == 0),
+            "nodes keep {nodes:?} at {now}"
+        );
         for (flow, counts) in simulation.flows() {
-            let Totals { sent, delivered, dropped, lost } = self.flows[&flow].1;
-            let told = (counts.sent, counts.delivered, counts.dropped.iter().sum::<u64>(), counts.lost);
+            let Totals {
+                sent,
+                delivered,
+                dropped,
+                lost,
+            } = self.flows[&flow].1;
+            let told = (
+                counts.sent,
+                counts.delivered,
+                counts.dropped.iter().sum::<u64>(),
+                counts.lost,
+            );
             assert_eq!(told, (sent, delivered, dropped, lost), "{flow:?} at {now}");
         }
     }
@@ -151,23 +228,38 @@ impl Ledger {
 
 impl Probe for Ledger {
     fn opened(&mut self, _: Instant, flow: FlowNumber, Opening { from, to, .. }: Opening) {
-        assert!(self.flows.insert(flow, ([from, to], Totals::default())).is_none());
+        assert!(
+            self.flows
+                .insert(flow, ([from, to], Totals::default()))
+                .is_none()
+        );
         self.holds_at_event();
     }
 
     fn sent(&mut self, _: Instant, _: &Packet<Tag>, state: &PacketState) {
         let (ends, flow) = self.flows.get_mut(&state.flow).expect("its flow is open");
-        let node = if state.direction == Direction::Forward { ends[0] } else { ends[1] };
+        let node = if state.direction == Direction::Forward {
+            ends[0]
+        } else {
+            ends[1]
+        };
         flow.sent += u64::from(state.direction == Direction::Forward);
         self.totals.sent += 1;
         self.sent[node.0 as usize] += 1;
-        assert!(self.packets.insert(state.number, (Location::Node(node), state.flow)).is_none());
+        assert!(
+            self.packets
+                .insert(state.number, (Location::Node(node), state.flow))
+                .is_none()
+        );
         self.holds_at_event();
     }
 
     fn arrived(&mut self, _: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
         let node = self.reach(state.number);
-        assert_eq!(node, self.ends[link.0 as usize][0], "it comes to a link of another node");
+        assert_eq!(
+            node, self.ends[link.0 as usize][0],
+            "it comes to a link of another node"
+        );
         self.put(state.number, Location::Queue(link));
         let account = self.link(link);
         account.arrived += 1;
@@ -175,7 +267,13 @@ impl Probe for Ledger {
         self.holds_at_event();
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        [start, end]: [Instant; 2],
+    ) {
         assert!(start <= end);
         self.leave(link, packet, state);
         self.put(state.number, Location::Wire(link));
@@ -185,7 +283,14 @@ impl Probe for Ledger {
         self.holds_at_event();
     }
 
-    fn dropped(&mut self, _: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+    fn dropped(
+        &mut self,
+        _: Instant,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        reason: DropReason,
+    ) {
         self.leave(link, packet, state);
         self.link(link).dropped[reason as usize] += 1;
         self.forget(state, |totals| totals.dropped += 1);
@@ -193,7 +298,10 @@ impl Probe for Ledger {
     }
 
     fn lost(&mut self, _: Instant, link: LinkId, _: &Packet<Tag>, state: &PacketState) {
-        assert_eq!(self.packets.get(&state.number).map(|(place, _)| *place), Some(Location::Wire(link)));
+        assert_eq!(
+            self.packets.get(&state.number).map(|(place, _)| *place),
+            Some(Location::Wire(link))
+        );
         let account = self.link(link);
         account.on_wire -= 1;
         account.lost += 1;
@@ -204,16 +312,39 @@ impl Probe for Ledger {
     fn delivered(&mut self, _: Instant, _: &Packet<Tag>, state: &PacketState) {
         let node = self.reach(state.number);
         let [from, to] = self.flows[&state.flow].0;
-        assert_eq!(node, if state.direction == Direction::Forward { to } else { from }, "it is at its end");
+        assert_eq!(
+            node,
+            if state.direction == Direction::Forward {
+                to
+            } else {
+                from
+            },
+            "it is at its end"
+        );
         self.delivered[node.0 as usize] += 1;
         self.forget(state, |totals| totals.delivered += 1);
         self.holds_at_event();
     }
 
     fn closed(&mut self, _: Instant, flow: FlowNumber, counts: &FlowCounts) {
-        let (_, Totals { sent, delivered, dropped, lost }) = self.flows.remove(&flow).expect("it was open");
-        assert_eq!((counts.sent, counts.delivered, counts.lost), (sent, delivered, lost));
-        assert_eq!((counts.dropped.iter().sum::<u64>(), sent), (dropped, delivered + dropped + lost), "none is on its way");
+        let (
+            _,
+            Totals {
+                sent,
+                delivered,
+                dropped,
+                lost,
+            },
+        ) = self.flows.remove(&flow).expect("it was open");
+        assert_eq!(
+            (counts.sent, counts.delivered, counts.lost),
+            (sent, delivered, lost)
+        );
+        assert_eq!(
+            (counts.dropped.iter().sum::<u64>(), sent),
+            (dropped, delivered + dropped + lost),
+            "none is on its way"
+        );
         self.closed += 1;
         self.holds_at_event();
     }
@@ -222,23 +353,51 @@ impl Probe for Ledger {
 /// A random discipline with a small limit, to cause many drops.
 fn queue(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> QueueSpec {
     let discipline = disciplines[random.random_range(0..disciplines.len())].clone();
-    QueueSpec { discipline, limit: Some(Limit::of_packets(random.random_range(1..80))) }
+    QueueSpec {
+        discipline,
+        limit: Some(Limit::of_packets(random.random_range(1..80))),
+    }
 }
 
 /// A tree of routers plus extra links: there are cycles, parallel links and one-way links.
 fn network(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> (Network, Vec<bool>) {
     let (mut network, mut preempts) = (Network::default(), Vec::new());
-    let nodes: Vec<_> = (0..random.random_range(2..9)).map(|_| network.add_node()).collect();
+    let nodes: Vec<_> = (0..random.random_range(2..9))
+        .map(|_| network.add_node())
+        .collect();
     let mut link = |random: &mut Pcg64Mcg, from, to| {
-        let rate = Rate::from_bits_per_second(random.random_range(1_000_000..20_000_000)).expect("a rate");
+        let rate =
+            Rate::from_bits_per_second(random.random_range(1_000_000..20_000_000)).expect("a rate");
         let queue = queue(random, disciplines);
         preempts.push(queue.discipline.to_string().contains("preempt"));
-        let plain = LinkConfig::new(from, to, rate, Duration::from_picos(random.random_range(0..3_000_000_000)), queue);
-        let (loss, jitter) = (Billionths(random.random_range(0..3) * 10_000_000), Duration::from_micros(random.random_range(0..2) * 500));
+        let plain = LinkConfig::new(
+            from,
+            to,
+            rate,
+            Duration::from_picos(random.random_range(0..3_000_000_000)),
+            queue,
+        );
+        let (loss, jitter) = (
+            Billionths(random.random_range(0..3) * 10_000_000),
+            Duration::from_micros(random.random_range(0..2) * 500),
+        );
         let framing = Framing::ALL[random.random_range(0..3)];
-        let layer = LinkLayer { raw: true, overhead: random.random_range(-20..40), mpu: random.random_range(0..2) * 84, framing };
+        let layer = LinkLayer {
+            raw: true,
+            overhead: random.random_range(-20..40),
+            mpu: random.random_range(0..2) * 84,
+            framing,
+        };
         let cost = random.random_range(0..4);
-        network.add_link(LinkConfig { loss, jitter, layer, cost, ..plain }).expect("both ends are there");
+        network
+            .add_link(LinkConfig {
+                loss,
+                jitter,
+                layer,
+                cost,
+                ..plain
+            })
+            .expect("both ends are there");
     };
     for (place, node) in nodes.iter().enumerate().skip(1) {
         let other = nodes[random.random_range(0..place)];
@@ -251,19 +410,34 @@ fn network(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> (Network, Ve
         link(random, nodes[from], nodes[to]);
     }
     let spread = random.random::<bool>().then(|| random.random());
-    network.set_routing(Routing { metric: Metric::ALL[random.random_range(0..3)], spread });
+    network.set_routing(Routing {
+        metric: Metric::ALL[random.random_range(0..3)],
+        spread,
+    });
     (network, preempts)
 }
 
 fn protocol(random: &mut Pcg64Mcg) -> Config {
     let config = match random.random_range(0..5) {
         0 => Config::rfc(),
-        1 => Config { ecn: true, pacing: true, ..Config::rfc() },
-        2 => Config { flavour: Flavour::NewReno, control: Control::Reno, ..Config::rfc() },
+        1 => Config {
+            ecn: true,
+            pacing: true,
+            ..Config::rfc()
+        },
+        2 => Config {
+            flavour: Flavour::NewReno,
+            control: Control::Reno,
+            ..Config::rfc()
+        },
         3 => Config::ns2_newreno_sack1(),
         _ => Config::ns2_classic([Flavour::Tahoe, Flavour::Reno][random.random_range(0..2)]),
     };
-    Config { min_timeout: Duration::from_millis(20), initial_timeout: Duration::from_millis(50), ..config }
+    Config {
+        min_timeout: Duration::from_millis(20),
+        initial_timeout: Duration::from_millis(50),
+        ..config
+    }
 }
 
 const KINDS: usize = 11;
@@ -274,12 +448,21 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
     let to = (from + random.random_range(1..nodes)) % nodes;
     let mut terms = Terms::new(NodeId(from), NodeId(to));
     terms.start_jitter = Duration::from_millis(20);
-    terms.stop = random.random::<bool>().then(|| Instant::ZERO + Duration::from_millis(random.random_range(40..150)));
-    let urgencies =
-        [Urgency::None, Urgency::Constant(Duration::from_millis(5)), Urgency::FlowSize(Duration::from_millis(1)), Urgency::Priority(2)];
+    terms.stop = random
+        .random::<bool>()
+        .then(|| Instant::ZERO + Duration::from_millis(random.random_range(40..150)));
+    let urgencies = [
+        Urgency::None,
+        Urgency::Constant(Duration::from_millis(5)),
+        Urgency::FlowSize(Duration::from_millis(1)),
+        Urgency::Priority(2),
+    ];
     terms.urgency = urgencies[random.random_range(0..urgencies.len())].clone();
     let weight = random.random_range(1..5);
-    terms.flow.config = random.random::<bool>().then(|| FlowConfig { weight, ..FlowConfig::default() });
+    terms.flow.config = random.random::<bool>().then(|| FlowConfig {
+        weight,
+        ..FlowConfig::default()
+    });
     let rate = Rate::from_bits_per_second(random.random_range(200_000..4_000_000)).expect("a rate");
     // Some packets are longer than the maximum length known to queues.
     let packet_len = random.random_range(40..1600);
@@ -292,7 +475,10 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
             Box::new(poisson::Poisson::new(terms, rate, lengths, None).expect("legal"))
         }
         2 => {
-            let config = on_off::Config { shape: Some(1.5), ..on_off::Config::new(rate, packet_len, times) };
+            let config = on_off::Config {
+                shape: Some(1.5),
+                ..on_off::Config::new(rate, packet_len, times)
+            };
             Box::new(on_off::OnOff::new(terms, config).expect("legal"))
         }
         3 => Box::new(voip::new(terms, voip::Config::default()).expect("legal")),
@@ -301,27 +487,67 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
             Box::new(burst::Burst::new(terms, burst::Config { size, packet_len }).expect("legal"))
         }
         5 | 6 => {
-            let size_bytes = random.random::<bool>().then(|| random.random_range(1..100_000));
+            let size_bytes = random
+                .random::<bool>()
+                .then(|| random.random_range(1..100_000));
             Box::new(tcp::Tcp::new(terms, protocol, size_bytes).expect("legal"))
         }
         7 => {
             let think = Span::Exponential(Duration::from_millis(5));
-            Box::new(request_response::RequestResponse::new(terms, protocol, [300, 20_000], think).expect("legal"))
+            Box::new(
+                request_response::RequestResponse::new(terms, protocol, [300, 20_000], think)
+                    .expect("legal"),
+            )
         }
-        8 => Box::new(video::Video::new(terms, protocol, 15_000, Duration::from_millis(30)).expect("legal")),
+        8 => Box::new(
+            video::Video::new(terms, protocol, 15_000, Duration::from_millis(30)).expect("legal"),
+        ),
         9 => {
-            let (document, object, request, think) = (Bytes(5_000), Bytes(3_000), Bytes(400), Duration::from_millis(5));
-            let config = web_page::Config { document, object, objects: 5, connections: 3, request, think, tcp: Protocol::default() };
-            Box::new(web_page::WebPage::new(terms, &config, Span::Exponential(think)).expect("legal"))
+            let (document, object, request, think) = (
+                Bytes(5_000),
+                Bytes(3_000),
+                Bytes(400),
+                Duration::from_millis(5),
+            );
+            let config = web_page::Config {
+                document,
+                object,
+                objects: 5,
+                connections: 3,
+                request,
+                think,
+                tcp: Protocol::default(),
+            };
+            Box::new(
+                web_page::WebPage::new(terms, &config, Span::Exponential(think)).expect("legal"),
+            )
         }
         _ => {
-            let hosts = (0..nodes).map(|node| arrivals::Host { node: NodeId(node), group: node }).collect();
-            let carriers = [arrivals::Carrier::Burst { packet_len: 1460 }, arrivals::Carrier::Tcp(protocol)];
+            let hosts = (0..nodes)
+                .map(|node| arrivals::Host {
+                    node: NodeId(node),
+                    group: node,
+                })
+                .collect();
+            let carriers = [
+                arrivals::Carrier::Burst { packet_len: 1460 },
+                arrivals::Carrier::Tcp(protocol),
+            ];
             let sizes = Sizes::discrete(vec![(1000, 0.8), (20_000, 1.0)]).expect("legal");
             let mut of_flows = Terms::new(NodeId(0), NodeId(0));
             (of_flows.stop, of_flows.urgency) = (terms.stop, terms.urgency);
             let carrier = carriers[random.random_range(0..2)];
-            Box::new(arrivals::Arrivals::new(of_flows, hosts, "2mbit".parse().expect("a rate"), 0.5, sizes, carrier).expect("legal"))
+            Box::new(
+                arrivals::Arrivals::new(
+                    of_flows,
+                    hosts,
+                    "2mbit".parse().expect("a rate"),
+                    0.5,
+                    sizes,
+                    carrier,
+                )
+                .expect("legal"),
+            )
         }
     }
 }
@@ -340,7 +566,12 @@ struct Seen {
 fn check(seed: u64, disciplines: &[AnyDiscipline], seen: &mut Seen) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let (network, preempts) = network(&mut random, disciplines);
-    seen.disciplines.extend(network.links().iter().map(|link| link.queue.discipline.to_string()));
+    seen.disciplines.extend(
+        network
+            .links()
+            .iter()
+            .map(|link| link.queue.discipline.to_string()),
+    );
     let nodes = network.nodes() as u32;
     let mut bytes = Vec::new();
     let probe = (Ledger::new(&network), Log::new(&mut bytes, &network));
@@ -352,14 +583,23 @@ fn check(seed: u64, disciplines: &[AnyDiscipline], seen: &mut Seen) {
     }
     let end = Instant::ZERO + Duration::from_millis(random.random_range(40..200));
     while let Some(next) = simulation.next_event().filter(|next| *next < end) {
-        simulation.run(next + Duration::from_picos(1)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        simulation.probe().0.holds_after_instant(&simulation, &preempts);
+        simulation
+            .run(next + Duration::from_picos(1))
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        simulation
+            .probe()
+            .0
+            .holds_after_instant(&simulation, &preempts);
     }
     simulation.run(end).expect("nothing is left until then");
     let (ledger, log) = simulation.probe_mut();
     log.finish(end).expect("memory takes all");
     let totals = ledger.totals;
-    seen.early += ledger.links.iter().map(|link| link.dropped[DropReason::Early as usize]).sum::<u64>();
+    seen.early += ledger
+        .links
+        .iter()
+        .map(|link| link.dropped[DropReason::Early as usize])
+        .sum::<u64>();
     (seen.events, seen.closed) = (seen.events + ledger.events, seen.closed + ledger.closed);
     seen.totals.sent += totals.sent;
     seen.totals.delivered += totals.delivered;
@@ -367,19 +607,57 @@ fn check(seed: u64, disciplines: &[AnyDiscipline], seen: &mut Seen) {
     seen.totals.lost += totals.lost;
     drop(simulation);
     let verified = verify(&bytes[..]).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-    let told = (verified.sent, verified.delivered, verified.dropped, verified.lost);
-    assert_eq!(told, (totals.sent, totals.delivered, totals.dropped, totals.lost), "seed {seed}");
+    let told = (
+        verified.sent,
+        verified.delivered,
+        verified.dropped,
+        verified.lost,
+    );
+    assert_eq!(
+        told,
+        (totals.sent, totals.delivered, totals.dropped, totals.lost),
+        "seed {seed}"
+    );
 }
 
 #[test]
 fn packets_are_conserved_at_every_node_at_every_event() {
     let mut disciplines = AnyDiscipline::all();
-    disciplines.push("lstf preempt".parse::<QueueSpec>().expect("a discipline").discipline);
+    disciplines.push(
+        "lstf preempt"
+            .parse::<QueueSpec>()
+            .expect("a discipline")
+            .discipline,
+    );
     let mut seen = Seen::default();
     (0..400).for_each(|seed| check(seed, &disciplines, &mut seen));
-    println!("{} events, {:?}, {} flows closed, {} drops early", seen.events, seen.totals, seen.closed, seen.early);
-    assert!(seen.kinds.iter().all(|times| *times > 50), "{:?}", seen.kinds);
-    assert_eq!(seen.disciplines.len(), disciplines.len(), "each has been in a queue");
-    let Totals { sent, delivered, dropped, lost } = seen.totals;
-    assert!(sent > 50_000 && delivered > 20_000 && dropped > 2_000 && lost > 500 && seen.closed > 500 && seen.early > 30, "{seen:?}");
+    println!(
+        "{} events, {:?}, {} flows closed, {} drops early",
+        seen.events, seen.totals, seen.closed, seen.early
+    );
+    assert!(
+        seen.kinds.iter().all(|times| *times > 50),
+        "{:?}",
+        seen.kinds
+    );
+    assert_eq!(
+        seen.disciplines.len(),
+        disciplines.len(),
+        "each has been in a queue"
+    );
+    let Totals {
+        sent,
+        delivered,
+        dropped,
+        lost,
+    } = seen.totals;
+    assert!(
+        sent > 50_000
+            && delivered > 20_000
+            && dropped > 2_000
+            && lost > 500
+            && seen.closed > 500
+            && seen.early > 30,
+        "{seen:?}"
+    );
 }

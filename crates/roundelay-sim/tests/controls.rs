@@ -34,7 +34,10 @@ impl CongestionControl for OwnReno {
 }
 
 fn own_reno(parts: u64) -> CustomControl {
-    CustomControl::new("own reno", move |_| OwnReno { towards_next: 0, parts })
+    CustomControl::new("own reno", move |_| OwnReno {
+        towards_next: 0,
+        parts,
+    })
 }
 
 /// A dumbbell with each kind of source over TCP, a source per pair of hosts.
@@ -110,7 +113,8 @@ impl Probe for Sent {
 
 fn scenario(control: &str) -> Scenario {
     let text = SOURCES.replace("CONTROL", control);
-    Scenario::from_toml("sources.toml", &text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::from_toml("sources.toml", &text, Path::new("."))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn run(scenario: &Scenario) -> (Sent, Results) {
@@ -122,15 +126,27 @@ fn run(scenario: &Scenario) -> (Sent, Results) {
 #[test]
 fn a_reno_from_outside_gives_the_packets_of_the_built_in_one() {
     let (native, results) = run(&scenario("reno"));
-    assert!(native.0.len() > 3000 && results.groups[0].packets.full > 0, "{} packets", native.0.len());
+    assert!(
+        native.0.len() > 3000 && results.groups[0].packets.full > 0,
+        "{} packets",
+        native.0.len()
+    );
     let mut own = scenario("cubic");
-    own.set_control("all", &own_reno(2)).expect("sources over TCP");
+    own.set_control("all", &own_reno(2))
+        .expect("sources over TCP");
     let (sent, own_results) = run(&own);
     assert!(sent == native, "the packets differ");
     assert_eq!(format!("{results:?}"), format!("{own_results:?}"));
-    own.set_control("all", &own_reno(4)).expect("sources over TCP");
+    own.set_control("all", &own_reno(4))
+        .expect("sources over TCP");
     assert!(run(&own).0 != native, "another law gives other packets");
-    assert_eq!(own.groups.iter().map(|group| group.control.is_some()).collect::<Vec<_>>(), [true, true, true, true, true, false]);
+    assert_eq!(
+        own.groups
+            .iter()
+            .map(|group| group.control.is_some())
+            .collect::<Vec<_>>(),
+        [true, true, true, true, true, false]
+    );
 }
 
 /// Each of the sources alone gets the control: the packets of its own flows change.
@@ -139,9 +155,11 @@ fn a_control_is_that_of_one_source() {
     let (native, _) = run(&scenario("reno"));
     for source in ["downloads", "requests", "films", "pages", "flows"] {
         let mut own = scenario("reno");
-        own.set_control(source, &own_reno(2)).expect("a source over TCP");
+        own.set_control(source, &own_reno(2))
+            .expect("a source over TCP");
         assert!(run(&own).0 == native, "{source}: the same law");
-        own.set_control(source, &CustomControl::new("one segment", |_| Still)).expect("a source over TCP");
+        own.set_control(source, &CustomControl::new("one segment", |_| Still))
+            .expect("a source over TCP");
         assert!(run(&own).0 != native, "{source}: another law");
     }
 }
@@ -162,12 +180,28 @@ impl CongestionControl for Still {
 #[test]
 fn names_without_a_source_over_tcp_are_refused() {
     let mut own = scenario("reno");
-    let mut refused = |name: &str| own.set_control(name, &own_reno(2)).expect_err(name).to_string();
+    let mut refused = |name: &str| {
+        own.set_control(name, &own_reno(2))
+            .expect_err(name)
+            .to_string()
+    };
     let legal = "legal names downloads, requests, films, pages, flows, or all";
-    assert_eq!(refused("download"), format!("no source is called 'download' (did you mean 'downloads'?): {legal}"));
-    assert_eq!(refused("call"), format!("source 'call' does not use TCP: {legal}"));
+    assert_eq!(
+        refused("download"),
+        format!("no source is called 'download' (did you mean 'downloads'?): {legal}")
+    );
+    assert_eq!(
+        refused("call"),
+        format!("source 'call' does not use TCP: {legal}")
+    );
     let text = "duration = '1s'\ntopology = { template = 'dumbbell', pairs = 1 }\n[[source]]\nkind = 'cbr'\nfrom = 's0'\nto = 'r0'\nrate = '1mbit'\n";
     let mut none = Scenario::from_toml("none.toml", text, Path::new(".")).expect("a scenario");
-    let refused = none.set_control("all", &own_reno(2)).expect_err("no TCP").to_string();
-    assert_eq!(refused, "no source is called 'all': legal names none, as no source uses TCP");
+    let refused = none
+        .set_control("all", &own_reno(2))
+        .expect_err("no TCP")
+        .to_string();
+    assert_eq!(
+        refused,
+        "no source is called 'all': legal names none, as no source uses TCP"
+    );
 }

@@ -3,7 +3,10 @@
 use std::sync::mpsc::{Sender as Notes, channel};
 
 use roundelay::{Duration, FlowId, Instant};
-use roundelay_sim::{Agent, Arrival, Content, Context, Direction, FlowSpec, LinkConfig, Network, Outgoing, Simulation};
+use roundelay_sim::{
+    Agent, Arrival, Content, Context, Direction, FlowSpec, LinkConfig, Network, Outgoing,
+    Simulation,
+};
 use roundelay_tcp::{Config, Receiver, Sender, State};
 
 /// The window in segments after each acknowledgement.
@@ -23,16 +26,28 @@ struct Watched {
 }
 
 impl Watched {
-    fn packet(&self, flow: FlowId, direction: Direction, segment: roundelay_tcp::Segment) -> Outgoing {
+    fn packet(
+        &self,
+        flow: FlowId,
+        direction: Direction,
+        segment: roundelay_tcp::Segment,
+    ) -> Outgoing {
         let len = segment.wire_len(self.sender.config());
-        Outgoing { direction, content: Content::Segment(segment), ..Outgoing::new(flow, len) }
+        Outgoing {
+            direction,
+            content: Content::Segment(segment),
+            ..Outgoing::new(flow, len)
+        }
     }
 
     fn send(&mut self, flow: FlowId, context: &mut Context<'_>) {
         while let Some(segment) = self.sender.poll(context.now()) {
             context.send(self.packet(flow, Direction::Forward, segment));
         }
-        self.sender.timer().into_iter().for_each(|at| context.wake_at(at));
+        self.sender
+            .timer()
+            .into_iter()
+            .for_each(|at| context.wake_at(at));
     }
 }
 
@@ -42,14 +57,20 @@ impl Agent for Watched {
             self.sender.open(context.now());
             context.open(self.spec)
         });
-        if self.sender.timer().is_some_and(|timer| timer <= context.now()) {
+        if self
+            .sender
+            .timer()
+            .is_some_and(|timer| timer <= context.now())
+        {
             self.sender.on_timer(context.now());
         }
         self.send(flow, context);
     }
 
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
-        let Content::Segment(segment) = arrival.content else { panic!("TCP is all there is") };
+        let Content::Segment(segment) = arrival.content else {
+            panic!("TCP is all there is")
+        };
         let now = context.now();
         if arrival.direction == Direction::Forward {
             if let Some(answer) = self.receiver.on_segment(now, &segment, false) {
@@ -60,7 +81,11 @@ impl Agent for Watched {
         self.sender.on_segment(now, &segment);
         self.send(arrival.flow, context);
         let window = self.sender.window() as f64 / f64::from(self.sender.config().segment_len);
-        let sample = Sample { now: now.since(Instant::ZERO).as_secs_f64(), window, state: self.sender.state() };
+        let sample = Sample {
+            now: now.since(Instant::ZERO).as_secs_f64(),
+            window,
+            state: self.sender.state(),
+        };
         self.notes.send(sample).expect("the test hears");
     }
 }
@@ -70,15 +95,41 @@ fn samples(config: Config) -> Vec<Sample> {
     let mut network = Network::default();
     let [from, to] = [network.add_node(), network.add_node()];
     for (from, to) in [(from, to), (to, from)] {
-        let (rate, queue) = ("100mbit".parse().expect("a rate"), "fifo limit 400".parse().expect("a queue"));
-        network.add_link(LinkConfig::new(from, to, rate, Duration::from_millis(50), queue)).expect("both ends are there");
+        let (rate, queue) = (
+            "100mbit".parse().expect("a rate"),
+            "fifo limit 400".parse().expect("a queue"),
+        );
+        network
+            .add_link(LinkConfig::new(
+                from,
+                to,
+                rate,
+                Duration::from_millis(50),
+                queue,
+            ))
+            .expect("both ends are there");
     }
     let (notes, heard) = channel();
-    let (sender, receiver) = (Sender::new(config, None).expect("legal"), Receiver::new(config).expect("legal"));
-    let watched = Watched { spec: FlowSpec { from, to, config: None }, flow: None, sender, receiver, notes };
+    let (sender, receiver) = (
+        Sender::new(config, None).expect("legal"),
+        Receiver::new(config).expect("legal"),
+    );
+    let watched = Watched {
+        spec: FlowSpec {
+            from,
+            to,
+            config: None,
+        },
+        flow: None,
+        sender,
+        receiver,
+        notes,
+    };
     let mut simulation = Simulation::new(network, 1).expect("the queue is legal");
     simulation.spawn(Box::new(watched), Instant::ZERO);
-    simulation.run(Instant::ZERO + Duration::from_secs(60)).expect("the nodes are connected");
+    simulation
+        .run(Instant::ZERO + Duration::from_secs(60))
+        .expect("the nodes are connected");
     heard.try_iter().collect()
 }
 
@@ -94,7 +145,11 @@ impl Epoch {
     /// C (t - K)^3 + W_max, with K = cbrt((W_max - cwnd_epoch) / C) and C = 0.4 (RFC 9438, section
     /// 4.2).
     fn new(start: f64, peak: f64, window: f64) -> Self {
-        Self { start, peak, plateau: ((peak - window) / 0.4).cbrt() }
+        Self {
+            start,
+            peak,
+            plateau: ((peak - window) / 0.4).cbrt(),
+        }
     }
 
     fn at(&self, now: f64) -> f64 {
@@ -110,7 +165,11 @@ fn differences(config: Config) -> (f64, usize, usize) {
     let mut last_window = 0.0;
     for Sample { now, window, state } in samples(config) {
         if state == State::Recovery && before != State::Recovery {
-            peak = if last_window < peak { last_window * 0.85 } else { last_window };
+            peak = if last_window < peak {
+                last_window * 0.85
+            } else {
+                last_window
+            };
             epoch = None;
         } else if state == State::CongestionAvoidance && before == State::Recovery {
             epoch = Some(Epoch::new(now, peak, window));
@@ -121,21 +180,34 @@ fn differences(config: Config) -> (f64, usize, usize) {
             compared += 1;
         }
         if now >= printed {
-            println!("window {now:.2} {window:.1} {}", epoch.as_ref().map_or(String::new(), |epoch| format!("{:.1}", epoch.at(now))));
+            println!(
+                "window {now:.2} {window:.1} {}",
+                epoch
+                    .as_ref()
+                    .map_or(String::new(), |epoch| format!("{:.1}", epoch.at(now)))
+            );
             printed = now + 0.1;
         }
         (before, last_window) = (state, window);
     }
-    println!("largest difference {largest:.2} segments, {compared} acknowledgements in {epochs} epochs");
+    println!(
+        "largest difference {largest:.2} segments, {compared} acknowledgements in {epochs} epochs"
+    );
     (largest, epochs, compared)
 }
 
 #[test]
 fn the_window_follows_the_curve_in_a_simulation() {
-    let cubic = Config { delayed_acknowledgement: None, ..Config::rfc() };
+    let cubic = Config {
+        delayed_acknowledgement: None,
+        ..Config::rfc()
+    };
     let (largest, epochs, compared) = differences(cubic);
     assert!(epochs >= 2 && compared > 100_000, "{epochs} {compared}");
     assert!(largest < 1.0, "{largest}");
-    let (reno, ..) = differences(Config { control: roundelay_tcp::Control::Reno, ..cubic });
+    let (reno, ..) = differences(Config {
+        control: roundelay_tcp::Control::Reno,
+        ..cubic
+    });
     assert!(reno > 100.0, "Reno has another: {reno}");
 }

@@ -6,7 +6,9 @@ use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{self, Cbr};
 use roundelay_sim::sources::tcp::Tcp;
 use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
-use roundelay_sim::{Agent, FlowCounts, FlowNumber, LinkCounts, Network, NodeId, Probe, Report, Simulation};
+use roundelay_sim::{
+    Agent, FlowCounts, FlowNumber, LinkCounts, Network, NodeId, Probe, Report, Simulation,
+};
 
 use crate::Observed;
 
@@ -14,22 +16,42 @@ const FLOWS: u32 = 50;
 
 /// The paper's network: pairs of senders and receivers; the bottleneck is the first link.
 fn dumbbell(queue: &str, pairs: u32) -> (Network, Vec<[NodeId; 2]>) {
-    let queues = Queues { core: queue.parse().expect("a queue"), ..Queues::default() };
-    let Topology { network, hosts, .. } = Dumbbell { pairs, ..Dumbbell::default() }.build(&queues).expect("the paper's network");
+    let queues = Queues {
+        core: queue.parse().expect("a queue"),
+        ..Queues::default()
+    };
+    let Topology { network, hosts, .. } = Dumbbell {
+        pairs,
+        ..Dumbbell::default()
+    }
+    .build(&queues)
+    .expect("the paper's network");
     let (senders, receivers) = hosts.split_at(pairs as usize);
-    (network, senders.iter().zip(receivers).map(|(from, to)| [*from, *to]).collect())
+    (
+        network,
+        senders
+            .iter()
+            .zip(receivers)
+            .map(|(from, to)| [*from, *to])
+            .collect(),
+    )
 }
 
 const DROP_TAIL: &str = "fifo limit 100";
 
 /// Counts of the flows and of the bottleneck after some seconds.
-fn run(seconds: u64, mut source: impl FnMut(usize, Terms) -> Box<dyn Agent>) -> (Vec<FlowCounts>, LinkCounts) {
+fn run(
+    seconds: u64,
+    mut source: impl FnMut(usize, Terms) -> Box<dyn Agent>,
+) -> (Vec<FlowCounts>, LinkCounts) {
     let (network, hosts) = dumbbell(DROP_TAIL, FLOWS);
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
     for (place, [from, to]) in hosts.into_iter().enumerate() {
         simulation.spawn(source(place, Terms::new(from, to)), Instant::ZERO);
     }
-    simulation.run(Instant::ZERO + Duration::from_secs(seconds)).expect("all nodes are connected");
+    simulation
+        .run(Instant::ZERO + Duration::from_secs(seconds))
+        .expect("all nodes are connected");
     let flows = simulation.flows().map(|(_, counts)| counts).collect();
     (flows, simulation.links().next().expect("the bottleneck"))
 }
@@ -43,14 +65,20 @@ fn cbr(seconds: u64, starts: impl Fn(usize) -> Instant) -> (u64, f64) {
 fn cbr_flows(seconds: u64, starts: impl Fn(usize) -> Instant) -> Vec<FlowCounts> {
     let rate = "150kbit".parse().expect("a rate");
     let (flows, _) = run(seconds, |place, terms| {
-        let terms = Terms { start: starts(place), ..terms };
+        let terms = Terms {
+            start: starts(place),
+            ..terms
+        };
         Box::new(Cbr::new(terms, cbr::Config::new(rate, 1000)).expect("a legal source"))
     });
     flows
 }
 
 fn jain(flows: &[FlowCounts]) -> f64 {
-    let (sum, squares) = flows.iter().map(|flow| flow.delivered as f64).fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    let (sum, squares) = flows
+        .iter()
+        .map(|flow| flow.delivered as f64)
+        .fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     sum * sum / (flows.len() as f64 * squares)
 }
 
@@ -134,7 +162,10 @@ fn flows_that_start_together_stay_together() {
 /// Packets of one instant are forwarded in the order of arrival, hop by hop.
 #[test]
 fn of_flows_that_start_together_those_added_first_find_room() {
-    let delivered: Vec<_> = cbr_flows(20, |_| Instant::ZERO).iter().map(|flow| flow.delivered).collect();
+    let delivered: Vec<_> = cbr_flows(20, |_| Instant::ZERO)
+        .iter()
+        .map(|flow| flow.delivered)
+        .collect();
     let (rich, poor) = delivered.split_at(33);
     assert!(rich.iter().all(|packets| *packets > 350), "{rich:?}");
     assert!(poor[1..].iter().all(|packets| *packets < 20), "{poor:?}");
@@ -158,19 +189,36 @@ fn finite_flows_arrive_whole() {
     const SIZE: u64 = 1_000_000;
     let (network, hosts) = dumbbell(DROP_TAIL, 10);
     let mut reports = Reports::default();
-    let mut simulation = Observed::with_probe(network, 1, &mut reports).expect("the queues are legal");
+    let mut simulation =
+        Observed::with_probe(network, 1, &mut reports).expect("the queues are legal");
     for [from, to] in hosts {
-        let source = Tcp::new(Terms::new(from, to), roundelay_tcp::Config::rfc(), Some(SIZE));
+        let source = Tcp::new(
+            Terms::new(from, to),
+            roundelay_tcp::Config::rfc(),
+            Some(SIZE),
+        );
         simulation.spawn(Box::new(source.expect("a legal source")), Instant::ZERO);
     }
-    simulation.run(Instant::ZERO + Duration::from_secs(60)).expect("all nodes are connected");
-    let dropped: u64 = simulation.links().map(|link| link.dropped[DropReason::Full as usize]).sum();
+    simulation
+        .run(Instant::ZERO + Duration::from_secs(60))
+        .expect("all nodes are connected");
+    let dropped: u64 = simulation
+        .links()
+        .map(|link| link.dropped[DropReason::Full as usize])
+        .sum();
     assert_eq!(simulation.on_their_way(), 0);
     let Reports(reports) = reports;
     assert_eq!(reports.len(), 10);
-    assert!(reports.iter().all(|report| report.is_complete && report.bytes == SIZE));
+    assert!(
+        reports
+            .iter()
+            .all(|report| report.is_complete && report.bytes == SIZE)
+    );
     let retransmissions: u64 = reports.iter().map(|report| report.retransmissions).sum();
-    assert!(dropped > 0 && retransmissions >= dropped, "{retransmissions} for {dropped}");
+    assert!(
+        dropped > 0 && retransmissions >= dropped,
+        "{retransmissions} for {dropped}"
+    );
 }
 
 #[derive(Default)]
@@ -189,13 +237,21 @@ fn flows_that_take_marks_lose_nothing() {
         let (network, hosts) = dumbbell("fq_codel limit 1000 ecn", 4);
         let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
         for [from, to] in hosts {
-            let protocol = roundelay_tcp::Config { ecn, ..roundelay_tcp::Config::rfc() };
+            let protocol = roundelay_tcp::Config {
+                ecn,
+                ..roundelay_tcp::Config::rfc()
+            };
             let source = Tcp::new(Terms::new(from, to), protocol, None);
             simulation.spawn(Box::new(source.expect("a legal source")), Instant::ZERO);
         }
-        simulation.run(Instant::ZERO + Duration::from_secs(30)).expect("all nodes are connected");
+        simulation
+            .run(Instant::ZERO + Duration::from_secs(30))
+            .expect("all nodes are connected");
         let bottleneck = simulation.links().next().expect("the bottleneck");
-        (bottleneck.dropped.iter().sum::<u64>(), bottleneck.bytes as f64 * 8.0 / 5e6 / 30.0)
+        (
+            bottleneck.dropped.iter().sum::<u64>(),
+            bottleneck.bytes as f64 * 8.0 / 5e6 / 30.0,
+        )
     };
     let (with, without) = (run(true), run(false));
     assert!(with.0 == 0 && without.0 > 0, "{with:?} {without:?}");
@@ -205,15 +261,29 @@ fn flows_that_take_marks_lose_nothing() {
 /// NewReno over packets of 1000 bytes, as in ns-2.
 #[test]
 fn bulk_flows_fill_the_link() {
-    let protocol = roundelay_tcp::Config { segment_len: 960, header_len: 40, ..roundelay_tcp::Config::ns2_newreno_sack1() };
+    let protocol = roundelay_tcp::Config {
+        segment_len: 960,
+        header_len: 40,
+        ..roundelay_tcp::Config::ns2_newreno_sack1()
+    };
     let (flows, bottleneck) = run(60, |_, terms| {
-        let terms = Terms { start_jitter: Duration::from_secs(1), ..terms };
+        let terms = Terms {
+            start_jitter: Duration::from_secs(1),
+            ..terms
+        };
         Box::new(Tcp::new(terms, protocol, None).expect("a legal source"))
     });
     let utilisation = bottleneck.bytes as f64 * 8.0 / 5e6 / 60.0;
     assert!(utilisation > 0.95 && utilisation <= 1.0, "{utilisation}");
-    let dropped: u64 = flows.iter().map(|flow| flow.dropped.iter().sum::<u64>()).sum();
-    assert_eq!(dropped, bottleneck.dropped.iter().sum::<u64>(), "nowhere else");
+    let dropped: u64 = flows
+        .iter()
+        .map(|flow| flow.dropped.iter().sum::<u64>())
+        .sum();
+    assert_eq!(
+        dropped,
+        bottleneck.dropped.iter().sum::<u64>(),
+        "nowhere else"
+    );
     assert!(dropped > 0 && dropped == bottleneck.dropped[DropReason::Full as usize]);
     assert!(jain(&flows) > 0.9, "{}", jain(&flows));
 }

@@ -10,8 +10,8 @@ use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::cbr::{self, Cbr};
 use roundelay_sim::{
-    Agent, Arrival, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Opening, Outgoing, PacketState, Probe,
-    Tag,
+    Agent, Arrival, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId,
+    Opening, Outgoing, PacketState, Probe, Tag,
 };
 
 use crate::Observed;
@@ -22,8 +22,19 @@ fn chain(rates: &[&str], queue: &str) -> Network {
     let nodes: Vec<_> = (0..=rates.len()).map(|_| network.add_node()).collect();
     for (pair, rate) in nodes.windows(2).zip(rates) {
         for [from, to] in [[pair[0], pair[1]], [pair[1], pair[0]]] {
-            let (rate, queue) = (rate.parse().expect("a rate"), queue.parse().expect("a queue"));
-            network.add_link(LinkConfig::new(from, to, rate, Duration::from_millis(1), queue)).expect("both ends are there");
+            let (rate, queue) = (
+                rate.parse().expect("a rate"),
+                queue.parse().expect("a queue"),
+            );
+            network
+                .add_link(LinkConfig::new(
+                    from,
+                    to,
+                    rate,
+                    Duration::from_millis(1),
+                    queue,
+                ))
+                .expect("both ends are there");
         }
     }
     network
@@ -32,10 +43,19 @@ fn chain(rates: &[&str], queue: &str) -> Network {
 /// A source of 10 Mbit/s from the first node of a chain to the last.
 fn cbr(network: &Network, weight: Option<u32>, [start, stop]: [u64; 2]) -> Box<Cbr> {
     let mut terms = Terms::new(NodeId(0), NodeId(network.nodes() as u32 - 1));
-    terms.flow.config = weight.map(|weight| FlowConfig { weight, ..FlowConfig::default() });
+    terms.flow.config = weight.map(|weight| FlowConfig {
+        weight,
+        ..FlowConfig::default()
+    });
     terms.start = Instant::ZERO + Duration::from_millis(start);
     terms.stop = Some(Instant::ZERO + Duration::from_millis(stop));
-    Box::new(Cbr::new(terms, cbr::Config::new("10mbit".parse().expect("a rate"), 1000)).expect("legal"))
+    Box::new(
+        Cbr::new(
+            terms,
+            cbr::Config::new("10mbit".parse().expect("a rate"), 1000),
+        )
+        .expect("legal"),
+    )
 }
 
 /// Final counts of each flow, by flow number.
@@ -58,11 +78,16 @@ fn weights_hold_on_every_link_of_the_way() {
         let sources = [1, 3].map(|weight| cbr(&network, Some(weight), [0, 10_000]));
         let mut closed = Closed::default();
         let mut simulation = Observed::with_probe(network, 1, &mut closed).expect("legal queues");
-        sources.into_iter().for_each(|source| _ = simulation.spawn(source, Instant::ZERO));
+        sources
+            .into_iter()
+            .for_each(|source| _ = simulation.spawn(source, Instant::ZERO));
         simulation.run(Instant::MAX).expect("a route");
         let delivered = |flow| closed.0[&flow].delivered as f64;
         let ratio = delivered(1) / delivered(0);
-        assert!((2.95..3.05).contains(&ratio), "bottleneck {bottleneck}: {ratio}");
+        assert!(
+            (2.95..3.05).contains(&ratio),
+            "bottleneck {bottleneck}: {ratio}"
+        );
     }
 }
 
@@ -71,10 +96,16 @@ fn weights_hold_on_every_link_of_the_way() {
 #[test]
 fn a_flow_takes_its_weight_with_it() {
     let network = chain(&["8mbit"], "wf2q_plus limit 100");
-    let sources = [cbr(&network, Some(8), [0, 1_000]), cbr(&network, None, [2_000, 12_000]), cbr(&network, None, [2_000, 12_000])];
+    let sources = [
+        cbr(&network, Some(8), [0, 1_000]),
+        cbr(&network, None, [2_000, 12_000]),
+        cbr(&network, None, [2_000, 12_000]),
+    ];
     let mut closed = Closed::default();
     let mut simulation = Observed::with_probe(network, 1, &mut closed).expect("legal queues");
-    sources.into_iter().for_each(|source| _ = simulation.spawn(source, Instant::ZERO));
+    sources
+        .into_iter()
+        .for_each(|source| _ = simulation.spawn(source, Instant::ZERO));
     simulation.run(Instant::MAX).expect("a route");
     let delivered = |flow| closed.0[&flow].delivered as f64;
     let ratio = delivered(1) / delivered(2);
@@ -101,7 +132,14 @@ fn queues_draw_by_themselves() {
         let mut simulation = Observed::with_probe(network, seed, &mut order).expect("legal queues");
         for (from, to) in [(0, 1), (1, 2)] {
             let terms = Terms::new(NodeId(from), NodeId(to));
-            let source = Burst::new(terms, burst::Config { size: Bytes(100_000), packet_len: 1000 }).expect("legal");
+            let source = Burst::new(
+                terms,
+                burst::Config {
+                    size: Bytes(100_000),
+                    packet_len: 1000,
+                },
+            )
+            .expect("legal");
             simulation.spawn(Box::new(source), Instant::ZERO);
         }
         simulation.run(Instant::MAX).expect("a route");
@@ -109,7 +147,13 @@ fn queues_draw_by_themselves() {
         let [first, second] = [(); 2].map(|()| orders.next().expect("two links"));
         assert_eq!((first.len(), second.len()), (100, 100));
         let from = second.iter().min().copied().expect("packets");
-        (first, second.into_iter().map(|packet| packet - from).collect::<Vec<_>>())
+        (
+            first,
+            second
+                .into_iter()
+                .map(|packet| packet - from)
+                .collect::<Vec<_>>(),
+        )
     };
     let (first, second) = run(1);
     assert_ne!(first, second, "two queues of one network");
@@ -140,10 +184,13 @@ impl Probe for Ways {
 }
 
 fn ways(text: &str, seed: u64) -> Ways {
-    let mut scenario = Scenario::from_toml("mine", text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    let mut scenario =
+        Scenario::from_toml("mine", text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
     scenario.seed = seed;
     let mut ways = Ways::default();
-    scenario.run_with(seed, &mut ways, |_| ()).unwrap_or_else(|error| panic!("{error}"));
+    scenario
+        .run_with(seed, &mut ways, |_| ())
+        .unwrap_or_else(|error| panic!("{error}"));
     ways
 }
 
@@ -167,10 +214,20 @@ fn replicas_have_pairs_and_routes_of_their_own() {
     assert_eq!(first.links, ways(&spread, 1).links);
     // All packets of a flow between pods take the same six links; which six depends on the flow.
     assert_eq!(first.links.values().map(BTreeSet::len).max(), Some(6));
-    let used = |ways: &Ways| ways.links.values().flatten().copied().collect::<BTreeSet<_>>().len();
+    let used = |ways: &Ways| {
+        ways.links
+            .values()
+            .flatten()
+            .copied()
+            .collect::<BTreeSet<_>>()
+            .len()
+    };
     let all = 16 * 6;
     assert_eq!(used(&first), all, "each link both ways");
-    assert!(used(&ways(&alone, 1)) < all, "the first routes leave some idle");
+    assert!(
+        used(&ways(&alone, 1)) < all,
+        "the first routes leave some idle"
+    );
 }
 
 /// Speech has a deadline of 150 ms, unless the scenario sets another.
@@ -180,8 +237,14 @@ fn speech_is_due() {
         let source = format!("[[source]]\nkind = \"voip\"\nfrom = \"s0\"\nto = \"r0\"\n{urgency}");
         format!("duration = \"5s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 1\n{source}")
     };
-    assert_eq!(ways(&text(""), 1).deadlines, BTreeSet::from([Duration::from_millis(150)]));
-    assert_eq!(ways(&text("urgency = \"deadline 5ms\"\n"), 1).deadlines, BTreeSet::from([Duration::from_millis(5)]));
+    assert_eq!(
+        ways(&text(""), 1).deadlines,
+        BTreeSet::from([Duration::from_millis(150)])
+    );
+    assert_eq!(
+        ways(&text("urgency = \"deadline 5ms\"\n"), 1).deadlines,
+        BTreeSet::from([Duration::from_millis(5)])
+    );
 }
 
 /// Sends a packet and asks to leave at once; closes the flow when the packet has arrived.
@@ -192,7 +255,11 @@ struct Leaver {
 
 impl Agent for Leaver {
     fn wake(&mut self, context: &mut Context<'_>) {
-        let flow = context.open(FlowSpec { from: NodeId(0), to: NodeId(1), config: None });
+        let flow = context.open(FlowSpec {
+            from: NodeId(0),
+            to: NodeId(1),
+            config: None,
+        });
         self.flow = Some(flow);
         context.send(Outgoing::new(flow, 1000));
         context.leave();
@@ -209,8 +276,14 @@ impl Agent for Leaver {
 fn agents_leave_once_their_flows_are_closed() {
     let heard = Arc::default();
     let mut closed = Closed::default();
-    let mut simulation = Observed::with_probe(chain(&["8mbit"], "fifo"), 1, &mut closed).expect("legal queues");
-    let leaver = || Box::new(Leaver { flow: None, heard: Arc::clone(&heard) });
+    let mut simulation =
+        Observed::with_probe(chain(&["8mbit"], "fifo"), 1, &mut closed).expect("legal queues");
+    let leaver = || {
+        Box::new(Leaver {
+            flow: None,
+            heard: Arc::clone(&heard),
+        })
+    };
     let first = simulation.spawn(leaver(), Instant::ZERO);
     simulation.run(Instant::from_nanos(1)).expect("a route");
     let second = simulation.spawn(leaver(), Instant::ZERO);
@@ -218,5 +291,8 @@ fn agents_leave_once_their_flows_are_closed() {
     simulation.run(Instant::MAX).expect("a route");
     let third = simulation.spawn(leaver(), Instant::ZERO);
     assert!([first, second].contains(&third), "a place is used again");
-    assert_eq!((*heard.lock().expect("nobody else"), closed.0.len()), (2, 2));
+    assert_eq!(
+        (*heard.lock().expect("nobody else"), closed.0.len()),
+        (2, 2)
+    );
 }

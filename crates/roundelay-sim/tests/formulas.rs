@@ -4,7 +4,9 @@ use roundelay::{Bytes, Duration, FlowConfig, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::poisson::{Lengths, Poisson};
-use roundelay_sim::{FlowCounts, FlowNumber, FlowSpec, LinkConfig, Network, NodeId, Probe, Simulation};
+use roundelay_sim::{
+    FlowCounts, FlowNumber, FlowSpec, LinkConfig, Network, NodeId, Probe, Simulation,
+};
 
 use crate::Observed;
 
@@ -13,7 +15,13 @@ fn line(rate: &str, queue: &str) -> (Network, [NodeId; 2]) {
     let mut network = Network::default();
     let [from, to] = [network.add_node(), network.add_node()];
     for (from, to) in [(from, to), (to, from)] {
-        let link = LinkConfig::new(from, to, rate.parse().expect("a rate"), Duration::ZERO, queue.parse().expect("a queue"));
+        let link = LinkConfig::new(
+            from,
+            to,
+            rate.parse().expect("a rate"),
+            Duration::ZERO,
+            queue.parse().expect("a queue"),
+        );
         network.add_link(link).expect("both ends are there");
     }
     (network, [from, to])
@@ -28,13 +36,17 @@ const STUDENT: f64 = 2.093;
 /// 2000 such packets a second.
 fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
     let (network, [from, to]) = line("16mbit", "fifo limit 100000000");
-    let rate = format!("{}kbit", 160 * load_percent).parse().expect("a rate");
+    let rate = format!("{}kbit", 160 * load_percent)
+        .parse()
+        .expect("a rate");
     let source = Poisson::new(Terms::new(from, to), rate, lengths, None).expect("a legal source");
     let mut simulation = Simulation::new(network, load_percent).expect("the queue is legal");
     simulation.spawn(Box::new(source), Instant::ZERO);
     let batch_millis = packets / BATCHES * 1000 / (20 * load_percent);
     let mut link = |end: u64| {
-        simulation.run(Instant::ZERO + Duration::from_millis(batch_millis * end)).expect("the nodes are connected");
+        simulation
+            .run(Instant::ZERO + Duration::from_millis(batch_millis * end))
+            .expect("the nodes are connected");
         simulation.links().next().expect("the first link")
     };
     // The first batch starts with an empty queue and is not counted.
@@ -42,7 +54,8 @@ fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
     let means: Vec<f64> = (2..BATCHES + 2)
         .map(|end| {
             let now = link(end);
-            let mean = (now.waits - before.waits) as f64 / (now.packets - before.packets) as f64 / 0.5e9;
+            let mean =
+                (now.waits - before.waits) as f64 / (now.packets - before.packets) as f64 / 0.5e9;
             before = now;
             mean
         })
@@ -60,8 +73,11 @@ fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
 fn waits_are_those_of_pollaczek_and_khinchine_within_one_percent() {
     let mix = Lengths::Mix(vec![(500, 2), (2000, 1)]);
     println!("queue load expected measured interval off_percent");
-    for (name, lengths, squares) in [("M/D/1", Lengths::Fixed(1000), 1.0), ("M/M/1", Lengths::Exponential(1000), 2.0), ("M/G/1", mix, 1.5)]
-    {
+    for (name, lengths, squares) in [
+        ("M/D/1", Lengths::Fixed(1000), 1.0),
+        ("M/M/1", Lengths::Exponential(1000), 2.0),
+        ("M/G/1", mix, 1.5),
+    ] {
         for load_percent in (1..=9).map(|tenth| 10 * tenth) {
             let packets = match load_percent {
                 90 => 100_000_000,
@@ -71,9 +87,18 @@ fn waits_are_those_of_pollaczek_and_khinchine_within_one_percent() {
             let load = load_percent as f64 / 100.0;
             let expected = load / (1.0 - load) * squares / 2.0;
             let (measured, interval) = mean_wait(lengths.clone(), load_percent, packets);
-            println!("{name} {load} {expected:.4} {measured:.4} {interval:.4} {:.2}", 100.0 * (measured / expected - 1.0));
-            assert!((measured / expected - 1.0).abs() < 0.01, "{name} at {load}: {measured} for {expected}");
-            assert!(interval / expected < 0.01, "{name} at {load}: the run is too short to say so: {interval}");
+            println!(
+                "{name} {load} {expected:.4} {measured:.4} {interval:.4} {:.2}",
+                100.0 * (measured / expected - 1.0)
+            );
+            assert!(
+                (measured / expected - 1.0).abs() < 0.01,
+                "{name} at {load}: {measured} for {expected}"
+            );
+            assert!(
+                interval / expected < 0.01,
+                "{name} at {load}: the run is too short to say so: {interval}"
+            );
         }
     }
 }
@@ -89,13 +114,23 @@ impl Probe for Ends {
 }
 
 /// Weights and bytes of simultaneous bursts.
-const BURSTS: [(u32, u64); 5] = [(1, 30_000), (2, 90_000), (4, 60_000), (8, 400_000), (1, 100_000)];
+const BURSTS: [(u32, u64); 5] = [
+    (1, 30_000),
+    (2, 90_000),
+    (4, 60_000),
+    (8, 400_000),
+    (1, 100_000),
+];
 const PACKET: u64 = 1000;
 
 /// Seconds until the fluid server has served each flow `bytes_per_weight` for each unit of weight,
 /// or the whole burst, at 8 Mbit/s.
 fn fluid(bytes_per_weight: f64) -> f64 {
-    BURSTS.iter().map(|(weight, bytes)| (bytes_per_weight * f64::from(*weight)).min(*bytes as f64)).sum::<f64>() / 1e6
+    BURSTS
+        .iter()
+        .map(|(weight, bytes)| (bytes_per_weight * f64::from(*weight)).min(*bytes as f64))
+        .sum::<f64>()
+        / 1e6
 }
 
 /// How much later each burst ends than in the fluid server, and how much later than the last packet
@@ -105,11 +140,35 @@ fn lags(queue: &str) -> Vec<[f64; 2]> {
     let mut ends = Ends::default();
     let mut simulation = Observed::with_probe(network, 1, &mut ends).expect("the queue is legal");
     for (weight, size_bytes) in BURSTS {
-        let flow = FlowSpec { from, to, config: Some(FlowConfig { weight, ..FlowConfig::default() }) };
-        let config = burst::Config { size: Bytes(size_bytes), packet_len: PACKET as u32 };
-        simulation.spawn(Box::new(Burst::new(Terms { flow, ..Terms::new(from, to) }, config).expect("a legal source")), Instant::ZERO);
+        let flow = FlowSpec {
+            from,
+            to,
+            config: Some(FlowConfig {
+                weight,
+                ..FlowConfig::default()
+            }),
+        };
+        let config = burst::Config {
+            size: Bytes(size_bytes),
+            packet_len: PACKET as u32,
+        };
+        simulation.spawn(
+            Box::new(
+                Burst::new(
+                    Terms {
+                        flow,
+                        ..Terms::new(from, to)
+                    },
+                    config,
+                )
+                .expect("a legal source"),
+            ),
+            Instant::ZERO,
+        );
     }
-    simulation.run(Instant::MAX).expect("the nodes are connected");
+    simulation
+        .run(Instant::MAX)
+        .expect("the nodes are connected");
     let Ends(mut ends) = ends;
     ends.sort_by_key(|(flow, _)| *flow);
     let lag = |((_, end), (weight, bytes)): (&(FlowNumber, Instant), (u32, u64))| {
@@ -125,7 +184,9 @@ fn lags(queue: &str) -> Vec<[f64; 2]> {
 /// "WF2Q: Worst-case Fair Weighted Fair Queueing", INFOCOM 1996). FIFO must fail this test.
 #[test]
 fn bursts_end_with_those_of_the_fluid_server() {
-    let is_near = |[after_end, after_last_but_one]: &[f64; 2]| *after_end <= 1.0 + 1e-6 && *after_last_but_one >= -1e-6;
+    let is_near = |[after_end, after_last_but_one]: &[f64; 2]| {
+        *after_end <= 1.0 + 1e-6 && *after_last_but_one >= -1e-6
+    };
     for queue in ["wf2q limit 100000", "wf2q_plus limit 100000"] {
         let lags = lags(queue);
         assert_eq!(lags.len(), BURSTS.len());

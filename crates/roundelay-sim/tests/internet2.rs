@@ -36,21 +36,43 @@ const SIZES: [(u64, f64); 11] = [
 
 /// A pair of hosts for each distance from one to four core links, and the number of ordered pairs
 /// of core routers (out of 90) at this distance.
-const PAIRS: [([usize; 2], f64); 4] = [([0, 1], 32.0), ([0, 4], 34.0), ([0, 8], 18.0), ([2, 9], 6.0)];
+const PAIRS: [([usize; 2], f64); 4] = [
+    ([0, 1], 32.0),
+    ([0, 4], 34.0),
+    ([0, 8], 18.0),
+    ([2, 9], 6.0),
+];
 
 /// One flow after another, of each size over each distance.
 fn reports() -> Vec<Report> {
     let queues = Queues::routers("fifo limit 1000000".parse().expect("a queue"));
-    let Topology { network, hosts, .. } = Internet2::default().build(&queues).expect("the paper's network");
+    let Topology { network, hosts, .. } = Internet2::default()
+        .build(&queues)
+        .expect("the paper's network");
     let mut reports = Reports::default();
-    let mut simulation = Observed::with_probe(network, 1, &mut reports).expect("the queues are legal");
+    let mut simulation =
+        Observed::with_probe(network, 1, &mut reports).expect("the queues are legal");
     let mut start = Instant::ZERO;
     for (([from, to], _), core_links) in PAIRS.into_iter().zip(1..) {
         let [from, to] = [hosts[from], hosts[to]];
-        assert_eq!(simulation.network().route(from, to).expect("connected").len(), 4 + core_links);
+        assert_eq!(
+            simulation
+                .network()
+                .route(from, to)
+                .expect("connected")
+                .len(),
+            4 + core_links
+        );
         for (packets, _) in SIZES {
-            let terms = Terms { start, ..Terms::new(from, to) };
-            let source = Tcp::new(terms, roundelay_tcp::Config::ns2_newreno_sack1(), Some(packets * 1460));
+            let terms = Terms {
+                start,
+                ..Terms::new(from, to)
+            };
+            let source = Tcp::new(
+                terms,
+                roundelay_tcp::Config::ns2_newreno_sack1(),
+                Some(packets * 1460),
+            );
             simulation.spawn(Box::new(source.expect("a legal source")), Instant::ZERO);
             start += Duration::from_secs(5);
         }
@@ -66,8 +88,14 @@ fn reports() -> Vec<Report> {
 fn completion_times_on_an_idle_network() {
     let (mut mean, mut by_bytes, mut packets) = (0.0, 0.0, 0.0);
     for (place, report) in reports().iter().enumerate() {
-        let (size, part) = (SIZES[place % 11].0 as f64, SIZES[place % 11].1 / 10_000.0 * PAIRS[place / 11].1 / 90.0);
-        let seconds = report.acknowledged_after().expect("nothing is lost").as_secs_f64();
+        let (size, part) = (
+            SIZES[place % 11].0 as f64,
+            SIZES[place % 11].1 / 10_000.0 * PAIRS[place / 11].1 / 90.0,
+        );
+        let seconds = report
+            .acknowledged_after()
+            .expect("nothing is lost")
+            .as_secs_f64();
         assert_eq!((report.is_complete, report.retransmissions), (true, 0));
         mean += part * seconds;
         by_bytes += part * size * seconds;
@@ -75,7 +103,11 @@ fn completion_times_on_an_idle_network() {
     }
     assert!((packets - 184.475).abs() < 1e-9);
     assert!((mean / 0.1813 - 1.0).abs() < 0.005, "{mean}");
-    assert!((by_bytes / packets / 0.536 - 1.0).abs() < 0.005, "{}", by_bytes / packets);
+    assert!(
+        (by_bytes / packets / 0.536 - 1.0).abs() < 0.005,
+        "{}",
+        by_bytes / packets
+    );
 }
 
 /// Packets and their delays in milliseconds, by the quarter of a second of sending.
@@ -94,22 +126,49 @@ impl Probe for Quarters {
 /// Whole flows over UDP at 70 % load for two seconds, until all have arrived.
 fn delays_of_bursts(seed: u64) -> Quarters {
     let queues = Queues::routers("fifo limit 100000000".parse().expect("a queue"));
-    let Topology { network, hosts, .. } = Internet2::default().build(&queues).expect("the paper's network");
-    let hosts = hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect();
-    let terms = Terms { stop: Some(Instant::ZERO + Duration::from_secs(2)), ..Terms::new(NodeId(0), NodeId(0)) };
+    let Topology { network, hosts, .. } = Internet2::default()
+        .build(&queues)
+        .expect("the paper's network");
+    let hosts = hosts
+        .into_iter()
+        .zip(0..)
+        .map(|(node, number)| Host {
+            node,
+            group: number % 10,
+        })
+        .collect();
+    let terms = Terms {
+        stop: Some(Instant::ZERO + Duration::from_secs(2)),
+        ..Terms::new(NodeId(0), NodeId(0))
+    };
     let carrier = Carrier::Burst { packet_len: 1460 };
     let sizes = Sizes::named("ups").expect("it is built in");
-    let source = Arrivals::new(terms, hosts, "1gbit".parse().expect("a rate"), 0.7, sizes, carrier).expect("a legal source");
+    let source = Arrivals::new(
+        terms,
+        hosts,
+        "1gbit".parse().expect("a rate"),
+        0.7,
+        sizes,
+        carrier,
+    )
+    .expect("a legal source");
     let mut quarters = Quarters::default();
-    let mut simulation = Observed::with_probe(network, seed, &mut quarters).expect("the queues are legal");
+    let mut simulation =
+        Observed::with_probe(network, seed, &mut quarters).expect("the queues are legal");
     simulation.spawn(Box::new(source), Instant::ZERO);
-    simulation.run(Instant::MAX).expect("all nodes are connected");
+    simulation
+        .run(Instant::MAX)
+        .expect("all nodes are connected");
     quarters
 }
 
 fn mean(quarters: &[Quarters], counted: std::ops::Range<usize>) -> f64 {
-    let counted = quarters.iter().flat_map(|Quarters(quarters)| &quarters[counted.clone()]);
-    let (packets, delays) = counted.fold((0, 0.0), |sum, quarter| (sum.0 + quarter.0, sum.1 + quarter.1));
+    let counted = quarters
+        .iter()
+        .flat_map(|Quarters(quarters)| &quarters[counted.clone()]);
+    let (packets, delays) = counted.fold((0, 0.0), |sum, quarter| {
+        (sum.0 + quarter.0, sum.1 + quarter.1)
+    });
     delays / packets as f64
 }
 
@@ -121,8 +180,17 @@ fn mean(quarters: &[Quarters], counted: std::ops::Range<usize>) -> f64 {
 #[ignore = "200 million packet-hops: make test-full"]
 fn delays_of_bursts_are_those_of_ups_once_queues_have_filled() {
     let quarters = [1, 2, 3].map(delays_of_bursts);
-    let (first, second, counted) = (mean(&quarters, 0..1), mean(&quarters, 1..2), mean(&quarters, 2..8));
-    println!("first quarter of a second {first:.2} ms, second {second:.2} ms, 0.5 s to 2 s {counted:.2} ms");
+    let (first, second, counted) = (
+        mean(&quarters, 0..1),
+        mean(&quarters, 1..2),
+        mean(&quarters, 2..8),
+    );
+    println!(
+        "first quarter of a second {first:.2} ms, second {second:.2} ms, 0.5 s to 2 s {counted:.2} ms"
+    );
     assert!((counted / 77.0 - 1.0).abs() < 0.03, "{counted}");
-    assert!(first < 0.9 * counted && first < second, "{first} {second} {counted}");
+    assert!(
+        first < 0.9 * counted && first < second,
+        "{first} {second} {counted}"
+    );
 }

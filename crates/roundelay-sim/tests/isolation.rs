@@ -17,15 +17,23 @@ const CONFORMING: usize = 9;
 /// flood last.
 fn run(queue: &str) -> Vec<FlowCounts> {
     let spec: QueueSpec = queue.parse().expect("a queue");
-    let queues = Queues { core: spec, ..Queues::default() };
-    let network = Dumbbell { pairs: CONFORMING as u32 + 1, ..Dumbbell::default() };
+    let queues = Queues {
+        core: spec,
+        ..Queues::default()
+    };
+    let network = Dumbbell {
+        pairs: CONFORMING as u32 + 1,
+        ..Dumbbell::default()
+    };
     let Topology { network, hosts, .. } = network.build(&queues).expect("a legal network");
     let (senders, receivers) = hosts.split_at(CONFORMING + 1);
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for (place, (from, to)) in senders.iter().zip(receivers).enumerate() {
         simulation.spawn(source(place, *from, *to), Instant::ZERO);
     }
-    simulation.run(Instant::ZERO + Duration::from_secs(20)).expect("all are connected");
+    simulation
+        .run(Instant::ZERO + Duration::from_secs(20))
+        .expect("all are connected");
     simulation.flows().map(|(_, counts)| counts).collect()
 }
 
@@ -35,9 +43,23 @@ fn source(place: usize, from: NodeId, to: NodeId) -> Box<dyn Agent> {
     terms.start = Instant::from_nanos(3_700_000 * place as u64);
     terms.flow.config = Some(FlowConfig::default());
     if place == CONFORMING {
-        Box::new(Poisson::new(terms, "10mbit".parse().expect("a rate"), Lengths::Fixed(1000), None).expect("legal"))
+        Box::new(
+            Poisson::new(
+                terms,
+                "10mbit".parse().expect("a rate"),
+                Lengths::Fixed(1000),
+                None,
+            )
+            .expect("legal"),
+        )
     } else {
-        Box::new(Cbr::new(terms, cbr::Config::new("450kbit".parse().expect("a rate"), 1000)).expect("legal"))
+        Box::new(
+            Cbr::new(
+                terms,
+                cbr::Config::new("450kbit".parse().expect("a rate"), 1000),
+            )
+            .expect("legal"),
+        )
     }
 }
 
@@ -55,7 +77,19 @@ fn losses(queue: &str) -> [f64; 2] {
 /// The flood gets the remaining 950 kbit/s and loses nine tenths.
 #[test]
 fn flows_that_keep_to_their_share_lose_nothing_under_fair_queueing() {
-    for discipline in ["wfq", "wf2q", "wf2q_plus", "drr", "qfq", "qfq_plus", "scfq", "gfq", "mqfq", "s_kps", "fq"] {
+    for discipline in [
+        "wfq",
+        "wf2q",
+        "wf2q_plus",
+        "drr",
+        "qfq",
+        "qfq_plus",
+        "scfq",
+        "gfq",
+        "mqfq",
+        "s_kps",
+        "fq",
+    ] {
         let [conforming, flood] = losses(&format!("{discipline} limit 100"));
         assert_eq!(conforming, 0.0, "{discipline}");
         assert!((0.89..0.92).contains(&flood), "{discipline}: {flood}");
@@ -67,5 +101,8 @@ fn flows_that_keep_to_their_share_lose_nothing_under_fair_queueing() {
 #[test]
 fn under_first_in_first_out_everybody_loses() {
     let [conforming, flood] = losses("fifo limit 100");
-    assert!((0.55..0.75).contains(&conforming) && (0.6..0.7).contains(&flood), "{conforming} {flood}");
+    assert!(
+        (0.55..0.75).contains(&conforming) && (0.6..0.7).contains(&flood),
+        "{conforming} {flood}"
+    );
 }

@@ -16,17 +16,31 @@ const PAIRS: usize = 10;
 /// Ten pairs and a full bottleneck of 5 Mbit/s. FIFO, because debug builds of other disciplines
 /// check invariants and allocate for this.
 fn dumbbell() -> Topology {
-    let queues = Queues { core: "fifo limit 100".parse().expect("a queue"), ..Queues::default() };
-    Dumbbell { pairs: PAIRS as u32, ..Dumbbell::default() }.build(&queues).expect("legal")
+    let queues = Queues {
+        core: "fifo limit 100".parse().expect("a queue"),
+        ..Queues::default()
+    };
+    Dumbbell {
+        pairs: PAIRS as u32,
+        ..Dumbbell::default()
+    }
+    .build(&queues)
+    .expect("legal")
 }
 
 fn constant_rates() -> Simulation {
     let Topology { network, hosts, .. } = dumbbell();
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for pair in 0..PAIRS {
-        let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(hosts[pair], hosts[pair + PAIRS]) };
+        let terms = Terms {
+            start_jitter: Duration::from_secs(1),
+            ..Terms::new(hosts[pair], hosts[pair + PAIRS])
+        };
         let config = cbr::Config::new("750kbit".parse().expect("a rate"), 1000);
-        simulation.spawn(Box::new(Cbr::new(terms, config).expect("legal")), Instant::ZERO);
+        simulation.spawn(
+            Box::new(Cbr::new(terms, config).expect("legal")),
+            Instant::ZERO,
+        );
     }
     simulation
 }
@@ -35,7 +49,10 @@ fn bulk_transfers() -> Simulation {
     let Topology { network, hosts, .. } = dumbbell();
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for pair in 0..PAIRS {
-        let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(hosts[pair], hosts[pair + PAIRS]) };
+        let terms = Terms {
+            start_jitter: Duration::from_secs(1),
+            ..Terms::new(hosts[pair], hosts[pair + PAIRS])
+        };
         let source = Tcp::new(terms, Config::ns2_newreno_sack1(), None);
         simulation.spawn(Box::new(source.expect("legal")), Instant::ZERO);
     }
@@ -46,17 +63,33 @@ fn bulk_transfers() -> Simulation {
 fn short_transfers() -> Simulation {
     let Topology { network, hosts, .. } = dumbbell();
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
-    let hosts = hosts.iter().enumerate().map(|(place, node)| Host { node: *node, group: u32::from(place >= PAIRS) }).collect();
+    let hosts = hosts
+        .iter()
+        .enumerate()
+        .map(|(place, node)| Host {
+            node: *node,
+            group: u32::from(place >= PAIRS),
+        })
+        .collect();
     let sizes = Sizes::discrete(vec![(1_460, 0.8), (20_000, 1.0)]).expect("legal");
     let terms = Terms::new(NodeId(0), NodeId(0));
     let carrier = Carrier::Tcp(Config::ns2_newreno_sack1());
-    let source = Arrivals::new(terms, hosts, "300kbit".parse().expect("a rate"), 0.5, sizes, carrier);
+    let source = Arrivals::new(
+        terms,
+        hosts,
+        "300kbit".parse().expect("a rate"),
+        0.5,
+        sizes,
+        carrier,
+    );
     simulation.spawn(Box::new(source.expect("legal")), Instant::ZERO);
     simulation
 }
 
 fn run(simulation: &mut Simulation, until: u64) {
-    simulation.run(Instant::ZERO + Duration::from_secs(until)).expect("all are connected");
+    simulation
+        .run(Instant::ZERO + Duration::from_secs(until))
+        .expect("all are connected");
 }
 
 /// Allocations of a run, from the start and from the tenth second on.
@@ -85,10 +118,17 @@ fn nothing_is_allocated_in_steady_state() {
 /// simultaneous flows and longer queues at the peak.
 #[test]
 fn memory_does_not_grow_with_packets_sent() {
-    for (name, build) in [("constant rates", constant_rates as fn() -> Simulation), ("bulk", bulk_transfers), ("short", short_transfers)] {
+    for (name, build) in [
+        ("constant rates", constant_rates as fn() -> Simulation),
+        ("bulk", bulk_transfers),
+        ("short", short_transfers),
+    ] {
         let [short, long] = [20, 200].map(|seconds| allocations(build, seconds)[0].bytes_max);
         println!("{name}: {short} bytes at most in 20 s, {long} in 200 s");
-        assert!(long as f64 <= 1.25 * short as f64, "{name}: {short} bytes, then {long}");
+        assert!(
+            long as f64 <= 1.25 * short as f64,
+            "{name}: {short} bytes, then {long}"
+        );
     }
 }
 
@@ -97,7 +137,15 @@ fn memory_does_not_grow_with_packets_sent() {
 fn flows_that_have_ended_leave_nothing() {
     let mut simulation = short_transfers();
     run(&mut simulation, 200);
-    assert!(simulation.flows().count() < 100, "{}", simulation.flows().count());
-    let opened = simulation.flows().map(|(number, _)| number.0).max().expect("some are alive");
+    assert!(
+        simulation.flows().count() < 100,
+        "{}",
+        simulation.flows().count()
+    );
+    let opened = simulation
+        .flows()
+        .map(|(number, _)| number.0)
+        .max()
+        .expect("some are alive");
     assert!(opened > 5_000, "{opened}");
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use roundelay::{Duration, FlowId, Instant, Packet};
 use roundelay_sim::{
-    Agent, Context, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, PacketState, Probe, Simulation, Tag,
+    Agent, Context, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing,
+    PacketState, Probe, Simulation, Tag,
 };
 
 use crate::Observed;
@@ -36,7 +37,14 @@ fn who_asked_first_is_called_first() {
         let called = Arc::default();
         let mut simulation = Simulation::new(Network::default(), 1).expect("legal");
         for (number, decides) in (0..).zip(decides.map(millis)) {
-            simulation.spawn(Box::new(Sleeper { number, decides, called: Arc::clone(&called) }), decides);
+            simulation.spawn(
+                Box::new(Sleeper {
+                    number,
+                    decides,
+                    called: Arc::clone(&called),
+                }),
+                decides,
+            );
         }
         simulation.run(Instant::MAX).expect("nothing is sent");
         let mut expected = [0, 1, 2];
@@ -78,17 +86,37 @@ fn the_packet_that_left_first_comes_first() {
         // A packet takes one millisecond to leave, and the rest of 10 ms to arrive.
         let delays = departures.map(|departure| Duration::from_millis(10 - 1 - departure));
         for (from, to, delay) in [(0, 2, delays[0]), (1, 2, delays[1]), (2, 3, Duration::ZERO)] {
-            let (rate, queue) = ("8mbit".parse().expect("a rate"), "fifo".parse().expect("a queue"));
-            network.add_link(LinkConfig::new(nodes[from], nodes[to], rate, delay, queue)).expect("both ends are there");
+            let (rate, queue) = (
+                "8mbit".parse().expect("a rate"),
+                "fifo".parse().expect("a queue"),
+            );
+            network
+                .add_link(LinkConfig::new(nodes[from], nodes[to], rate, delay, queue))
+                .expect("both ends are there");
         }
         for (from, to) in [(2, 0), (2, 1), (3, 2)] {
-            let (rate, queue) = ("8mbit".parse().expect("a rate"), "fifo".parse().expect("a queue"));
-            network.add_link(LinkConfig::new(nodes[from], nodes[to], rate, Duration::ZERO, queue)).expect("both ends are there");
+            let (rate, queue) = (
+                "8mbit".parse().expect("a rate"),
+                "fifo".parse().expect("a queue"),
+            );
+            network
+                .add_link(LinkConfig::new(
+                    nodes[from],
+                    nodes[to],
+                    rate,
+                    Duration::ZERO,
+                    queue,
+                ))
+                .expect("both ends are there");
         }
         let mut comers = Comers::default();
         let mut simulation = Observed::with_probe(network, 1, &mut comers).expect("legal");
         for (from, departure) in (0..).zip(departures) {
-            let spec = FlowSpec { from: NodeId(from), to: NodeId(3), config: None };
+            let spec = FlowSpec {
+                from: NodeId(from),
+                to: NodeId(3),
+                config: None,
+            };
             simulation.spawn(Box::new(Once(spec, None)), millis(departure));
         }
         simulation.run(Instant::MAX).expect("a route");

@@ -10,7 +10,8 @@ use roundelay_sim::replay::{Candidate, Count, Counting, Replay, ReplayError, Sch
 use roundelay_sim::scenario::Scenario;
 
 fn scenario(text: &str) -> Scenario {
-    Scenario::from_toml("replay.toml", text, Path::new("")).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::from_toml("replay.toml", text, Path::new(""))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Five senders and one bottleneck.
@@ -35,7 +36,8 @@ fn record(scenario: &Scenario, keeps_starts: bool) -> Arc<Schedule> {
 }
 
 fn candidate(text: &str) -> Candidate {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    text.parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn replay(schedule: &Arc<Schedule>, with: &str) -> Replay {
@@ -50,13 +52,38 @@ fn count(schedule: &Arc<Schedule>, with: &str) -> Count {
 /// packet.
 #[test]
 fn lstf_replays_any_schedule_of_one_congestion_point() {
-    for queue in ["fifo", "lifo", "random", "drr", "sjf", "srpt", "lstf preempt"] {
+    for queue in [
+        "fifo",
+        "lifo",
+        "random",
+        "drr",
+        "sjf",
+        "srpt",
+        "lstf preempt",
+    ] {
         let schedule = record(&one_link(queue), false);
-        let waited = schedule.packets.iter().filter(|packet| packet.congestion_points > 0).count();
-        assert!(schedule.packets.len() > 1_500 && waited > 1_000, "{queue}: {waited} of {} waited", schedule.packets.len());
-        assert!(schedule.packets.iter().all(|packet| packet.congestion_points <= 1));
+        let waited = schedule
+            .packets
+            .iter()
+            .filter(|packet| packet.congestion_points > 0)
+            .count();
+        assert!(
+            schedule.packets.len() > 1_500 && waited > 1_000,
+            "{queue}: {waited} of {} waited",
+            schedule.packets.len()
+        );
+        assert!(
+            schedule
+                .packets
+                .iter()
+                .all(|packet| packet.congestion_points <= 1)
+        );
         let found = count(&schedule, "lstf preempt");
-        assert_eq!((found.all.overdue, found.all.missing), (0, 0), "{queue}: {found:?}");
+        assert_eq!(
+            (found.all.overdue, found.all.missing),
+            (0, 0),
+            "{queue}: {found:?}"
+        );
     }
 }
 
@@ -68,7 +95,13 @@ fn fifo_replays_no_schedule_but_its_own() {
     assert!(count(&schedule, "fifo").all.overdue_by_threshold > 300);
     let schedule = record(&one_link("fifo"), false);
     let again = replay(&schedule, "fifo");
-    assert!(schedule.packets.iter().zip(&again.outputs).all(|(packet, output)| packet.output == *output));
+    assert!(
+        schedule
+            .packets
+            .iter()
+            .zip(&again.outputs)
+            .all(|(packet, output)| packet.output == *output)
+    );
 }
 
 /// Packet numbers equal those of the recorded run, also with TCP and acknowledgements.
@@ -77,17 +110,41 @@ fn packets_of_tcp_keep_their_numbers() {
     let text = "duration = \"3s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"10mbit\"\n[queue]\ncore = \"fifo limit 50\"\n\
                 [[source]]\nkind = \"tcp\"\nfrom = \"s*\"\nto = \"r*\"\nstart_jitter = \"1s\"\n";
     let schedule = record(&scenario(text), false);
-    assert!(schedule.dropped > 0, "a buffer of 50 packets is too short for four flows");
+    assert!(
+        schedule.dropped > 0,
+        "a buffer of 50 packets is too short for four flows"
+    );
     let warm = record(&scenario(&format!("warmup = \"2s\"\n{text}")), false);
-    assert!((1..schedule.dropped).contains(&warm.dropped), "drops of the warm-up do not count, as its packets: {}", warm.dropped);
+    assert!(
+        (1..schedule.dropped).contains(&warm.dropped),
+        "drops of the warm-up do not count, as its packets: {}",
+        warm.dropped
+    );
     assert_eq!(warm.packets.len(), schedule.packets.len());
-    let backward = schedule.packets.iter().filter(|packet| packet.direction == Direction::Backward).count();
+    let backward = schedule
+        .packets
+        .iter()
+        .filter(|packet| packet.direction == Direction::Backward)
+        .count();
     assert!(schedule.packets.len() > 3_000 && backward * 3 > schedule.packets.len());
-    assert!(schedule.packets.windows(2).all(|pair| pair[0].input <= pair[1].input));
+    assert!(
+        schedule
+            .packets
+            .windows(2)
+            .all(|pair| pair[0].input <= pair[1].input)
+    );
     let found = count(&schedule, "lstf preempt");
-    assert_eq!((found.all.overdue, found.all.packets), (0, schedule.packets.len() as u64), "{found:?}");
+    assert_eq!(
+        (found.all.overdue, found.all.packets),
+        (0, schedule.packets.len() as u64),
+        "{found:?}"
+    );
     let schedule = record(&scenario(text), true);
-    assert_eq!(count(&schedule, "omniscient preempt").all.overdue, 0, "starts of packets that were dropped are left out");
+    assert_eq!(
+        count(&schedule, "omniscient preempt").all.overdue,
+        0,
+        "starts of packets that were dropped are left out"
+    );
     assert!(count(&schedule, "fifo limit 20").all.missing > 0);
 }
 
@@ -97,9 +154,19 @@ fn packets_of_tcp_keep_their_numbers() {
 fn omniscient_headers_replay_everything() {
     for queue in ["random", "sjf", "lifo", "fifo_plus"] {
         let schedule = record(&internet2(queue), true);
-        assert!(schedule.packets.len() > 20_000 && schedule.packets.iter().any(|packet| packet.congestion_points > 2));
+        assert!(
+            schedule.packets.len() > 20_000
+                && schedule
+                    .packets
+                    .iter()
+                    .any(|packet| packet.congestion_points > 2)
+        );
         let found = count(&schedule, "omniscient preempt");
-        assert_eq!((found.all.overdue, found.all.missing), (0, 0), "{queue}: {found:?}");
+        assert_eq!(
+            (found.all.overdue, found.all.missing),
+            (0, 0),
+            "{queue}: {found:?}"
+        );
         assert!(count(&schedule, "fifo").all.overdue > 0);
     }
 }
@@ -111,7 +178,11 @@ fn edf_with_static_headers_decides_as_lstf_does() {
     let schedule = record(&internet2("random"), false);
     let [lstf, edf] = ["lstf", "edf"].map(|with| replay(&schedule, with));
     assert_eq!(lstf.outputs, edf.outputs);
-    assert_ne!(lstf.outputs, replay(&schedule, "priority").outputs, "one deadline for the whole path is another order");
+    assert_ne!(
+        lstf.outputs,
+        replay(&schedule, "priority").outputs,
+        "one deadline for the whole path is another order"
+    );
 }
 
 /// LSTF delays less than 1 % of the packets, and none by more than T; simple priorities delay more
@@ -119,10 +190,20 @@ fn edf_with_static_headers_decides_as_lstf_does() {
 #[test]
 fn lstf_is_nearer_to_universal_than_priorities() {
     let schedule = record(&internet2("random"), false);
-    let [lstf, priorities, fifo] = ["lstf", "priority", "fifo"].map(|with| count(&schedule, with).all);
-    assert!(lstf.overdue * 100 < lstf.packets && lstf.overdue_by_threshold == 0, "{lstf:?}");
-    assert!(lstf.overdue * 3 < priorities.overdue, "{lstf:?} {priorities:?}");
-    assert!(fifo.overdue * 4 > fifo.packets && fifo.overdue_by_threshold * 4 > fifo.packets, "{fifo:?}");
+    let [lstf, priorities, fifo] =
+        ["lstf", "priority", "fifo"].map(|with| count(&schedule, with).all);
+    assert!(
+        lstf.overdue * 100 < lstf.packets && lstf.overdue_by_threshold == 0,
+        "{lstf:?}"
+    );
+    assert!(
+        lstf.overdue * 3 < priorities.overdue,
+        "{lstf:?} {priorities:?}"
+    );
+    assert!(
+        fifo.overdue * 4 > fifo.packets && fifo.overdue_by_threshold * 4 > fifo.packets,
+        "{fifo:?}"
+    );
 }
 
 /// LSTF's rank on FIFO queues in strict priority. SP-PIFO has fewer overdue packets than FIFO, but
@@ -131,14 +212,26 @@ fn lstf_is_nearer_to_universal_than_priorities() {
 #[test]
 fn priority_levels_are_between_fifo_and_lstf() {
     let schedule = record(&internet2("random"), false);
-    let [fifo, adaptive, calendar] =
-        ["fifo", "sp_pifo queues 8", "lstf_levels queues 64 step 6250us map rotating"].map(|with| count(&schedule, with).all);
+    let [fifo, adaptive, calendar] = [
+        "fifo",
+        "sp_pifo queues 8",
+        "lstf_levels queues 64 step 6250us map rotating",
+    ]
+    .map(|with| count(&schedule, with).all);
     assert!(
-        adaptive.overdue_by_threshold * 2 < fifo.overdue_by_threshold && adaptive.overdue_by_threshold * 20 > adaptive.packets,
+        adaptive.overdue_by_threshold * 2 < fifo.overdue_by_threshold
+            && adaptive.overdue_by_threshold * 20 > adaptive.packets,
         "{adaptive:?}"
     );
-    assert!(adaptive.worst_ps > fifo.worst_ps && fifo.worst_ps > 100_000_000_000, "{adaptive:?} {fifo:?}");
-    assert!(calendar.worst_ps < 2 * 6_250_000_000 && calendar.overdue_by_threshold * 5 > calendar.packets, "{calendar:?}");
+    assert!(
+        adaptive.worst_ps > fifo.worst_ps && fifo.worst_ps > 100_000_000_000,
+        "{adaptive:?} {fifo:?}"
+    );
+    assert!(
+        calendar.worst_ps < 2 * 6_250_000_000
+            && calendar.overdue_by_threshold * 5 > calendar.packets,
+        "{calendar:?}"
+    );
     assert!([adaptive, calendar].iter().all(|found| found.missing == 0));
 }
 
@@ -148,10 +241,17 @@ fn priority_levels_are_between_fifo_and_lstf() {
 fn one_queue_replays_as_fifo_does() {
     let schedule = record(&internet2("random"), false);
     let fifo = replay(&schedule, "fifo");
-    for with in ["lstf_levels queues 1", "lstf_levels queues 1 map rotating", "sp_pifo queues 1", "aifo", "aifo rank slack"] {
+    for with in [
+        "lstf_levels queues 1",
+        "lstf_levels queues 1 map rotating",
+        "sp_pifo queues 1",
+        "aifo",
+        "aifo rank slack",
+    ] {
         assert_eq!(replay(&schedule, with).outputs, fifo.outputs, "{with}");
     }
-    let [slack, deadline] = ["sp_pifo", "sp_pifo rank deadline"].map(|with| replay(&schedule, with).outputs);
+    let [slack, deadline] =
+        ["sp_pifo", "sp_pifo rank deadline"].map(|with| replay(&schedule, with).outputs);
     assert_eq!(slack, deadline);
     assert_ne!(slack, fifo.outputs);
 }
@@ -162,7 +262,11 @@ fn one_queue_replays_as_fifo_does() {
 fn what_headers_say_matters() {
     let schedule = record(&internet2("random"), false);
     let late = |slack, resolution| {
-        let candidate = Candidate { slack, resolution, ..candidate("lstf") };
+        let candidate = Candidate {
+            slack,
+            resolution,
+            ..candidate("lstf")
+        };
         schedule
             .replay(&candidate, |_| {})
             .unwrap()
@@ -171,7 +275,10 @@ fn what_headers_say_matters() {
             .overdue_by_threshold
     };
     let exact = late(SlackRule::Wait, Duration::ZERO);
-    assert!(exact < late(SlackRule::PathEnd, Duration::ZERO) && exact < late(SlackRule::None, Duration::ZERO));
+    assert!(
+        exact < late(SlackRule::PathEnd, Duration::ZERO)
+            && exact < late(SlackRule::None, Duration::ZERO)
+    );
     assert!(exact < late(SlackRule::Wait, Duration::from_millis(100)));
 }
 
@@ -181,14 +288,36 @@ fn what_headers_say_matters() {
 fn a_window_that_cuts_off_counts_less() {
     let schedule = record(&internet2("sjf"), false);
     let replay = replay(&schedule, "lifo");
-    let [drained, cut] = [Counting::Drained, Counting::Cut].map(|counting| replay.count(&schedule, counting, Duration::ZERO));
+    let [drained, cut] = [Counting::Drained, Counting::Cut]
+        .map(|counting| replay.count(&schedule, counting, Duration::ZERO));
     assert_eq!(drained.all.packets, schedule.packets.len() as u64);
     assert_eq!(drained.all.missing, 0);
-    let within = schedule.packets.iter().filter(|packet| packet.output <= Instant::ZERO + schedule.window).count();
+    let within = schedule
+        .packets
+        .iter()
+        .filter(|packet| packet.output <= Instant::ZERO + schedule.window)
+        .count();
     assert_eq!(cut.all.packets, within as u64);
-    assert!(cut.all.missing > 0 && cut.all.packets < drained.all.packets, "{cut:?}");
-    assert_eq!(drained.by_congestion_points.iter().map(|count| count.packets).sum::<u64>(), drained.all.packets);
-    assert_eq!(drained.by_congestion_points.iter().map(|count| count.overdue).sum::<u64>(), drained.all.overdue);
+    assert!(
+        cut.all.missing > 0 && cut.all.packets < drained.all.packets,
+        "{cut:?}"
+    );
+    assert_eq!(
+        drained
+            .by_congestion_points
+            .iter()
+            .map(|count| count.packets)
+            .sum::<u64>(),
+        drained.all.packets
+    );
+    assert_eq!(
+        drained
+            .by_congestion_points
+            .iter()
+            .map(|count| count.overdue)
+            .sum::<u64>(),
+        drained.all.overdue
+    );
 }
 
 /// o(p) - i(p) is the sum of the time without waiting and the waiting times; the waiting times are
@@ -196,11 +325,23 @@ fn a_window_that_cuts_off_counts_less() {
 #[test]
 fn a_schedule_adds_up() {
     let schedule = record(&one_link("random"), false);
-    assert!(schedule.packets.iter().all(|packet| schedule.waited(packet) >= Slack::ZERO));
-    for packet in schedule.packets.iter().filter(|packet| packet.congestion_points == 0) {
+    assert!(
+        schedule
+            .packets
+            .iter()
+            .all(|packet| schedule.waited(packet) >= Slack::ZERO)
+    );
+    for packet in schedule
+        .packets
+        .iter()
+        .filter(|packet| packet.congestion_points == 0)
+    {
         // Five senders share no link before the bottleneck: a packet that waits there waits behind
         // packets of the same sender.
-        assert!(schedule.waited(packet).as_picos() < 100_000_000, "{packet:?}");
+        assert!(
+            schedule.waited(packet).as_picos() < 100_000_000,
+            "{packet:?}"
+        );
     }
     assert_eq!(schedule.bottleneck_time(), Duration::from_micros(560));
 }
@@ -221,10 +362,27 @@ fn lengths_and_overhead_count() {
         source(1_500)
     );
     let schedule = record(&scenario(&text), true);
-    assert!(schedule.packets.iter().all(|packet| schedule.waited(packet) >= Slack::ZERO));
-    assert!(schedule.packets.iter().any(|packet| schedule.waited(packet) == Slack::ZERO));
-    assert_eq!(schedule.bottleneck_time(), Duration::from_micros(1_520), "1,900 bytes at 10 Mbit/s");
-    assert_eq!(replay(&schedule, "lstf").outputs, replay(&schedule, "edf").outputs);
+    assert!(
+        schedule
+            .packets
+            .iter()
+            .all(|packet| schedule.waited(packet) >= Slack::ZERO)
+    );
+    assert!(
+        schedule
+            .packets
+            .iter()
+            .any(|packet| schedule.waited(packet) == Slack::ZERO)
+    );
+    assert_eq!(
+        schedule.bottleneck_time(),
+        Duration::from_micros(1_520),
+        "1,900 bytes at 10 Mbit/s"
+    );
+    assert_eq!(
+        replay(&schedule, "lstf").outputs,
+        replay(&schedule, "edf").outputs
+    );
     assert_eq!(count(&schedule, "omniscient preempt").all.overdue, 0);
     assert!(count(&schedule, "fifo").all.overdue > 0);
 }
@@ -235,7 +393,14 @@ fn lengths_and_overhead_count() {
 fn ratios_of_delays() {
     let schedule = record(&one_link("fifo"), false);
     let same = count(&schedule, "fifo").ratios;
-    assert!(same.not_longer == 1.0 && same.quantiles.iter().all(|[_, ratio]| (0.99..1.01).contains(ratio)), "{same:?}");
+    assert!(
+        same.not_longer == 1.0
+            && same
+                .quantiles
+                .iter()
+                .all(|[_, ratio]| (0.99..1.01).contains(ratio)),
+        "{same:?}"
+    );
     let schedule = record(&internet2("random"), false);
     assert!(count(&schedule, "lstf").ratios.not_longer > 0.9);
 }
@@ -252,18 +417,34 @@ fn a_replay_needs_certain_wires_and_a_router() {
     };
     assert_eq!(with("overhead = 20"), Ok(()));
     for change in ["loss = \"1%\"", "jitter = \"1ms\"", "decision = \"1us\""] {
-        assert!(matches!(with(change), Err(ReplayError::Uncertain { link, .. }) if link == "r > b"), "{change}");
+        assert!(
+            matches!(with(change), Err(ReplayError::Uncertain { link, .. }) if link == "r > b"),
+            "{change}"
+        );
     }
     let empty = "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 1\n[[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"100bit\"\n";
-    assert!(matches!(Schedule::record(&scenario(empty), 1, false, |_| {}), Err(ReplayError::Empty)));
+    assert!(matches!(
+        Schedule::record(&scenario(empty), 1, false, |_| {}),
+        Err(ReplayError::Empty)
+    ));
 }
 
 /// Whether a replay under the same queues equals the schedule, packet by packet.
 fn is_its_own_replay(scenario: &Scenario, with: &str) -> bool {
     let schedule = record(scenario, false);
     let again = replay(&schedule, with);
-    assert!(schedule.packets.len() > 1_000 && schedule.packets.iter().any(|packet| packet.congestion_points > 0));
-    schedule.packets.iter().zip(&again.outputs).all(|(packet, output)| packet.output == *output)
+    assert!(
+        schedule.packets.len() > 1_000
+            && schedule
+                .packets
+                .iter()
+                .any(|packet| packet.congestion_points > 0)
+    );
+    schedule
+        .packets
+        .iter()
+        .zip(&again.outputs)
+        .all(|(packet, output)| packet.output == *output)
 }
 
 /// Flows spread over several shortest routes take the same route in the replay, by the same hash.
@@ -275,8 +456,16 @@ fn flows_that_are_spread_keep_their_routes() {
              [[source]]\nkind = \"arrivals\"\nfrom = \"host*\"\nutilisation = 0.7\nlink_rate = \"10gbit\"\nsizes = \"web_search\"\napart = \"host\"\ntransport = \"burst\"\n"
         ))
     };
-    assert!(is_its_own_replay(&fat_tree(""), "fifo") && is_its_own_replay(&fat_tree("hash_seed = 9\n"), "fifo"));
-    assert_eq!(count(&record(&fat_tree(""), true), "omniscient preempt").all.overdue, 0);
+    assert!(
+        is_its_own_replay(&fat_tree(""), "fifo")
+            && is_its_own_replay(&fat_tree("hash_seed = 9\n"), "fifo")
+    );
+    assert_eq!(
+        count(&record(&fat_tree(""), true), "omniscient preempt")
+            .all
+            .overdue,
+        0
+    );
 }
 
 /// Packets sent during the warm-up are replayed but not counted.
@@ -286,10 +475,20 @@ fn packets_of_the_warmup_do_not_count() {
     let schedule = record(&warm, false);
     warm.warmup = Duration::from_millis(400);
     let warm = record(&warm, false);
-    let later = schedule.packets.iter().filter(|packet| packet.input >= Instant::ZERO + Duration::from_millis(400)).count();
-    assert_eq!((warm.packets.len(), warm.warmup), (schedule.packets.len(), Duration::from_millis(400)));
+    let later = schedule
+        .packets
+        .iter()
+        .filter(|packet| packet.input >= Instant::ZERO + Duration::from_millis(400))
+        .count();
+    assert_eq!(
+        (warm.packets.len(), warm.warmup),
+        (schedule.packets.len(), Duration::from_millis(400))
+    );
     let [all, counted] = [&schedule, &warm].map(|schedule| count(schedule, "fifo").all);
-    assert_eq!((all.packets, counted.packets), (schedule.packets.len() as u64, later as u64));
+    assert_eq!(
+        (all.packets, counted.packets),
+        (schedule.packets.len() as u64, later as u64)
+    );
     assert!(counted.overdue > 100 && counted.overdue < all.overdue);
 }
 
@@ -307,7 +506,14 @@ fn flows_keep_their_weights() {
         assert!(is_its_own_replay(&weighted(5, queue), queue), "{queue}");
     }
     let [light, heavy] = [1, 5].map(|weight| record(&weighted(weight, "qfq"), false));
-    assert!(light.packets.iter().zip(&heavy.packets).any(|(light, heavy)| light.output != heavy.output), "weights matter in this network");
+    assert!(
+        light
+            .packets
+            .iter()
+            .zip(&heavy.packets)
+            .any(|(light, heavy)| light.output != heavy.output),
+        "weights matter in this network"
+    );
 }
 
 /// Schedules of trees are replayed, and LSTF ignores the classes of a tree.
@@ -331,5 +537,8 @@ fn limits_of_a_replay_are_its_own() {
     let schedule = record(&one_link("fifo"), false);
     assert_eq!(count(&schedule, "lstf").all.missing, 0);
     let found = count(&schedule, "lstf limit 3").all;
-    assert!(found.missing > 0 && found.missing < found.packets, "{found:?}");
+    assert!(
+        found.missing > 0 && found.missing < found.packets,
+        "{found:?}"
+    );
 }

@@ -24,14 +24,21 @@ struct Again {
 
 impl Probe for Again {
     fn sent(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
-        let Content::Segment(segment) = &state.content else { return };
+        let Content::Segment(segment) = &state.content else {
+            return;
+        };
         let is_data = state.direction == Direction::Forward && segment.len > 0;
-        self.segments += u64::from(is_data && now >= Instant::ZERO + self.from && segment.flags.has(Flags::RETRANSMISSION));
+        self.segments += u64::from(
+            is_data && now >= Instant::ZERO + self.from && segment.flags.has(Flags::RETRANSMISSION),
+        );
     }
 }
 
 fn watched(scenario: &Scenario) -> (Results, u64) {
-    let mut again = Again { from: scenario.warmup, segments: 0 };
+    let mut again = Again {
+        from: scenario.warmup,
+        segments: 0,
+    };
     let results = scenario.run_with(1, &mut again, |_| ()).unwrap().0;
     (results, again.segments)
 }
@@ -64,7 +71,8 @@ impl Arrivals {
 impl Probe for Arrivals {
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, _: &PacketState) {
         if link == self.link {
-            self.packets.push((now, self.rate.time_of(packet.len.into())));
+            self.packets
+                .push((now, self.rate.time_of(packet.len.into())));
         }
     }
 }
@@ -75,15 +83,23 @@ fn utilisation(scenario: &Scenario, from: &str, to: &str) -> f64 {
     let network = &scenario.topology.network;
     let is_it = |link: &LinkConfig| network.name(link.from) == from && network.name(link.to) == to;
     let number = network.links().iter().position(is_it).unwrap();
-    let mut arrivals = Arrivals { link: LinkId(number as u32), rate: network.links()[number].rate, packets: Vec::new() };
+    let mut arrivals = Arrivals {
+        link: LinkId(number as u32),
+        rate: network.links()[number].rate,
+        packets: Vec::new(),
+    };
     let (results, curves) = scenario.run_with(1, &mut arrivals, |_| ()).unwrap();
     let link = &results.links[number];
     assert_eq!(link.dropped, [0; 4]);
     let at = |picos: u64| arrivals.at_work(Instant::from_picos(picos));
-    let part = |from: u64, to: u64| (at(to) - at(from)).as_secs_f64() / Duration::from_picos(to - from).as_secs_f64();
+    let part = |from: u64, to: u64| {
+        (at(to) - at(from)).as_secs_f64() / Duration::from_picos(to - from).as_secs_f64()
+    };
     let (warmup, end) = (scenario.warmup.as_picos(), scenario.duration.as_picos());
     assert_eq!(link.utilisation, part(warmup, end), "{link:?}");
-    let steps: Vec<_> = (0..200).map(|step| part(end / 200 * step, end / 200 * (step + 1))).collect();
+    let steps: Vec<_> = (0..200)
+        .map(|step| part(end / 200 * step, end / 200 * (step + 1)))
+        .collect();
     assert_eq!(curves.links[number].utilisation, steps);
     link.utilisation
 }
@@ -92,10 +108,24 @@ fn utilisation(scenario: &Scenario, from: &str, to: &str) -> f64 {
 #[test]
 fn no_link_is_at_work_for_longer_than_the_run() {
     let source = source("kind = \"cbr\"\nrate = \"1mbit\"\nstart_step = \"1ms\"");
-    for queue in ["fifo limit 1000", "lstf limit 1000", "lstf preempt limit 1000"] {
-        let of = |warmup| scenario("1s", warmup, "10kbit", &format!("[queue]\ncore = \"{queue}\"\n{source}"));
+    for queue in [
+        "fifo limit 1000",
+        "lstf limit 1000",
+        "lstf preempt limit 1000",
+    ] {
+        let of = |warmup| {
+            scenario(
+                "1s",
+                warmup,
+                "10kbit",
+                &format!("[queue]\ncore = \"{queue}\"\n{source}"),
+            )
+        };
         let part = utilisation(&of("0s"), "left", "right");
-        assert!((0.9899..0.99).contains(&part), "it rests for the first 10.08 ms only: {part}");
+        assert!(
+            (0.9899..0.99).contains(&part),
+            "it rests for the first 10.08 ms only: {part}"
+        );
         assert_eq!(utilisation(&of("300ms"), "left", "right"), 1.0, "{queue}");
     }
 }
@@ -104,12 +134,20 @@ fn no_link_is_at_work_for_longer_than_the_run() {
 /// wait, short ones cannot.
 fn interrupted(queue: &str) -> Scenario {
     let mut text = "duration = \"40s\"\nwarmup = \"20s\"\n[[node]]\nname = \"r\"\n".to_owned();
-    for (name, from, to, rate) in [("a", "a", "r", "10mbit"), ("c", "c", "r", "10mbit"), ("b", "r", "b", "100kbit")] {
-        text += &format!("[[node]]\nname = \"{name}\"\nhost = true\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\n");
+    for (name, from, to, rate) in [
+        ("a", "a", "r", "10mbit"),
+        ("c", "c", "r", "10mbit"),
+        ("b", "r", "b", "100kbit"),
+    ] {
+        text += &format!(
+            "[[node]]\nname = \"{name}\"\nhost = true\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\n"
+        );
     }
     text += &format!("[[port]]\nfrom = \"r\"\nto = \"b\"\nqueue = \"{queue} limit 1000\"\n");
     for (from, rate, len, slack) in [("a", "60kbit", 60_000, "100s"), ("c", "30kbit", 100, "1ms")] {
-        text += &format!("[[source]]\nkind = \"cbr\"\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"b\"\nrate = \"{rate}\"\n");
+        text += &format!(
+            "[[source]]\nkind = \"cbr\"\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"b\"\nrate = \"{rate}\"\n"
+        );
         text += &format!("packet_len = {len}\nurgency = \"slack {slack}\"\n");
     }
     Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap()
@@ -119,7 +157,8 @@ fn interrupted(queue: &str) -> Scenario {
 /// busy for the same time as others.
 #[test]
 fn links_that_interrupt_packets_are_at_work_when_they_send() {
-    let parts = ["lstf preempt", "lstf", "fifo"].map(|queue| utilisation(&interrupted(queue), "r", "b"));
+    let parts =
+        ["lstf preempt", "lstf", "fifo"].map(|queue| utilisation(&interrupted(queue), "r", "b"));
     assert_eq!(parts, [parts[0]; 3]);
     assert!((0.85..0.95).contains(&parts[0]), "{parts:?}");
 }
@@ -129,16 +168,41 @@ fn links_that_interrupt_packets_are_at_work_when_they_send() {
 #[test]
 fn what_was_sent_again_is_told_of_flows_that_go_on() {
     for warmup in ["0s", "2s"] {
-        let scenario = scenario("5s", warmup, "5mbit", &(LOSSY.to_owned() + &source("kind = \"tcp\"")));
+        let scenario = scenario(
+            "5s",
+            warmup,
+            "5mbit",
+            &(LOSSY.to_owned() + &source("kind = \"tcp\"")),
+        );
         let (results, again) = watched(&scenario);
         let group = &results.groups[0];
-        assert_eq!((group.retransmissions, group.incomplete), (Some(again), 0), "{warmup}");
+        assert_eq!(
+            (group.retransmissions, group.incomplete),
+            (Some(again), 0),
+            "{warmup}"
+        );
         assert!(again > 20 && group.timeouts.is_some(), "{again}");
-        assert_eq!(results.flows.iter().map(|flow| flow.retransmissions.unwrap()).sum::<u64>(), again);
+        assert_eq!(
+            results
+                .flows
+                .iter()
+                .map(|flow| flow.retransmissions.unwrap())
+                .sum::<u64>(),
+            again
+        );
     }
-    let quiet = scenario("1s", "0s", "5mbit", &source("kind = \"cbr\"\nrate = \"1mbit\""));
+    let quiet = scenario(
+        "1s",
+        "0s",
+        "5mbit",
+        &source("kind = \"cbr\"\nrate = \"1mbit\""),
+    );
     let quiet = &quiet.run(1, |_| ()).unwrap().groups[0];
-    assert_eq!((quiet.retransmissions, quiet.timeouts), (None, None), "there is nobody who would send again");
+    assert_eq!(
+        (quiet.retransmissions, quiet.timeouts),
+        (None, None),
+        "there is nobody who would send again"
+    );
 }
 
 /// Transfers of each kind that cannot end in time: all are incomplete, and their retransmissions
@@ -147,16 +211,38 @@ fn what_was_sent_again_is_told_of_flows_that_go_on() {
 fn transfers_that_the_end_cuts_off_are_incomplete() {
     let cases = [
         ("kind = \"tcp\"\nsize = 10000000", 2, true),
-        ("kind = \"request_response\"\nrequest = 1000\nresponse = 10000000\nthink = \"1s\"", 2, true),
-        ("kind = \"video\"\nsegment = 10000000\ninterval = \"2s\"", 2 * 3, true),
+        (
+            "kind = \"request_response\"\nrequest = 1000\nresponse = 10000000\nthink = \"1s\"",
+            2,
+            true,
+        ),
+        (
+            "kind = \"video\"\nsegment = 10000000\ninterval = \"2s\"",
+            2 * 3,
+            true,
+        ),
         ("kind = \"burst\"\nsize = 10000000", 2, false),
     ];
     for stop in ["", "\nstop = \"4500ms\""] {
         for (keys, incomplete, is_tcp) in cases {
-            let scenario = scenario("5s", "0s", "5mbit", &(LOSSY.to_owned() + &source(&format!("{keys}{stop}"))));
+            let scenario = scenario(
+                "5s",
+                "0s",
+                "5mbit",
+                &(LOSSY.to_owned() + &source(&format!("{keys}{stop}"))),
+            );
             let (results, again) = watched(&scenario);
-            let GroupResult { incomplete: told, completion, retransmissions, .. } = &results.groups[0];
-            assert_eq!((*told, completion.count, *retransmissions), (incomplete, 0, is_tcp.then_some(again)), "{keys}{stop}");
+            let GroupResult {
+                incomplete: told,
+                completion,
+                retransmissions,
+                ..
+            } = &results.groups[0];
+            assert_eq!(
+                (*told, completion.count, *retransmissions),
+                (incomplete, 0, is_tcp.then_some(again)),
+                "{keys}{stop}"
+            );
         }
     }
 }
@@ -164,13 +250,24 @@ fn transfers_that_the_end_cuts_off_are_incomplete() {
 /// Requests and responses are flows; index and throughput are for responses only.
 #[test]
 fn fairness_is_that_of_answers() {
-    let clients = source("kind = \"request_response\"\nrequest = 100\nresponse = 20000\nthink = \"10ms\"");
-    let results = scenario("10s", "1s", "5mbit", &clients).run(1, |_| ()).unwrap();
+    let clients =
+        source("kind = \"request_response\"\nrequest = 100\nresponse = 20000\nthink = \"10ms\"");
+    let results = scenario("10s", "1s", "5mbit", &clients)
+        .run(1, |_| ())
+        .unwrap();
     let group = &results.groups[0];
     assert_eq!(group.flows, 4, "two each");
     assert!(group.jain.unwrap() > 0.99, "two alike: {:?}", group.jain);
     let one = clients.replace("s0..1", "s0").replace("r0..1", "r0");
-    assert_eq!(scenario("10s", "1s", "5mbit", &one).run(1, |_| ()).unwrap().groups[0].jain, None, "there is nobody to be fair to");
+    assert_eq!(
+        scenario("10s", "1s", "5mbit", &one)
+            .run(1, |_| ())
+            .unwrap()
+            .groups[0]
+            .jain,
+        None,
+        "there is nobody to be fair to"
+    );
 }
 
 /// More flows than are listed by default: the number left out is reported, and an option lists all.
@@ -179,15 +276,38 @@ fn no_flow_is_lost_silently() {
     let bursts = "[[source]]\nkind = \"burst\"\nfrom = \"s0..2\"\nto = \"r0..2\"\nsize = 100\npacket_len = 100\ncount = 2000\nstart_step = \"100us\"\n";
     let mut scenario = scenario("2s", "0s", "100mbit", bursts);
     let some = scenario.run(1, |_| ()).unwrap();
-    assert_eq!((some.groups[0].flows, some.flows.len(), some.flows_left_out, some.more_flows.len()), (6000, 4096, 1904, 0));
+    assert_eq!(
+        (
+            some.groups[0].flows,
+            some.flows.len(),
+            some.flows_left_out,
+            some.more_flows.len()
+        ),
+        (6000, 4096, 1904, 0)
+    );
     scenario.keeps_all_flows = true;
     let all = scenario.run(1, |_| ()).unwrap();
     assert_eq!((all.flows_left_out, all.more_flows.len()), (1904, 1904));
-    assert!(all.flows == some.flows, "what is told by itself is the same");
-    let mut numbers: Vec<_> = all.flows.iter().chain(&all.more_flows).map(|flow| flow.number).collect();
+    assert!(
+        all.flows == some.flows,
+        "what is told by itself is the same"
+    );
+    let mut numbers: Vec<_> = all
+        .flows
+        .iter()
+        .chain(&all.more_flows)
+        .map(|flow| flow.number)
+        .collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..6000).collect::<Vec<_>>());
-    assert_eq!(all.more_flows.iter().chain(&all.flows).map(|flow| flow.packets.delivered).sum::<u64>(), 6000);
+    assert_eq!(
+        all.more_flows
+            .iter()
+            .chain(&all.flows)
+            .map(|flow| flow.packets.delivered)
+            .sum::<u64>(),
+        6000
+    );
 }
 
 /// A lossy link of 1 Mbit/s (half of the packets) with an unlimited queue. The traffic stops before
@@ -195,13 +315,19 @@ fn no_flow_is_lost_silently() {
 fn queued_before(keys: &str) -> Scenario {
     let mut text = "duration = \"10s\"\nwarmup = \"9s\"\n[[node]]\nname = \"r\"\n".to_owned();
     for (name, from, to, rate) in [("a", "a", "r", "100mbit"), ("b", "r", "b", "1mbit")] {
-        text += &format!("[[node]]\nname = \"{name}\"\nhost = true\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\n");
+        text += &format!(
+            "[[node]]\nname = \"{name}\"\nhost = true\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\n"
+        );
     }
     text += "[[port]]\nfrom = \"r\"\nto = \"b\"\nloss = \"50%\"\nqueue = \"fifo limit 5000\"\n";
     let source = "[[source]]\nkind = \"cbr\"\nfrom = \"a\"\nto = \"b\"\npacket_len = 1000\n";
     text += &format!(
         "{source}rate = \"5mbit\"\nstop = \"8500ms\"\n{}",
-        if keys.is_empty() { String::new() } else { format!("{source}{keys}\n") }
+        if keys.is_empty() {
+            String::new()
+        } else {
+            format!("{source}{keys}\n")
+        }
     );
     Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap()
 }
@@ -212,12 +338,29 @@ fn queued_before(keys: &str) -> Scenario {
 fn a_loss_is_a_part_of_known_fates() {
     for (keys, arrived) in [("", 0), ("rate = \"80kbit\"\nstart = \"9s\"", 10)] {
         let results = queued_before(keys).run(1, |_| ()).unwrap();
-        let class = results.classes.iter().find(|class| class.class == "edge").unwrap();
-        let packets: u64 = results.links.iter().filter(|link| link.class == "edge").map(|link| link.packets).sum();
-        assert_eq!((class.arrived, packets), (arrived, 125), "a packet takes 8 ms of the link");
+        let class = results
+            .classes
+            .iter()
+            .find(|class| class.class == "edge")
+            .unwrap();
+        let packets: u64 = results
+            .links
+            .iter()
+            .filter(|link| link.class == "edge")
+            .map(|link| link.packets)
+            .sum();
+        assert_eq!(
+            (class.arrived, packets),
+            (arrived, 125),
+            "a packet takes 8 ms of the link"
+        );
         assert!((40..85).contains(&class.lost), "half of them: {class:?}");
         assert_eq!(class.loss, Some(class.lost as f64 / packets as f64));
-        let link = results.links.iter().find(|link| link.name() == "r > b").unwrap();
+        let link = results
+            .links
+            .iter()
+            .find(|link| link.name() == "r > b")
+            .unwrap();
         assert_eq!(link.loss(), class.loss, "the other way carries nothing");
     }
 }
@@ -232,9 +375,17 @@ struct Waits {
 }
 
 impl Probe for Waits {
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, _: &PacketState, [_, end]: [Instant; 2]) {
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        _: &PacketState,
+        [_, end]: [Instant; 2],
+    ) {
         if link == self.link && packet.arrival >= self.from {
-            self.picos.push((end.since(packet.arrival) - self.rate.time_of(packet.len.into())).as_picos());
+            self.picos.push(
+                (end.since(packet.arrival) - self.rate.time_of(packet.len.into())).as_picos(),
+            );
         }
     }
 }
@@ -243,24 +394,65 @@ impl Probe for Waits {
 /// including all time in which a packet was interrupted.
 #[test]
 fn a_link_and_its_class_wait_alike() {
-    for scenario in
-        [interrupted("lstf preempt"), interrupted("lstf"), queued_before(""), queued_before("rate = \"80kbit\"\nstart = \"9s\"")]
-    {
+    for scenario in [
+        interrupted("lstf preempt"),
+        interrupted("lstf"),
+        queued_before(""),
+        queued_before("rate = \"80kbit\"\nstart = \"9s\""),
+    ] {
         let network = &scenario.topology.network;
-        let number = network.links().iter().position(|link| network.name(link.from) == "r" && network.name(link.to) == "b").unwrap();
-        let (from, rate) = (Instant::ZERO + scenario.warmup, network.links()[number].rate);
-        let mut waits = Waits { from, link: LinkId(number as u32), rate, picos: Vec::new() };
+        let number = network
+            .links()
+            .iter()
+            .position(|link| network.name(link.from) == "r" && network.name(link.to) == "b")
+            .unwrap();
+        let (from, rate) = (
+            Instant::ZERO + scenario.warmup,
+            network.links()[number].rate,
+        );
+        let mut waits = Waits {
+            from,
+            link: LinkId(number as u32),
+            rate,
+            picos: Vec::new(),
+        };
         let results = scenario.run_with(1, &mut waits, |_| ()).unwrap().0;
         let link = &results.links[number];
-        let class = results.classes.iter().find(|class| class.class == link.class).unwrap();
+        let class = results
+            .classes
+            .iter()
+            .find(|class| class.class == link.class)
+            .unwrap();
         let count = waits.picos.len() as u64;
-        let mean = (count > 0).then(|| waits.picos.iter().sum::<u64>() as f64 / 1e12 / count as f64);
+        let mean =
+            (count > 0).then(|| waits.picos.iter().sum::<u64>() as f64 / 1e12 / count as f64);
         assert_eq!((link.wait, class.wait.count), (mean, count), "{link:?}");
         let near = |one: f64, other: f64| (one - other).abs() <= 1e-9;
-        assert!(class.wait.mean.zip(mean).is_none_or(|(one, other)| near(one, other)), "{class:?}");
-        let longest = waits.picos.iter().max().map(|longest| *longest as f64 / 1e12);
-        assert!(class.wait.max.zip(longest).is_none_or(|(one, other)| near(one, other)), "{class:?}");
-        assert_eq!((class.wait.mean.is_some(), class.wait.max.is_some()), (count > 0, count > 0));
+        assert!(
+            class
+                .wait
+                .mean
+                .zip(mean)
+                .is_none_or(|(one, other)| near(one, other)),
+            "{class:?}"
+        );
+        let longest = waits
+            .picos
+            .iter()
+            .max()
+            .map(|longest| *longest as f64 / 1e12);
+        assert!(
+            class
+                .wait
+                .max
+                .zip(longest)
+                .is_none_or(|(one, other)| near(one, other)),
+            "{class:?}"
+        );
+        assert_eq!(
+            (class.wait.mean.is_some(), class.wait.max.is_some()),
+            (count > 0, count > 0)
+        );
     }
 }
 
@@ -268,7 +460,13 @@ fn a_link_and_its_class_wait_alike() {
 struct Ends(LinkId, Vec<Instant>);
 
 impl Probe for Ends {
-    fn transmitted(&mut self, link: LinkId, _: &Packet<Tag>, _: &PacketState, [_, end]: [Instant; 2]) {
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        _: &Packet<Tag>,
+        _: &PacketState,
+        [_, end]: [Instant; 2],
+    ) {
         if link == self.0 {
             self.1.push(end);
         }
@@ -279,15 +477,33 @@ impl Probe for Ends {
 /// 1.6 s is certain only without preemption.
 #[test]
 fn a_packet_that_can_be_interrupted_has_a_hop_when_it_has_left() {
-    for (queue, hops) in [("fifo limit 1000", 2), ("lstf limit 1000", 2), ("lstf preempt limit 1000", 1)] {
+    for (queue, hops) in [
+        ("fifo limit 1000", 2),
+        ("lstf limit 1000", 2),
+        ("lstf preempt limit 1000", 1),
+    ] {
         let source = source("kind = \"cbr\"\nrate = \"1mbit\"\nstart_step = \"1ms\"");
-        let scenario = scenario("1s", "0s", "10kbit", &format!("[queue]\ncore = \"{queue}\"\n{source}"));
+        let scenario = scenario(
+            "1s",
+            "0s",
+            "10kbit",
+            &format!("[queue]\ncore = \"{queue}\"\n{source}"),
+        );
         let network = &scenario.topology.network;
-        let link = network.link_between(network.named("left").unwrap(), network.named("right").unwrap()).unwrap();
+        let link = network
+            .link_between(
+                network.named("left").unwrap(),
+                network.named("right").unwrap(),
+            )
+            .unwrap();
         let mut ends = Ends(link, Vec::new());
         scenario.run_with(1, &mut ends, |_| ()).unwrap();
         let end = Instant::ZERO + scenario.duration;
         assert_eq!(ends.1.len(), hops, "{queue}");
-        assert_eq!(ends.1.iter().filter(|at| **at > end).count(), hops - 1, "{queue}");
+        assert_eq!(
+            ends.1.iter().filter(|at| **at > end).count(),
+            hops - 1,
+            "{queue}"
+        );
     }
 }

@@ -17,7 +17,9 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn run(scenario: &Scenario) -> Results {
-    scenario.run(1, |_| ()).unwrap_or_else(|error| panic!("{error}"))
+    scenario
+        .run(1, |_| ())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// TCP flows on a link of 1 Gbit/s with a buffer of 8,000 packets (97 ms), two flows of each
@@ -33,12 +35,21 @@ fn shares(queue: &str, sources: [&str; 3]) -> Vec<f64> {
         )
     };
     let sources: String = sources.into_iter().enumerate().map(group).collect();
-    let results = run(&scenario(&format!("{top}[queue]\ncore = \"{queue} limit 8000\"\n{sources}")));
-    results.flows.iter().map(|flow| flow.throughput / 1e6).collect()
+    let results = run(&scenario(&format!(
+        "{top}[queue]\ncore = \"{queue} limit 8000\"\n{sources}"
+    )));
+    results
+        .flows
+        .iter()
+        .map(|flow| flow.throughput / 1e6)
+        .collect()
 }
 
 fn is_close(actual: &[f64], expected: [f64; 6]) -> bool {
-    actual.iter().zip(expected).all(|(actual, expected)| (actual / expected - 1.0).abs() < 0.05)
+    actual
+        .iter()
+        .zip(expected)
+        .all(|(actual, expected)| (actual / expected - 1.0).abs() < 0.05)
 }
 
 /// Shares of 1, 2 and 4 fourteenths. The fourteen shares of the rule add up to less than the link's
@@ -52,51 +63,88 @@ fn weighted_fairness_by_slack_alone() {
     let lstf = shares("lstf", weighted);
     assert!(is_close(&lstf, expected), "{lstf:?}");
     let fifo = shares("fifo", weighted);
-    assert!(!is_close(&fifo, expected), "{fifo:?}: nobody looks at slack");
+    assert!(
+        !is_close(&fifo, expected),
+        "{fifo:?}: nobody looks at slack"
+    );
     let even = shares("lstf", ["urgency = \"fair 40mbit\""; 3]);
     assert!(is_close(&even, [1000.0 / 6.0; 6]), "{even:?}");
     let constant = [1, 2, 4].map(|weight| format!("urgency = \"slack 1s\"\nweight = {weight}"));
     let constant = shares("lstf", constant.each_ref().map(String::as_str));
-    assert!(!is_close(&constant, expected), "{constant:?}: this rule knows no weights");
+    assert!(
+        !is_close(&constant, expected),
+        "{constant:?}: this rule knows no weights"
+    );
 }
 
 /// Two classes that together exceed the link's rate; the upper class alone does not. Returns
 /// packets, mean delays and throughputs.
 fn classes(queue: &str, upper: &str, lower: &str) -> Vec<(u64, Option<f64>, f64)> {
-    let top = "duration = \"5s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"10mbit\"\n";
+    let top =
+        "duration = \"5s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"10mbit\"\n";
     let source = |host: u32, urgency: &str| {
-        format!("[[source]]\nkind = \"poisson\"\nrate = \"7mbit\"\nfrom = \"s{host}\"\nto = \"r{host}\"\nurgency = \"{urgency}\"\n")
+        format!(
+            "[[source]]\nkind = \"poisson\"\nrate = \"7mbit\"\nfrom = \"s{host}\"\nto = \"r{host}\"\nurgency = \"{urgency}\"\n"
+        )
     };
-    let text = format!("{top}[queue]\ncore = \"{queue} limit 100000\"\n{}{}", source(0, upper), source(1, lower));
-    let group = |group: &roundelay_sim::scenario::GroupResult| (group.packets.delivered, group.delay.mean, group.throughput);
+    let text = format!(
+        "{top}[queue]\ncore = \"{queue} limit 100000\"\n{}{}",
+        source(0, upper),
+        source(1, lower)
+    );
+    let group = |group: &roundelay_sim::scenario::GroupResult| {
+        (group.packets.delivered, group.delay.mean, group.throughput)
+    };
     run(&scenario(&text)).groups.iter().map(group).collect()
 }
 
 #[test]
 fn an_offset_makes_a_class_of_strict_priority() {
     let strict = classes("priority", "priority 0", "priority 1");
-    assert!(strict[0].1.unwrap() < 0.05 && strict[1].1.unwrap() > 0.3, "{strict:?}");
-    assert_eq!(classes("lstf", "slack 1s", "slack 1s plus 100s"), strict, "packet by packet");
+    assert!(
+        strict[0].1.unwrap() < 0.05 && strict[1].1.unwrap() > 0.3,
+        "{strict:?}"
+    );
+    assert_eq!(
+        classes("lstf", "slack 1s", "slack 1s plus 100s"),
+        strict,
+        "packet by packet"
+    );
     let one = classes("lstf", "slack 1s", "slack 1s");
-    assert!(one[0].1.unwrap() > 0.3, "{one:?}: without an offset it is one class");
+    assert!(
+        one[0].1.unwrap() > 0.3,
+        "{one:?}: without an offset it is one class"
+    );
     let little = classes("lstf", "slack 1s", "slack 1s plus 10ms");
-    assert!(little[0].1.unwrap() > strict[0].1.unwrap() * 2.0, "{little:?}: longer waits than the offset overtake");
+    assert!(
+        little[0].1.unwrap() > strict[0].1.unwrap() * 2.0,
+        "{little:?}: longer waits than the offset overtake"
+    );
 }
 
 /// Weights are read by weighted queues, and by the fair rule with slack-based queues.
 #[test]
 fn weights_that_slack_tells_of_are_not_lost() {
     let notes = |queue: &str, urgency: &str| {
-        let source =
-            format!("kind = \"cbr\"\nrate = \"1mbit\"\nfrom = \"s0\"\nto = \"r0\"\nname = \"web\"\nweight = 2\nurgency = \"{urgency}\"\n");
-        let text = format!("duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\n[queue]\ncore = \"{queue}\"\n[[source]]\n{source}");
+        let source = format!(
+            "kind = \"cbr\"\nrate = \"1mbit\"\nfrom = \"s0\"\nto = \"r0\"\nname = \"web\"\nweight = 2\nurgency = \"{urgency}\"\n"
+        );
+        let text = format!(
+            "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\n[queue]\ncore = \"{queue}\"\n[[source]]\n{source}"
+        );
         scenario(&text).notes()
     };
     let unread = "No queue looks at the weights of these sources: web.";
     assert_eq!(notes("lstf", "fair 1mbit"), [""; 0]);
     assert_eq!(notes("lstf", "fair 1mbit plus 1s"), [""; 0]);
     assert_eq!(notes("lstf", "slack 1s"), [unread]);
-    assert_eq!(notes("fifo", "fair 1mbit"), [unread, "No queue looks at the urgency of these sources: web."]);
+    assert_eq!(
+        notes("fifo", "fair 1mbit"),
+        [
+            unread,
+            "No queue looks at the urgency of these sources: web."
+        ]
+    );
 }
 
 #[derive(Debug)]
@@ -104,8 +152,15 @@ struct BySize;
 
 impl SlackRule for BySize {
     fn fields(&self, packet: &Facts) -> HeaderFields {
-        let packets = if packet.is_bare { 0 } else { packet.size_bytes.div_ceil(1460) };
-        HeaderFields { slack: Slack::of(Duration::from_secs(packets)), ..HeaderFields::default() }
+        let packets = if packet.is_bare {
+            0
+        } else {
+            packet.size_bytes.div_ceil(1460)
+        };
+        HeaderFields {
+            slack: Slack::of(Duration::from_secs(packets)),
+            ..HeaderFields::default()
+        }
     }
 }
 
@@ -149,7 +204,8 @@ fn errors_name_the_line() {
     assert!(refused("plus 1s").starts_with("mine.toml:9: urgency: 'plus 1s': expected urgency: "));
 }
 
-/// Two flows at one link: 25 ms for the near one, 40 ms for the far one, whose packets still have a wire of 20 ms before them. EDF serves the near one first, LSTF the far one.
+/// Two flows at one link: 25 ms for the near one, 40 ms for the far one, whose packets still have a
+/// wire of 20 ms before them. EDF serves the near one first, LSTF the far one.
 #[test]
 fn the_slack_of_a_deadline_leaves_out_the_path() {
     let top = "duration = \"20s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"10mbit\"\naccess_rate = \"1gbit\"\n\
@@ -161,13 +217,18 @@ fn the_slack_of_a_deadline_leaves_out_the_path() {
     };
     let late = |queue: &str, host: usize, limit: &str| {
         let sources = format!("{}{}", source(0, "25ms"), source(1, "40ms"));
-        let text = format!("{top}[queue]\ncore = \"{queue} limit 100000\"\n[meter]\nlate = \"{limit}\"\n{sources}");
+        let text = format!(
+            "{top}[queue]\ncore = \"{queue} limit 100000\"\n[meter]\nlate = \"{limit}\"\n{sources}"
+        );
         let group = &run(&scenario(&text)).groups[host];
         assert_eq!(group.in_time, group.packets.in_time());
         group.packets.late as f64 / group.packets.delivered as f64
     };
     let of = |queue: &str| late(queue, 0, "25ms") + late(queue, 1, "40ms");
     let [lstf, edf, fifo] = ["lstf", "edf", "fifo"].map(of);
-    assert!(lstf < 0.7 * edf && lstf < fifo, "lstf {lstf}, edf {edf}, fifo {fifo}");
+    assert!(
+        lstf < 0.7 * edf && lstf < fifo,
+        "lstf {lstf}, edf {edf}, fifo {fifo}"
+    );
     assert_eq!(late("lstf", 0, "19s"), 0.0);
 }

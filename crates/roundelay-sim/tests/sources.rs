@@ -12,10 +12,19 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("roundelay-sources-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-sources-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("packets.txt"), "0 1000\n0.01 500 0.001\n0.5 1500 0.002 3\n").unwrap();
-        std::fs::write(folder.join("flows.txt"), "0 5000 s0 r0\n0.4 9000 s1 r0\n1.2 3000 r1 s0\n").unwrap();
+        std::fs::write(
+            folder.join("packets.txt"),
+            "0 1000\n0.01 500 0.001\n0.5 1500 0.002 3\n",
+        )
+        .unwrap();
+        std::fs::write(
+            folder.join("flows.txt"),
+            "0 5000 s0 r0\n0.4 9000 s1 r0\n1.2 3000 r1 s0\n",
+        )
+        .unwrap();
         Self(folder)
     }
 }
@@ -46,7 +55,11 @@ fn each(name: &str, mut check: impl FnMut(&str, &Scenario)) {
     let folder = Folder::new(name);
     for (kind, examples) in SourceSpec::KINDS.iter().zip(SourceSpec::EXAMPLES) {
         for keys in examples {
-            check(kind, &read(kind, keys, &folder.0).unwrap_or_else(|error| panic!("{kind}: {error}\n{keys}")));
+            check(
+                kind,
+                &read(kind, keys, &folder.0)
+                    .unwrap_or_else(|error| panic!("{kind}: {error}\n{keys}")),
+            );
         }
     }
 }
@@ -66,8 +79,16 @@ fn no_packet_is_longer_than_announced() {
     each("longest", |kind, scenario| {
         let mut longest = Longest::default();
         scenario.run_with(1, &mut longest, |_| ()).unwrap();
-        let announced = scenario.groups[0].flow.map_or(roundelay::FlowConfig::default().max_packet_len, |flow| flow.max_packet_len);
-        assert!(longest.0 > 0 && longest.0 <= announced, "{kind}: {} of {announced}", longest.0);
+        let announced = scenario.groups[0]
+            .flow
+            .map_or(roundelay::FlowConfig::default().max_packet_len, |flow| {
+                flow.max_packet_len
+            });
+        assert!(
+            longest.0 > 0 && longest.0 <= announced,
+            "{kind}: {} of {announced}",
+            longest.0
+        );
     });
 }
 
@@ -79,9 +100,19 @@ fn every_kind_sends_and_keeps_its_estimate() {
             let results = run(scenario, seed);
             let group = &results.groups[0];
             assert_eq!(group.kind, kind);
-            assert!(group.packets.sent > 0 && group.packets.delivered > 0, "{kind}: {:?}", group.packets);
-            let shares = [estimate.packet_hops / results.packet_hops as f64, estimate.events / results.events as f64];
-            assert!(shares.iter().all(|share| (1.0..12.0).contains(share)), "{kind}: {shares:?}, estimate {estimate:?}");
+            assert!(
+                group.packets.sent > 0 && group.packets.delivered > 0,
+                "{kind}: {:?}",
+                group.packets
+            );
+            let shares = [
+                estimate.packet_hops / results.packet_hops as f64,
+                estimate.events / results.events as f64,
+            ];
+            assert!(
+                shares.iter().all(|share| (1.0..12.0).contains(share)),
+                "{kind}: {shares:?}, estimate {estimate:?}"
+            );
         }
     });
 }
@@ -91,14 +122,18 @@ fn every_kind_sends_and_keeps_its_estimate() {
 fn transfers_are_those_announced() {
     each("transfers", |kind, scenario| {
         let completed = run(scenario, 1).groups[0].completion.count > 0;
-        let may = scenario.may_have(roundelay_sim::scenario::Figure::Completion, None).unwrap();
+        let may = scenario
+            .may_have(roundelay_sim::scenario::Figure::Completion, None)
+            .unwrap();
         assert_eq!(completed, may, "{kind}");
     });
 }
 
 #[test]
 fn same_seed_same_results() {
-    each("seeds", |kind, scenario| assert_eq!(run(scenario, 1), run(scenario, 1), "{kind}"));
+    each("seeds", |kind, scenario| {
+        assert_eq!(run(scenario, 1), run(scenario, 1), "{kind}")
+    });
 }
 
 #[test]
@@ -106,11 +141,17 @@ fn unknown_keys_are_refused_with_all_keys() {
     let folder = Folder::new("keys");
     for (kind, [keys, _]) in SourceSpec::KINDS.iter().zip(SourceSpec::EXAMPLES) {
         let error = read(kind, &format!("stat = '1s'\n{keys}"), &folder.0).unwrap_err();
-        assert!(error.starts_with("mine.toml:7: unknown field `stat`"), "{kind}: {error}");
+        assert!(
+            error.starts_with("mine.toml:7: unknown field `stat`"),
+            "{kind}: {error}"
+        );
         assert!(error.contains("beside `name`, `from`"), "{kind}: {error}");
     }
     let error = read("vidoe", "", &folder.0).unwrap_err();
-    assert!(error.contains("'vidoe' is no kind of source (did you mean 'video'?): cbr, poisson"), "{error}");
+    assert!(
+        error.contains("'vidoe' is no kind of source (did you mean 'video'?): cbr, poisson"),
+        "{error}"
+    );
 }
 
 /// The error about a missing key has a line that mends the source.
@@ -120,12 +161,21 @@ fn a_missing_key_has_a_right_line() {
     let mut missing = 0;
     for (kind, [keys, _]) in SourceSpec::KINDS.iter().zip(SourceSpec::EXAMPLES) {
         for left_out in keys.lines() {
-            let rest: String = keys.lines().filter(|line| *line != left_out).map(|line| line.to_owned() + "\n").collect();
-            let Err(error) = read(kind, &rest, &folder.0) else { continue };
-            let Some((_, right)) = error.split_once(" in [[source]], as in ") else { panic!("{kind} without {left_out}: {error}") };
+            let rest: String = keys
+                .lines()
+                .filter(|line| *line != left_out)
+                .map(|line| line.to_owned() + "\n")
+                .collect();
+            let Err(error) = read(kind, &rest, &folder.0) else {
+                continue;
+            };
+            let Some((_, right)) = error.split_once(" in [[source]], as in ") else {
+                panic!("{kind} without {left_out}: {error}")
+            };
             assert!(error.starts_with("mine.toml:6: missing field `"), "{error}");
             // The name of a file is only an example.
-            let is_mended = read(kind, &(rest + right), &folder.0).is_ok() || right.starts_with("file = ");
+            let is_mended =
+                read(kind, &(rest + right), &folder.0).is_ok() || right.starts_with("file = ");
             assert!(is_mended, "{kind}: {right}");
             missing += 1;
         }

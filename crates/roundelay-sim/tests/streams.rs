@@ -18,17 +18,21 @@ impl Probe for Sent {
     fn sent(&mut self, now: Instant, _: &Packet<Tag>, state: &PacketState) {
         let FlowNumber(flow) = state.flow;
         if state.direction == Direction::Forward {
-            self.0.resize(self.0.len().max(flow as usize + 1), Vec::new());
+            self.0
+                .resize(self.0.len().max(flow as usize + 1), Vec::new());
             self.0[flow as usize].push(now);
         }
     }
 }
 
 fn run(text: &str, seed: u64) -> Sent {
-    let mut scenario = Scenario::from_toml("mine", text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    let mut scenario =
+        Scenario::from_toml("mine", text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
     scenario.seed = seed;
     let mut sent = Sent::default();
-    scenario.run_with(seed, &mut sent, |_| ()).unwrap_or_else(|error| panic!("{error}"));
+    scenario
+        .run_with(seed, &mut sent, |_| ())
+        .unwrap_or_else(|error| panic!("{error}"));
     // A request and its response are two flows, opened together.
     sent.1.dedup();
     sent
@@ -40,7 +44,10 @@ fn scenario(sources: &str) -> String {
 }
 
 fn seconds(times: &[Instant]) -> Vec<f64> {
-    times.iter().map(|at| at.since(Instant::ZERO).as_secs_f64()).collect()
+    times
+        .iter()
+        .map(|at| at.since(Instant::ZERO).as_secs_f64())
+        .collect()
 }
 
 /// Correlation of two samples.
@@ -58,9 +65,20 @@ fn correlation(one: &[f64], other: &[f64]) -> f64 {
 /// uncorrelated, within five standard errors.
 #[test]
 fn sources_that_are_alike_draw_by_themselves() {
-    let Sent(flows, _) = run(&scenario("kind = \"poisson\"\nrate = \"400kbit\"\ncount = 20\n"), 1);
+    let Sent(flows, _) = run(
+        &scenario("kind = \"poisson\"\nrate = \"400kbit\"\ncount = 20\n"),
+        1,
+    );
     assert_eq!(flows.len(), 20);
-    let gaps: Vec<Vec<f64>> = flows.iter().map(|times| seconds(times).windows(2).map(|pair| pair[1] - pair[0]).collect()).collect();
+    let gaps: Vec<Vec<f64>> = flows
+        .iter()
+        .map(|times| {
+            seconds(times)
+                .windows(2)
+                .map(|pair| pair[1] - pair[0])
+                .collect()
+        })
+        .collect();
     for (place, one) in gaps.iter().enumerate() {
         assert!(one.len() > 800, "{}", one.len());
         for other in &gaps[..place] {
@@ -70,9 +88,18 @@ fn sources_that_are_alike_draw_by_themselves() {
         }
     }
     // Replicas differ as sources do.
-    let Sent(again, _) = run(&scenario("kind = \"poisson\"\nrate = \"400kbit\"\ncount = 20\n"), 2);
-    let next: Vec<f64> = seconds(&again[0]).windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert!(gaps.iter().all(|one| correlation(one, &next).abs() < 5.0 / 800.0_f64.sqrt()));
+    let Sent(again, _) = run(
+        &scenario("kind = \"poisson\"\nrate = \"400kbit\"\ncount = 20\n"),
+        2,
+    );
+    let next: Vec<f64> = seconds(&again[0])
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
+    assert!(
+        gaps.iter()
+            .all(|one| correlation(one, &next).abs() < 5.0 / 800.0_f64.sqrt())
+    );
 }
 
 /// Kinds of sources with one flow each, and their required keys.
@@ -92,15 +119,38 @@ const KINDS: [&str; 8] = [
 #[test]
 fn starts_are_even_over_their_jitter_for_each_kind() {
     for kind in KINDS {
-        let Sent(_, starts) = run(&scenario(&format!("{kind}\ncount = 400\nstart = \"2s\"\nstart_jitter = \"4s\"\n")), 3);
+        let Sent(_, starts) = run(
+            &scenario(&format!(
+                "{kind}\ncount = 400\nstart = \"2s\"\nstart_jitter = \"4s\"\n"
+            )),
+            3,
+        );
         assert_eq!(starts.len(), 400, "{kind}");
-        let mut starts: Vec<f64> = seconds(&starts).iter().map(|start| (start - 2.0) / 4.0).collect();
+        let mut starts: Vec<f64> = seconds(&starts)
+            .iter()
+            .map(|start| (start - 2.0) / 4.0)
+            .collect();
         starts.sort_by(f64::total_cmp);
-        assert!(starts.iter().all(|start| (0.0..=1.0).contains(start)), "{kind}: {starts:?}");
-        let distance = (1..).zip(&starts).map(|(rank, start)| (f64::from(rank) / 400.0 - start).abs()).fold(0.0, f64::max);
+        assert!(
+            starts.iter().all(|start| (0.0..=1.0).contains(start)),
+            "{kind}: {starts:?}"
+        );
+        let distance = (1..)
+            .zip(&starts)
+            .map(|(rank, start)| (f64::from(rank) / 400.0 - start).abs())
+            .fold(0.0, f64::max);
         assert!(distance < 2.47 / 20.0 + 1.0 / 400.0, "{kind}: {distance}");
-        let Sent(_, starts) = run(&scenario(&format!("{kind}\ncount = 3\nstart = \"2s\"\nstart_step = \"1s\"\n")), 3);
-        assert_eq!(starts, [2, 3, 4].map(|second| Instant::ZERO + Duration::from_secs(second)), "{kind}: without jitter");
+        let Sent(_, starts) = run(
+            &scenario(&format!(
+                "{kind}\ncount = 3\nstart = \"2s\"\nstart_step = \"1s\"\n"
+            )),
+            3,
+        );
+        assert_eq!(
+            starts,
+            [2, 3, 4].map(|second| Instant::ZERO + Duration::from_secs(second)),
+            "{kind}: without jitter"
+        );
     }
 }
 
@@ -108,26 +158,48 @@ fn starts_are_even_over_their_jitter_for_each_kind() {
 #[test]
 fn stops_end_each_kind() {
     for kind in KINDS {
-        let Sent(flows, _) = run(&scenario(&format!("{kind}\ncount = 20\nstart = \"2s\"\nstop = \"9s\"\n")), 3);
+        let Sent(flows, _) = run(
+            &scenario(&format!(
+                "{kind}\ncount = 20\nstart = \"2s\"\nstop = \"9s\"\n"
+            )),
+            3,
+        );
         let stop = Instant::ZERO + Duration::from_secs(9);
         assert!(flows.iter().flatten().all(|at| *at < stop), "{kind}");
         assert!(flows.iter().any(|times| !times.is_empty()), "{kind}");
     }
     // Endless sources send until the stop.
-    let Sent(flows, _) = run(&scenario("kind = \"cbr\"\nrate = \"800kbit\"\nstop = \"9s\"\n"), 3);
+    let Sent(flows, _) = run(
+        &scenario("kind = \"cbr\"\nrate = \"800kbit\"\nstop = \"9s\"\n"),
+        3,
+    );
     assert_eq!(flows[0].len(), 900);
 }
 
 #[test]
 fn weights_are_those_of_the_scenario() {
     let source = |pair: u32, weight: u32| {
-        format!("[[source]]\nkind = \"cbr\"\nrate = \"10mbit\"\nfrom = \"s{pair}\"\nto = \"r{pair}\"\nweight = {weight}\n")
+        format!(
+            "[[source]]\nkind = \"cbr\"\nrate = \"10mbit\"\nfrom = \"s{pair}\"\nto = \"r{pair}\"\nweight = {weight}\n"
+        )
     };
     let network = "[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"8mbit\"\n[queue]\ncore = \"wf2q_plus limit 100\"\n";
-    let text = format!("duration = \"10s\"\n{network}{}{}", source(0, 1), source(1, 3));
-    let scenario = Scenario::from_toml("mine", &text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
-    let results = scenario.run(1, |_| ()).unwrap_or_else(|error| panic!("{error}"));
-    let groups: Vec<_> = results.groups.iter().filter(|group| group.kind == "cbr").map(|group| group.packets.delivered as f64).collect();
+    let text = format!(
+        "duration = \"10s\"\n{network}{}{}",
+        source(0, 1),
+        source(1, 3)
+    );
+    let scenario = Scenario::from_toml("mine", &text, Path::new("."))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let results = scenario
+        .run(1, |_| ())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let groups: Vec<_> = results
+        .groups
+        .iter()
+        .filter(|group| group.kind == "cbr")
+        .map(|group| group.packets.delivered as f64)
+        .collect();
     assert_eq!(groups.len(), 2);
     assert!((2.9..3.1).contains(&(groups[1] / groups[0])), "{groups:?}");
 }
@@ -136,14 +208,23 @@ fn weights_are_those_of_the_scenario() {
 #[test]
 fn progress_goes_on_with_simulated_time() {
     let text = scenario("kind = \"cbr\"\nrate = \"800kbit\"\n");
-    let scenario = Scenario::from_toml("mine", &text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::from_toml("mine", &text, Path::new("."))
+        .unwrap_or_else(|error| panic!("{error}"));
     let mut told = Vec::new();
-    let results = scenario.run(1, |progress| told.push(progress)).unwrap_or_else(|error| panic!("{error}"));
+    let results = scenario
+        .run(1, |progress| told.push(progress))
+        .unwrap_or_else(|error| panic!("{error}"));
     let steps = told.len() as u64;
     assert!(steps >= 100);
     for (place, progress) in (1..).zip(&told) {
-        assert_eq!((progress.now.as_picos(), progress.end), (20_000_000_000_000 / steps * place, Duration::from_secs(20)));
+        assert_eq!(
+            (progress.now.as_picos(), progress.end),
+            (20_000_000_000_000 / steps * place, Duration::from_secs(20))
+        );
     }
     assert!(told.windows(2).all(|pair| pair[0].events < pair[1].events));
-    assert_eq!(told.last().map(|progress| progress.events), Some(results.events));
+    assert_eq!(
+        told.last().map(|progress| progress.events),
+        Some(results.events)
+    );
 }

@@ -16,7 +16,8 @@ const WINDOWS: [u32; 2] = [100, 10_000];
 fn run(config: Config, segments: u64, period: u64) -> Sender {
     let mut sender = Sender::new(config, None).expect("legal");
     let mut receiver = Receiver::new(config).expect("legal");
-    let (mut now, mut pipe, mut new) = (Instant::ZERO, VecDeque::<(Instant, Segment)>::new(), 0_u64);
+    let (mut now, mut pipe, mut new) =
+        (Instant::ZERO, VecDeque::<(Instant, Segment)>::new(), 0_u64);
     let round_trip = Duration::from_micros(u64::from(config.receive_window));
     sender.open(now);
     while sender.statistics().segments < segments {
@@ -41,11 +42,17 @@ fn run(config: Config, segments: u64, period: u64) -> Sender {
 }
 
 fn main() {
-    let segments = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(4_000_000);
-    let only = std::env::args().skip(1).find(|argument| argument.starts_with(char::is_uppercase));
-    for (name, flavour, control) in
-        [("NewReno", Flavour::NewReno, Control::Reno), ("Sack", Flavour::Sack, Control::Reno), ("Cubic", Flavour::Sack, Control::Cubic)]
-    {
+    let segments = std::env::args()
+        .find_map(|argument| argument.parse().ok())
+        .unwrap_or(4_000_000);
+    let only = std::env::args()
+        .skip(1)
+        .find(|argument| argument.starts_with(char::is_uppercase));
+    for (name, flavour, control) in [
+        ("NewReno", Flavour::NewReno, Control::Reno),
+        ("Sack", Flavour::Sack, Control::Reno),
+        ("Cubic", Flavour::Sack, Control::Cubic),
+    ] {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
         }
@@ -62,8 +69,15 @@ fn main() {
                 let start = Clock::now();
                 let sender = run(config, segments, period);
                 let nanos = start.elapsed().as_nanos() as f64 / segments as f64;
-                let loss = if period == u64::MAX { "no loss".to_owned() } else { format!("loss 1/{period}") };
-                println!("{name:8} window {window:6} {loss:10} {nanos:6.1} ns  timeouts {}", sender.statistics().timeouts);
+                let loss = if period == u64::MAX {
+                    "no loss".to_owned()
+                } else {
+                    format!("loss 1/{period}")
+                };
+                println!(
+                    "{name:8} window {window:6} {loss:10} {nanos:6.1} ns  timeouts {}",
+                    sender.statistics().timeouts
+                );
             }
         }
     }

@@ -116,7 +116,11 @@ pub struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tcp: {} is {}, but must be {}", self.parameter, self.value, self.range)
+        write!(
+            f,
+            "tcp: {} is {}, but must be {}",
+            self.parameter, self.value, self.range
+        )
     }
 }
 
@@ -214,15 +218,45 @@ impl Config {
         count("header_len", self.header_len, 0, 65_535)?;
         count("bare_len", self.bare_len, 1, 65_535)?;
         count("initial_window", self.initial_window, 1, 1_000_000)?;
-        count("initial_threshold", self.initial_threshold.unwrap_or(2), 2, 100_000_000)?;
+        count(
+            "initial_threshold",
+            self.initial_threshold.unwrap_or(2),
+            2,
+            100_000_000,
+        )?;
         count("receive_window", self.receive_window, 1, 100_000_000)?;
         count("duplicate_threshold", self.duplicate_threshold, 1, 1000)?;
-        span("max_timeout", self.max_timeout, MICROSECOND, Duration::from_secs(3600))?;
-        span("min_timeout", self.min_timeout, MICROSECOND, self.max_timeout)?;
-        span("initial_timeout", self.initial_timeout, self.min_timeout, self.max_timeout)?;
-        span("granularity", self.granularity, Duration::from_nanos(1), Duration::from_secs(1))?;
+        span(
+            "max_timeout",
+            self.max_timeout,
+            MICROSECOND,
+            Duration::from_secs(3600),
+        )?;
+        span(
+            "min_timeout",
+            self.min_timeout,
+            MICROSECOND,
+            self.max_timeout,
+        )?;
+        span(
+            "initial_timeout",
+            self.initial_timeout,
+            self.min_timeout,
+            self.max_timeout,
+        )?;
+        span(
+            "granularity",
+            self.granularity,
+            Duration::from_nanos(1),
+            Duration::from_secs(1),
+        )?;
         let delay = self.delayed_acknowledgement.unwrap_or(MICROSECOND);
-        span("delayed_acknowledgement", delay, MICROSECOND, Duration::from_millis(500))
+        span(
+            "delayed_acknowledgement",
+            delay,
+            MICROSECOND,
+            Duration::from_millis(500),
+        )
     }
 
     /// The receive window in bytes.
@@ -232,7 +266,8 @@ impl Config {
 
     /// The initial slow start threshold in bytes.
     pub(crate) fn initial_threshold_bytes(&self) -> u64 {
-        u64::from(self.initial_threshold.unwrap_or(self.receive_window).max(2)) * u64::from(self.segment_len)
+        u64::from(self.initial_threshold.unwrap_or(self.receive_window).max(2))
+            * u64::from(self.segment_len)
     }
 }
 
@@ -240,14 +275,27 @@ fn count(parameter: &'static str, value: u32, min: u32, max: u32) -> Result<(), 
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(ConfigError { parameter, value: value.to_string(), range: format!("{min} to {max}") })
+    Err(ConfigError {
+        parameter,
+        value: value.to_string(),
+        range: format!("{min} to {max}"),
+    })
 }
 
-fn span(parameter: &'static str, value: Duration, min: Duration, max: Duration) -> Result<(), ConfigError> {
+fn span(
+    parameter: &'static str,
+    value: Duration,
+    min: Duration,
+    max: Duration,
+) -> Result<(), ConfigError> {
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(ConfigError { parameter, value: value.to_string(), range: format!("{min} to {max}") })
+    Err(ConfigError {
+        parameter,
+        value: value.to_string(),
+        range: format!("{min} to {max}"),
+    })
 }
 
 #[cfg(test)]
@@ -256,19 +304,47 @@ mod tests {
 
     #[test]
     fn presets_are_legal() {
-        for config in [Config::rfc(), Config::ns2_newreno_sack1(), Config::ns2_classic(Flavour::Tahoe), Config::ns2_classic(Flavour::Reno)]
-        {
+        for config in [
+            Config::rfc(),
+            Config::ns2_newreno_sack1(),
+            Config::ns2_classic(Flavour::Tahoe),
+            Config::ns2_classic(Flavour::Reno),
+        ] {
             assert_eq!(config.check(), Ok(()));
         }
     }
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let error = Config { duplicate_threshold: 0, ..Config::rfc() }.check().expect_err("no threshold");
-        assert_eq!(error.to_string(), "tcp: duplicate_threshold is 0, but must be 1 to 1000");
-        let error = Config { min_timeout: Duration::from_secs(61), ..Config::rfc() }.check().expect_err("more than the most");
-        assert_eq!(error.to_string(), "tcp: min_timeout is 61s, but must be 1us to 60s");
-        let error = Config { initial_timeout: Duration::ZERO, ..Config::rfc() }.check().expect_err("no timeout");
-        assert_eq!(error.to_string(), "tcp: initial_timeout is 0s, but must be 1s to 60s");
+        let error = Config {
+            duplicate_threshold: 0,
+            ..Config::rfc()
+        }
+        .check()
+        .expect_err("no threshold");
+        assert_eq!(
+            error.to_string(),
+            "tcp: duplicate_threshold is 0, but must be 1 to 1000"
+        );
+        let error = Config {
+            min_timeout: Duration::from_secs(61),
+            ..Config::rfc()
+        }
+        .check()
+        .expect_err("more than the most");
+        assert_eq!(
+            error.to_string(),
+            "tcp: min_timeout is 61s, but must be 1us to 60s"
+        );
+        let error = Config {
+            initial_timeout: Duration::ZERO,
+            ..Config::rfc()
+        }
+        .check()
+        .expect_err("no timeout");
+        assert_eq!(
+            error.to_string(),
+            "tcp: initial_timeout is 0s, but must be 1s to 60s"
+        );
     }
 }

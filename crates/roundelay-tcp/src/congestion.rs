@@ -54,7 +54,12 @@ impl Congestion {
             (None, Control::Cubic) => Law::Cubic(Cubic::new(segment_len, config.fast_convergence)),
         };
         let window = segment_len * u64::from(config.initial_window);
-        Self { window, threshold: config.initial_threshold_bytes(), segment_len, law }
+        Self {
+            window,
+            threshold: config.initial_threshold_bytes(),
+            segment_len,
+            law,
+        }
     }
 
     #[inline]
@@ -116,9 +121,29 @@ impl Congestion {
 
     #[inline]
     fn feedback(&self, news: News) -> Feedback {
-        let News { now, acknowledged, in_flight, round_trip, smoothed_round_trip } = news;
-        let Self { window, threshold, segment_len, .. } = *self;
-        Feedback { now, window, threshold, segment_len, acknowledged, in_flight, round_trip, smoothed_round_trip }
+        let News {
+            now,
+            acknowledged,
+            in_flight,
+            round_trip,
+            smoothed_round_trip,
+        } = news;
+        let Self {
+            window,
+            threshold,
+            segment_len,
+            ..
+        } = *self;
+        Feedback {
+            now,
+            window,
+            threshold,
+            segment_len,
+            acknowledged,
+            in_flight,
+            round_trip,
+            smoothed_round_trip,
+        }
     }
 }
 

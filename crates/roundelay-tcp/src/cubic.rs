@@ -56,7 +56,14 @@ impl Cubic {
     /// For segments of `segment_len` bytes, with or without fast convergence (section 4.7).
     pub fn new(segment_len: u64, fast_convergence: bool) -> Self {
         let factor = (u128::from(segment_len) << (FACTOR_BITS + 1)) / 5;
-        Self { factor, segment_len, fast_convergence, peak: None, prior: 0, epoch: None }
+        Self {
+            factor,
+            segment_len,
+            fast_convergence,
+            peak: None,
+            prior: 0,
+            epoch: None,
+        }
     }
 
     /// The window after `acknowledged` more bytes (sections 4.2 to 4.5).
@@ -68,7 +75,9 @@ impl Cubic {
         let grown = if self.at(&epoch, elapsed) < epoch.friendly {
             window.max(epoch.friendly)
         } else {
-            let target = self.at(&epoch, elapsed + round_trip).clamp(window, window + window / 2);
+            let target = self
+                .at(&epoch, elapsed + round_trip)
+                .clamp(window, window + window / 2);
             window + epoch.share(target - window, acknowledged, window)
         };
         self.epoch = Some(epoch);
@@ -85,7 +94,11 @@ impl Cubic {
     /// Multiplicative decrease and fast convergence (sections 4.6, 4.7): the new threshold.
     fn reduce(&mut self, window: u64, flight: u64) -> u64 {
         let is_below_peak = self.fast_convergence && self.peak.is_some_and(|peak| window < peak);
-        self.peak = Some(if is_below_peak { window * 17 / 20 } else { window });
+        self.peak = Some(if is_below_peak {
+            window * 17 / 20
+        } else {
+            window
+        });
         self.prior = window;
         self.epoch = None;
         flight * 7 / 10
@@ -101,7 +114,15 @@ impl Cubic {
         let peak = self.peak.unwrap_or(window).max(window);
         // K^3 = (W_max - cwnd) / C, both sides in ticks cubed.
         let cubed = (u128::from(peak - window) << (60 + FACTOR_BITS)) / self.factor;
-        Epoch { start: now, plateau: cube_root(cubed), peak, friendly: window, friendly_credit: 0, credit: 0, paused_at: None }
+        Epoch {
+            start: now,
+            plateau: cube_root(cubed),
+            peak,
+            friendly: window,
+            friendly_credit: 0,
+            credit: 0,
+            paused_at: None,
+        }
     }
 
     /// W_cubic (equation 1) in bytes, rounded down above the peak and up below it.
@@ -109,16 +130,28 @@ impl Cubic {
         let ticks = ((u128::from(elapsed.as_picos()) * TICKS_PER_PICO) >> 64) as u64;
         let distance = u128::from(ticks.abs_diff(epoch.plateau).min(MOST_TICKS));
         let bytes = ((distance * distance * distance * self.factor) >> (60 + FACTOR_BITS)) as u64;
-        if ticks >= epoch.plateau { epoch.peak + bytes } else { epoch.peak.saturating_sub(bytes) }
+        if ticks >= epoch.plateau {
+            epoch.peak + bytes
+        } else {
+            epoch.peak.saturating_sub(bytes)
+        }
     }
 }
 
 impl CongestionControl for Cubic {
     #[inline]
     fn on_ack(&mut self, feedback: &Feedback) -> u64 {
-        let Feedback { now, window, acknowledged, smoothed_round_trip, .. } = *feedback;
+        let Feedback {
+            now,
+            window,
+            acknowledged,
+            smoothed_round_trip,
+            ..
+        } = *feedback;
         let round_trip = smoothed_round_trip.unwrap_or(Duration::ZERO);
-        feedback.slow_start().unwrap_or_else(|| self.grow(now, window, acknowledged, round_trip))
+        feedback
+            .slow_start()
+            .unwrap_or_else(|| self.grow(now, window, acknowledged, round_trip))
     }
 
     #[inline]
@@ -127,7 +160,8 @@ impl CongestionControl for Cubic {
     }
 
     fn on_loss(&mut self, feedback: &Feedback) -> u64 {
-        self.reduce(feedback.window, feedback.in_flight).max(2 * self.segment_len)
+        self.reduce(feedback.window, feedback.in_flight)
+            .max(2 * self.segment_len)
     }
 
     fn on_timeout(&mut self, feedback: &Feedback) -> u64 {
@@ -147,7 +181,11 @@ impl Epoch {
     /// W_est (section 4.3): alpha segments for each window, with alpha = 9/17 until W_est reaches
     /// cwnd_prior, then 1.
     fn grow_friendly(&mut self, acknowledged: u64, window: u64, segment_len: u64, prior: u64) {
-        let (numerator, denominator) = if self.friendly >= prior { (1, 1) } else { (9, 17) };
+        let (numerator, denominator) = if self.friendly >= prior {
+            (1, 1)
+        } else {
+            (9, 17)
+        };
         self.friendly_credit += acknowledged * segment_len * numerator;
         let unit = window * denominator;
         self.friendly += self.friendly_credit / unit;
@@ -199,13 +237,22 @@ mod tests {
     /// C (t - K)^3 + W_max to the byte.
     #[test]
     fn the_curve_is_exact_to_the_byte() {
-        for (window, peak) in [(70_000, 100_000), (700_000, 1_000_000), (2000, 2000), (7_000_000, 10_000_000)] {
+        for (window, peak) in [
+            (70_000, 100_000),
+            (700_000, 1_000_000),
+            (2000, 2000),
+            (7_000_000, 10_000_000),
+        ] {
             let (cubic, epoch) = begun(window, peak);
             for unit in (0..400_000_u64).step_by(1013) {
                 let distance = i128::from(unit * TICKS) - i128::from(epoch.plateau);
                 let above = 2 * i128::from(SEGMENT) * distance.pow(3) / (5 << 60);
                 let exact = (i128::from(peak) + above).max(0) as u64;
-                assert_eq!(cubic.at(&epoch, after(unit)), exact, "{window} {peak} after {unit}");
+                assert_eq!(
+                    cubic.at(&epoch, after(unit)),
+                    exact,
+                    "{window} {peak} after {unit}"
+                );
             }
         }
     }
@@ -221,8 +268,12 @@ mod tests {
                 let exact = segment_len * 2 * seconds.pow(3) / 5;
                 let found = cubic.at(&epoch, Duration::from_secs(seconds)) - 1000;
                 // Plus one tick of time: 1.2 t^2 segments a second.
-                let tolerance = 1 + exact * 3 / (seconds << 20) + seconds.pow(3) / (1 << FACTOR_BITS);
-                assert!(found.abs_diff(exact) <= tolerance, "{segment_len} after {seconds} s: {found}, exact {exact}");
+                let tolerance =
+                    1 + exact * 3 / (seconds << 20) + seconds.pow(3) / (1 << FACTOR_BITS);
+                assert!(
+                    found.abs_diff(exact) <= tolerance,
+                    "{segment_len} after {seconds} s: {found}, exact {exact}"
+                );
             }
         }
     }
@@ -231,12 +282,19 @@ mod tests {
     /// the peak after K.
     #[test]
     fn the_curve_starts_at_the_window_and_reaches_the_peak() {
-        for (window, peak) in [(70_000_u64, 100_000_u64), (700_000, 1_000_000), (70_000_000, 100_000_000)] {
+        for (window, peak) in [
+            (70_000_u64, 100_000_u64),
+            (700_000, 1_000_000),
+            (70_000_000, 100_000_000),
+        ] {
             let (cubic, epoch) = begun(window, peak);
             let start = cubic.at(&epoch, Duration::ZERO);
             // 1.2 K^2 segments a second, for one tick.
             let seconds = (epoch.plateau >> 20) + 1;
-            assert!(start.abs_diff(window) <= 1 + (6 * SEGMENT * seconds * seconds).div_ceil(5 << 20), "{start} {window}");
+            assert!(
+                start.abs_diff(window) <= 1 + (6 * SEGMENT * seconds * seconds).div_ceil(5 << 20),
+                "{start} {window}"
+            );
             assert_eq!(cubic.at(&epoch, after(epoch.plateau.div_ceil(TICKS))), peak);
         }
         // K = cbrt(30 / 0.4) = 4.217163 s for a window of 100 segments.
@@ -268,7 +326,10 @@ mod tests {
             let now = Instant::from_picos(picos);
             window = cubic.grow(now, window, SEGMENT, round_trip);
             let curve = cubic.at(&epoch, now.since(Instant::ZERO)).max(70_000);
-            assert!(window.abs_diff(curve) < 1500, "{window}, curve {curve} at {now}");
+            assert!(
+                window.abs_diff(curve) < 1500,
+                "{window}, curve {curve} at {now}"
+            );
         }
         assert!(window > 115_000);
     }
@@ -289,18 +350,32 @@ mod tests {
             }
             windows.push(window);
         }
-        let rise = |from: usize, to: usize| (windows[to] - windows[from]) as f64 / (to - from) as f64;
-        assert!((rise(0, 10) - 9000.0 / 17.0).abs() < 30.0 && (rise(16, 24) - 1000.0).abs() < 60.0, "{windows:?}");
+        let rise =
+            |from: usize, to: usize| (windows[to] - windows[from]) as f64 / (to - from) as f64;
+        assert!(
+            (rise(0, 10) - 9000.0 / 17.0).abs() < 30.0 && (rise(16, 24) - 1000.0).abs() < 60.0,
+            "{windows:?}"
+        );
     }
 
     #[test]
     fn losses_reduce_to_seven_tenths_and_make_room() {
         let mut cubic = Cubic::new(SEGMENT, true);
-        assert_eq!((cubic.reduce(100_000, 100_000), cubic.peak), (70_000, Some(100_000)));
-        assert_eq!((cubic.reduce(90_000, 90_000), cubic.peak), (63_000, Some(76_500)), "below the last peak: (1 + 0.7) / 2 of it");
+        assert_eq!(
+            (cubic.reduce(100_000, 100_000), cubic.peak),
+            (70_000, Some(100_000))
+        );
+        assert_eq!(
+            (cubic.reduce(90_000, 90_000), cubic.peak),
+            (63_000, Some(76_500)),
+            "below the last peak: (1 + 0.7) / 2 of it"
+        );
         let mut cubic = Cubic::new(SEGMENT, false);
         cubic.reduce(100_000, 100_000);
-        assert_eq!((cubic.reduce(90_000, 90_000), cubic.peak), (63_000, Some(90_000)));
+        assert_eq!(
+            (cubic.reduce(90_000, 90_000), cubic.peak),
+            (63_000, Some(90_000))
+        );
         cubic.forget();
         assert_eq!(cubic.begin(Instant::ZERO, 63_000).plateau, 0);
     }
@@ -313,7 +388,12 @@ mod tests {
             let mut window = 70_000;
             for segment in 0..500 {
                 let at = segment * 2 + if segment >= 250 { pause } else { 0 };
-                window = cubic.grow(Instant::ZERO + Duration::from_millis(at), window, SEGMENT, Duration::from_millis(200));
+                window = cubic.grow(
+                    Instant::ZERO + Duration::from_millis(at),
+                    window,
+                    SEGMENT,
+                    Duration::from_millis(200),
+                );
                 if segment == 249 {
                     cubic.pause(Instant::ZERO + Duration::from_millis(2 * 250));
                 }

@@ -75,7 +75,8 @@ impl Feedback {
     /// has reached the threshold.
     #[inline]
     pub fn slow_start(&self) -> Option<u64> {
-        (self.window < self.threshold).then(|| self.window + self.acknowledged.min(self.segment_len))
+        (self.window < self.threshold)
+            .then(|| self.window + self.acknowledged.min(self.segment_len))
     }
 }
 
@@ -129,8 +130,14 @@ type Make = dyn Fn(&Config) -> Box<dyn CongestionControl> + Send + Sync;
 impl CustomControl {
     /// Controls made by `make`, which gets the connection's configuration. The field
     /// [`Config::control`] has no effect.
-    pub fn new<C: CongestionControl + 'static>(name: &str, make: impl Fn(&Config) -> C + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Maker { name: name.to_owned(), make: Box::new(move |config| Box::new(make(config))) }))
+    pub fn new<C: CongestionControl + 'static>(
+        name: &str,
+        make: impl Fn(&Config) -> C + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Maker {
+            name: name.to_owned(),
+            make: Box::new(move |config| Box::new(make(config))),
+        }))
     }
 
     /// Name in messages and metadata.
@@ -163,12 +170,20 @@ pub(crate) struct Instance {
 
 impl Instance {
     pub(crate) fn new(control: CustomControl, config: Config) -> Self {
-        Self { control, config, made: None }
+        Self {
+            control,
+            config,
+            made: None,
+        }
     }
 
     #[cold]
     pub(crate) fn get(&mut self) -> &mut dyn CongestionControl {
-        let Self { control, config, made } = self;
+        let Self {
+            control,
+            config,
+            made,
+        } = self;
         &mut **made.get_or_insert_with(|| (control.0.make)(config))
     }
 
@@ -186,6 +201,8 @@ impl Clone for Instance {
 
 impl fmt::Debug for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Instance").field("control", &self.control).finish_non_exhaustive()
+        f.debug_struct("Instance")
+            .field("control", &self.control)
+            .finish_non_exhaustive()
     }
 }

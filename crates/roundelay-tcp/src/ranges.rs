@@ -93,6 +93,12 @@ mod tests {
         for (number, there) in bytes.iter().enumerate() {
             assert_eq!(ranges.containing(number as u64).is_some(), *there);
         }
-        assert!(ranges.runs.iter().zip(ranges.runs.iter().skip(1)).all(|(a, b)| a.1 < b.0));
+        assert!(
+            ranges
+                .runs
+                .iter()
+                .zip(ranges.runs.iter().skip(1))
+                .all(|(a, b)| a.1 < b.0)
+        );
     }
 }

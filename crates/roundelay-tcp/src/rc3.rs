@@ -47,7 +47,11 @@ impl Default for Tail {
 impl Tail {
     /// A new tail, with the number of segments at each priority.
     pub const fn new(levels: [u32; 3]) -> Self {
-        Self { levels, end: None, sent: 0 }
+        Self {
+            levels,
+            end: None,
+            sent: 0,
+        }
     }
 
     /// The next segment of `sender`'s flow from the end, with a priority from 1 to 4, 4 the lowest
@@ -77,7 +81,8 @@ impl Sender {
     /// The segment that ends before `end`, if beyond the data sent by the window.
     fn send_out_of_band(&mut self, now: Instant, end: u64) -> Option<Segment> {
         let is_early = self.mode == Mode::Open && self.acknowledged == 0 && self.highest > 0;
-        let is_possible = self.config.flavour == Flavour::Sack && end <= self.config.receive_window_bytes();
+        let is_possible =
+            self.config.flavour == Flavour::Sack && end <= self.config.receive_window_bytes();
         if !is_early || !is_possible || end <= self.highest {
             return None;
         }
@@ -85,7 +90,13 @@ impl Sender {
         self.reach = self.reach.max(end);
         self.statistics.out_of_band += 1;
         let flags = Flags::OUT_OF_BAND.with_if(self.config.ecn, Flags::ECT);
-        Some(Segment { sequence, len: (end - sequence) as u32, timestamp: self.tick(now), flags, ..Segment::default() })
+        Some(Segment {
+            sequence,
+            len: (end - sequence) as u32,
+            timestamp: self.tick(now),
+            flags,
+            ..Segment::default()
+        })
     }
 
     /// Records a block of data beyond the data sent by the window.

@@ -89,13 +89,19 @@ impl Receiver {
         }
         let reason = Flags::NONE.with_if(segment.flags.has(Flags::OUT_OF_BAND), Flags::OUT_OF_BAND);
         let is_in_order = self.take(segment);
-        if is_in_order && !self.must_acknowledge(now) { None } else { Some(self.acknowledge(now, reason)) }
+        if is_in_order && !self.must_acknowledge(now) {
+            None
+        } else {
+            Some(self.acknowledge(now, reason))
+        }
     }
 
     /// Call at [`Receiver::timer`] or later: returns the delayed acknowledgement.
     #[must_use = "an acknowledgement has to be sent"]
     pub fn on_timer(&mut self, now: Instant) -> Option<Segment> {
-        self.deadline.is_some_and(|deadline| deadline <= now).then(|| self.acknowledge(now, Flags::NONE))
+        self.deadline
+            .is_some_and(|deadline| deadline <= now)
+            .then(|| self.acknowledge(now, Flags::NONE))
     }
 
     /// When the delayed acknowledgement is due.
@@ -161,13 +167,18 @@ impl Receiver {
         let is_other = |number: u64| run.is_none_or(|(start, end)| !(start..end).contains(&number));
         let kept = self.recent.into_iter().filter(|number| is_other(*number));
         let mut recent = [u64::MAX; MAX_BLOCKS];
-        recent.iter_mut().zip(std::iter::once(latest).chain(kept)).for_each(|(place, number)| *place = number);
+        recent
+            .iter_mut()
+            .zip(std::iter::once(latest).chain(kept))
+            .for_each(|(place, number)| *place = number);
         self.recent = recent;
     }
 
     /// Whether a segment received in order is acknowledged now: RFC 5681, section 4.2.
     fn must_acknowledge(&mut self, now: Instant) -> bool {
-        let Some(delay) = self.config.delayed_acknowledgement else { return true };
+        let Some(delay) = self.config.delayed_acknowledgement else {
+            return true;
+        };
         self.unacknowledged += 1;
         self.deadline.get_or_insert(now + delay);
         self.unacknowledged >= 2
@@ -181,7 +192,9 @@ impl Receiver {
             timestamp: now,
             echo: self.echo,
             blocks: self.blocks(),
-            flags: flags.with(Flags::ACK).with_if(self.is_congested, Flags::ECE),
+            flags: flags
+                .with(Flags::ACK)
+                .with_if(self.is_congested, Flags::ECE),
             ..Segment::default()
         }
     }
@@ -192,11 +205,21 @@ impl Receiver {
         if self.beyond.is_empty() {
             return blocks;
         }
-        let runs = self.recent.iter().filter_map(|number| self.beyond.containing(*number));
+        let runs = self
+            .recent
+            .iter()
+            .filter_map(|number| self.beyond.containing(*number));
         let mut told = 0;
         for (start, end) in runs {
-            let block = u32::try_from(start - self.next).ok().zip(u32::try_from(end - start).ok());
-            let Some(block) = block.map(|(offset, len)| Block { offset, len }).filter(|block| !blocks.contains(block)) else { continue };
+            let block = u32::try_from(start - self.next)
+                .ok()
+                .zip(u32::try_from(end - start).ok());
+            let Some(block) = block
+                .map(|(offset, len)| Block { offset, len })
+                .filter(|block| !blocks.contains(block))
+            else {
+                continue;
+            };
             blocks[told] = block;
             told += 1;
         }

@@ -50,7 +50,8 @@ impl Sender {
 
     fn on_acknowledgement(&mut self, now: Instant, segment: &Segment) {
         let number = segment.acknowledgement;
-        if segment.is_syn() || !(self.acknowledged..=self.highest.max(self.reach)).contains(&number) {
+        if segment.is_syn() || !(self.acknowledged..=self.highest.max(self.reach)).contains(&number)
+        {
             self.statistics.ignored += 1;
             return;
         }
@@ -107,30 +108,59 @@ impl Sender {
     }
 
     fn is_recovered(&self) -> bool {
-        self.recover.is_none_or(|recover| self.acknowledged >= recover)
+        self.recover
+            .is_none_or(|recover| self.acknowledged >= recover)
     }
 
     /// The window does not grow if not in full use, or on an ECN echo (RFC 3168, section 6.1.2).
     #[inline]
     fn grow(&mut self, now: Instant, bytes: u64, round_trip: Option<Duration>, is_marked: bool) {
-        let is_limited = self.config.window_validation && self.is_roomy || is_marked && self.config.ecn;
+        let is_limited =
+            self.config.window_validation && self.is_roomy || is_marked && self.config.ecn;
         if self.congestion.is_custom() {
             return self.grow_custom(now, bytes, round_trip, is_limited);
         }
         // Built-in laws read neither the flight nor this round trip.
-        let news = News { acknowledged: bytes, ..self.news(now, 0) };
-        if is_limited { self.congestion.pause(news) } else { self.congestion.grow(news) }
+        let news = News {
+            acknowledged: bytes,
+            ..self.news(now, 0)
+        };
+        if is_limited {
+            self.congestion.pause(news)
+        } else {
+            self.congestion.grow(news)
+        }
     }
 
     #[cold]
-    fn grow_custom(&mut self, now: Instant, bytes: u64, round_trip: Option<Duration>, is_limited: bool) {
-        let news = News { acknowledged: bytes, round_trip, ..self.news(now, self.in_flight()) };
-        if is_limited { self.congestion.pause(news) } else { self.congestion.grow(news) }
+    fn grow_custom(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        round_trip: Option<Duration>,
+        is_limited: bool,
+    ) {
+        let news = News {
+            acknowledged: bytes,
+            round_trip,
+            ..self.news(now, self.in_flight())
+        };
+        if is_limited {
+            self.congestion.pause(news)
+        } else {
+            self.congestion.grow(news)
+        }
     }
 
     #[inline]
     fn news(&self, now: Instant, in_flight: u64) -> News {
-        News { now, acknowledged: 0, in_flight, round_trip: None, smoothed_round_trip: self.timer.smoothed() }
+        News {
+            now,
+            acknowledged: 0,
+            in_flight,
+            round_trip: None,
+            smoothed_round_trip: self.timer.smoothed(),
+        }
     }
 
     /// Returns whether the retransmission timer restarts.
@@ -157,8 +187,17 @@ impl Sender {
     fn on_partial(&mut self, bytes: u64) -> bool {
         self.must_retransmit = true;
         if self.config.partial_deflation {
-            let inflated = if bytes >= self.segment_len() { self.segment_len() } else { 0 };
-            self.congestion.window = self.congestion.window.saturating_sub(bytes).max(self.segment_len()) + inflated;
+            let inflated = if bytes >= self.segment_len() {
+                self.segment_len()
+            } else {
+                0
+            };
+            self.congestion.window = self
+                .congestion
+                .window
+                .saturating_sub(bytes)
+                .max(self.segment_len())
+                + inflated;
         }
         let is_first = !std::mem::replace(&mut self.is_partial, true);
         is_first || self.config.partial_timer == PartialTimer::Each
@@ -167,7 +206,9 @@ impl Sender {
     fn on_duplicate(&mut self, now: Instant) {
         self.duplicates = self.duplicates.saturating_add(1);
         match self.mode {
-            Mode::Recovery if self.config.flavour != Flavour::Sack => self.congestion.window += self.segment_len(),
+            Mode::Recovery if self.config.flavour != Flavour::Sack => {
+                self.congestion.window += self.segment_len()
+            }
             Mode::Open if self.is_loss_told() && self.may_recover() => self.retransmit_fast(now),
             // Tahoe's repair may continue while retransmissions cause duplicates; RFC 6582 and 6675
             // wait for `recover` after a timeout.
@@ -184,13 +225,22 @@ impl Sender {
     /// may be echoes of a repair (RFC 6582, section 3.2, step 2); plain Reno checks this after
     /// timeouts only, because no other event sets `recover`.
     fn may_recover(&self) -> bool {
-        let Some(recover) = self.recover else { return true };
-        if self.config.flavour == Flavour::Sack { self.acknowledged >= recover } else { self.acknowledged > recover }
+        let Some(recover) = self.recover else {
+            return true;
+        };
+        if self.config.flavour == Flavour::Sack {
+            self.acknowledged >= recover
+        } else {
+            self.acknowledged > recover
+        }
     }
 
     fn retransmit_fast(&mut self, now: Instant) {
         self.statistics.fast_retransmits += 1;
-        self.congestion.reduce(Reason::Loss, self.news(now, self.outstanding() - self.limited));
+        self.congestion.reduce(
+            Reason::Loss,
+            self.news(now, self.outstanding() - self.limited),
+        );
         (self.is_partial, self.is_rescued) = (false, false);
         if self.config.flavour == Flavour::Tahoe {
             self.go_back();
@@ -208,7 +258,10 @@ impl Sender {
         self.congestion.window = self.congestion.threshold;
         match self.config.flavour {
             Flavour::Sack => self.scoreboard.begin_recovery(),
-            _ => self.congestion.window += u64::from(self.config.duplicate_threshold) * self.segment_len(),
+            _ => {
+                self.congestion.window +=
+                    u64::from(self.config.duplicate_threshold) * self.segment_len()
+            }
         }
         if self.config.flavour != Flavour::Reno {
             self.recover = Some(self.highest);
@@ -221,7 +274,8 @@ impl Sender {
         if self.mode != Mode::Open || self.acknowledged < self.marked_until {
             return;
         }
-        self.congestion.reduce(Reason::Mark, self.news(now, self.outstanding()));
+        self.congestion
+            .reduce(Reason::Mark, self.news(now, self.outstanding()));
         self.congestion.window = self.congestion.threshold;
         (self.marked_until, self.must_tell_reduction) = (self.highest, true);
         self.statistics.reductions_by_marks += 1;
@@ -231,7 +285,11 @@ impl Sender {
     /// data has arrived, and the window is the upper bound.
     fn outstanding(&self) -> u64 {
         let all = self.highest - self.acknowledged;
-        if self.reach > self.acknowledged { all.min(self.congestion.window + self.limited) } else { all }
+        if self.reach > self.acknowledged {
+            all.min(self.congestion.window + self.limited)
+        } else {
+            all
+        }
     }
 
     /// Handles a timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section
@@ -246,7 +304,8 @@ impl Sender {
             Mode::Recovery => self.outstanding().min(self.congestion.threshold),
             _ => self.outstanding(),
         };
-        self.congestion.time_out(self.news(now, flight), !self.is_backed_off);
+        self.congestion
+            .time_out(self.news(now, flight), !self.is_backed_off);
         self.is_backed_off = true;
         self.go_back();
     }
@@ -256,7 +315,12 @@ impl Sender {
         self.mode = Mode::Loss;
         self.congestion.window = self.segment_len();
         self.recover = Some(self.highest);
-        (self.duplicates, self.limited, self.timed, self.must_retransmit) = (0, 0, None, false);
+        (
+            self.duplicates,
+            self.limited,
+            self.timed,
+            self.must_retransmit,
+        ) = (0, 0, None, false);
         if self.config.flavour == Flavour::Sack {
             self.scoreboard.lose_all();
         } else {
@@ -272,7 +336,9 @@ impl Sender {
             Mode::Loss if self.is_roomy => self.recover.unwrap_or(0),
             _ => return None,
         };
-        self.scoreboard.retransmit_lost(limit).map(|entry| (entry.sequence, entry.len))
+        self.scoreboard
+            .retransmit_lost(limit)
+            .map(|entry| (entry.sequence, entry.len))
     }
 
     /// For a sender without known losses and without new data: rules 3 and 4 of NextSeg().
@@ -296,7 +362,9 @@ impl Sender {
         } else if self.config.timestamps {
             Some(segment.echo)
         } else {
-            let timed = self.timed.filter(|(end, _)| *end <= segment.acknowledgement);
+            let timed = self
+                .timed
+                .filter(|(end, _)| *end <= segment.acknowledgement);
             timed.map(|(_, sent_at)| {
                 self.timed = None;
                 sent_at

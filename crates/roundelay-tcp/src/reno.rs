@@ -26,8 +26,15 @@ impl Reno {
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, feedback: &Feedback) -> u64 {
-        let Feedback { window, acknowledged, segment_len, .. } = *feedback;
-        feedback.slow_start().unwrap_or_else(|| window + self.growth(window, acknowledged, segment_len))
+        let Feedback {
+            window,
+            acknowledged,
+            segment_len,
+            ..
+        } = *feedback;
+        feedback
+            .slow_start()
+            .unwrap_or_else(|| window + self.growth(window, acknowledged, segment_len))
     }
 
     /// Equation 4.

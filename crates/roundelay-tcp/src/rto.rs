@@ -18,7 +18,12 @@ pub(crate) struct RetransmissionTimer {
 
 impl RetransmissionTimer {
     pub(crate) fn new(config: &Config) -> Self {
-        Self { smoothed: None, variation: 0, timeout: config.initial_timeout, deadline: None }
+        Self {
+            smoothed: None,
+            variation: 0,
+            timeout: config.initial_timeout,
+            deadline: None,
+        }
     }
 
     pub(crate) fn smoothed(&self) -> Option<Duration> {
@@ -56,7 +61,9 @@ impl RetransmissionTimer {
     /// After a retransmitted SYN, data starts with a timeout of at least three seconds (5.7), or of
     /// the initial timeout if longer.
     pub(crate) fn reset_after_lost_syn(&mut self, config: &Config) {
-        let least = Duration::from_secs(3).min(config.max_timeout).max(config.initial_timeout);
+        let least = Duration::from_secs(3)
+            .min(config.max_timeout)
+            .max(config.initial_timeout);
         self.timeout = self.timeout_by_estimate(config).unwrap_or(least).max(least);
     }
 
@@ -67,7 +74,8 @@ impl RetransmissionTimer {
             None => (self.smoothed, self.variation) = (Some(sample), sample / 2),
             Some(smoothed) => {
                 // The variation uses the old mean and comes first.
-                self.variation = self.variation - self.variation / 4 + smoothed.abs_diff(sample) / 4;
+                self.variation =
+                    self.variation - self.variation / 4 + smoothed.abs_diff(sample) / 4;
                 self.smoothed = Some(smoothed - smoothed / 8 + sample / 8);
             }
         }
@@ -75,7 +83,10 @@ impl RetransmissionTimer {
     }
 
     fn timeout_by_estimate(&self, config: &Config) -> Option<Duration> {
-        let margin = self.variation.saturating_mul(4).max(config.granularity.as_picos());
+        let margin = self
+            .variation
+            .saturating_mul(4)
+            .max(config.granularity.as_picos());
         let timeout = Duration::from_picos(self.smoothed?.saturating_add(margin));
         Some(timeout.clamp(config.min_timeout, config.max_timeout))
     }
@@ -85,7 +96,11 @@ impl RetransmissionTimer {
 mod tests {
     use super::*;
 
-    const CONFIG: Config = Config { min_timeout: Duration::from_millis(1), granularity: Duration::from_micros(1), ..Config::rfc() };
+    const CONFIG: Config = Config {
+        min_timeout: Duration::from_millis(1),
+        granularity: Duration::from_micros(1),
+        ..Config::rfc()
+    };
 
     /// 2.2: SRTT = R, RTTVAR = R/2, RTO = R + 4 R/2. 2.3 with R' = 60 ms: RTTVAR = 3/4 50 + 1/4 40,
     /// SRTT = 7/8 100 + 1/8 60.
@@ -102,7 +117,10 @@ mod tests {
         timer.sample(Duration::from_millis(60), &CONFIG);
         assert_eq!(
             (timer.smoothed(), Duration::from_picos(timer.variation)),
-            (Some(Duration::from_millis(95)), Duration::from_micros(47_500))
+            (
+                Some(Duration::from_millis(95)),
+                Duration::from_micros(47_500)
+            )
         );
         assert_eq!(timer.timeout(), Duration::from_millis(285));
     }
@@ -113,7 +131,10 @@ mod tests {
         for expected in [2, 4, 8, 16, 32, 60, 60] {
             timer.back_off(Instant::ZERO, &CONFIG);
             assert_eq!(timer.timeout(), Duration::from_secs(expected));
-            assert_eq!(timer.deadline(), Some(Instant::ZERO + Duration::from_secs(expected)));
+            assert_eq!(
+                timer.deadline(),
+                Some(Instant::ZERO + Duration::from_secs(expected))
+            );
         }
         timer.sample(Duration::from_millis(100), &CONFIG);
         assert_eq!(timer.timeout(), Duration::from_millis(300));
@@ -123,13 +144,19 @@ mod tests {
     /// minimum.
     #[test]
     fn the_margin_is_never_less_than_a_tick() {
-        let config = Config { granularity: Duration::from_millis(10), ..CONFIG };
+        let config = Config {
+            granularity: Duration::from_millis(10),
+            ..CONFIG
+        };
         let mut timer = RetransmissionTimer::new(&config);
         for _ in 0..200 {
             timer.sample(Duration::from_millis(100), &config);
         }
         assert_eq!(timer.timeout(), Duration::from_millis(110));
-        let config = Config { min_timeout: Duration::from_millis(200), ..config };
+        let config = Config {
+            min_timeout: Duration::from_millis(200),
+            ..config
+        };
         timer.sample(Duration::from_millis(100), &config);
         assert_eq!(timer.timeout(), Duration::from_millis(200));
     }

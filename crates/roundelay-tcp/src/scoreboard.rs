@@ -34,7 +34,11 @@ impl Entry {
 
     /// Copies assumed to be in the network.
     fn copies(&self) -> u64 {
-        if self.has_arrived { 0 } else { u64::from(!self.is_lost) + u64::from(self.is_retransmitted) }
+        if self.has_arrived {
+            0
+        } else {
+            u64::from(!self.is_lost) + u64::from(self.is_retransmitted)
+        }
     }
 }
 
@@ -62,8 +66,13 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     pub(crate) fn new(config: &Config) -> Self {
-        let [segment_len, threshold] = [config.segment_len, config.duplicate_threshold].map(u64::from);
-        Self { segment_len, threshold, ..Self::default() }
+        let [segment_len, threshold] =
+            [config.segment_len, config.duplicate_threshold].map(u64::from);
+        Self {
+            segment_len,
+            threshold,
+            ..Self::default()
+        }
     }
 
     /// SetPipe().
@@ -73,7 +82,15 @@ impl Scoreboard {
 
     /// Adds a new segment.
     pub(crate) fn push(&mut self, sequence: u64, len: u32) {
-        let state = Entry { sequence, len, run: 0, has_arrived: false, is_lost: false, is_retransmitted: false, counts: false };
+        let state = Entry {
+            sequence,
+            len,
+            run: 0,
+            has_arrived: false,
+            is_lost: false,
+            is_retransmitted: false,
+            counts: false,
+        };
         self.entries.push_back(state);
         self.pipe += u64::from(len);
     }
@@ -99,7 +116,13 @@ impl Scoreboard {
         let (mut news, mut index) = (0, self.index_of(start));
         loop {
             index = self.skip_run(index);
-            let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.end() <= end) else { return news };
+            let Some(entry) = self
+                .entries
+                .get_mut(index)
+                .filter(|entry| entry.end() <= end)
+            else {
+                return news;
+            };
             self.pipe -= entry.copies() * u64::from(entry.len);
             news += u64::from(entry.len);
             (entry.has_arrived, entry.is_lost, entry.counts, entry.run) = (true, false, counts, 1);
@@ -114,7 +137,9 @@ impl Scoreboard {
     /// Moves the frontier forward (IsLost() of the segments passed).
     pub(crate) fn find_lost(&mut self) {
         while self.arrived_beyond >= self.threshold {
-            let Some(entry) = self.entries.get_mut((self.frontier - self.base) as usize) else { return };
+            let Some(entry) = self.entries.get_mut((self.frontier - self.base) as usize) else {
+                return;
+            };
             if entry.has_arrived {
                 if entry.counts && self.arrived_beyond == self.threshold {
                     return;
@@ -168,12 +193,17 @@ impl Scoreboard {
 
     /// NextSeg(), rule 3: the next missing segment, lost or not, with a later one arrived.
     pub(crate) fn retransmit_missing(&mut self) -> Option<Entry> {
-        self.next_missing(self.arrived_end).map(|place| self.mark(place))
+        self.next_missing(self.arrived_end)
+            .map(|place| self.mark(place))
     }
 
     /// NextSeg(), rule 4: the highest missing segment. Linear search, once in a recovery.
     pub(crate) fn rescue(&self) -> Option<Entry> {
-        self.entries.iter().rev().find(|entry| !entry.has_arrived).copied()
+        self.entries
+            .iter()
+            .rev()
+            .find(|entry| !entry.has_arrived)
+            .copied()
     }
 
     /// The first position of a missing segment, from HighRxt on and before `end`.
@@ -213,18 +243,29 @@ impl Scoreboard {
 
     /// The first entry with a start at or after `number`.
     fn index_of(&self, number: u64) -> usize {
-        let Some(first) = self.entries.front() else { return 0 };
+        let Some(first) = self.entries.front() else {
+            return 0;
+        };
         let guess = (number.saturating_sub(first.sequence) / self.segment_len) as usize;
-        if self.entries.get(guess).is_some_and(|entry| entry.sequence == number) {
+        if self
+            .entries
+            .get(guess)
+            .is_some_and(|entry| entry.sequence == number)
+        {
             return guess;
         }
-        self.entries.partition_point(|entry| entry.sequence < number)
+        self.entries
+            .partition_point(|entry| entry.sequence < number)
     }
 
     /// Removes the acknowledged part of the first segment. The receiver of this crate never
     /// acknowledges a part of a segment, but another may.
     fn trim(&mut self, number: u64) {
-        if let Some(entry) = self.entries.front_mut().filter(|entry| entry.sequence < number) {
+        if let Some(entry) = self
+            .entries
+            .front_mut()
+            .filter(|entry| entry.sequence < number)
+        {
             let cut = (number - entry.sequence) as u32;
             self.pipe -= entry.copies() * u64::from(cut);
             entry.sequence = number;
@@ -251,7 +292,14 @@ mod tests {
 
     impl Sent {
         fn new(sequence: u64, len: u32) -> Self {
-            Self { sequence, len, has_arrived: false, counts: false, is_retransmitted: false, is_given_up: false }
+            Self {
+                sequence,
+                len,
+                has_arrived: false,
+                counts: false,
+                is_retransmitted: false,
+                is_given_up: false,
+            }
         }
 
         fn end(&self) -> u64 {
@@ -279,8 +327,13 @@ mod tests {
         fn pipe(&self, threshold: usize) -> u64 {
             let copies = |index: usize| {
                 let sent = &self.sent[index];
-                let copies = u64::from(!self.is_lost(index, threshold)) + u64::from(sent.is_retransmitted);
-                if sent.has_arrived { 0 } else { copies * u64::from(sent.len) }
+                let copies =
+                    u64::from(!self.is_lost(index, threshold)) + u64::from(sent.is_retransmitted);
+                if sent.has_arrived {
+                    0
+                } else {
+                    copies * u64::from(sent.len)
+                }
             };
             (0..self.sent.len()).map(copies).sum()
         }
@@ -290,7 +343,9 @@ mod tests {
             let last = self.sent.iter().rposition(|sent| sent.counts).unwrap_or(0);
             let fits = |index: &usize| {
                 let sent = &self.sent[*index];
-                !sent.has_arrived && sent.sequence >= self.highest_retransmitted && (any || self.is_lost(*index, threshold))
+                !sent.has_arrived
+                    && sent.sequence >= self.highest_retransmitted
+                    && (any || self.is_lost(*index, threshold))
             };
             let index = (0..if any { last } else { self.sent.len() }).find(fits)?;
             self.sent[index].is_retransmitted = true;
@@ -299,7 +354,8 @@ mod tests {
         }
 
         fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
-            let whole = |sent: &&mut Sent| sent.sequence >= start && sent.end() <= end && !sent.has_arrived;
+            let whole =
+                |sent: &&mut Sent| sent.sequence >= start && sent.end() <= end && !sent.has_arrived;
             let mut news = 0;
             for sent in self.sent.iter_mut().filter(|sent| whole(sent)) {
                 (sent.has_arrived, sent.counts) = (true, counts);
@@ -318,7 +374,11 @@ mod tests {
     }
 
     fn board(duplicate_threshold: u32) -> Scoreboard {
-        Scoreboard::new(&Config { segment_len: 10, duplicate_threshold, ..Config::rfc() })
+        Scoreboard::new(&Config {
+            segment_len: 10,
+            duplicate_threshold,
+            ..Config::rfc()
+        })
     }
 
     fn compare(seed: u64) {
@@ -329,7 +389,11 @@ mod tests {
         for _ in 0..120 {
             match random.random_range(0..11) {
                 0..4 => {
-                    let len = if random.random_bool(0.8) { 10 } else { random.random_range(1..10) };
+                    let len = if random.random_bool(0.8) {
+                        10
+                    } else {
+                        random.random_range(1..10)
+                    };
                     board.push(next, len);
                     literal.sent.push(Sent::new(next, len));
                     next += u64::from(len);
@@ -344,18 +408,34 @@ mod tests {
                     let start = random.random_range(acknowledged..next);
                     let end = random.random_range(start..=next.min(start + 60));
                     let counts = random.random_bool(0.9);
-                    assert_eq!(board.arrive(start, end, counts), literal.arrive(start, end, counts), "seed {seed}");
+                    assert_eq!(
+                        board.arrive(start, end, counts),
+                        literal.arrive(start, end, counts),
+                        "seed {seed}"
+                    );
                     board.find_lost();
                 }
                 8 => {
                     let any = random.random_bool(0.3);
-                    let found = if any { board.retransmit_missing() } else { board.retransmit_lost(u64::MAX) };
-                    assert_eq!(found.map(|entry| entry.sequence), literal.next(threshold, any), "seed {seed}");
+                    let found = if any {
+                        board.retransmit_missing()
+                    } else {
+                        board.retransmit_lost(u64::MAX)
+                    };
+                    assert_eq!(
+                        found.map(|entry| entry.sequence),
+                        literal.next(threshold, any),
+                        "seed {seed}"
+                    );
                 }
                 9 if random.random_bool(0.3) => {
                     let is_timeout = random.random_bool(0.5);
                     literal.forget_retransmissions(is_timeout);
-                    if is_timeout { board.lose_all() } else { board.begin_recovery() }
+                    if is_timeout {
+                        board.lose_all()
+                    } else {
+                        board.begin_recovery()
+                    }
                 }
                 // Skips data that was sent out of band.
                 10 if random.random_bool(0.3) => next += 35,
@@ -364,8 +444,17 @@ mod tests {
             assert_eq!(board.pipe(), literal.pipe(threshold), "seed {seed}");
             let first_is_lost = !literal.sent.is_empty() && literal.is_lost(0, threshold);
             assert_eq!(board.first_is_lost(), first_is_lost, "seed {seed}");
-            let highest = literal.sent.iter().rev().find(|sent| !sent.has_arrived).map(|sent| sent.sequence);
-            assert_eq!(board.rescue().map(|entry| entry.sequence), highest, "seed {seed}");
+            let highest = literal
+                .sent
+                .iter()
+                .rev()
+                .find(|sent| !sent.has_arrived)
+                .map(|sent| sent.sequence);
+            assert_eq!(
+                board.rescue().map(|entry| entry.sequence),
+                highest,
+                "seed {seed}"
+            );
         }
     }
 
@@ -380,6 +469,14 @@ mod tests {
         let mut board = board(3);
         board.push(0, 10);
         board.acknowledge(4);
-        assert_eq!((board.pipe(), board.retransmit_first().map(|entry| (entry.sequence, entry.len))), (6, Some((4, 6))));
+        assert_eq!(
+            (
+                board.pipe(),
+                board
+                    .retransmit_first()
+                    .map(|entry| (entry.sequence, entry.len))
+            ),
+            (6, Some((4, 6)))
+        );
     }
 }

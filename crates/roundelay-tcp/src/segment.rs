@@ -87,7 +87,11 @@ impl Segment {
             return config.header_len + self.len;
         }
         let blocks = self.blocks.iter().filter(|block| block.len > 0).count() as u32;
-        if config.sack_option_counted && blocks > 0 { config.bare_len + 4 + 8 * blocks } else { config.bare_len }
+        if config.sack_option_counted && blocks > 0 {
+            config.bare_len + 4 + 8 * blocks
+        } else {
+            config.bare_len
+        }
     }
 
     /// The byte after the last byte of data.
@@ -134,10 +138,45 @@ mod tests {
     #[test]
     fn wire_lengths() {
         let ns2 = Config::ns2_newreno_sack1();
-        let blocks = [Block { offset: 1460, len: 1460 }, Block::default(), Block::default()];
-        assert_eq!(Segment { len: 1460, ..Segment::default() }.wire_len(&ns2), 1510);
-        assert_eq!(Segment { blocks, ..Segment::default() }.wire_len(&ns2), 40);
-        assert_eq!(Segment { blocks, ..Segment::default() }.wire_len(&Config::rfc()), 64);
-        assert_eq!(Segment { len: 1448, ..Segment::default() }.wire_len(&Config::rfc()), 1500);
+        let blocks = [
+            Block {
+                offset: 1460,
+                len: 1460,
+            },
+            Block::default(),
+            Block::default(),
+        ];
+        assert_eq!(
+            Segment {
+                len: 1460,
+                ..Segment::default()
+            }
+            .wire_len(&ns2),
+            1510
+        );
+        assert_eq!(
+            Segment {
+                blocks,
+                ..Segment::default()
+            }
+            .wire_len(&ns2),
+            40
+        );
+        assert_eq!(
+            Segment {
+                blocks,
+                ..Segment::default()
+            }
+            .wire_len(&Config::rfc()),
+            64
+        );
+        assert_eq!(
+            Segment {
+                len: 1448,
+                ..Segment::default()
+            }
+            .wire_len(&Config::rfc()),
+            1500
+        );
     }
 }

@@ -138,7 +138,11 @@ impl Sender {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    pub fn with_control(config: Config, bytes: Option<u64>, control: CustomControl) -> Result<Self, ConfigError> {
+    pub fn with_control(
+        config: Config,
+        bytes: Option<u64>,
+        control: CustomControl,
+    ) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self::closed(config, bytes, Some(control)))
     }
@@ -179,7 +183,11 @@ impl Sender {
     pub fn open(&mut self, now: Instant) {
         if self.mode == Mode::Closed {
             self.must_retransmit = self.config.syn_exchange;
-            self.mode = if self.config.syn_exchange { Mode::Connecting } else { Mode::Open };
+            self.mode = if self.config.syn_exchange {
+                Mode::Connecting
+            } else {
+                Mode::Open
+            };
             self.sent_at = now;
         }
     }
@@ -204,7 +212,11 @@ impl Sender {
     #[inline]
     pub fn timer(&self) -> Option<Instant> {
         let deadline = self.timer.deadline();
-        if self.is_held { Some(deadline.map_or(self.paced_until, |deadline| deadline.min(self.paced_until))) } else { deadline }
+        if self.is_held {
+            Some(deadline.map_or(self.paced_until, |deadline| deadline.min(self.paced_until)))
+        } else {
+            deadline
+        }
     }
 
     /// Whether all supplied bytes are acknowledged.
@@ -248,7 +260,11 @@ impl Sender {
     /// the acknowledgement to the next byte to send.
     #[inline]
     pub fn in_flight(&self) -> u64 {
-        if self.config.flavour == Flavour::Sack { self.scoreboard.pipe() } else { self.next - self.acknowledged }
+        if self.config.flavour == Flavour::Sack {
+            self.scoreboard.pipe()
+        } else {
+            self.next - self.acknowledged
+        }
     }
 
     /// The smoothed round-trip time (SRTT). None before the first measurement.
@@ -295,7 +311,11 @@ impl Sender {
             self.is_roomy = false;
             return None;
         }
-        if self.config.flavour == Flavour::Sack { self.poll_by_pipe(now) } else { self.poll_by_window(now) }
+        if self.config.flavour == Flavour::Sack {
+            self.poll_by_pipe(now)
+        } else {
+            self.poll_by_window(now)
+        }
     }
 
     fn poll_syn(&mut self, now: Instant) -> Option<Segment> {
@@ -308,7 +328,11 @@ impl Sender {
         self.timed = is_first.then_some((0, timestamp));
         self.timer.start_if_off(now);
         let flags = Flags::SYN.with_if(!is_first, Flags::RETRANSMISSION);
-        Some(Segment { timestamp, flags, ..Segment::default() })
+        Some(Segment {
+            timestamp,
+            flags,
+            ..Segment::default()
+        })
     }
 
     /// The first missing segment, regardless of window and pacing.
@@ -338,7 +362,11 @@ impl Sender {
         let len = self.new_len(now);
         let is_recovery = self.mode == Mode::Recovery;
         let counts_all = self.mode == Mode::Open && !self.config.limited_transmit;
-        let used = if counts_all { self.highest - self.acknowledged } else { self.scoreboard.pipe() };
+        let used = if counts_all {
+            self.highest - self.acknowledged
+        } else {
+            self.scoreboard.pipe()
+        };
         let room = self.congestion.window.saturating_sub(used);
         self.is_roomy = room >= self.segment_len();
         if is_recovery && !self.is_roomy {
@@ -347,12 +375,17 @@ impl Sender {
         if let Some((sequence, len)) = self.lost_segment() {
             return Some(self.emit(now, sequence, len));
         }
-        let fits = u64::from(len) <= room && self.next + u64::from(len) <= self.acknowledged + self.config.receive_window_bytes();
+        let fits = u64::from(len) <= room
+            && self.next + u64::from(len) <= self.acknowledged + self.config.receive_window_bytes();
         if len > 0 && fits {
             self.scoreboard.push(self.next, len);
             return Some(self.emit_next(now, len));
         }
-        let (sequence, len) = if is_recovery { self.missing_segment()? } else { return None };
+        let (sequence, len) = if is_recovery {
+            self.missing_segment()?
+        } else {
+            return None;
+        };
         Some(self.emit(now, sequence, len))
     }
 
@@ -365,7 +398,9 @@ impl Sender {
             end = self.early.start().unwrap_or(end);
         }
         let len = self.segment_len().min(end - self.next) as u32;
-        let is_silent = self.config.idle_restart && self.highest == self.acknowledged && now.since(self.sent_at) > self.timer.timeout();
+        let is_silent = self.config.idle_restart
+            && self.highest == self.acknowledged
+            && now.since(self.sent_at) > self.timer.timeout();
         if len > 0 && is_silent {
             let restart = u64::from(self.config.initial_window) * self.segment_len();
             self.congestion.window = self.congestion.window.min(restart);
@@ -402,9 +437,17 @@ impl Sender {
         self.sent_at = now;
         let tells = self.must_tell_reduction && !is_old;
         self.must_tell_reduction &= !tells;
-        let flags = Flags::NONE.with_if(is_old, Flags::RETRANSMISSION).with_if(tells, Flags::CWR);
+        let flags = Flags::NONE
+            .with_if(is_old, Flags::RETRANSMISSION)
+            .with_if(tells, Flags::CWR);
         let flags = flags.with_if(self.config.ecn && !is_old, Flags::ECT);
-        Segment { sequence, len, timestamp, flags, ..Segment::default() }
+        Segment {
+            sequence,
+            len,
+            timestamp,
+            flags,
+            ..Segment::default()
+        }
     }
 
     fn count(&mut self, len: u32, is_old: bool) {
@@ -439,9 +482,15 @@ impl Sender {
     /// of the share in slow start, which doubles the window, and five sixths later. Pacing alone
     /// never keeps the window from being filled.
     fn pace(&mut self, now: Instant, len: u32) {
-        let Some(round_trip) = self.timer.smoothed().filter(|_| self.config.pacing) else { return };
+        let Some(round_trip) = self.timer.smoothed().filter(|_| self.config.pacing) else {
+            return;
+        };
         let share = round_trip.as_picos().saturating_mul(u64::from(len)) / self.congestion.window;
-        let gap = if self.congestion.is_slow_start() { share / 2 } else { share / 6 * 5 };
+        let gap = if self.congestion.is_slow_start() {
+            share / 2
+        } else {
+            share / 6 * 5
+        };
         self.paced_until = self.paced_until.max(now) + Duration::from_picos(gap);
     }
 }

@@ -22,8 +22,16 @@ fn sender(threshold: u32) -> Sender {
     let mut sender = Sender::new(config, None).expect("legal");
     sender.open(Instant::ZERO);
     let first: Vec<_> = std::iter::from_fn(|| sender.poll(Instant::ZERO)).collect();
-    assert_eq!(first.len(), 10, "no round trip is known yet: nothing to pace by");
-    let acknowledgement = Segment { acknowledgement: 10 * LEN, flags: Flags::ACK, ..Segment::default() };
+    assert_eq!(
+        first.len(),
+        10,
+        "no round trip is known yet: nothing to pace by"
+    );
+    let acknowledgement = Segment {
+        acknowledgement: 10 * LEN,
+        flags: Flags::ACK,
+        ..Segment::default()
+    };
     sender.on_segment(Instant::ZERO + ROUND_TRIP, &acknowledgement);
     assert_eq!(sender.round_trip(), Some(ROUND_TRIP));
     sender
@@ -36,7 +44,12 @@ fn departures(sender: &mut Sender, segments: usize) -> Vec<Instant> {
     while departures.len() < segments {
         match sender.poll(now) {
             Some(_) => departures.push(now),
-            None => now = sender.timer().filter(|timer| *timer > now).expect("it will send more"),
+            None => {
+                now = sender
+                    .timer()
+                    .filter(|timer| *timer > now)
+                    .expect("it will send more")
+            }
         }
     }
     departures
@@ -46,14 +59,20 @@ fn departures(sender: &mut Sender, segments: usize) -> Vec<Instant> {
 /// sixths of a segment's share, to a microsecond.
 #[test]
 fn gaps_are_shares_of_the_round_trip() {
-    for (threshold, state, [part, of]) in [(1000, State::SlowStart, [1, 2]), (5, State::CongestionAvoidance, [5, 6])] {
+    for (threshold, state, [part, of]) in [
+        (1000, State::SlowStart, [1, 2]),
+        (5, State::CongestionAvoidance, [5, 6]),
+    ] {
         let mut sender = sender(threshold);
         assert_eq!(sender.state(), state);
         let share = ROUND_TRIP.as_picos() * LEN / sender.window();
         let departures = departures(&mut sender, 8);
         for pair in departures.windows(2) {
             let gap = pair[1].since(pair[0]);
-            assert!(gap.as_picos().abs_diff(share * part / of) < 1_000_000, "{state:?}: {gap} for {part}/{of} of {share} ps");
+            assert!(
+                gap.as_picos().abs_diff(share * part / of) < 1_000_000,
+                "{state:?}: {gap} for {part}/{of} of {share} ps"
+            );
         }
     }
 }

@@ -55,12 +55,39 @@ fn classic_ns_2_is_tahoe_and_reno() {
     for flavour in [Flavour::Tahoe, Flavour::Reno] {
         let classic = Config::ns2_classic(flavour);
         assert_eq!((classic.flavour, classic.control), (flavour, Control::Reno));
-        assert_eq!((classic.segment_len + classic.header_len, classic.bare_len), (1000, 40));
-        assert_eq!((classic.initial_window, classic.receive_window, classic.initial_threshold), (1, 20, None));
-        assert_eq!((classic.granularity, classic.min_timeout), (millis(10), millis(200)));
-        assert_eq!((classic.initial_timeout, classic.max_timeout), (millis(3_000), millis(60_000)));
-        assert_eq!((classic.timestamps, classic.syn_exchange, classic.limited_transmit, classic.ecn), (false, false, false, false));
-        assert_eq!((classic.delayed_acknowledgement, classic.duplicate_threshold), (None, 3));
+        assert_eq!(
+            (classic.segment_len + classic.header_len, classic.bare_len),
+            (1000, 40)
+        );
+        assert_eq!(
+            (
+                classic.initial_window,
+                classic.receive_window,
+                classic.initial_threshold
+            ),
+            (1, 20, None)
+        );
+        assert_eq!(
+            (classic.granularity, classic.min_timeout),
+            (millis(10), millis(200))
+        );
+        assert_eq!(
+            (classic.initial_timeout, classic.max_timeout),
+            (millis(3_000), millis(60_000))
+        );
+        assert_eq!(
+            (
+                classic.timestamps,
+                classic.syn_exchange,
+                classic.limited_transmit,
+                classic.ecn
+            ),
+            (false, false, false, false)
+        );
+        assert_eq!(
+            (classic.delayed_acknowledgement, classic.duplicate_threshold),
+            (None, 3)
+        );
     }
 }
 
@@ -71,11 +98,41 @@ fn classic_ns_2_is_tahoe_and_reno() {
 #[test]
 fn a_host_of_today_does_what_the_rfcs_say() {
     let rfc = Config::rfc();
-    assert_eq!((rfc.flavour, rfc.control, rfc.initial_window, rfc.duplicate_threshold), (Flavour::Sack, Control::Cubic, 10, 3));
-    assert_eq!((rfc.segment_len + rfc.header_len, rfc.bare_len), (1500, 52), "20 of IP, 20 of TCP, 12 of timestamps");
-    assert_eq!((rfc.min_timeout, rfc.initial_timeout, rfc.max_timeout), (millis(1_000), millis(1_000), millis(60_000)));
-    assert_eq!((rfc.timestamps, rfc.syn_exchange, rfc.limited_transmit), (true, true, true));
-    assert!(rfc.delayed_acknowledgement.is_some_and(|delay| delay <= millis(500)), "RFC 1122, 4.2.3.2");
+    assert_eq!(
+        (
+            rfc.flavour,
+            rfc.control,
+            rfc.initial_window,
+            rfc.duplicate_threshold
+        ),
+        (Flavour::Sack, Control::Cubic, 10, 3)
+    );
+    assert_eq!(
+        (rfc.segment_len + rfc.header_len, rfc.bare_len),
+        (1500, 52),
+        "20 of IP, 20 of TCP, 12 of timestamps"
+    );
+    assert_eq!(
+        (rfc.min_timeout, rfc.initial_timeout, rfc.max_timeout),
+        (millis(1_000), millis(1_000), millis(60_000))
+    );
+    assert_eq!(
+        (rfc.timestamps, rfc.syn_exchange, rfc.limited_transmit),
+        (true, true, true)
+    );
+    assert!(
+        rfc.delayed_acknowledgement
+            .is_some_and(|delay| delay <= millis(500)),
+        "RFC 1122, 4.2.3.2"
+    );
     assert_eq!((rfc.ecn, rfc.pacing), (false, false));
-    assert_eq!((rfc.idle_restart, rfc.window_validation, rfc.fast_convergence, rfc.partial_deflation), (true, true, true, true));
+    assert_eq!(
+        (
+            rfc.idle_restart,
+            rfc.window_validation,
+            rfc.fast_convergence,
+            rfc.partial_deflation
+        ),
+        (true, true, true, true)
+    );
 }

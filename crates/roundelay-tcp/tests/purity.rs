@@ -4,25 +4,53 @@
 use std::fs;
 use std::path::Path;
 
-const IMPURE: [&str; 7] = ["f32", "f64", "HashMap", "HashSet", "SystemTime", "Instant::now", "thread"];
+const IMPURE: [&str; 7] = [
+    "f32",
+    "f64",
+    "HashMap",
+    "HashSet",
+    "SystemTime",
+    "Instant::now",
+    "thread",
+];
 
 /// Code without comments and without the tests at the end.
 fn impurities(text: &str) -> Vec<&str> {
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    code.lines().filter(|line| IMPURE.iter().any(|word| line.split("//").next().unwrap_or_default().contains(word))).collect()
+    let code = text
+        .split("#[cfg(test)]\nmod tests")
+        .next()
+        .unwrap_or_default();
+    code.lines()
+        .filter(|line| {
+            IMPURE
+                .iter()
+                .any(|word| line.split("//").next().unwrap_or_default().contains(word))
+        })
+        .collect()
 }
 
 #[test]
 fn sources_are_pure() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let sources: Vec<_> = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let sources: Vec<_> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     assert!(sources.len() > 8);
     for source in sources {
-        assert_eq!(impurities(&fs::read_to_string(&source).expect("a source")), Vec::<&str>::new(), "{}", source.display());
+        assert_eq!(
+            impurities(&fs::read_to_string(&source).expect("a source")),
+            Vec::<&str>::new(),
+            "{}",
+            source.display()
+        );
     }
 }
 
 #[test]
 fn impurities_are_found() {
-    assert_eq!(impurities("let x: f64 = 1.0;\n// f64\n#[cfg(test)]\nmod tests { f32 }").len(), 1);
+    assert_eq!(
+        impurities("let x: f64 = 1.0;\n// f64\n#[cfg(test)]\nmod tests { f32 }").len(),
+        1
+    );
 }

@@ -1,5 +1,5 @@
-//! Arguments of a comparison as texts, with the messages of `roundelay compare`: for the command and
-//! for the page that does the same in a browser.
+//! Arguments of a comparison as texts, with the messages of `roundelay compare`: for the command
+//! and for the page that does the same in a browser.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -11,12 +11,27 @@ use roundelay::{ConfigError, Limit, QueueSpec, Rate, UnitError, parse_limit};
 /// A word as a shell reads it.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_./:=@%+,-".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// The disciplines compared by default: those of Linux, with the kernel's rules where these differ.
-pub const DEPLOYED: [&str; 11] =
-    ["fifo", "priority", "drr", "qfq_plus linux", "sfq linux", "fq_codel linux", "codel linux", "pie", "red", "choke linux", "sfb"];
+pub const DEPLOYED: [&str; 11] = [
+    "fifo",
+    "priority",
+    "drr",
+    "qfq_plus linux",
+    "sfq linux",
+    "fq_codel linux",
+    "codel linux",
+    "pie",
+    "red",
+    "choke linux",
+    "sfb",
+];
 
 /// Disciplines to compare: one, or every one.
 #[derive(Debug, Clone)]
@@ -38,7 +53,13 @@ impl Choice {
 
     fn specs(&self) -> Vec<QueueSpec> {
         match self {
-            Self::All => AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect(),
+            Self::All => AnyDiscipline::all()
+                .into_iter()
+                .map(|discipline| QueueSpec {
+                    discipline,
+                    limit: None,
+                })
+                .collect(),
             Self::One(spec) => vec![spec.clone()],
         }
     }
@@ -47,7 +68,10 @@ impl Choice {
 /// The chosen disciplines; without any choice and any tree, [`DEPLOYED`].
 pub fn chosen(choices: &[Choice], has_trees: bool) -> Vec<QueueSpec> {
     if choices.is_empty() && !has_trees {
-        return DEPLOYED.into_iter().map(|text| text.parse().expect("a discipline of Linux")).collect();
+        return DEPLOYED
+            .into_iter()
+            .map(|text| text.parse().expect("a discipline of Linux"))
+            .collect();
     }
     choices.iter().flat_map(Choice::specs).collect()
 }
@@ -61,7 +85,10 @@ pub fn parse_choice(text: &str) -> Result<Choice, String> {
         return Ok(Choice::All);
     }
     let spec = parse_spec(text)?;
-    if spec.limit.is_some_and(|limit| limit.packets == 0 || limit.bytes == 0) {
+    if spec
+        .limit
+        .is_some_and(|limit| limit.packets == 0 || limit.bytes == 0)
+    {
         return Err(format!("{text}: a buffer without room: {NO_ROOM}"));
     }
     Ok(Choice::One(spec))
@@ -100,15 +127,20 @@ fn with_hint(error: &ConfigError) -> String {
 /// The text is no rate, has no unit, or is out of range.
 pub fn parse_rate(text: &str) -> Result<Rate, String> {
     let range = "legal range 1bit to 18000000tbit";
-    let rate = text.parse().map_err(|error: UnitError| format!("{error}; {range}"))?;
+    let rate = text
+        .parse()
+        .map_err(|error: UnitError| format!("{error}; {range}"))?;
     if !text.contains(|letter: char| letter.is_ascii_alphabetic()) {
-        return Err(format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second; {range}"));
+        return Err(format!(
+            "expected a unit: {text}mbit, or {text}bit for {text} bits a second; {range}"
+        ));
     }
     Ok(rate)
 }
 
 /// Message on a buffer that is none or without room.
-const NO_ROOM: &str = "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)";
+const NO_ROOM: &str =
+    "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb, 4mb, 1gb)";
 
 /// A buffer that holds something.
 ///
@@ -120,12 +152,20 @@ pub fn parse_buffer(text: &str) -> Result<Limit, String> {
 }
 
 /// A parser of whole numbers of a range; an error names the range.
-pub fn whole<T: FromStr + PartialOrd + Display>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+pub fn whole<T: FromStr + PartialOrd + Display>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone
 where
     RangeInclusive<T>: Clone,
 {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| format!("expected a whole number, legal range {} to {}", range.start(), range.end()))
+        number.ok_or_else(|| {
+            format!(
+                "expected a whole number, legal range {} to {}",
+                range.start(),
+                range.end()
+            )
+        })
     }
 }

@@ -76,7 +76,8 @@ impl Extremes {
             self.least_weight = crowd;
         }
         let densest = self.least_weight_a_flow;
-        if others(crowd) * u128::from(densest.weight) >= others(densest) * u128::from(crowd.weight) {
+        if others(crowd) * u128::from(densest.weight) >= others(densest) * u128::from(crowd.weight)
+        {
             self.least_weight_a_flow = crowd;
         }
     }
@@ -90,8 +91,17 @@ impl Extremes {
     /// The flow's worst shares. The first is for lateness, which grows with the number of flows and
     /// with the sum of weights.
     fn shares(&self, config: FlowConfig, rate: Rate) -> [Share; 4] {
-        let most = Crowd { flows: self.flows, ..self.weight };
-        [most, self.weight, self.least_weight, self.least_weight_a_flow].map(|crowd| Share {
+        let most = Crowd {
+            flows: self.flows,
+            ..self.weight
+        };
+        [
+            most,
+            self.weight,
+            self.least_weight,
+            self.least_weight_a_flow,
+        ]
+        .map(|crowd| Share {
             weight: config.weight,
             total_weight: crowd.weight.max(config.weight.into()),
             least_weight: self.weight_of_a_flow,
@@ -103,15 +113,32 @@ impl Extremes {
     }
 
     /// The largest promised bound over all worst shares.
-    pub(crate) fn promised(&self, config: FlowConfig, rate: Rate, guarantees: impl Fn(&Share) -> Guarantees) -> Promised {
-        let all = self.shares(config, rate).map(|share| (share, guarantees(&share)));
+    pub(crate) fn promised(
+        &self,
+        config: FlowConfig,
+        rate: Rate,
+        guarantees: impl Fn(&Share) -> Guarantees,
+    ) -> Promised {
+        let all = self
+            .shares(config, rate)
+            .map(|share| (share, guarantees(&share)));
         // A saturated time is beyond the clock's range and promises nothing.
         let promise = |bound: &Bound<Duration>| !bound.value.is_saturated();
         let seconds = |bound: Bound<Duration>| bound.value.as_secs_f64();
-        let b_wfi = all.iter().filter_map(|(_, guarantees)| guarantees.b_wfi).map(|bound| bound.value as f64);
-        let latency = all.iter().filter_map(|(share, guarantees)| guarantees.latency_for(share)).filter(promise).map(seconds);
+        let b_wfi = all
+            .iter()
+            .filter_map(|(_, guarantees)| guarantees.b_wfi)
+            .map(|bound| bound.value as f64);
+        let latency = all
+            .iter()
+            .filter_map(|(share, guarantees)| guarantees.latency_for(share))
+            .filter(promise)
+            .map(seconds);
         let fairness = all.iter().filter_map(|(share, guarantees)| {
-            let bytes = seconds(guarantees.fairness.filter(promise)?) * rate.bits_per_second() as f64 / 8.0 / share.total_weight as f64;
+            let bytes = seconds(guarantees.fairness.filter(promise)?)
+                * rate.bits_per_second() as f64
+                / 8.0
+                / share.total_weight as f64;
             Some(self.seconds_of_lead(bytes + self.lead_by_changes(), rate))
         });
         Promised {
@@ -135,13 +162,18 @@ impl Extremes {
 mod tests {
     use super::*;
 
-    const CONFIG: FlowConfig = FlowConfig { weight: 2, max_packet_len: 1000 };
+    const CONFIG: FlowConfig = FlowConfig {
+        weight: 2,
+        max_packet_len: 1000,
+    };
 
     fn extremes(crowds: &[(u64, u64)]) -> Extremes {
         let mut extremes = Extremes::default();
         extremes.watch_packet(1500);
         extremes.watch_flow(CONFIG);
-        crowds.iter().for_each(|&(flows, weight)| extremes.watch_crowd(Crowd { flows, weight }));
+        crowds
+            .iter()
+            .for_each(|&(flows, weight)| extremes.watch_crowd(Crowd { flows, weight }));
         extremes
     }
 
@@ -153,22 +185,57 @@ mod tests {
     #[test]
     fn each_bound_is_the_largest_that_held_at_any_time() {
         let extremes = extremes(&[(2, 4), (9, 20), (3, 100), (1, 0)]);
-        let bound = |bytes: u64| Some(Bound { value: bytes, source: "" });
-        let b_wfi = |share: &Share| Guarantees { b_wfi: bound(share.flows * 1000 / share.total_weight), ..Guarantees::default() };
-        assert_eq!(promised(&extremes, b_wfi).b_wfi, Some(500.0), "two flows under a sum of four");
+        let bound = |bytes: u64| {
+            Some(Bound {
+                value: bytes,
+                source: "",
+            })
+        };
+        let b_wfi = |share: &Share| Guarantees {
+            b_wfi: bound(share.flows * 1000 / share.total_weight),
+            ..Guarantees::default()
+        };
+        assert_eq!(
+            promised(&extremes, b_wfi).b_wfi,
+            Some(500.0),
+            "two flows under a sum of four"
+        );
         let late = |share: &Share| Duration::from_micros(share.per_share(10) + share.flows);
-        let latency = |share: &Share| Guarantees { latency: Some(Bound { value: late(share), source: "" }), ..Guarantees::default() };
-        assert_eq!(promised(&extremes, latency).latency, Some(509e-6), "nine flows, and a fiftieth of the link");
+        let latency = |share: &Share| Guarantees {
+            latency: Some(Bound {
+                value: late(share),
+                source: "",
+            }),
+            ..Guarantees::default()
+        };
+        assert_eq!(
+            promised(&extremes, latency).latency,
+            Some(509e-6),
+            "nine flows, and a fiftieth of the link"
+        );
         assert_eq!(promised(&extremes, |_| Guarantees::default()).latency, None);
     }
 
     #[test]
     fn fairness_is_told_under_the_largest_sum_of_weights() {
         let apart = |share: &Share| Duration::from_micros(share.per_share(10));
-        let fairness = |share: &Share| Guarantees { fairness: Some(Bound { value: apart(share), source: "" }), ..Guarantees::default() };
-        let steady = promised(&extremes(&[(2, 100)]), fairness).fairness.expect("promised");
-        assert!((steady - 500e-6).abs() < 1e-12, "10 bytes at a fiftieth: {steady}");
-        let changing = promised(&extremes(&[(2, 50), (2, 100)]), fairness).fairness.expect("promised");
+        let fairness = |share: &Share| Guarantees {
+            fairness: Some(Bound {
+                value: apart(share),
+                source: "",
+            }),
+            ..Guarantees::default()
+        };
+        let steady = promised(&extremes(&[(2, 100)]), fairness)
+            .fairness
+            .expect("promised");
+        assert!(
+            (steady - 500e-6).abs() < 1e-12,
+            "10 bytes at a fiftieth: {steady}"
+        );
+        let changing = promised(&extremes(&[(2, 50), (2, 100)]), fairness)
+            .fairness
+            .expect("promised");
         assert!(
             (changing - steady - 2.0 * 1500e-6).abs() < 1e-12,
             "and a packet of each, twice as much as under the largest sum: {changing}"

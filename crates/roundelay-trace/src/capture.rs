@@ -1,5 +1,5 @@
-//! Capture reader: packets of a pcap or pcapng file, one at a time, in file order; gzip, zstd and xz
-//! files are decompressed on the way.
+//! Capture reader: packets of a pcap or pcapng file, one at a time, in file order; gzip, zstd and
+//! xz files are decompressed on the way.
 //!
 //! The container formats are read by our own code, because the errors of `pcap-parser` and
 //! `pcap-file` name neither offset nor legal range.
@@ -66,8 +66,8 @@ pub struct Frame<'a> {
     /// Capture time in nanoseconds since 1970-01-01 00:00 UTC. A packet without a time (pcapng's
     /// Simple Packet) has the time of the packet before.
     pub time_nanos: i64,
-    /// Length before any cut by the capture, in bytes, including the link-layer header: at least the
-    /// captured length, otherwise any 32-bit value. [`Frame::len_on_link`] excludes what the
+    /// Length before any cut by the capture, in bytes, including the link-layer header: at least
+    /// the captured length, otherwise any 32-bit value. [`Frame::len_on_link`] excludes what the
     /// capturing host added.
     pub original_len: u32,
     /// Link type: the header at the start of the frame.
@@ -172,17 +172,32 @@ impl Capture {
     }
 
     /// Reads a capture from any reader, such as standard input; `name` appears in messages.
-    pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self, CaptureError> {
+    pub fn from_reader(
+        name: impl Into<String>,
+        reader: impl Read + Send + 'static,
+    ) -> Result<Self, CaptureError> {
         let name = name.into();
         let mut window = Window::new(Box::new(reader)).map_err(|fault| fault.in_file(&name))?;
         let mut notes = CaptureNotes::default();
-        let format = recognise(&mut window, &mut notes, &name).map_err(|fault| fault.in_file(&name))?;
-        Ok(Self { name, size: None, window, format, notes, last_time: 0, finished: false })
+        let format =
+            recognise(&mut window, &mut notes, &name).map_err(|fault| fault.in_file(&name))?;
+        Ok(Self {
+            name,
+            size: None,
+            window,
+            format,
+            notes,
+            last_time: 0,
+            finished: false,
+        })
     }
 
     /// The next packet; `None` at the end, and always after the end or an error.
     #[inline]
-    #[expect(clippy::should_implement_trait, reason = "the frame borrows from the capture, which an Iterator cannot say")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the frame borrows from the capture, which an Iterator cannot say"
+    )]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         if self.finished {
             return Ok(None);
@@ -206,7 +221,10 @@ impl Capture {
 
     /// Bytes of the input consumed, before decompression, for a progress bar.
     pub fn position(&self) -> u64 {
-        self.window.input().compressed_bytes().unwrap_or_else(|| self.window.offset())
+        self.window
+            .input()
+            .compressed_bytes()
+            .unwrap_or_else(|| self.window.offset())
     }
 
     /// Size of the input in bytes, if the input is a regular file.
@@ -236,15 +254,26 @@ impl Capture {
             Format::PcapNg(file) => record.interface.and_then(|number| file.name(number)),
             Format::Pcap(_) => None,
         };
-        let tap = Tap { interface: record.interface, name, heading: record.heading };
-        Frame { time_nanos, original_len, link, bytes, tap: tap.with_cooked_header(link, bytes) }
+        let tap = Tap {
+            interface: record.interface,
+            name,
+            heading: record.heading,
+        };
+        Frame {
+            time_nanos,
+            original_len,
+            link,
+            bytes,
+            tap: tap.with_cooked_header(link, bytes),
+        }
     }
 
     #[inline]
     fn note(&mut self, record: &Record, time_nanos: i64) {
         let (captured, original) = (record.place.len(), record.original_len);
         let notes = &mut self.notes;
-        notes.longer_than_snap_length += u64::from(record.snap_length != 0 && captured > record.snap_length);
+        notes.longer_than_snap_length +=
+            u64::from(record.snap_length != 0 && captured > record.snap_length);
         notes.raised_lengths += u64::from(original < captured);
         notes.empty += u64::from(original == 0 && captured == 0);
         notes.oversized += u64::from(original > MAX_CAPTURED);
@@ -256,18 +285,26 @@ impl Capture {
 
 impl fmt::Debug for Capture {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Capture").field("name", &self.name).field("notes", &self.notes).finish_non_exhaustive()
+        formatter
+            .debug_struct("Capture")
+            .field("name", &self.name)
+            .field("notes", &self.notes)
+            .finish_non_exhaustive()
     }
 }
 
 impl Tap<'_> {
-    /// Takes interface and direction from a Linux cooked header, or the direction from a byte before
-    /// a PPP frame, if the frame has one.
+    /// Takes interface and direction from a Linux cooked header, or the direction from a byte
+    /// before a PPP frame, if the frame has one.
     #[inline]
     fn with_cooked_header(mut self, link: LinkType, bytes: &[u8]) -> Self {
         let packet_type = match (link, bytes) {
             (LinkType::PPP_WITH_DIRECTION | LinkType::PPP_PPPD, &[direction, ..]) => {
-                self.heading = Some(if direction == 0 { Heading::In } else { Heading::Out });
+                self.heading = Some(if direction == 0 {
+                    Heading::In
+                } else {
+                    Heading::Out
+                });
                 return self;
             }
             // Version 1 starts with the packet type, in 16 bits.
@@ -339,7 +376,9 @@ impl fmt::Display for LinkType {
         match *self {
             Self::NULL | Self::LOOP => formatter.write_str("loopback"),
             Self::ETHERNET => formatter.write_str("Ethernet"),
-            Self::PPP | Self::PPP_HDLC | Self::PPP_PPPD | Self::PPP_WITH_DIRECTION => formatter.write_str("PPP"),
+            Self::PPP | Self::PPP_HDLC | Self::PPP_PPPD | Self::PPP_WITH_DIRECTION => {
+                formatter.write_str("PPP")
+            }
             Self::PPP_ETHERNET => formatter.write_str("PPPoE"),
             Self::IEEE802_11 => formatter.write_str("802.11"),
             Self::RADIOTAP => formatter.write_str("802.11 with radiotap"),
@@ -370,7 +409,9 @@ fn open_file(path: &Path) -> io::Result<(File, Option<u64>)> {
 /// Detects the format from the first four bytes and reads the file's header.
 fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Result<Format, Fault> {
     window.fill(4)?;
-    let Some(&magic) = window.bytes().first_chunk::<4>() else { return Err(magic::not_a_capture(window, name)) };
+    let Some(&magic) = window.bytes().first_chunk::<4>() else {
+        return Err(magic::not_a_capture(window, name));
+    };
     if magic == pcapng::MAGIC {
         return Ok(Format::PcapNg(pcapng::File::start(window, notes)?));
     }

@@ -103,7 +103,9 @@ impl Classifier {
     #[inline]
     pub fn classify(&mut self, headers: Result<&Headers, Unparsable>) -> FlowId {
         match headers {
-            Ok(headers) if self.by == FlowBy::FiveTuple && headers.ports == Ports::Missing => self.special(Unparsable::NoPorts),
+            Ok(headers) if self.by == FlowBy::FiveTuple && headers.ports == Ports::Missing => {
+                self.special(Unparsable::NoPorts)
+            }
             Ok(headers) => self.look_up(headers),
             Err(reason) => self.special(reason),
         }
@@ -143,7 +145,13 @@ impl Classifier {
         match self.numbers.entry(key) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(_) if full => lazily(&mut self.others, &mut self.flows, Flow::Others),
-            Entry::Vacant(entry) => *entry.insert(add(&mut self.flows, Flow::Headers { by: self.by, first: *headers })),
+            Entry::Vacant(entry) => *entry.insert(add(
+                &mut self.flows,
+                Flow::Headers {
+                    by: self.by,
+                    first: *headers,
+                },
+            )),
         }
     }
 
@@ -173,14 +181,35 @@ fn lazily(number: &mut Option<FlowId>, flows: &mut Vec<Flow>, flow: Flow) -> Flo
 impl Key {
     #[inline]
     fn new(by: FlowBy, headers: &Headers) -> Self {
-        let version = if headers.source.is_ipv4() { 4 << 8 } else { 6 << 8 };
-        let ports = u64::from(headers.source_port) << 32 | u64::from(headers.destination_port) << 16;
+        let version = if headers.source.is_ipv4() {
+            4 << 8
+        } else {
+            6 << 8
+        };
+        let ports =
+            u64::from(headers.source_port) << 32 | u64::from(headers.destination_port) << 16;
         let (source, destination) = (bits(headers.source), bits(headers.destination));
         match by {
-            FlowBy::FiveTuple => Self { source, destination, rest: ports | version | u64::from(headers.protocol) },
-            FlowBy::Source => Self { source, destination: 0, rest: version },
-            FlowBy::Destination => Self { source: 0, destination, rest: version },
-            FlowBy::Dscp => Self { source: 0, destination: 0, rest: u64::from(headers.dscp) },
+            FlowBy::FiveTuple => Self {
+                source,
+                destination,
+                rest: ports | version | u64::from(headers.protocol),
+            },
+            FlowBy::Source => Self {
+                source,
+                destination: 0,
+                rest: version,
+            },
+            FlowBy::Destination => Self {
+                source: 0,
+                destination,
+                rest: version,
+            },
+            FlowBy::Dscp => Self {
+                source: 0,
+                destination: 0,
+                rest: u64::from(headers.dscp),
+            },
         }
     }
 }
@@ -209,10 +238,22 @@ impl Flow {
 impl fmt::Display for Flow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Headers { by: FlowBy::FiveTuple, first } => write_five_tuple(formatter, first),
-            Self::Headers { by: FlowBy::Source, first } => write!(formatter, "src {}", first.source),
-            Self::Headers { by: FlowBy::Destination, first } => write!(formatter, "dst {}", first.destination),
-            Self::Headers { by: FlowBy::Dscp, first } => write_code_point(formatter, first.dscp),
+            Self::Headers {
+                by: FlowBy::FiveTuple,
+                first,
+            } => write_five_tuple(formatter, first),
+            Self::Headers {
+                by: FlowBy::Source,
+                first,
+            } => write!(formatter, "src {}", first.source),
+            Self::Headers {
+                by: FlowBy::Destination,
+                first,
+            } => write!(formatter, "dst {}", first.destination),
+            Self::Headers {
+                by: FlowBy::Dscp,
+                first,
+            } => write_code_point(formatter, first.dscp),
             Self::NotIp => formatter.write_str("not IP"),
             Self::Unparsable => formatter.write_str("unparsable"),
             Self::Others => formatter.write_str("other flows"),
@@ -225,10 +266,22 @@ fn write_five_tuple(formatter: &mut fmt::Formatter<'_>, headers: &Headers) -> fm
         Some(name) => write!(formatter, "{name} ")?,
         None => write!(formatter, "proto {} ", headers.protocol)?,
     }
-    let &Headers { source, destination, source_port, destination_port, ports, .. } = headers;
+    let &Headers {
+        source,
+        destination,
+        source_port,
+        destination_port,
+        ports,
+        ..
+    } = headers;
     match ports {
         Ports::Present => {
-            write!(formatter, "{} > {}", SocketAddr::new(source, source_port), SocketAddr::new(destination, destination_port))
+            write!(
+                formatter,
+                "{} > {}",
+                SocketAddr::new(source, source_port),
+                SocketAddr::new(destination, destination_port)
+            )
         }
         Ports::Fragment => write!(formatter, "{source} > {destination} fragments"),
         Ports::None | Ports::Missing => write!(formatter, "{source} > {destination}"),
@@ -251,7 +304,9 @@ impl FromStr for FlowBy {
             "src" => Ok(Self::Source),
             "dst" => Ok(Self::Destination),
             "dscp" => Ok(Self::Dscp),
-            _ => Err(FlowByError { found: text.to_owned() }),
+            _ => Err(FlowByError {
+                found: text.to_owned(),
+            }),
         }
     }
 }

@@ -72,9 +72,22 @@ impl Options {
     /// captured.
     pub fn new(rate: Rate, specs: Vec<QueueSpec>) -> Self {
         let (flow_by, max_flows) = (FlowBy::default(), Classifier::DEFAULT_MAX_FLOWS);
-        let (trees, weights, selection) = (Vec::new(), WeightRules::default(), Selection::default());
+        let (trees, weights, selection) =
+            (Vec::new(), WeightRules::default(), Selection::default());
         let link = LinkLayer::NONE;
-        Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights, seed: 1, measure_cost: true, selection, link }
+        Self {
+            rate,
+            specs,
+            trees,
+            buffer: None,
+            flow_by,
+            max_flows,
+            weights,
+            seed: 1,
+            measure_cost: true,
+            selection,
+            link,
+        }
     }
 
     /// The limit of a whole tree; its leaves may have further limits.
@@ -83,7 +96,9 @@ impl Options {
     }
 
     fn limit_of(&self, spec: &QueueSpec) -> Limit {
-        spec.limit.or(self.buffer).unwrap_or_else(|| spec.limit_or_default())
+        spec.limit
+            .or(self.buffer)
+            .unwrap_or_else(|| spec.limit_or_default())
     }
 }
 
@@ -116,7 +131,9 @@ pub enum CompareError {
         advice: String,
     },
     /// The headers of the capture's link type are unknown.
-    #[error("{name}: headers of {link} are not read; those of Ethernet, 802.11, raw IP, Linux cooked captures and PPP are")]
+    #[error(
+        "{name}: headers of {link} are not read; those of Ethernet, 802.11, raw IP, Linux cooked captures and PPP are"
+    )]
     UnknownLink {
         /// The capture.
         name: String,
@@ -153,8 +170,8 @@ pub trait ReplayObserver {
         Stop::default()
     }
 
-    /// The command line of this comparison, for a shell, to which the verdict may add options. None: the
-    /// capture and the rate.
+    /// The command line of this comparison, for a shell, to which the verdict may add options.
+    /// None: the capture and the rate.
     fn command(&self) -> Option<String> {
         None
     }
@@ -187,15 +204,39 @@ impl ReplayObserver for () {}
 ///
 /// # Errors
 /// See [`CompareError`].
-pub fn compare(capture: Capture, options: &Options, observer: &mut impl ReplayObserver) -> Result<Comparison, CompareError> {
+pub fn compare(
+    capture: Capture,
+    options: &Options,
+    observer: &mut impl ReplayObserver,
+) -> Result<Comparison, CompareError> {
     let classifier = Classifier::with_max_flows(options.flow_by, options.max_flows);
-    let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), (options.rate, options.link));
+    let mut offered = Offered::new(
+        capture,
+        options.selection.clone(),
+        classifier,
+        options.weights.clone(),
+        (options.rate, options.link),
+    );
     let (mut block, mut sample) = (Vec::new(), Vec::new());
     let (mut lanes, stop) = (Vec::new(), observer.stop());
-    let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
+    let leaves = options
+        .trees
+        .iter()
+        .flat_map(|tree| tree.config().nodes())
+        .map(|node| &node.spec);
     let specs: Vec<_> = options.specs.iter().chain(leaves).collect();
-    for info in specs.iter().map(|spec| spec.discipline.info()).filter(|info| info.weighted) {
-        ConfigError::in_range(info.name, "weight", options.weights.largest().into(), 1, info.max_weight.into())?;
+    for info in specs
+        .iter()
+        .map(|spec| spec.discipline.info())
+        .filter(|info| info.weighted)
+    {
+        ConfigError::in_range(
+            info.name,
+            "weight",
+            options.weights.largest().into(),
+            1,
+            info.max_weight.into(),
+        )?;
     }
     if specs.into_iter().any(reads_sizes) {
         read_ahead(&mut offered, &mut block, observer)?;
@@ -207,9 +248,21 @@ pub fn compare(capture: Capture, options: &Options, observer: &mut impl ReplayOb
         }
         keep_sample(&mut sample, &block);
         let flows = offered.classifier().flows();
-        let run = |lane: &mut Lane| if stop.is_requested() { Ok(()) } else { lane.run(&block, flows) };
-        lanes.par_iter_mut().try_for_each(run).map_err(CompareError::Lane)?;
-        observer.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        let run = |lane: &mut Lane| {
+            if stop.is_requested() {
+                Ok(())
+            } else {
+                lane.run(&block, flows)
+            }
+        };
+        lanes
+            .par_iter_mut()
+            .try_for_each(run)
+            .map_err(CompareError::Lane)?;
+        observer.progress(Progress {
+            read: offered.capture().position(),
+            packets: offered.packets(),
+        });
         go_on(&stop)?;
         block.clear();
     }
@@ -217,12 +270,22 @@ pub fn compare(capture: Capture, options: &Options, observer: &mut impl ReplayOb
         return Err(without_packets(&offered));
     }
     if offered.classifier().unparsable().unknown_link == offered.packets() {
-        return Err(CompareError::UnknownLink { name: offered.capture().name().to_owned(), link: offered.link() });
+        return Err(CompareError::UnknownLink {
+            name: offered.capture().name().to_owned(),
+            link: offered.link(),
+        });
     }
-    let command =
-        observer.command().unwrap_or_else(|| format!("roundelay compare {} --rate {}", shell_word(offered.capture().name()), options.rate));
+    let command = observer.command().unwrap_or_else(|| {
+        format!(
+            "roundelay compare {} --rate {}",
+            shell_word(offered.capture().name()),
+            options.rate
+        )
+    });
     let mut comparison = conclude(&offered, lanes, &sample, &known, options, &stop)?;
-    comparison.verdict.reserve = offered.selector().reserve(&command, comparison.capture.seconds);
+    comparison.verdict.reserve = offered
+        .selector()
+        .reserve(&command, comparison.capture.seconds);
     if comparison.verdict.reserve.is_some() && !comparison.verdict.commands.is_empty() {
         comparison.verdict.commands.insert(0, WRONG_LOAD.to_owned());
     }
@@ -232,7 +295,11 @@ pub fn compare(capture: Capture, options: &Options, observer: &mut impl ReplayOb
 /// # Errors
 /// A stop was requested.
 fn go_on(stop: &Stop) -> Result<(), CompareError> {
-    if stop.is_requested() { Err(CompareError::Stopped) } else { Ok(()) }
+    if stop.is_requested() {
+        Err(CompareError::Stopped)
+    } else {
+        Ok(())
+    }
 }
 
 /// The error for a capture without packets to replay.
@@ -242,32 +309,60 @@ fn without_packets(offered: &Offered) -> CompareError {
         return CompareError::NoPackets { name };
     }
     if selector.knows_no_link() {
-        return CompareError::UnknownLink { name, link: offered.link() };
+        return CompareError::UnknownLink {
+            name,
+            link: offered.link(),
+        };
     }
     let (option, packets, advice) = selector.emptied_by();
-    CompareError::NothingSelected { name, option, packets, advice }
+    CompareError::NothingSelected {
+        name,
+        option,
+        packets,
+        advice,
+    }
 }
 
 /// Reads the whole capture into `block`, for disciplines that need flow sizes in advance.
-fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, observer: &mut impl ReplayObserver) -> Result<(), CompareError> {
+fn read_ahead(
+    offered: &mut Offered,
+    block: &mut Vec<Event>,
+    observer: &mut impl ReplayObserver,
+) -> Result<(), CompareError> {
     let (mut next, stop) = (Vec::new(), observer.stop());
     while offered.read(&mut next, BLOCK)? {
         block.append(&mut next);
-        observer.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        observer.progress(Progress {
+            read: offered.capture().position(),
+            packets: offered.packets(),
+        });
         go_on(&stop)?;
     }
     Ok(())
 }
 
-fn build_lanes(options: &Options, known: &Known, observer: &mut impl ReplayObserver, zero: i64) -> Result<Vec<Lane>, CompareError> {
-    let link = Link { known, rate: options.rate, seed: options.seed };
+fn build_lanes(
+    options: &Options,
+    known: &Known,
+    observer: &mut impl ReplayObserver,
+    zero: i64,
+) -> Result<Vec<Lane>, CompareError> {
+    let link = Link {
+        known,
+        rate: options.rate,
+        seed: options.seed,
+    };
     let mut lanes = Vec::new();
     for spec in &options.specs {
-        let sink = observer.sink(spec.discipline.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
+        let sink = observer
+            .sink(spec.discipline.name(), lanes.len(), zero)
+            .map_err(CompareError::Lane)?;
         lanes.push(Lane::new(spec, options.limit_of(spec), &link, sink)?);
     }
     for tree in &options.trees {
-        let sink = observer.sink(tree.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
+        let sink = observer
+            .sink(tree.name(), lanes.len(), zero)
+            .map_err(CompareError::Lane)?;
         lanes.push(Lane::of_tree(tree, options.limit_of_trees(), &link, sink)?);
     }
     Ok(lanes)
@@ -293,16 +388,35 @@ fn conclude(
     // Costs come first: a stop during their measurement leaves no file of packets.
     let mut costs = vec![None; lanes.len()];
     if options.measure_cost {
-        let specs = options.specs.iter().map(|spec| (spec.discipline.clone(), options.limit_of(spec)));
-        let tree = |tree: &TreeFile| (AnyDiscipline::Tree(tree.with_flows(offered.classifier().flows())), options.limit_of_trees());
+        let specs = options
+            .specs
+            .iter()
+            .map(|spec| (spec.discipline.clone(), options.limit_of(spec)));
+        let tree = |tree: &TreeFile| {
+            (
+                AnyDiscipline::Tree(tree.with_flows(offered.classifier().flows())),
+                options.limit_of_trees(),
+            )
+        };
         let subjects: Vec<_> = specs.chain(options.trees.iter().map(tree)).collect();
         costs = cost::measure(&subjects, sample, known, options, || go_on(stop))?;
     }
     let finish = |lane: Lane| lane.finish(flows.len(), &sorts, &charted);
-    let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
-    disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
+    let mut disciplines = lanes
+        .into_iter()
+        .map(finish)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(CompareError::Lane)?;
+    disciplines
+        .iter_mut()
+        .zip(costs)
+        .for_each(|(discipline, cost)| discipline.cost = cost);
     let weighted = flows.iter().any(|flow| flow.weight != 1);
-    let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
+    let prioritised = options
+        .weights
+        .rules()
+        .iter()
+        .any(|rule| rule.urgency().priority.is_some());
     let distinctions = Distinctions {
         flow_by: options.flow_by,
         flows: flows.len(),
@@ -314,13 +428,30 @@ fn conclude(
     let rate = tc::rate_in_commands(options.rate, options.link);
     let of_spec = |spec| tc::commands(spec, options.limit_of(spec), rate, &distinctions);
     let of_tree = |tree| tc::commands_of_tree(tree, options.limit_of_trees(), rate, &distinctions);
-    let commands: Vec<_> = options.specs.iter().map(of_spec).chain(options.trees.iter().map(of_tree)).collect();
+    let commands: Vec<_> = options
+        .specs
+        .iter()
+        .map(of_spec)
+        .chain(options.trees.iter().map(of_tree))
+        .collect();
     let carried = offered.carried();
-    let of_spec = |(spec, lines): (_, &Result<_, _>)| Standing::of_spec(spec, carried, lines.is_ok());
-    let of_tree = |(tree, lines): (_, &Result<_, _>)| Standing::of_tree(tree, carried, lines.is_ok());
+    let of_spec =
+        |(spec, lines): (_, &Result<_, _>)| Standing::of_spec(spec, carried, lines.is_ok());
+    let of_tree =
+        |(tree, lines): (_, &Result<_, _>)| Standing::of_tree(tree, carried, lines.is_ok());
     let trees = options.trees.iter().zip(&commands[options.specs.len()..]);
-    let standings: Vec<_> = options.specs.iter().zip(&commands).map(of_spec).chain(trees.map(of_tree)).collect();
-    let reordering = disciplines.iter().zip(&standings).filter_map(|(result, standing)| undeclared_reordering(result, *standing)).collect();
+    let standings: Vec<_> = options
+        .specs
+        .iter()
+        .zip(&commands)
+        .map(of_spec)
+        .chain(trees.map(of_tree))
+        .collect();
+    let reordering = disciplines
+        .iter()
+        .zip(&standings)
+        .filter_map(|(result, standing)| undeclared_reordering(result, *standing))
+        .collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
         capture: summarise_capture(offered, options, reordering),
@@ -332,7 +463,11 @@ fn conclude(
         verdict: Verdict::default(),
     };
     judge_kinds(&mut comparison);
-    let Choice { best, mut sentences, is_contended } = verdict(&comparison, &standings);
+    let Choice {
+        best,
+        mut sentences,
+        is_contended,
+    } = verdict(&comparison, &standings);
     let behind = plateau_note(offered, options.rate).map(|_| BEHIND_THE_BOTTLENECK.to_owned());
     sentences.extend(behind);
     sentences.extend(offered.selector().opposite_note().filter(|_| !is_contended));
@@ -341,11 +476,19 @@ fn conclude(
     let commands = match &commands[best] {
         Ok(lines) => tc::with_size_table(lines.clone(), options.link),
         Err(reason) => {
-            sentences.push(format!("No tc commands for {}: {reason}.", comparison.disciplines[best].spec));
+            sentences.push(format!(
+                "No tc commands for {}: {reason}.",
+                comparison.disciplines[best].spec
+            ));
             Vec::new()
         }
     };
-    comparison.verdict = Verdict { reserve: None, best, sentences, commands };
+    comparison.verdict = Verdict {
+        reserve: None,
+        best,
+        sentences,
+        commands,
+    };
     Ok(comparison)
 }
 
@@ -354,17 +497,30 @@ fn conclude(
 fn code_points(offered: &Offered, rules: &WeightRules) -> CodePoints {
     let mut weights: [u32; 64] = std::array::from_fn(|dscp| rules.weight_of_code_point(dscp as u8));
     for (flow, offered) in offered.classifier().flows().iter().zip(offered.flows()) {
-        if let Flow::Headers { by: FlowBy::Dscp, first } = flow {
+        if let Flow::Headers {
+            by: FlowBy::Dscp,
+            first,
+        } = flow
+        {
             weights[usize::from(first.dscp & 63)] = offered.config.weight;
         }
     }
-    CodePoints { default: rules.default_weight(), weights }
+    CodePoints {
+        default: rules.default_weight(),
+        weights,
+    }
 }
 
 fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
     let duration = offered.end().as_secs_f64();
     // A capture with a duration of zero has no rates.
-    let rate = |bytes: f64| if duration > 0.0 { bytes * 8.0 / duration } else { 0.0 };
+    let rate = |bytes: f64| {
+        if duration > 0.0 {
+            bytes * 8.0 / duration
+        } else {
+            0.0
+        }
+    };
     let describe = |(number, flow): (usize, &OfferedFlow)| FlowSummary {
         label: offered.classifier().flows()[number].to_string(),
         weight: flow.config.weight,
@@ -375,7 +531,11 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
         offered_rate: rate(flow.bytes as f64),
         fair_rate: rate(offered.fair_bytes(number)),
         light: flow.demand(link) == Demand::Light,
-        kind: Kind::of(&offered.classifier().flows()[number], flow.demand(link), flow.is_bare()),
+        kind: Kind::of(
+            &offered.classifier().flows()[number],
+            flow.demand(link),
+            flow.is_bare(),
+        ),
     };
     offered.flows().iter().enumerate().map(describe).collect()
 }
@@ -383,27 +543,57 @@ fn summarise_flows(offered: &Offered, link: Rate) -> Vec<FlowSummary> {
 /// Note on flows that count as bulk, as each asks for more than its fair share, and may be calls.
 fn calls_among_bulk(offered: &Offered, options: &Options) -> Option<String> {
     let link = options.rate;
-    let may_be_call = |(flow, offer): &(&Flow, &OfferedFlow)| Kind::may_be_call(flow, offer.demand(link), offer.mean_length());
-    let count = offered.classifier().flows().iter().zip(offered.flows()).filter(may_be_call).count();
+    let may_be_call = |(flow, offer): &(&Flow, &OfferedFlow)| {
+        Kind::may_be_call(flow, offer.demand(link), offer.mean_length())
+    };
+    let count = offered
+        .classifier()
+        .flows()
+        .iter()
+        .zip(offered.flows())
+        .filter(may_be_call)
+        .count();
     let flows = match count {
         0 => return None,
         1 => "1 UDP flow of short packets asks for more than its fair share and counts".to_owned(),
-        count => format!("{count} UDP flows of short packets ask for more than their fair share and count"),
+        count => format!(
+            "{count} UDP flows of short packets ask for more than their fair share and count"
+        ),
     };
-    let is_compared = options.specs.iter().any(|spec| matches!(spec.discipline, AnyDiscipline::Priority(_)));
-    let then = if is_compared { ", which priority reads" } else { ", and compare priority" };
-    Some(format!("{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point EF{then}."))
+    let is_compared = options
+        .specs
+        .iter()
+        .any(|spec| matches!(spec.discipline, AnyDiscipline::Priority(_)));
+    let then = if is_compared {
+        ", which priority reads"
+    } else {
+        ", and compare priority"
+    };
+    Some(format!(
+        "{flows} as bulk. A queue cannot tell a call among these: mark calls with the code point EF{then}."
+    ))
 }
 
 /// Longest transmission of a packet for which a target of CoDel makes sense.
 const LONGEST_TARGET: f64 = 1.0;
 
-/// Note on targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2). An interval
-/// below twice the new target becomes ten times the target (RFC 8289, section 4.3).
+/// Note on targets of CoDel below the transmission time of a packet (RFC 8290, section 5.2.2). An
+/// interval below twice the new target becomes ten times the target (RFC 8289, section 4.3).
 fn short_targets(offered: &Offered, options: &Options) -> Option<String> {
-    let (full, link) = (if options.link.raw { FULL_PACKET } else { FULL_PACKET - 14 }, options.link);
+    let (full, link) = (
+        if options.link.raw {
+            FULL_PACKET
+        } else {
+            FULL_PACKET - 14
+        },
+        options.link,
+    );
     // A frame merged by offloading is no packet of the link.
-    let packet = if offered.oddities().superframes == 0 { offered.longest_packet() } else { link.len_on_link(full) };
+    let packet = if offered.oddities().superframes == 0 {
+        offered.longest_packet()
+    } else {
+        link.len_on_link(full)
+    };
     let time = options.rate.time_of(packet.into());
     let signals = |discipline: &AnyDiscipline| match discipline {
         AnyDiscipline::Codel(config) => Some((config.target, config.interval, config.linux)),
@@ -413,13 +603,27 @@ fn short_targets(offered: &Offered, options: &Options) -> Option<String> {
     let seconds_of_time = time.as_secs_f64();
     let target = (seconds_of_time * 1e3).ceil();
     let better = |spec: &QueueSpec| {
-        let (_, interval, linux) = signals(&spec.discipline).filter(|(target, ..)| *target < time)?;
+        let (_, interval, linux) =
+            signals(&spec.discipline).filter(|(target, ..)| *target < time)?;
         let is_short = interval.as_secs_f64() * 1e3 < 2.0 * target;
-        let interval = if is_short { format!(" interval {}ms", 10.0 * target) } else { String::new() };
-        Some(format!("'{}{} target {target}ms{interval}'", spec.discipline.name(), if linux { " linux" } else { "" }))
+        let interval = if is_short {
+            format!(" interval {}ms", 10.0 * target)
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "'{}{} target {target}ms{interval}'",
+            spec.discipline.name(),
+            if linux { " linux" } else { "" }
+        ))
     };
     let leaves = options.trees.iter().flat_map(TreeFile::leaves);
-    let better: BTreeSet<_> = options.specs.iter().chain(leaves).filter_map(better).collect();
+    let better: BTreeSet<_> = options
+        .specs
+        .iter()
+        .chain(leaves)
+        .filter_map(better)
+        .collect();
     (!better.is_empty() && seconds_of_time <= LONGEST_TARGET).then(|| {
         format!(
             "A packet of {packet} bytes takes {} on this link, longer than a target of CoDel here: two packets in a queue count as congestion. \
@@ -434,14 +638,28 @@ fn short_targets(offered: &Offered, options: &Options) -> Option<String> {
 fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
     let mut by_bytes: Vec<_> = (0..flows.len().min(FLOWS_WITH_CURVES)).collect();
     by_bytes.sort_by_key(|flow| Reverse(flows[*flow].bytes));
-    let heavy = by_bytes.iter().copied().filter(|flow| !flows[*flow].light).take(CHARTED);
+    let heavy = by_bytes
+        .iter()
+        .copied()
+        .filter(|flow| !flows[*flow].light)
+        .take(CHARTED);
     let mut charted: Vec<_> = heavy.collect();
     by_bytes.sort_by_key(|flow| Reverse(flows[*flow].packets));
-    charted.extend(by_bytes.iter().copied().filter(|flow| flows[*flow].light).take(2 * CHARTED - charted.len()));
+    charted.extend(
+        by_bytes
+            .iter()
+            .copied()
+            .filter(|flow| flows[*flow].light)
+            .take(2 * CHARTED - charted.len()),
+    );
     charted
 }
 
-fn summarise_capture(offered: &Offered, options: &Options, reordering: Vec<String>) -> CaptureSummary {
+fn summarise_capture(
+    offered: &Offered,
+    options: &Options,
+    reordering: Vec<String>,
+) -> CaptureSummary {
     let capture = offered.capture();
     CaptureSummary {
         name: capture.name().to_owned(),
@@ -468,8 +686,13 @@ fn summarise_capture(offered: &Offered, options: &Options, reordering: Vec<Strin
 
 /// Note on a discipline that should have kept the order of each flow's packets.
 fn undeclared_reordering(result: &DisciplineResult, standing: Standing) -> Option<String> {
-    let flows = result.flows.iter().filter(|flow| flow.outcome.reordered > 0).count() as u64;
-    (standing.keeps_order && flows > 0).then(|| reordering_note(&result.spec, &counted(flows, "flow")))
+    let flows = result
+        .flows
+        .iter()
+        .filter(|flow| flow.outcome.reordered > 0)
+        .count() as u64;
+    (standing.keeps_order && flows > 0)
+        .then(|| reordering_note(&result.spec, &counted(flows, "flow")))
 }
 
 /// Note on a discipline that reordered packets of these flows, against its declaration.
@@ -486,7 +709,12 @@ const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to drops and 
 /// Notes on disciplines that order by a field absent from all packets; their order means nothing.
 fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Iterator<Item = String> {
     let leaves = options.trees.iter().flat_map(TreeFile::leaves);
-    let obstacles: Vec<_> = options.specs.iter().chain(leaves).map(|spec| (Obstacle::of(&spec.discipline, carried), spec)).collect();
+    let obstacles: Vec<_> = options
+        .specs
+        .iter()
+        .chain(leaves)
+        .map(|spec| (Obstacle::of(&spec.discipline, carried), spec))
+        .collect();
     let lacks = [
         (Obstacle::Classes, "All packets are of one class"),
         (Obstacle::Slack, "No rule gives packets slack"),
@@ -495,7 +723,12 @@ fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Itera
     lacks.into_iter().filter_map(move |(obstacle, lack)| {
         let meeting = obstacles.iter().filter(|(met, _)| *met == Some(obstacle));
         let names: BTreeSet<_> = meeting.map(|(_, spec)| spec.discipline.name()).collect();
-        (!names.is_empty()).then(|| format!("{lack}, by which these go: {}.", Vec::from_iter(names).join(", ")))
+        (!names.is_empty()).then(|| {
+            format!(
+                "{lack}, by which these go: {}.",
+                Vec::from_iter(names).join(", ")
+            )
+        })
     })
 }
 
@@ -503,30 +736,66 @@ fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Itera
 fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     let rules = options.weights.rules();
     let decides = |place: usize| {
-        let headers = offered.classifier().flows().iter().filter_map(Flow::headers);
-        headers.filter(|headers| rules.iter().position(|rule| rule.matches(headers)) == Some(place)).count() > 0
+        let headers = offered
+            .classifier()
+            .flows()
+            .iter()
+            .filter_map(Flow::headers);
+        headers
+            .filter(|headers| rules.iter().position(|rule| rule.matches(headers)) == Some(place))
+            .count()
+            > 0
     };
     let idle = (0..rules.len()).filter(|place| !decides(*place));
-    let mut notes: Vec<_> =
-        idle.map(|place| format!("Weight rule {} of {} decides for no flow of this capture.", place + 1, rules.len())).collect();
-    let unaware = options.specs.iter().map(|spec| spec.discipline.info()).filter(|info| !info.weighted).map(|info| info.name);
+    let mut notes: Vec<_> = idle
+        .map(|place| {
+            format!(
+                "Weight rule {} of {} decides for no flow of this capture.",
+                place + 1,
+                rules.len()
+            )
+        })
+        .collect();
+    let unaware = options
+        .specs
+        .iter()
+        .map(|spec| spec.discipline.info())
+        .filter(|info| !info.weighted)
+        .map(|info| info.name);
     let unaware: Vec<_> = unaware.collect();
     if !rules.is_empty() && !unaware.is_empty() {
-        notes.push(format!("Without weights, which they do not have: {}.", unaware.join(", ")));
+        notes.push(format!(
+            "Without weights, which they do not have: {}.",
+            unaware.join(", ")
+        ));
     }
     notes.extend(notes_on_what_packets_lack(offered.carried(), options));
-    let idle = options.trees.iter().map(|tree| (tree, tree.idle_leaves(offered.classifier().flows())));
-    notes.extend(idle.filter(|(_, leaves)| !leaves.is_empty()).map(|(tree, leaves)| {
-        let rules = "rules match no flow of this capture";
-        format!("Leaves of tree {} whose {rules}: {}.", tree.name(), leaves.join(", "))
-    }));
+    let idle = options
+        .trees
+        .iter()
+        .map(|tree| (tree, tree.idle_leaves(offered.classifier().flows())));
+    notes.extend(
+        idle.filter(|(_, leaves)| !leaves.is_empty())
+            .map(|(tree, leaves)| {
+                let rules = "rules match no flow of this capture";
+                format!(
+                    "Leaves of tree {} whose {rules}: {}.",
+                    tree.name(),
+                    leaves.join(", ")
+                )
+            }),
+    );
     notes
 }
 
 /// Note on lengths other than the captured ones.
 fn link_note(offered: &Offered, options: &Options) -> Option<String> {
     let (link, bytes, captured) = (options.link, offered.bytes(), offered.captured_bytes());
-    let from = if link.raw { "the captured frame" } else { "the IP packet" };
+    let from = if link.raw {
+        "the captured frame"
+    } else {
+        "the IP packet"
+    };
     (link != LinkLayer::NONE)
         .then(|| format!("Lengths are those on the link ({link}, counted from {from}): {bytes} bytes, {captured} in the capture."))
 }
@@ -538,11 +807,13 @@ const ABSURD_LOAD: f64 = 100.0;
 fn overload_note(offered: &Offered, rate: Rate) -> Option<String> {
     let seconds = offered.end().as_secs_f64();
     let load = offered.bytes() as f64 * 8.0 / (seconds * rate.bits_per_second() as f64);
-    (seconds >= 1.0 && load > ABSURD_LOAD).then(|| format!("The load is {load:.0} times the link's rate: is --rate {rate} meant?"))
+    (seconds >= 1.0 && load > ABSURD_LOAD)
+        .then(|| format!("The load is {load:.0} times the link's rate: is --rate {rate} meant?"))
 }
 
-/// Highest rates of a capture at which the replayed link has the queue that the capture lies behind, as parts
-/// of the link's rate. At a higher rate the replayed link is the bottleneck, at a lower one none is near.
+/// Highest rates of a capture at which the replayed link has the queue that the capture lies
+/// behind, as parts of the link's rate. At a higher rate the replayed link is the bottleneck, at a
+/// lower one none is near.
 const BEHIND: std::ops::RangeInclusive<f64> = 0.5..=1.05;
 
 /// Caveat of a verdict beside the note on the highest rate.
@@ -550,7 +821,10 @@ const BEHIND_THE_BOTTLENECK: &str = "The capture may lie behind the bottleneck, 
 
 /// Note on a capture that was probably taken behind the bottleneck.
 fn plateau_note(offered: &Offered, link: Rate) -> Option<String> {
-    let (highest, part) = offered.plateau().rate().filter(|(highest, _)| BEHIND.contains(&(highest / link.bits_per_second() as f64)))?;
+    let (highest, part) = offered
+        .plateau()
+        .rate()
+        .filter(|(highest, _)| BEHIND.contains(&(highest / link.bits_per_second() as f64)))?;
     let highest = rate(highest);
     Some(format!(
         "In {} of the time the rate is at most 5% below {highest}, which it hardly ever exceeds: as behind the queue of such a link, or from senders \
@@ -569,7 +843,8 @@ fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
 pub const LONG_PACKETS: &str = "{packet is|packets are} longer than 1500 bytes: jumbo frames, or packets merged by the capturing host's offloading, where a link would carry the parts (before the capture: ethtool -K DEV gro off lro off gso off tso off)";
 
 /// Note on a compressed capture without its end, after the number 1.
-pub const TRUNCATED_COMPRESSION: &str = "compressed file is cut off: the packets after the cut are missing";
+pub const TRUNCATED_COMPRESSION: &str =
+    "compressed file is cut off: the packets after the cut are missing";
 
 /// Note on a capture that ends within a packet, after the number of bytes.
 pub const CUT_OFF: &str = "{byte at the end is a packet cut off and was|bytes at the end are a packet cut off and were} left out";
@@ -578,30 +853,40 @@ pub const CUT_OFF: &str = "{byte at the end is a packet cut off and was|bytes at
 pub const RAISED_LENGTHS: &str = "{packet has|packets have} a length on the wire below the captured length; the captured length counts";
 
 /// Note on times with a wrong fraction, after their number.
-pub const LARGE_FRACTIONS: &str = "{time has|times have} fractions of a second or more, which were added";
+pub const LARGE_FRACTIONS: &str =
+    "{time has|times have} fractions of a second or more, which were added";
 
 /// Note on blocks of pcapng without packets, after their number.
-pub const SKIPPED_BLOCKS: &str = "{block holds no packets and was|blocks hold no packets and were} skipped";
+pub const SKIPPED_BLOCKS: &str =
+    "{block holds no packets and was|blocks hold no packets and were} skipped";
 
 /// Note on packets of ARP and the like, after their number.
 pub const NOT_IP: &str = "{packet is not IP (ARP, LLDP and the like) and has a flow of its own|packets are not IP (ARP, LLDP and the like) and share a flow of their own}";
 
 /// Note on packets whose headers are cut, damaged or of an unknown link, after their number.
-pub const UNREADABLE: &str =
-    "{packet whose headers could not be read has a flow of its own|packets whose headers could not be read share a flow of their own}";
+pub const UNREADABLE: &str = "{packet whose headers could not be read has a flow of its own|packets whose headers could not be read share a flow of their own}";
 
 /// Note on 802.11 frames whose packets are not visible, after their number.
-pub const ENCRYPTED: &str =
-    "of these packets {is an encrypted 802.11 frame|are encrypted 802.11 frames}; decrypt the capture first, as with airdecap-ng";
+pub const ENCRYPTED: &str = "of these packets {is an encrypted 802.11 frame|are encrypted 802.11 frames}; decrypt the capture first, as with airdecap-ng";
 
 /// A sentence for each count that is not zero: the count, then the text in the count's number.
-pub fn sentences<const N: usize>(counted: [(u64, &'static str); N]) -> impl Iterator<Item = String> {
-    counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| in_number(count, what) + ".")
+pub fn sentences<const N: usize>(
+    counted: [(u64, &'static str); N],
+) -> impl Iterator<Item = String> {
+    counted
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| in_number(count, what) + ".")
 }
 
 /// A sentence for each kind of oddity found.
 fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = String> {
-    let Oddities { backward_steps, cut_gaps, cut_lengths, superframes } = offered.oddities();
+    let Oddities {
+        backward_steps,
+        cut_gaps,
+        cut_lengths,
+        superframes,
+    } = offered.oddities();
     let unparsable = offered.classifier().unparsable();
     let counted = [
         (unparsable.not_ip, NOT_IP),
@@ -611,9 +896,15 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
             backward_steps,
             "{packet has|packets have} an earlier time than the packet before; {it arrives|they arrive} at the time of that packet",
         ),
-        (cut_gaps, "{silence of more than an hour was|silences of more than an hour were} cut to an hour"),
+        (
+            cut_gaps,
+            "{silence of more than an hour was|silences of more than an hour were} cut to an hour",
+        ),
         (superframes, LONG_PACKETS),
-        (cut_lengths, "{packet is longer than 64 KB and was|packets are longer than 64 KB and were} taken for 64 KB"),
+        (
+            cut_lengths,
+            "{packet is longer than 64 KB and was|packets are longer than 64 KB and were} taken for 64 KB",
+        ),
         (capture.truncated_tail_bytes, CUT_OFF),
         (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (
@@ -634,7 +925,11 @@ mod tests {
 
     #[test]
     fn the_sample_never_grows_beyond_its_size() {
-        let event = Event { at: roundelay::Instant::ZERO, flow: roundelay::FlowId(0), kind: EventKind::Leave };
+        let event = Event {
+            at: roundelay::Instant::ZERO,
+            flow: roundelay::FlowId(0),
+            kind: EventKind::Leave,
+        };
         let mut sample = Vec::new();
         (0..20).for_each(|_| keep_sample(&mut sample, &[event; BLOCK]));
         assert_eq!(sample.len(), SAMPLE);
@@ -643,10 +938,19 @@ mod tests {
     /// Raw IPv4 packets of two alternating UDP flows.
     fn pcap(packets: u32) -> Vec<u8> {
         let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
-        let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
+        let mut bytes: Vec<u8> = header
+            .iter()
+            .flat_map(|field| field.to_le_bytes())
+            .collect();
         for number in 0..packets {
-            bytes.extend([number, 0, 28, 1000].iter().flat_map(|field| field.to_le_bytes()));
-            bytes.extend([0x45, 0, 3, 232, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53]);
+            bytes.extend(
+                [number, 0, 28, 1000]
+                    .iter()
+                    .flat_map(|field| field.to_le_bytes()),
+            );
+            bytes.extend([
+                0x45, 0, 3, 232, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53,
+            ]);
             bytes.extend([4, (number % 2) as u8, 3, 212, 0, 0]);
         }
         bytes
@@ -656,13 +960,26 @@ mod tests {
     fn what_is_read_ahead_is_all_that_would_be_read_bit_by_bit() {
         let packets = 2 * BLOCK as u32 + 3;
         let offered = || {
-            let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
+            let capture =
+                Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
             let classifier = Classifier::with_max_flows(FlowBy::default(), 10);
-            Offered::new(capture, Selection::default(), classifier, WeightRules::default(), ("1mbit".parse().unwrap(), LinkLayer::NONE))
+            Offered::new(
+                capture,
+                Selection::default(),
+                classifier,
+                WeightRules::default(),
+                ("1mbit".parse().unwrap(), LinkLayer::NONE),
+            )
         };
         let (mut once, mut whole) = (offered(), Vec::new());
         read_ahead(&mut once, &mut whole, &mut ()).unwrap();
-        assert_eq!(*once.known().sizes, [1000 * (u64::from(packets) / 2 + 1), 1000 * (u64::from(packets) / 2)]);
+        assert_eq!(
+            *once.known().sizes,
+            [
+                1000 * (u64::from(packets) / 2 + 1),
+                1000 * (u64::from(packets) / 2)
+            ]
+        );
         let (mut again, mut block, mut bit_by_bit) = (offered(), Vec::new(), Vec::new());
         while again.read(&mut block, BLOCK).unwrap() {
             bit_by_bit.append(&mut block);

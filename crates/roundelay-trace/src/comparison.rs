@@ -32,7 +32,10 @@ pub struct Comparison {
 impl Comparison {
     /// A message with the disciplines that broke a proven bound, if any did.
     pub fn broken_bounds(&self) -> Option<String> {
-        let broken = self.disciplines.iter().filter(|discipline| discipline.kept_bounds == Some(false));
+        let broken = self
+            .disciplines
+            .iter()
+            .filter(|discipline| discipline.kept_bounds == Some(false));
         let names: Vec<_> = broken.map(|discipline| discipline.spec.as_str()).collect();
         (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
     }
@@ -53,11 +56,12 @@ pub struct CaptureSummary {
     pub seconds: f64,
     /// Time of the first packet, in nanoseconds since the Unix epoch.
     pub first_unix_nanos: i64,
-    /// The selection of packets; none if all packets of the capture were replayed without an option.
+    /// The selection of packets; none if all packets of the capture were replayed without an
+    /// option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionSummary>,
-    /// Overhead, minimum and framing of the link, in the words of tc-cake(8); none if lengths are as
-    /// captured.
+    /// Overhead, minimum and framing of the link, in the words of tc-cake(8); none if lengths are
+    /// as captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Definition of a flow: `5tuple`, `src`, `dst`, `dscp`.

@@ -40,8 +40,16 @@ impl Condition {
             Self::Protocol(protocol) => headers.protocol == *protocol,
             Self::CodePoint(dscp) => headers.dscp == *dscp,
             Self::Port(..) if headers.ports != Ports::Present => false,
-            Self::Port(side, ports) => side.any(headers.source_port, headers.destination_port, |port| ports.contains(&port)),
-            Self::Network(side, network) => side.any(headers.source, headers.destination, |address| network.contains(address)),
+            Self::Port(side, ports) => {
+                side.any(headers.source_port, headers.destination_port, |port| {
+                    ports.contains(&port)
+                })
+            }
+            Self::Network(side, network) => {
+                side.any(headers.source, headers.destination, |address| {
+                    network.contains(address)
+                })
+            }
         }
     }
 }
@@ -59,26 +67,44 @@ impl Side {
 impl Network {
     /// The network with this prefix length around an address.
     pub(crate) fn around(address: IpAddr, prefix: u8) -> Self {
-        Self { address: truncate(address, prefix), prefix }
+        Self {
+            address: truncate(address, prefix),
+            prefix,
+        }
     }
 
     /// Parses an address, or a network if a prefix length follows; the error is the expected text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
-        let address: IpAddr = address.parse().map_err(|_| "an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1".to_owned())?;
+        let (address, prefix) = text
+            .split_once('/')
+            .map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+        let address: IpAddr = address
+            .parse()
+            .map_err(|_| "an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1".to_owned())?;
         let longest = longest_prefix(address);
         let prefix = match prefix.map(str::parse::<u8>) {
             None => longest,
             Some(Ok(prefix)) if prefix <= longest => prefix,
             Some(_) => return Err(format!("a prefix length from 0 to {longest}")),
         };
-        let network = Self { address: truncate(address, prefix), prefix };
-        if network.address == address { Ok(network) } else { Err(format!("{network} (no bits set after the prefix)")) }
+        let network = Self {
+            address: truncate(address, prefix),
+            prefix,
+        };
+        if network.address == address {
+            Ok(network)
+        } else {
+            Err(format!("{network} (no bits set after the prefix)"))
+        }
     }
 
     /// An address alone for a network of one.
     pub(crate) fn short(self) -> String {
-        if self.prefix == longest_prefix(self.address) { self.address.to_string() } else { self.to_string() }
+        if self.prefix == longest_prefix(self.address) {
+            self.address.to_string()
+        } else {
+            self.to_string()
+        }
     }
 
     pub(crate) const fn is_ipv4(self) -> bool {
@@ -86,7 +112,8 @@ impl Network {
     }
 
     pub(crate) fn contains(self, address: IpAddr) -> bool {
-        self.address.is_ipv4() == address.is_ipv4() && truncate(address, self.prefix) == self.address
+        self.address.is_ipv4() == address.is_ipv4()
+            && truncate(address, self.prefix) == self.address
     }
 }
 
@@ -103,8 +130,13 @@ fn longest_prefix(address: IpAddr) -> u8 {
 /// The address with all bits after the first `prefix` set to 0.
 fn truncate(address: IpAddr, prefix: u8) -> IpAddr {
     match address {
-        IpAddr::V4(address) => IpAddr::V4((address.to_bits() & u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0)).into()),
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0)).into()),
+        IpAddr::V4(address) => IpAddr::V4(
+            (address.to_bits() & u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0)).into(),
+        ),
+        IpAddr::V6(address) => IpAddr::V6(
+            (address.to_bits() & u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0))
+                .into(),
+        ),
     }
 }
 
@@ -135,11 +167,19 @@ struct Word<'a> {
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(rule: &'a str) -> Self {
-        Self { rule, words: words(rule), is_filter: false, at: 0 }
+        Self {
+            rule,
+            words: words(rule),
+            is_filter: false,
+            at: 0,
+        }
     }
 
     pub(crate) fn of_filter(filter: &'a str) -> Self {
-        Self { is_filter: true, ..Self::new(filter) }
+        Self {
+            is_filter: true,
+            ..Self::new(filter)
+        }
     }
 
     /// One condition or more, joined with `and`.
@@ -161,7 +201,8 @@ impl<'a> Parser<'a> {
     /// Parses one condition. True for the bare name of a protocol, which may qualify the next
     /// condition.
     fn condition(&mut self, conditions: &mut Vec<Condition>) -> Result<bool, RuleError> {
-        const EXPECTED: &str = "src, dst, host, net, port, portrange, proto, dscp or a protocol such as tcp";
+        const EXPECTED: &str =
+            "src, dst, host, net, port, portrange, proto, dscp or a protocol such as tcp";
         let word = self.next(EXPECTED)?;
         let condition = match word.text {
             "src" => self.of_side(Side::Source)?,
@@ -170,9 +211,21 @@ impl<'a> Parser<'a> {
                 self.at -= 1;
                 self.of_side(Side::Either)?
             }
-            "proto" => self.value("a protocol: 0 to 255, or a name such as tcp, udp, icmp", protocol).map(Condition::Protocol)?,
-            "dscp" => self.value("a code point: 0 to 63, or a name such as ef, af41, cs1", code_point).map(Condition::CodePoint)?,
-            name => Condition::Protocol(protocol_number(name).ok_or_else(|| self.error(word, EXPECTED))?),
+            "proto" => self
+                .value(
+                    "a protocol: 0 to 255, or a name such as tcp, udp, icmp",
+                    protocol,
+                )
+                .map(Condition::Protocol)?,
+            "dscp" => self
+                .value(
+                    "a code point: 0 to 63, or a name such as ef, af41, cs1",
+                    code_point,
+                )
+                .map(Condition::CodePoint)?,
+            name => Condition::Protocol(
+                protocol_number(name).ok_or_else(|| self.error(word, EXPECTED))?,
+            ),
         };
         conditions.push(condition);
         Ok(protocol_number(word.text).is_some())
@@ -181,35 +234,66 @@ impl<'a> Parser<'a> {
     /// The rest of a condition after `src` or `dst`: a port or an address.
     fn of_side(&mut self, side: Side) -> Result<Condition, RuleError> {
         if self.take("port") {
-            return Ok(Condition::Port(side, self.value("a port: 0 to 65535", |text| text.parse().ok().map(|port: u16| port..=port))?));
+            return Ok(Condition::Port(
+                side,
+                self.value("a port: 0 to 65535", |text| {
+                    text.parse().ok().map(|port: u16| port..=port)
+                })?,
+            ));
         }
         if self.take("portrange") {
-            return Ok(Condition::Port(side, self.value("two ports, the lower first, such as 6000-6999", port_range)?));
+            return Ok(Condition::Port(
+                side,
+                self.value("two ports, the lower first, such as 6000-6999", port_range)?,
+            ));
         }
-        let (named, expected) =
-            if self.take("host") || self.take("net") { (true, "an address") } else { (false, "port, portrange, host, net or an address") };
+        let (named, expected) = if self.take("host") || self.take("net") {
+            (true, "an address")
+        } else {
+            (false, "port, portrange, host, net or an address")
+        };
         let word = self.next(expected)?;
         let looks_like_address = named || word.text.contains(['.', ':', '/']);
         Network::parse(word.text)
             .map(|network| Condition::Network(side, network))
-            .map_err(|wanted| self.error(word, if looks_like_address { &wanted } else { expected }))
+            .map_err(|wanted| {
+                self.error(
+                    word,
+                    if looks_like_address {
+                        &wanted
+                    } else {
+                        expected
+                    },
+                )
+            })
     }
 
     /// The next word, converted by `read`.
-    pub(crate) fn value<T>(&mut self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, RuleError> {
+    pub(crate) fn value<T>(
+        &mut self,
+        expected: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, RuleError> {
         let word = self.next(expected)?;
         read(word.text).ok_or_else(|| self.error(word, expected))
     }
 
     fn next(&mut self, expected: &str) -> Result<Word<'a>, RuleError> {
-        let word = self.words.get(self.at).copied().ok_or_else(|| self.error_at_end(expected))?;
+        let word = self
+            .words
+            .get(self.at)
+            .copied()
+            .ok_or_else(|| self.error_at_end(expected))?;
         self.at += 1;
         Ok(word)
     }
 
     /// Skips the next word if equal to `text`.
     pub(crate) fn take(&mut self, text: &str) -> bool {
-        let found = self.words.get(self.at).is_some_and(|word| word.text == text);
+        let found = self
+            .words
+            .get(self.at)
+            .is_some_and(|word| word.text == text);
         self.at += usize::from(found);
         found
     }
@@ -217,7 +301,11 @@ impl<'a> Parser<'a> {
     /// Expects this word.
     pub(crate) fn word(&mut self, text: &str, expected: &str) -> Result<(), RuleError> {
         let word = self.next(expected)?;
-        if word.text == text { Ok(()) } else { Err(self.error(word, expected)) }
+        if word.text == text {
+            Ok(())
+        } else {
+            Err(self.error(word, expected))
+        }
     }
 
     /// Expects the end of the rule.
@@ -230,26 +318,47 @@ impl<'a> Parser<'a> {
 
     /// The error that the next word, or the end, is not as expected.
     pub(crate) fn fault(&self, expected: &str) -> RuleError {
-        self.words.get(self.at).map_or_else(|| self.error_at_end(expected), |word| self.error(*word, expected))
+        self.words.get(self.at).map_or_else(
+            || self.error_at_end(expected),
+            |word| self.error(*word, expected),
+        )
     }
 
     fn is_side_or_port(&self) -> bool {
-        self.words.get(self.at).is_some_and(|word| matches!(word.text, "src" | "dst" | "host" | "net" | "port" | "portrange"))
+        self.words.get(self.at).is_some_and(|word| {
+            matches!(
+                word.text,
+                "src" | "dst" | "host" | "net" | "port" | "portrange"
+            )
+        })
     }
 
     fn error(&self, word: Word<'_>, expected: &str) -> RuleError {
         let found = match word.text {
             "or" | "not" | "||" | "!" if !self.is_filter => {
-                format!("`{}` (not supported: write one rule for each case, the first that matches decides)", word.text)
+                format!(
+                    "`{}` (not supported: write one rule for each case, the first that matches decides)",
+                    word.text
+                )
             }
             text => format!("`{text}`"),
         };
-        RuleError { rule: self.rule.to_owned(), column: word.column, found, expected: expected.to_owned() }
+        RuleError {
+            rule: self.rule.to_owned(),
+            column: word.column,
+            found,
+            expected: expected.to_owned(),
+        }
     }
 
     fn error_at_end(&self, expected: &str) -> RuleError {
         let column = self.rule.chars().count() + 1;
-        RuleError { rule: self.rule.to_owned(), column, found: "the end".to_owned(), expected: expected.to_owned() }
+        RuleError {
+            rule: self.rule.to_owned(),
+            column,
+            found: "the end".to_owned(),
+            expected: expected.to_owned(),
+        }
     }
 }
 
@@ -266,7 +375,10 @@ fn words(rule: &str) -> Vec<Word<'_>> {
         }
         column += piece.chars().count();
         if piece.ends_with(is_sign) {
-            words.push(Word { text: &piece[piece.len() - 1..], column: column - 1 });
+            words.push(Word {
+                text: &piece[piece.len() - 1..],
+                column: column - 1,
+            });
         }
     }
     words
@@ -277,7 +389,10 @@ fn protocol(text: &str) -> Option<u8> {
 }
 
 fn code_point(text: &str) -> Option<u8> {
-    text.parse().ok().filter(|dscp| *dscp <= 63).or_else(|| dscp_number(text))
+    text.parse()
+        .ok()
+        .filter(|dscp| *dscp <= 63)
+        .or_else(|| dscp_number(text))
 }
 
 fn port_range(text: &str) -> Option<RangeInclusive<u16>> {

@@ -4,7 +4,9 @@ use std::hint::black_box;
 use std::time::Instant as WallClock;
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Scheduler};
+use roundelay::{
+    ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Scheduler,
+};
 
 use crate::compare::{CompareError, Options};
 use crate::comparison::Cost;
@@ -27,7 +29,10 @@ pub(crate) fn measure(
     options: &Options,
     go_on: impl Fn() -> Result<(), CompareError>,
 ) -> Result<Vec<Option<Cost>>, CompareError> {
-    let arrivals = sample.iter().filter(|event| matches!(event.kind, EventKind::Arrival(_))).count();
+    let arrivals = sample
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::Arrival(_)))
+        .count();
     if arrivals == 0 {
         return Ok(vec![None; subjects.len()]);
     }
@@ -44,7 +49,11 @@ pub(crate) fn measure(
     let cost = |mut nanos: Vec<f64>| {
         nanos.sort_by(f64::total_cmp);
         let range = (nanos[0], nanos[ROUNDS - 1]);
-        Some(Cost { nanos_per_packet: nanos[ROUNDS / 2], range, packets: (arrivals * sample.repeats) as u64 })
+        Some(Cost {
+            nanos_per_packet: nanos[ROUNDS / 2],
+            range,
+            packets: (arrivals * sample.repeats) as u64,
+        })
     };
     Ok(runs.into_iter().map(cost).collect())
 }
@@ -60,12 +69,18 @@ impl<'a> Sample<'a> {
     fn new(events: &'a [Event], arrivals: usize) -> Self {
         let mut sample = Self { events, repeats: 1 };
         let fit = Instant::MAX.as_picos() / 2 / sample.span().as_picos();
-        sample.repeats = PACKETS_A_ROUND.div_ceil(arrivals).min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1);
+        sample.repeats = PACKETS_A_ROUND
+            .div_ceil(arrivals)
+            .min(usize::try_from(fit).unwrap_or(usize::MAX))
+            .max(1);
         sample
     }
 
     fn span(&self) -> Duration {
-        self.events.last().map_or(Duration::ZERO, |event| event.at.since(Instant::ZERO)) + Duration::from_millis(1)
+        self.events
+            .last()
+            .map_or(Duration::ZERO, |event| event.at.since(Instant::ZERO))
+            + Duration::from_millis(1)
     }
 
     /// Calls `act` on all events; times keep rising from one repetition to the next.
@@ -73,7 +88,9 @@ impl<'a> Sample<'a> {
         let span = self.span();
         let mut shift = Duration::ZERO;
         for _ in 0..self.repeats {
-            self.events.iter().for_each(|event| act(event.at + shift, event));
+            self.events
+                .iter()
+                .for_each(|event| act(event.at + shift, event));
             shift = shift + span;
         }
     }
@@ -90,7 +107,13 @@ impl<'a> Sample<'a> {
 
 /// Nanoseconds of a run. Of an [`AnyScheduler`](roundelay::schedulers::AnyScheduler), by value: a
 /// loop compiled for each discipline would save a jump a call, about a nanosecond.
-fn time(discipline: &AnyDiscipline, limit: Limit, sample: &Sample<'_>, known: &Known, options: &Options) -> Result<f64, ConfigError> {
+fn time(
+    discipline: &AnyDiscipline,
+    limit: Limit,
+    sample: &Sample<'_>,
+    known: &Known,
+    options: &Options,
+) -> Result<f64, ConfigError> {
     let mut port = Port::new(discipline.build::<()>(options.seed)?, limit, options.rate);
     let mut marker = Marker::new(discipline.info().priority, known.clone());
     let mut result = Ok(());

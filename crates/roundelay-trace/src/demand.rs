@@ -4,8 +4,8 @@
 //! All thresholds of the verdict (`verdict.rs`) between flows that a queue should protect and flows
 //! that fill queues are here.
 
-/// Backlog of a light flow, bytes: ten full packets, the amount that a TCP sender may send before the
-/// first acknowledgement (RFC 6928).
+/// Backlog of a light flow, bytes: ten full packets, the amount that a TCP sender may send before
+/// the first acknowledgement (RFC 6928).
 const LIGHT_BACKLOG: f64 = 10.0 * FULL_PACKET as f64;
 /// Backlog of a flow with bursts, such as a page of 150 kB that arrives at once.
 const BURSTY_BACKLOG: f64 = 100.0 * FULL_PACKET as f64;
@@ -15,12 +15,13 @@ pub(crate) const FULL_PACKET: u32 = 1514;
 const MOST: f64 = 0.99;
 /// Part of the link's rate up to which a flow is modest or bursty.
 const MODEST: f64 = 0.1;
-/// Bursts of a page are this far apart: the mean rate of a bursty flow is over this time at least, seconds.
+/// Bursts of a page are this far apart: the mean rate of a bursty flow is over this time at least,
+/// seconds.
 const PAUSE: f64 = 10.0;
 /// Rate of a call with uncompressed speech and headers, at most, in bits per second.
 const FASTEST_CALL: f64 = 128_000.0;
-/// Mean length of a call's packets, at most: twenty milliseconds of uncompressed speech (RFC 3551) with
-/// headers are 218 bytes on Ethernet.
+/// Mean length of a call's packets, at most: twenty milliseconds of uncompressed speech (RFC 3551)
+/// with headers are 218 bytes on Ethernet.
 pub(crate) const LONGEST_OF_A_CALL: u64 = 300;
 
 /// Demand of a flow, the least first.
@@ -30,7 +31,8 @@ pub(crate) enum Demand {
     Light,
     /// More than a fair share in bursts, and a small part of the link.
     Bursty,
-    /// More than a fair share among many flows, but a small part of the link, or no more than a call.
+    /// More than a fair share among many flows, but a small part of the link, or no more than a
+    /// call.
     Modest,
     /// More than a fair share, and a large part of the link.
     Heavy,
@@ -45,7 +47,10 @@ pub(crate) struct Backlogs {
 }
 
 impl Backlogs {
-    pub(crate) const NONE: Self = Self { light: 0, bursty: 0 };
+    pub(crate) const NONE: Self = Self {
+        light: 0,
+        bursty: 0,
+    };
 
     /// Counts an arrival at which the server holds `bytes` of the flow.
     pub(crate) fn count(&mut self, bytes: f64) {
@@ -55,9 +60,14 @@ impl Backlogs {
 }
 
 impl Demand {
-    /// The demand of a flow with these packets and bytes, `seconds` from the first to the last packet, on
-    /// a link with this rate in bits per second.
-    pub(crate) fn of(backlogs: Backlogs, (packets, bytes): (u64, u64), seconds: f64, link: f64) -> Self {
+    /// The demand of a flow with these packets and bytes, `seconds` from the first to the last
+    /// packet, on a link with this rate in bits per second.
+    pub(crate) fn of(
+        backlogs: Backlogs,
+        (packets, bytes): (u64, u64),
+        seconds: f64,
+        link: f64,
+    ) -> Self {
         let are_most = |count: u64| count as f64 >= MOST * packets as f64;
         let rate = |least: f64| bytes as f64 * 8.0 / seconds.max(least);
         let is_small = rate(1.0) <= MODEST * link;
@@ -78,7 +88,9 @@ mod tests {
     /// The demand of a flow whose packets of 1500 bytes found these backlogs, at 10 Mbit/s.
     fn demand(backlogs: &[(u64, f64)], seconds: f64) -> Demand {
         let mut counted = Backlogs::NONE;
-        backlogs.iter().for_each(|(packets, bytes)| (0..*packets).for_each(|_| counted.count(*bytes)));
+        backlogs
+            .iter()
+            .for_each(|(packets, bytes)| (0..*packets).for_each(|_| counted.count(*bytes)));
         let packets: u64 = backlogs.iter().map(|(packets, _)| packets).sum();
         Demand::of(counted, (packets, packets * 1500), seconds, 10e6)
     }
@@ -86,16 +98,37 @@ mod tests {
     #[test]
     fn demand_follows_from_backlogs_then_from_the_rate() {
         assert_eq!(demand(&[(990, 15_140.0), (10, 1e9)], 0.0), Demand::Light);
-        assert_eq!(demand(&[(800, 15_140.0), (33, 151_400.0)], 0.0), Demand::Bursty, "a megabit of ten, over ten seconds at least");
-        assert_eq!(demand(&[(800, 15_140.0), (34, 151_400.0)], 0.0), Demand::Heavy);
-        assert_eq!(demand(&[(1640, 15_140.0), (26, 151_400.0)], 20.0), Demand::Bursty);
-        assert_eq!(demand(&[(1640, 15_140.0), (26, 151_401.0)], 20.0), Demand::Modest, "more than a hundredth of the packets");
+        assert_eq!(
+            demand(&[(800, 15_140.0), (33, 151_400.0)], 0.0),
+            Demand::Bursty,
+            "a megabit of ten, over ten seconds at least"
+        );
+        assert_eq!(
+            demand(&[(800, 15_140.0), (34, 151_400.0)], 0.0),
+            Demand::Heavy
+        );
+        assert_eq!(
+            demand(&[(1640, 15_140.0), (26, 151_400.0)], 20.0),
+            Demand::Bursty
+        );
+        assert_eq!(
+            demand(&[(1640, 15_140.0), (26, 151_401.0)], 20.0),
+            Demand::Modest,
+            "more than a hundredth of the packets"
+        );
         let of_short = |packets, bytes| {
             let mut counted = Backlogs::NONE;
             counted.count(1e9);
             Demand::of(counted, (packets, bytes), 1.0, 700e3)
         };
-        assert_eq!([of_short(53, 15_900), of_short(53, 15_901), of_short(54, 16_100)], [Demand::Modest, Demand::Heavy, Demand::Heavy]);
+        assert_eq!(
+            [
+                of_short(53, 15_900),
+                of_short(53, 15_901),
+                of_short(54, 16_100)
+            ],
+            [Demand::Modest, Demand::Heavy, Demand::Heavy]
+        );
     }
 
     /// Regression: a page of 60 packets was bulk, and web with one packet more eight seconds later.

@@ -102,14 +102,26 @@ impl Duplicates {
     /// packet.
     pub(crate) fn sight(&mut self, frame: &Frame<'_>, is_mirrored: bool) -> Sighting {
         let point = (frame.tap.interface, frame.tap.heading);
-        let Some(identity) = self.identify(frame) else { return Sighting::First };
+        let Some(identity) = self.identify(frame) else {
+            return Sighting::First;
+        };
         let longest = match (point, identity.has_identification) {
             ((None, None), _) => AT_ONE_POINT,
             (_, true) => WITH_IDENTIFICATION,
             (_, false) => WITHOUT_IDENTIFICATION,
         };
-        self.forget(frame.time_nanos, if point == (None, None) { AT_ONE_POINT } else { WITH_IDENTIFICATION });
-        let mut sightings = Sightings { first: frame.time_nanos, points: vec![(point, false)] };
+        self.forget(
+            frame.time_nanos,
+            if point == (None, None) {
+                AT_ONE_POINT
+            } else {
+                WITH_IDENTIFICATION
+            },
+        );
+        let mut sightings = Sightings {
+            first: frame.time_nanos,
+            points: vec![(point, false)],
+        };
         let mut sighting = Sighting::First;
         match self.seen.entry(identity) {
             Entry::Occupied(mut seen) => {
@@ -124,11 +136,16 @@ impl Duplicates {
                         *is_again = true;
                         return Sighting::Again;
                     }
-                    Some((_, false)) if apart <= AT_ONE_POINT && (identity.has_identification || identity.has_data) => {
+                    Some((_, false))
+                        if apart <= AT_ONE_POINT
+                            && (identity.has_identification || identity.has_data) =>
+                    {
                         sightings.points = vec![(point, true)];
                         sighting = Sighting::Again;
                     }
-                    Some((_, true)) if apart <= AT_ONE_POINT && !is_mirrored => sighting = Sighting::Third,
+                    Some((_, true)) if apart <= AT_ONE_POINT && !is_mirrored => {
+                        sighting = Sighting::Third
+                    }
                     _ => {}
                 }
                 *seen = sightings;
@@ -147,7 +164,11 @@ impl Duplicates {
             && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > longest as i64)
         {
             self.ages.pop_front();
-            if self.seen.get(&identity).is_some_and(|seen| seen.first == first) {
+            if self
+                .seen
+                .get(&identity)
+                .is_some_and(|seen| seen.first == first)
+            {
                 self.seen.remove(&identity);
             }
         }
@@ -180,9 +201,12 @@ impl<'a> Parts<'a> {
     /// RFC 791, section 3.1.
     fn of_ipv4(packet: &'a [u8]) -> Option<Self> {
         let header_len = usize::from(packet[0] & 15) * 4;
-        let header = packet.get(..header_len).filter(|header| header.len() >= 20)?;
+        let header = packet
+            .get(..header_len)
+            .filter(|header| header.len() >= 20)?;
         let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let address = |at: usize| IpAddr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let address =
+            |at: usize| IpAddr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let (length, identification, fragment) = (field(2), field(4), field(6));
         let payload_len = payload_len(length, header_len);
         let payload = &packet[header_len..];
@@ -199,7 +223,11 @@ impl<'a> Parts<'a> {
     /// RFC 8200, section 3.
     fn of_ipv6(packet: &'a [u8]) -> Option<Self> {
         let (header, payload) = packet.split_first_chunk::<40>()?;
-        let address = |at: usize| header[at..].first_chunk::<16>().map(|octets| IpAddr::from(*octets));
+        let address = |at: usize| {
+            header[at..]
+                .first_chunk::<16>()
+                .map(|octets| IpAddr::from(*octets))
+        };
         let length = u16::from_be_bytes([header[4], header[5]]);
         let payload_len = payload_len(length, 0);
         Some(Self {
@@ -214,7 +242,10 @@ impl<'a> Parts<'a> {
 
     /// Whether this is more than a TCP segment without data.
     fn have_data(&self) -> bool {
-        let header = self.payload.get(12).map_or(0, |offset| usize::from(offset >> 4) * 4);
+        let header = self
+            .payload
+            .get(12)
+            .map_or(0, |offset| usize::from(offset >> 4) * 4);
         self.protocol != TCP || self.payload_len > header
     }
 
@@ -230,5 +261,9 @@ impl<'a> Parts<'a> {
 
 /// Payload below a header, from a length that includes the header; offloading leaves the length 0.
 fn payload_len(length: u16, header_len: usize) -> usize {
-    if length == 0 { usize::MAX } else { usize::from(length).saturating_sub(header_len) }
+    if length == 0 {
+        usize::MAX
+    } else {
+        usize::from(length).saturating_sub(header_len)
+    }
 }

@@ -83,14 +83,26 @@ pub(crate) enum Fault {
     /// Reading failed at this offset.
     Read { offset: u64, reason: io::Error },
     /// The bytes at this offset are not legal.
-    Malformed { offset: u64, found: String, expected: String },
+    Malformed {
+        offset: u64,
+        found: String,
+        expected: String,
+    },
 }
 
 impl Fault {
     /// Illegal bytes at `offset`.
     #[cold]
-    pub(crate) fn malformed(offset: u64, found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self::Malformed { offset, found: found.into(), expected: expected.into() }
+    pub(crate) fn malformed(
+        offset: u64,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Malformed {
+            offset,
+            found: found.into(),
+            expected: expected.into(),
+        }
     }
 
     /// The error for the user, with the file's name.
@@ -98,8 +110,21 @@ impl Fault {
     pub(crate) fn in_file(self, name: &str) -> CaptureError {
         let name = name.to_owned();
         match self {
-            Self::Read { offset, reason } => CaptureError::Read { name, offset, reason },
-            Self::Malformed { offset, found, expected } => CaptureError::Malformed { name, offset, found, expected },
+            Self::Read { offset, reason } => CaptureError::Read {
+                name,
+                offset,
+                reason,
+            },
+            Self::Malformed {
+                offset,
+                found,
+                expected,
+            } => CaptureError::Malformed {
+                name,
+                offset,
+                found,
+                expected,
+            },
         }
     }
 }

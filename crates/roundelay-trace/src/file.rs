@@ -1,4 +1,5 @@
-//! Files in TOML: serde reads them, and error messages have file, line, owner, key and legal values.
+//! Files in TOML: serde reads them, and error messages have file, line, owner, key and legal
+//! values.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -69,12 +70,19 @@ impl KeyPositions {
     /// The named table at a path, or the one that has the key.
     fn owner(&self, path: &str) -> Option<&str> {
         let own = self.owners.get(path).map(String::as_str);
-        own.or_else(|| path.rsplit_once('.').and_then(|(above, _)| self.owner(above)))
+        own.or_else(|| {
+            path.rsplit_once('.')
+                .and_then(|(above, _)| self.owner(above))
+        })
     }
 
     fn note(&mut self, path: &str, table: &DeTable<'_>) {
         for (key, value) in table {
-            let path = if path.is_empty() { key.get_ref().to_string() } else { format!("{path}.{}", key.get_ref()) };
+            let path = if path.is_empty() {
+                key.get_ref().to_string()
+            } else {
+                format!("{path}.{}", key.get_ref())
+            };
             self.spans.insert(path.clone(), key.span());
             self.note_value(&path, value);
         }
@@ -86,7 +94,10 @@ impl KeyPositions {
             DeValue::Array(values) => {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 for (number, value) in values.iter().enumerate() {
-                    let name = value.get_ref().get("name").and_then(|name| name.get_ref().as_str());
+                    let name = value
+                        .get_ref()
+                        .get("name")
+                        .and_then(|name| name.get_ref().as_str());
                     let owner = name.map(|name| format!("{key} '{name}'"));
                     let path = format!("{path}.{number}");
                     self.owners.extend(owner.map(|owner| (path.clone(), owner)));
@@ -123,17 +134,35 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The file is not TOML.
     pub fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), FileError> {
-        let reader = Self { name, text, positions: KeyPositions::default() };
+        let reader = Self {
+            name,
+            text,
+            positions: KeyPositions::default(),
+        };
         if text.len() > MOST_BYTES {
-            return Err(reader.at_line(0, format!("{} bytes, legal range up to {MOST_BYTES}", text.len())));
+            return Err(reader.at_line(
+                0,
+                format!("{} bytes, legal range up to {MOST_BYTES}", text.len()),
+            ));
         }
         let table = DeTable::parse(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
-            let first = text.get(..start).map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
+            let first = text
+                .get(..start)
+                .map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
             let line = shown(text.get(first..).unwrap_or_default());
-            reader.fault((start..start, format!("not legal TOML: {} in `{line}`", error.message())))
+            reader.fault((
+                start..start,
+                format!("not legal TOML: {} in `{line}`", error.message()),
+            ))
         })?;
-        Ok((Self { positions: KeyPositions::of(table.get_ref()), ..reader }, table))
+        Ok((
+            Self {
+                positions: KeyPositions::of(table.get_ref()),
+                ..reader
+            },
+            table,
+        ))
     }
 
     /// The file's name in messages.
@@ -148,19 +177,35 @@ impl<'a> Reader<'a> {
 
     /// The line of a key, or of its nearest parent; 0 if there is none.
     pub fn line(&self, path: &str) -> usize {
-        self.positions.nearest(path).map_or(0, |span| self.line_at(span.start))
+        self.positions
+            .nearest(path)
+            .map_or(0, |span| self.line_at(span.start))
     }
 
     /// The last key at or above a line.
     pub fn path(&self, line: usize) -> &str {
-        let end = self.text.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
-        end.checked_sub(1).map(|at| self.path_at(at)).unwrap_or_default()
+        let end = self
+            .text
+            .split_inclusive('\n')
+            .take(line)
+            .map(str::len)
+            .sum::<usize>();
+        end.checked_sub(1)
+            .map(|at| self.path_at(at))
+            .unwrap_or_default()
     }
 
     /// The last key that begins at or before a position; of two at one position the longer path.
     pub fn path_at(&self, at: usize) -> &str {
-        let before = self.positions.spans.iter().filter(|(_, span)| span.start <= at);
-        before.max_by_key(|(path, span)| (span.start, path.len())).map(|(path, _)| path.as_str()).unwrap_or_default()
+        let before = self
+            .positions
+            .spans
+            .iter()
+            .filter(|(_, span)| span.start <= at);
+        before
+            .max_by_key(|(path, span)| (span.start, path.len()))
+            .map(|(path, _)| path.as_str())
+            .unwrap_or_default()
     }
 
     /// A message about a value, with its line; for a missing value, with the line of the enclosing
@@ -175,12 +220,22 @@ impl<'a> Reader<'a> {
     }
 
     fn at_line(&self, line: usize, message: impl Display) -> FileError {
-        FileError { file: self.name.to_owned(), line, message: message.to_string() }
+        FileError {
+            file: self.name.to_owned(),
+            line,
+            message: message.to_string(),
+        }
     }
 
     /// The line of the byte at `at`, counted from 1.
     fn line_at(&self, at: usize) -> usize {
-        1 + self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+        1 + self
+            .text
+            .as_bytes()
+            .iter()
+            .take(at)
+            .filter(|byte| **byte == b'\n')
+            .count()
     }
 
     /// # Errors
@@ -199,7 +254,8 @@ impl<'a> Reader<'a> {
         table: Spanned<DeTable<'a>>,
         read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
     ) -> Result<V, FileError> {
-        self.placed(keys, table, read).map_err(|fault| self.fault(fault))
+        self.placed(keys, table, read)
+            .map_err(|fault| self.fault(fault))
     }
 
     /// As [`Reader::take_rest`], with the location in place of the line.
@@ -213,7 +269,11 @@ impl<'a> Reader<'a> {
         read: impl FnOnce(toml::Deserializer<'a>) -> Result<V, toml::de::Error>,
     ) -> Result<V, Fault> {
         let span = table.span();
-        let unknown: Vec<_> = table.get_ref().keys().map(|key| format!("unknown field `{}`", key.get_ref())).collect();
+        let unknown: Vec<_> = table
+            .get_ref()
+            .keys()
+            .map(|key| format!("unknown field `{}`", key.get_ref()))
+            .collect();
         read(toml::Deserializer::from(table)).map_err(|error| {
             let place = error.span().unwrap_or(span);
             let mut message = self.told(&place, error.message());
@@ -229,19 +289,44 @@ impl<'a> Reader<'a> {
     /// Serde's message on a value, with the owner, the key and the value as written.
     fn told(&self, place: &Range<usize>, message: &str) -> String {
         // The place of a table begins with the brackets of its header, before the key.
-        let is_header = self.text.get(..place.start).is_some_and(|before| before.is_empty() || before.ends_with('\n'));
-        let brackets = self.text.get(place.start..).map_or(0, |text| text.len() - text.trim_start_matches('[').len());
-        let of_list = self.positions.spans.iter().find(|(_, span)| *span == place).map(|(path, _)| path.as_str());
-        let path = of_list.unwrap_or_else(|| self.path_at(place.start + if is_header { brackets } else { 0 }));
-        let key = path.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or_default();
+        let is_header = self
+            .text
+            .get(..place.start)
+            .is_some_and(|before| before.is_empty() || before.ends_with('\n'));
+        let brackets = self
+            .text
+            .get(place.start..)
+            .map_or(0, |text| text.len() - text.trim_start_matches('[').len());
+        let of_list = self
+            .positions
+            .spans
+            .iter()
+            .find(|(_, span)| *span == place)
+            .map(|(path, _)| path.as_str());
+        let path = of_list
+            .unwrap_or_else(|| self.path_at(place.start + if is_header { brackets } else { 0 }));
+        let key = path
+            .rsplit('.')
+            .find(|part| part.parse::<usize>().is_err())
+            .unwrap_or_default();
         let written = shown(self.text.get(place.clone()).unwrap_or_default());
-        let is_of_value = self.positions.spans.get(path).is_none_or(|span| span.start < place.start);
-        let names_key = message.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', ':']));
-        let of_other_kind = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+        let is_of_value = self
+            .positions
+            .spans
+            .get(path)
+            .is_none_or(|span| span.start < place.start);
+        let names_key = message
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.starts_with([' ', ':']));
+        let of_other_kind = message
+            .strip_prefix("invalid type: ")
+            .or_else(|| message.strip_prefix("invalid value: "));
         let message = match of_other_kind.and_then(|message| message.rsplit_once(", expected ")) {
             Some((_, expected)) => format!("{key} {written}: expected {}", in_words(key, expected)),
             None if message.starts_with("legal range") => format!("{key} {written}: {message}"),
-            None if message.starts_with("missing field `") => message.to_owned() + &right_line(message, path, place.is_empty()),
+            None if message.starts_with("missing field `") => {
+                message.to_owned() + &right_line(message, path, place.is_empty())
+            }
             None if is_of_value && !message.contains(" field `") && !names_key => {
                 format!("{key}: {}", with_suggestion(message))
             }
@@ -256,16 +341,29 @@ impl<'a> Reader<'a> {
 
 /// The header of the table at `path` and a right line, for serde's message on a missing key.
 fn right_line(message: &str, path: &str, is_top: bool) -> String {
-    let (names, numbers): (Vec<_>, Vec<_>) = path.split('.').partition(|part| part.parse::<usize>().is_err());
+    let (names, numbers): (Vec<_>, Vec<_>) = path
+        .split('.')
+        .partition(|part| part.parse::<usize>().is_err());
     let header = match names.join(".") {
         _ if is_top => String::new(),
         name if !numbers.is_empty() => format!(" in [[{name}]]"),
         name => format!(" in [{name}]"),
     };
-    let (key, table) = (message.split('`').nth(1).unwrap_or_default(), names.last().unwrap_or(&""));
-    let value = |key: &str| RIGHT_LINES.iter().find(|(known, _)| *known == key).map(|(_, value)| value);
+    let (key, table) = (
+        message.split('`').nth(1).unwrap_or_default(),
+        names.last().unwrap_or(&""),
+    );
+    let value = |key: &str| {
+        RIGHT_LINES
+            .iter()
+            .find(|(known, _)| *known == key)
+            .map(|(_, value)| value)
+    };
     let known = value(&format!("{table}.{key}")).or_else(|| value(key));
-    header + &known.map(|value| format!(", as in {key} = {value}")).unwrap_or_default()
+    header
+        + &known
+            .map(|value| format!(", as in {key} = {value}"))
+            .unwrap_or_default()
 }
 
 /// A legal value for each key that a table must have; for keys of several tables with different
@@ -318,19 +416,30 @@ fn in_words(key: &str, expected: &str) -> String {
 
 /// The first line of a value, cut to a length for messages.
 fn shown(text: &str) -> String {
-    text.lines().next().unwrap_or_default().trim().chars().take(SHOWN).collect()
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .chars()
+        .take(SHOWN)
+        .collect()
 }
 
 /// ` (did you mean 'duration'?)`; nothing if no known name is near.
 pub fn did_you_mean(written: &str, known: &[&str]) -> String {
-    nearest(written, known.iter().copied()).map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+    nearest(written, known.iter().copied())
+        .map(|name| format!(" (did you mean '{name}'?)"))
+        .unwrap_or_default()
 }
 
 /// Serde's message on an unknown key or value, with the nearest name of the message's list.
 fn with_suggestion(message: &str) -> String {
-    let is_unknown = message.starts_with("unknown field `") || message.starts_with("unknown variant `");
+    let is_unknown =
+        message.starts_with("unknown field `") || message.starts_with("unknown variant `");
     let mut names = message.split('`').skip(1).step_by(2);
-    let Some(written) = names.next().filter(|_| is_unknown) else { return message.to_owned() };
+    let Some(written) = names.next().filter(|_| is_unknown) else {
+        return message.to_owned();
+    };
     let known: Vec<_> = names.collect();
     let (quoted, suggestion) = (format!("`{written}`"), did_you_mean(written, &known));
     message.replacen(&quoted, &format!("{quoted}{suggestion}"), 1)
@@ -340,7 +449,9 @@ fn with_suggestion(message: &str) -> String {
 ///
 /// # Errors
 /// The value is not a list of tables.
-pub fn tables<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+pub fn tables<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
     let tables = Vec::<Entry<T>>::deserialize(deserializer)?;
     Ok(tables.into_iter().map(|Entry(table)| table).collect())
 }
@@ -385,8 +496,12 @@ impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Whole<LEAST, M
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-                let legal = u32::try_from(number).ok().filter(|number| (LEAST..=MOST).contains(number));
-                legal.map(Whole).ok_or_else(|| E::custom(format!("legal range {LEAST} to {MOST}")))
+                let legal = u32::try_from(number)
+                    .ok()
+                    .filter(|number| (LEAST..=MOST).contains(number));
+                legal
+                    .map(Whole)
+                    .ok_or_else(|| E::custom(format!("legal range {LEAST} to {MOST}")))
             }
         }
 
@@ -406,17 +521,32 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Size<LEAST, MO
             type Value = Size<LEAST, MOST>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a number of bytes, as 1514 or \"1514b\", legal range {} to {}", Bytes(LEAST), Bytes(MOST))
+                write!(
+                    f,
+                    "a number of bytes, as 1514 or \"1514b\", legal range {} to {}",
+                    Bytes(LEAST),
+                    Bytes(MOST)
+                )
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-                let legal = u64::try_from(number).ok().filter(|bytes| (LEAST..=MOST).contains(bytes));
-                legal.map(Size).ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+                let legal = u64::try_from(number)
+                    .ok()
+                    .filter(|bytes| (LEAST..=MOST).contains(bytes));
+                legal
+                    .map(Size)
+                    .ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                let bytes = text.parse().ok().map(|Bytes(bytes)| bytes).filter(|bytes| (LEAST..=MOST).contains(bytes));
-                bytes.map(Size).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+                let bytes = text
+                    .parse()
+                    .ok()
+                    .map(|Bytes(bytes)| bytes)
+                    .filter(|bytes| (LEAST..=MOST).contains(bytes));
+                bytes
+                    .map(Size)
+                    .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
             }
         }
 
@@ -425,7 +555,8 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Size<LEAST, MO
 }
 
 /// Bytes of the longest packet of a flow or link.
-pub type PacketLen = Size<{ FlowConfig::MIN_MAX_PACKET_LEN as u64 }, { FlowConfig::MAX_PACKET_LEN as u64 }>;
+pub type PacketLen =
+    Size<{ FlowConfig::MIN_MAX_PACKET_LEN as u64 }, { FlowConfig::MAX_PACKET_LEN as u64 }>;
 
 impl PacketLen {
     /// The number of bytes.
@@ -460,7 +591,11 @@ impl<'de, V: Quantity> Deserialize<'de> for WithUnit<V> {
             type Value = WithUnit<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number, or a number and its unit in quotes, as in {}", V::EXAMPLE)
+                write!(
+                    f,
+                    "a whole number, or a number and its unit in quotes, as in {}",
+                    V::EXAMPLE
+                )
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
@@ -483,8 +618,13 @@ impl<'de, V: Quantity> Deserialize<'de> for WithUnit<V> {
 ///
 /// # Errors
 /// The value is not a text, or `V` cannot read the text.
-pub fn quoted<'de, D: Deserializer<'de>, V: FromStr<Err: Display>>(deserializer: D) -> Result<Option<V>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+pub fn quoted<'de, D: Deserializer<'de>, V: FromStr<Err: Display>>(
+    deserializer: D,
+) -> Result<Option<V>, D::Error> {
+    String::deserialize(deserializer)?
+        .parse()
+        .map(Some)
+        .map_err(D::Error::custom)
 }
 
 #[cfg(test)]
@@ -496,9 +636,13 @@ mod tests {
     #[test]
     fn keys_have_lines_and_lines_have_keys() {
         let (reader, _) = Reader::parse("", TEXT).unwrap();
-        let lines = ["a", "b.c", "b.c.d", "e.0.f", "e.1", "e.1.f", "e.1.g", "x.y"].map(|path| reader.line(path));
+        let lines = ["a", "b.c", "b.c.d", "e.0.f", "e.1", "e.1.f", "e.1.g", "x.y"]
+            .map(|path| reader.line(path));
         assert_eq!(lines, [1, 3, 3, 5, 7, 8, 7, 0]);
-        assert_eq!([1, 5, 6, 8].map(|line| reader.path(line)), ["a", "e.0.f", "e.0.f", "e.1.f"]);
+        assert_eq!(
+            [1, 5, 6, 8].map(|line| reader.path(line)),
+            ["a", "e.0.f", "e.0.f", "e.1.f"]
+        );
     }
 
     #[test]
@@ -518,22 +662,46 @@ mod tests {
         }
         let cases = [
             ("[topology]\nrate = ''\n", "f:1: missing field `link`"),
-            ("link = []\n\n[topology]\nother = 1\n", "f:3: missing field `rate` in [topology], as in rate = \"10mbit\""),
-            ("\n[[link]]\nother = 1\n", "f:2: missing field `rate` in [[link]], as in rate = \"10mbit\""),
-            ("link = [{ rate = '' },\n{ other = 1 }]", "f:2: missing field `rate` in [[link]], as in rate = \"10mbit\""),
-            ("[[link]]\nname = 'up'\n", "f:1: link 'up': missing field `rate` in [[link]], as in rate = \"10mbit\""),
+            (
+                "link = []\n\n[topology]\nother = 1\n",
+                "f:3: missing field `rate` in [topology], as in rate = \"10mbit\"",
+            ),
+            (
+                "\n[[link]]\nother = 1\n",
+                "f:2: missing field `rate` in [[link]], as in rate = \"10mbit\"",
+            ),
+            (
+                "link = [{ rate = '' },\n{ other = 1 }]",
+                "f:2: missing field `rate` in [[link]], as in rate = \"10mbit\"",
+            ),
+            (
+                "[[link]]\nname = 'up'\n",
+                "f:1: link 'up': missing field `rate` in [[link]], as in rate = \"10mbit\"",
+            ),
         ];
         for (text, expected) in cases {
-            assert_eq!(Reader::read::<File>("f", text).unwrap_err().to_string(), expected);
+            assert_eq!(
+                Reader::read::<File>("f", text).unwrap_err().to_string(),
+                expected
+            );
         }
     }
 
     #[test]
     fn unknown_keys_have_suggestions_where_one_is_near() {
         let cases = [
-            ("unknown field `rat`, expected `rate` or `delay`", "unknown field `rat` (did you mean 'rate'?), expected `rate` or `delay`"),
-            ("unknown field `speed`, expected `rate`", "unknown field `speed`, expected `rate`"),
-            ("unknown variant `tpc`, expected `burst` or `tcp`", "unknown variant `tpc` (did you mean 'tcp'?), expected `burst` or `tcp`"),
+            (
+                "unknown field `rat`, expected `rate` or `delay`",
+                "unknown field `rat` (did you mean 'rate'?), expected `rate` or `delay`",
+            ),
+            (
+                "unknown field `speed`, expected `rate`",
+                "unknown field `speed`, expected `rate`",
+            ),
+            (
+                "unknown variant `tpc`, expected `burst` or `tcp`",
+                "unknown variant `tpc` (did you mean 'tcp'?), expected `burst` or `tcp`",
+            ),
             ("missing field `rate`", "missing field `rate`"),
         ];
         for (message, expected) in cases {

@@ -56,7 +56,10 @@ impl FromStr for Filter {
         let mut parser = Parser::of_filter(text);
         let chain = Chain::parse(&mut parser, 0).map_err(FilterError)?;
         parser.end("`and`, `or` or the end").map_err(FilterError)?;
-        Ok(Self { text: text.to_owned(), chain })
+        Ok(Self {
+            text: text.to_owned(),
+            chain,
+        })
     }
 }
 
@@ -69,7 +72,10 @@ impl fmt::Display for Filter {
 
 impl Chain {
     fn parse(parser: &mut Parser<'_>, depth: usize) -> Result<Self, RuleError> {
-        let mut chain = Self { first: Term::parse(parser, depth)?, rest: Vec::new() };
+        let mut chain = Self {
+            first: Term::parse(parser, depth)?,
+            rest: Vec::new(),
+        };
         while let Some(join) = Join::parse(parser) {
             chain.rest.push((join, Term::parse(parser, depth)?));
         }
@@ -97,7 +103,9 @@ impl Join {
 impl Term {
     fn parse(parser: &mut Parser<'_>, depth: usize) -> Result<Self, RuleError> {
         if depth == DEEPEST {
-            return Err(parser.fault(&format!("at most {DEEPEST} nested parentheses and negations")));
+            return Err(parser.fault(&format!(
+                "at most {DEEPEST} nested parentheses and negations"
+            )));
         }
         if parser.take("not") || parser.take("!") {
             return Self::parse(parser, depth + 1).map(|term| Self::Not(Box::new(term)));
@@ -112,7 +120,11 @@ impl Term {
 
     fn matches(&self, headers: Option<&Headers>) -> bool {
         match self {
-            Self::All(conditions) => headers.is_some_and(|headers| conditions.iter().all(|condition| condition.matches(headers))),
+            Self::All(conditions) => headers.is_some_and(|headers| {
+                conditions
+                    .iter()
+                    .all(|condition| condition.matches(headers))
+            }),
             Self::Not(term) => !term.matches(headers),
             Self::Group(chain) => chain.matches(headers),
         }

@@ -3,8 +3,8 @@
 //! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP,
 //! Cisco HDLC, 802.11 data frames (bare, or after radiotap, PPI, Prism or AVS), Linux "cooked"
 //! captures, loopback and raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]);
-//! then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal offsets in all five. Tunnels (GRE, VXLAN, IP in IP) are classified by the outer packet on the
-//! link.
+//! then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal offsets in all five. Tunnels (GRE,
+//! VXLAN, IP in IP) are classified by the outer packet on the link.
 //!
 //! Four decisions: a packet cut by the snap length is valid if its ports were captured. Every
 //! fragment of a datagram has ports 0, including the first: all fragments share one flow. ICMP and
@@ -28,8 +28,8 @@ const LONGEST_FRAME: u32 = 1522;
 /// Ethernet's longest packet without jumbo frames, with a checksum of 802.11 behind.
 const LONGEST_PACKET: u32 = 1504;
 
-/// Longest frame with an acknowledgement: the longest headers of TCP and IPv6, and as much again for the
-/// link and extension headers.
+/// Longest frame with an acknowledgement: the longest headers of TCP and IPv6, and as much again
+/// for the link and extension headers.
 const LONGEST_ACKNOWLEDGEMENT: u32 = 256;
 
 /// The header fields that define flows or appear in weight rules.
@@ -117,7 +117,12 @@ impl UnparsableCounts {
 
     /// Total over all reasons.
     pub fn total(&self) -> u64 {
-        self.not_ip + self.unknown_link + self.truncated + self.encrypted + self.malformed + self.no_ports
+        self.not_ip
+            + self.unknown_link
+            + self.truncated
+            + self.encrypted
+            + self.malformed
+            + self.no_ports
     }
 }
 
@@ -185,7 +190,9 @@ fn ecn(traffic_class: u8) -> Ecn {
 fn datagram_protocol(packet: &LaxIpSlice<'_>) -> u8 {
     match packet {
         LaxIpSlice::Ipv4(packet) if packet.is_payload_fragmented() => packet.header().protocol().0,
-        LaxIpSlice::Ipv6(packet) if packet.is_payload_fragmented() => protocol_of_ipv6_fragment(packet),
+        LaxIpSlice::Ipv6(packet) if packet.is_payload_fragmented() => {
+            protocol_of_ipv6_fragment(packet)
+        }
         _ => packet.payload_ip_number().0,
     }
 }
@@ -202,7 +209,11 @@ fn protocol_of_ipv6_fragment(packet: &LaxIpv6Slice<'_>) -> u8 {
         }
         // RFC 8200, section 4 counts in units of 8 octets after the first 8, RFC 4302 in units of 4
         // after the first 8.
-        let size = if kind == AUTHENTICATION { (usize::from(length) + 2) * 4 } else { (usize::from(length) + 1) * 8 };
+        let size = if kind == AUTHENTICATION {
+            (usize::from(length) + 2) * 4
+        } else {
+            (usize::from(length) + 1) * 8
+        };
         kind = next;
         rest = rest.get(size..).unwrap_or_default();
     }
@@ -216,7 +227,11 @@ fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
         return (Ports::Fragment, 0, 0);
     }
     match (protocol, payload.payload) {
-        (TCP | UDP | DCCP | SCTP | UDP_LITE, &[a, b, c, d, ..]) => (Ports::Present, u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
+        (TCP | UDP | DCCP | SCTP | UDP_LITE, &[a, b, c, d, ..]) => (
+            Ports::Present,
+            u16::from_be_bytes([a, b]),
+            u16::from_be_bytes([c, d]),
+        ),
         (TCP | UDP | DCCP | SCTP | UDP_LITE, _) => (Ports::Missing, 0, 0),
         // A remaining extension header was cut or broken: the protocol after the header is unknown.
         (0 | 43 | 44 | 51 | 60, _) => (Ports::Missing, 0, 0),
@@ -229,7 +244,9 @@ fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
 pub(crate) fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match link {
         LinkType::ETHERNET => ether_type(be16(bytes, 12)?, after(bytes, 14)?),
-        LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 | LinkType::IPV4 | LinkType::IPV6 => Ok(bytes),
+        LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 | LinkType::IPV4 | LinkType::IPV6 => {
+            Ok(bytes)
+        }
         LinkType::LINUX_SLL => ether_type(be16(bytes, 14)?, after(bytes, 16)?),
         LinkType::LINUX_SLL2 => ether_type(be16(bytes, 0)?, after(bytes, 20)?),
         LinkType::CISCO_HDLC => ether_type(be16(bytes, 2)?, after(bytes, 4)?),
@@ -251,8 +268,12 @@ fn wireless(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
         LinkType::PRISM => wifi::frame(after(bytes, wifi::prism_len(bytes)?)?, false),
         LinkType::AVS => wifi::frame(after(bytes, wifi::avs_len(bytes)?)?, false),
         LinkType::PPI => match wifi::ppi(bytes)? {
-            (number, frame) if number == u32::from(LinkType::IEEE802_11.0) => wifi::frame(frame, false),
-            (number, frame) if number == u32::from(LinkType::ETHERNET.0) => network_layer(LinkType::ETHERNET, frame),
+            (number, frame) if number == u32::from(LinkType::IEEE802_11.0) => {
+                wifi::frame(frame, false)
+            }
+            (number, frame) if number == u32::from(LinkType::ETHERNET.0) => {
+                network_layer(LinkType::ETHERNET, frame)
+            }
             _ => Err(Unparsable::UnknownLink),
         },
         _ => Err(Unparsable::UnknownLink),
@@ -275,15 +296,18 @@ impl Frame<'_> {
             _ => return self.original_len,
         };
         // An illegal header is left where it is.
-        let len = u32::try_from(host_header.unwrap_or(0)).ok().and_then(|header| self.original_len.checked_sub(header));
+        let len = u32::try_from(host_header.unwrap_or(0))
+            .ok()
+            .and_then(|header| self.original_len.checked_sub(header));
         len.unwrap_or(self.original_len)
     }
 
-    /// Whether the packet is longer than those of an Ethernet without jumbo frames. Headers of tunnels
-    /// and of 802.11 make long frames of usual packets.
+    /// Whether the packet is longer than those of an Ethernet without jumbo frames. Headers of
+    /// tunnels and of 802.11 make long frames of usual packets.
     #[inline]
     pub fn exceeds_ethernet(&self) -> bool {
-        self.len_on_link() > LONGEST_FRAME && self.packet().is_none_or(|(_, rest)| rest > LONGEST_PACKET)
+        self.len_on_link() > LONGEST_FRAME
+            && self.packet().is_none_or(|(_, rest)| rest > LONGEST_PACKET)
     }
 
     /// The bytes of the packet behind the link's headers, and the length of the rest of the frame.
@@ -294,36 +318,55 @@ impl Frame<'_> {
     }
 
     /// Whether the frame is a TCP segment without data and SYN, whose loss delays nobody: an
-    /// acknowledgement, or the end of a connection. If the capture ends before the flags, the length
-    /// decides: up to 60 bytes of TCP are taken for a header (RFC 9293, section 3.1).
+    /// acknowledgement, or the end of a connection. If the capture ends before the flags, the
+    /// length decides: up to 60 bytes of TCP are taken for a header (RFC 9293, section 3.1).
     pub(crate) fn is_bare_acknowledgement(&self) -> bool {
         const LONGEST_HEADER: usize = 60;
         const SYN: u8 = 0b10;
         if self.original_len > LONGEST_ACKNOWLEDGEMENT {
             return false;
         }
-        let Ok(packet) = network_layer(self.link, self.bytes) else { return false };
-        let Ok((ip, _)) = LaxIpSlice::from_slice(packet) else { return false };
+        let Ok(packet) = network_layer(self.link, self.bytes) else {
+            return false;
+        };
+        let Ok((ip, _)) = LaxIpSlice::from_slice(packet) else {
+            return false;
+        };
         let payload = ip.payload();
-        let Some(len) = ip_len(packet).filter(|_| !payload.fragmented && datagram_protocol(&ip) == TCP) else { return false };
+        let Some(len) =
+            ip_len(packet).filter(|_| !payload.fragmented && datagram_protocol(&ip) == TCP)
+        else {
+            return false;
+        };
         let before = payload.payload.as_ptr() as usize - packet.as_ptr() as usize;
         let segment = (len as usize).saturating_sub(before);
         match payload.payload {
-            [_, _, _, _, _, _, _, _, _, _, _, _, offset, flags, ..] => segment <= usize::from(offset >> 4) * 4 && flags & SYN == 0,
+            [_, _, _, _, _, _, _, _, _, _, _, _, offset, flags, ..] => {
+                segment <= usize::from(offset >> 4) * 4 && flags & SYN == 0
+            }
             _ => segment <= LONGEST_HEADER,
         }
     }
 
-    /// Length of the network layer, in bytes: the IP packet inside the frame, without VLAN tags, PPPoE
-    /// and MPLS labels, and without the padding of a short Ethernet frame. Of an 802.11 frame with
-    /// several packets, all after the first packet's headers. Of other packets (ARP), the frame
-    /// without its first link header.
+    /// Length of the network layer, in bytes: the IP packet inside the frame, without VLAN tags,
+    /// PPPoE and MPLS labels, and without the padding of a short Ethernet frame. Of an 802.11 frame
+    /// with several packets, all after the first packet's headers. Of other packets (ARP), the
+    /// frame without its first link header.
     pub fn network_len(&self) -> u32 {
         let Some((packet, rest)) = self.packet() else {
             return self.len_on_link().saturating_sub(link_header(self.link));
         };
-        let is_wireless = matches!(self.link, LinkType::IEEE802_11 | LinkType::RADIOTAP | LinkType::PRISM | LinkType::AVS | LinkType::PPI);
-        ip_len(packet).filter(|len| *len < rest && !is_wireless).unwrap_or(rest)
+        let is_wireless = matches!(
+            self.link,
+            LinkType::IEEE802_11
+                | LinkType::RADIOTAP
+                | LinkType::PRISM
+                | LinkType::AVS
+                | LinkType::PPI
+        );
+        ip_len(packet)
+            .filter(|len| *len < rest && !is_wireless)
+            .unwrap_or(rest)
     }
 }
 
@@ -355,7 +398,9 @@ fn ether_type(mut kind: u16, mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
         match kind {
             0x0800 | 0x86dd => return Ok(bytes),
             // 802.1Q, 802.1ad, and two numbers used before 802.1ad.
-            0x8100 | 0x88a8 | 0x9100 | 0x9200 => (kind, bytes) = (be16(bytes, 2)?, after(bytes, 4)?),
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
+                (kind, bytes) = (be16(bytes, 2)?, after(bytes, 4)?)
+            }
             0x8864 => return ppp(after(bytes, 6)?),
             0x8847 | 0x8848 => return mpls(bytes),
             _ => return Err(Unparsable::NotIp),
@@ -368,8 +413,8 @@ fn framed_ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes))
 }
 
-/// The IP packet after the protocol field of PPP (RFC 1661, section 2; RFC 1332; RFC 5072), or after
-/// MPLS labels (RFC 3032, section 4).
+/// The IP packet after the protocol field of PPP (RFC 1661, section 2; RFC 1332; RFC 5072), or
+/// after MPLS labels (RFC 3032, section 4).
 fn ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match be16(bytes, 0)? {
         0x0021 | 0x0057 => after(bytes, 2),
@@ -449,12 +494,18 @@ const PROTOCOLS: &[(u8, &str)] = &[
 
 /// The lower-case name of a protocol number, if listed.
 pub fn protocol_name(number: u8) -> Option<&'static str> {
-    PROTOCOLS.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+    PROTOCOLS
+        .iter()
+        .find(|(known, _)| *known == number)
+        .map(|(_, name)| *name)
 }
 
 /// The number of a protocol name, in any case.
 pub fn protocol_number(name: &str) -> Option<u8> {
-    PROTOCOLS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(number, _)| *number)
+    PROTOCOLS
+        .iter()
+        .find(|(_, known)| known.eq_ignore_ascii_case(name))
+        .map(|(number, _)| *number)
 }
 
 /// Named code points (RFC 2474, 2597, 3246, 5865, 8622).
@@ -486,7 +537,10 @@ const CODE_POINTS: &[(u8, &str)] = &[
 
 /// The name of a Differentiated Services code point, in capitals, if any.
 pub fn dscp_name(dscp: u8) -> Option<&'static str> {
-    CODE_POINTS.iter().find(|(known, _)| *known == dscp).map(|(_, name)| *name)
+    CODE_POINTS
+        .iter()
+        .find(|(known, _)| *known == dscp)
+        .map(|(_, name)| *name)
 }
 
 /// The code point with this name, in any case; also `be` and `df`, best effort.
@@ -494,7 +548,10 @@ pub fn dscp_number(name: &str) -> Option<u8> {
     if name.eq_ignore_ascii_case("be") || name.eq_ignore_ascii_case("df") {
         return Some(0);
     }
-    CODE_POINTS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(number, _)| *number)
+    CODE_POINTS
+        .iter()
+        .find(|(_, known)| known.eq_ignore_ascii_case(name))
+        .map(|(number, _)| *number)
 }
 
 #[cfg(test)]
@@ -512,21 +569,51 @@ mod tests {
     /// An Ethernet frame with this IPv4 payload and fragment field.
     fn of_ipv4(payload: &[u8], fragment: u16) -> Vec<u8> {
         let length = (20 + payload.len() as u16).to_be_bytes();
-        let ip = [&[0x45, 0, length[0], length[1], 0, 1, (fragment >> 8) as u8, fragment as u8, 64, TCP, 0, 0][..], &[10; 8]].concat();
+        let ip = [
+            &[
+                0x45,
+                0,
+                length[0],
+                length[1],
+                0,
+                1,
+                (fragment >> 8) as u8,
+                fragment as u8,
+                64,
+                TCP,
+                0,
+                0,
+            ][..],
+            &[10; 8],
+        ]
+        .concat();
         [&[2; 12][..], &[8, 0], &ip, payload].concat()
     }
 
     /// An Ethernet frame with this IPv6 payload, which begins with the header of this number.
     fn of_ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
         let length = (payload.len() as u16).to_be_bytes();
-        [&[2; 12][..], &[0x86, 0xdd], &[0x60, 0, 0, 0, length[0], length[1], next, 64], &[1; 32], payload].concat()
+        [
+            &[2; 12][..],
+            &[0x86, 0xdd],
+            &[0x60, 0, 0, 0, length[0], length[1], next, 64],
+            &[1; 32],
+            payload,
+        ]
+        .concat()
     }
 
     /// Whether the frame acknowledges, of which `captured` bytes are captured.
     fn acknowledges(frame: &[u8], captured: usize) -> bool {
         let bytes = &frame[..captured.min(frame.len())];
-        Frame { time_nanos: 0, original_len: frame.len() as u32, link: LinkType::ETHERNET, bytes, tap: Tap::default() }
-            .is_bare_acknowledgement()
+        Frame {
+            time_nanos: 0,
+            original_len: frame.len() as u32,
+            link: LinkType::ETHERNET,
+            bytes,
+            tap: Tap::default(),
+        }
+        .is_bare_acknowledgement()
     }
 
     #[test]
@@ -535,13 +622,19 @@ mod tests {
         let padded = [of_ipv4(&tcp(20, 0x10), 0), vec![0; 6]].concat();
         for (frame, what) in [
             (of_ipv4(&tcp(20, 0x10), 0), "IPv4"),
-            (of_ipv4(&tcp(44, 0x10), 0), "timestamps and a selective acknowledgement"),
+            (
+                of_ipv4(&tcp(44, 0x10), 0),
+                "timestamps and a selective acknowledgement",
+            ),
             (padded, "the shortest Ethernet frame"),
             (of_ipv4(&tcp(20, 0x04), 0), "RST"),
             (of_ipv6(TCP, &tcp(32, 0x10)), "IPv6"),
             (of_ipv6(0, &of_hop_by_hop), "IPv6 with an extension header"),
         ] {
-            assert!(acknowledges(&frame, 1514) && acknowledges(&frame, 64), "{what}");
+            assert!(
+                acknowledges(&frame, 1514) && acknowledges(&frame, 64),
+                "{what}"
+            );
         }
     }
 
@@ -563,6 +656,9 @@ mod tests {
         ] {
             assert!(!acknowledges(&frame, 1514), "{what}");
         }
-        assert!(!acknowledges(&of_ipv6(TCP, &with_data(60)), 60), "cut before the flags, and longer than a header");
+        assert!(
+            !acknowledges(&of_ipv6(TCP, &with_data(60)), 60),
+            "cut before the flags, and longer than a header"
+        );
     }
 }

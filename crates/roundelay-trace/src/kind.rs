@@ -1,8 +1,8 @@
 //! Kinds of flows, by header fields and demand: calls and games, DNS, web, other light traffic,
 //! acknowledgements, bulk.
 //!
-//! A queue hurts each kind in another way: a call by the wait of each packet, a bulk transfer by the
-//! missing part of a fair share. The verdict (`verdict.rs`) judges each kind on its own.
+//! A queue hurts each kind in another way: a call by the wait of each packet, a bulk transfer by
+//! the missing part of a fair share. The verdict (`verdict.rs`) judges each kind on its own.
 
 use serde::Serialize;
 
@@ -15,8 +15,8 @@ use crate::headers::{Headers, Ports, TCP, UDP};
 const DNS_PORTS: [u16; 3] = [53, 853, 5353];
 /// HTTPS, which is QUIC over UDP (RFC 9114), and HTTP.
 const WEB_PORTS: [u16; 2] = [443, 80];
-/// Code points of telephony, signalling, and interactive video (RFC 4594, table 3): EF, VA, CS5, CS4,
-/// AF41 to AF43.
+/// Code points of telephony, signalling, and interactive video (RFC 4594, table 3): EF, VA, CS5,
+/// CS4, AF41 to AF43.
 const PROMPT: [u8; 7] = [46, 44, 40, 32, 34, 36, 38];
 
 /// What a flow most likely is.
@@ -25,17 +25,18 @@ const PROMPT: [u8; 7] = [46, 44, 40, 32, 34, 36, 38];
 pub enum Kind {
     /// Light flow from or to port 53, 853 or 5353.
     Dns,
-    /// Light UDP flow other than QUIC, or a flow with a code point of telephony or interactive video
-    /// that is light; also if not light, over UDP, at most at a tenth of the link's rate or like a call.
+    /// Light UDP flow other than QUIC, or a flow with a code point of telephony or interactive
+    /// video that is light; also if not light, over UDP, at most at a tenth of the link's rate or
+    /// like a call.
     Call,
     /// TCP or QUIC flow from or to port 443 or 80, light or with bursts above its fair share that
     /// sends at most a tenth of the link's rate.
     Web,
     /// Any other light flow: ssh, pings, ARP.
     Other,
-    /// TCP flow that asks for no more than web does, and nearly only acknowledges: the reverse direction
-    /// of a transfer. A lost acknowledgement costs nothing, as the next one confirms the same data; only
-    /// delay counts.
+    /// TCP flow that asks for no more than web does, and nearly only acknowledges: the reverse
+    /// direction of a transfer. A lost acknowledgement costs nothing, as the next one confirms the
+    /// same data; only delay counts.
     Acknowledgements,
     /// Any other flow that asks for more than its fair share.
     Bulk,
@@ -43,7 +44,14 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, the most sensitive to delay first.
-    pub const ALL: [Self; 6] = [Self::Call, Self::Dns, Self::Web, Self::Other, Self::Acknowledgements, Self::Bulk];
+    pub const ALL: [Self; 6] = [
+        Self::Call,
+        Self::Dns,
+        Self::Web,
+        Self::Other,
+        Self::Acknowledgements,
+        Self::Bulk,
+    ];
 
     /// Name in sentences and tables.
     pub const fn name(self) -> &'static str {
@@ -57,17 +65,25 @@ impl Kind {
         }
     }
 
-    /// The kind of a flow with these headers in its first packet. `is_bare`: nearly all packets are bare
-    /// acknowledgements.
+    /// The kind of a flow with these headers in its first packet. `is_bare`: nearly all packets are
+    /// bare acknowledgements.
     pub(crate) fn of(flow: &Flow, demand: Demand, is_bare: bool) -> Self {
-        let Flow::Headers { by, first } = flow else { return if demand == Demand::Light { Self::Other } else { Self::Bulk } };
+        let Flow::Headers { by, first } = flow else {
+            return if demand == Demand::Light {
+                Self::Other
+            } else {
+                Self::Bulk
+            };
+        };
         let is_one = *by == FlowBy::FiveTuple;
         let is_small = matches!(demand, Demand::Light | Demand::Bursty);
         let is_light = demand == Demand::Light;
         match demand {
             Demand::Light if is_one && uses(first, &DNS_PORTS) => Self::Dns,
             Demand::Light if is_prompt(*by, first) => Self::Call,
-            Demand::Bursty | Demand::Modest if is_prompt(*by, first) && first.protocol == UDP => Self::Call,
+            Demand::Bursty | Demand::Modest if is_prompt(*by, first) && first.protocol == UDP => {
+                Self::Call
+            }
             _ if is_one && is_small && is_bare => Self::Acknowledgements,
             _ if is_one && is_small && uses(first, &WEB_PORTS) => Self::Web,
             _ if is_one && is_light && first.protocol == UDP => Self::Call,
@@ -76,11 +92,14 @@ impl Kind {
         }
     }
 
-    /// Whether a bulk flow may be a call in a crowd of flows: an unmarked UDP flow of short packets, and a
-    /// call in all but the demand.
+    /// Whether a bulk flow may be a call in a crowd of flows: an unmarked UDP flow of short
+    /// packets, and a call in all but the demand.
     pub(crate) fn may_be_call(flow: &Flow, demand: Demand, mean_length: u64) -> bool {
-        let is_unmarked = flow.headers().is_some_and(|headers| headers.protocol == UDP && !PROMPT.contains(&headers.dscp));
-        let would_be = Self::of(flow, demand, false) == Self::Bulk && Self::of(flow, Demand::Light, false) == Self::Call;
+        let is_unmarked = flow
+            .headers()
+            .is_some_and(|headers| headers.protocol == UDP && !PROMPT.contains(&headers.dscp));
+        let would_be = Self::of(flow, demand, false) == Self::Bulk
+            && Self::of(flow, Demand::Light, false) == Self::Call;
         is_unmarked && would_be && demand != Demand::Heavy && mean_length <= LONGEST_OF_A_CALL
     }
 }
@@ -91,7 +110,8 @@ fn uses(headers: &Headers, ports: &[u16]) -> bool {
     known && (ports.contains(&headers.source_port) || ports.contains(&headers.destination_port))
 }
 
-/// Whether the code point, if equal in all packets of a flow, is one of telephony or interactive video.
+/// Whether the code point, if equal in all packets of a flow, is one of telephony or interactive
+/// video.
 fn is_prompt(by: FlowBy, headers: &Headers) -> bool {
     matches!(by, FlowBy::FiveTuple | FlowBy::Dscp) && PROMPT.contains(&headers.dscp)
 }
@@ -125,12 +145,18 @@ const INDIVISIBLE: f64 = 2.0 * FULL_PACKET as f64;
 pub(crate) fn share_of(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
     let fair = comparison.flows[flow].fair_rate / 8.0 * comparison.capture.seconds;
     let got = result.flows[flow].bytes_in_time as f64 + INDIVISIBLE;
-    if fair > 0.0 { (got / fair).min(1.0) } else { 1.0 }
+    if fair > 0.0 {
+        (got / fair).min(1.0)
+    } else {
+        1.0
+    }
 }
 
 /// The flows of a kind.
 pub(crate) fn flows_of(flows: &[FlowSummary], kind: Kind) -> Vec<usize> {
-    (0..flows.len()).filter(|flow| flows[*flow].kind == kind).collect()
+    (0..flows.len())
+        .filter(|flow| flows[*flow].kind == kind)
+        .collect()
 }
 
 impl KindOutcome {
@@ -138,17 +164,37 @@ impl KindOutcome {
     pub(crate) fn of(kind: Kind, flows: &[usize], together: &Outcome) -> Self {
         let p99 = together.delay.map(|delay| delay.p99);
         let (worst, worst_p99, worst_loss) = (flows[0], p99, together.loss);
-        Self { kind, flows: flows.len(), p99, loss: together.loss, worst, worst_p99, worst_loss, least_share: None }
+        Self {
+            kind,
+            flows: flows.len(),
+            p99,
+            loss: together.loss,
+            worst,
+            worst_p99,
+            worst_loss,
+            least_share: None,
+        }
     }
 
     /// Finds the flow with the most harm, and for bulk the least share.
-    pub(crate) fn find_worst(&mut self, comparison: &Comparison, result: &DisciplineResult, harm: impl Fn(usize) -> f64) {
+    pub(crate) fn find_worst(
+        &mut self,
+        comparison: &Comparison,
+        result: &DisciplineResult,
+        harm: impl Fn(usize) -> f64,
+    ) {
         let flows = flows_of(&comparison.flows, self.kind);
-        let worst = flows.iter().copied().max_by(|a, b| harm(*a).total_cmp(&harm(*b)).then(b.cmp(a)));
+        let worst = flows
+            .iter()
+            .copied()
+            .max_by(|a, b| harm(*a).total_cmp(&harm(*b)).then(b.cmp(a)));
         self.worst = worst.unwrap_or(self.worst);
         let outcome = &result.flows[self.worst].outcome;
         (self.worst_p99, self.worst_loss) = (outcome.delay.map(|delay| delay.p99), outcome.loss);
-        let least = flows.iter().map(|flow| share_of(comparison, result, *flow)).fold(1.0, f64::min);
+        let least = flows
+            .iter()
+            .map(|flow| share_of(comparison, result, *flow))
+            .fold(1.0, f64::min);
         self.least_share = (self.kind == Kind::Bulk).then_some(least);
     }
 }
@@ -165,40 +211,131 @@ mod tests {
     }
 
     fn kind_of(protocol: u8, ports: (u16, u16), dscp: u8, demand: Demand, is_bare: bool) -> Kind {
-        let mut packet = vec![0x45, dscp << 2, 0, 40, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        let mut packet = vec![
+            0x45,
+            dscp << 2,
+            0,
+            40,
+            0,
+            0,
+            0,
+            0,
+            64,
+            protocol,
+            0,
+            0,
+            10,
+            0,
+            0,
+            1,
+            10,
+            0,
+            0,
+            2,
+        ];
         packet.extend([ports.0.to_be_bytes(), ports.1.to_be_bytes()].concat());
         packet.extend([0, 20, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0, 0, 0, 0]);
         let first = parse(LinkType(101), &packet).unwrap();
-        Kind::of(&Flow::Headers { by: FlowBy::FiveTuple, first }, demand, is_bare)
+        Kind::of(
+            &Flow::Headers {
+                by: FlowBy::FiveTuple,
+                first,
+            },
+            demand,
+            is_bare,
+        )
     }
 
     const DEMANDS: [Demand; 4] = [Demand::Light, Demand::Bursty, Demand::Modest, Demand::Heavy];
 
     #[test]
     fn kinds_are_told_by_ports_protocol_and_code_point() {
-        assert_eq!([kind(UDP, (53, 4000), 0), kind(TCP, (4000, 853), 0), kind(UDP, (5353, 5353), 0)], [Kind::Dns; 3]);
-        assert_eq!([kind(UDP, (4000, 40_000), 0), kind(TCP, (22, 4000), 46), kind(UDP, (443, 4000), 34)], [Kind::Call; 3]);
-        assert_eq!([kind(TCP, (443, 4000), 0), kind(UDP, (443, 4000), 0), kind(1, (53, 53), 0)], [Kind::Web, Kind::Web, Kind::Other]);
+        assert_eq!(
+            [
+                kind(UDP, (53, 4000), 0),
+                kind(TCP, (4000, 853), 0),
+                kind(UDP, (5353, 5353), 0)
+            ],
+            [Kind::Dns; 3]
+        );
+        assert_eq!(
+            [
+                kind(UDP, (4000, 40_000), 0),
+                kind(TCP, (22, 4000), 46),
+                kind(UDP, (443, 4000), 34)
+            ],
+            [Kind::Call; 3]
+        );
+        assert_eq!(
+            [
+                kind(TCP, (443, 4000), 0),
+                kind(UDP, (443, 4000), 0),
+                kind(1, (53, 53), 0)
+            ],
+            [Kind::Web, Kind::Web, Kind::Other]
+        );
         let unknown = [Flow::NotIp, Flow::Others, Flow::Unparsable];
-        assert_eq!(unknown.map(|flow| Kind::of(&flow, Demand::Light, false)), [Kind::Other; 3]);
-        assert_eq!(unknown.map(|flow| Kind::of(&flow, Demand::Bursty, false)), [Kind::Bulk; 3]);
+        assert_eq!(
+            unknown.map(|flow| Kind::of(&flow, Demand::Light, false)),
+            [Kind::Other; 3]
+        );
+        assert_eq!(
+            unknown.map(|flow| Kind::of(&flow, Demand::Bursty, false)),
+            [Kind::Bulk; 3]
+        );
     }
 
     #[test]
     fn a_larger_demand_makes_bulk_but_for_marks_and_bursts_of_pages() {
-        let of = |protocol, ports, dscp| DEMANDS.map(|demand| kind_of(protocol, ports, dscp, demand, false));
-        assert_eq!(of(UDP, (4000, 4001), 46), [Kind::Call, Kind::Call, Kind::Call, Kind::Bulk]);
-        assert_eq!(of(TCP, (4000, 4001), 46), [Kind::Call, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
-        assert_eq!(of(UDP, (443, 4001), 0), [Kind::Web, Kind::Web, Kind::Bulk, Kind::Bulk]);
-        assert_eq!(of(TCP, (22, 4001), 0), [Kind::Other, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
-        assert_eq!(of(UDP, (53, 4001), 0), [Kind::Dns, Kind::Bulk, Kind::Bulk, Kind::Bulk]);
+        let of = |protocol, ports, dscp| {
+            DEMANDS.map(|demand| kind_of(protocol, ports, dscp, demand, false))
+        };
+        assert_eq!(
+            of(UDP, (4000, 4001), 46),
+            [Kind::Call, Kind::Call, Kind::Call, Kind::Bulk]
+        );
+        assert_eq!(
+            of(TCP, (4000, 4001), 46),
+            [Kind::Call, Kind::Bulk, Kind::Bulk, Kind::Bulk]
+        );
+        assert_eq!(
+            of(UDP, (443, 4001), 0),
+            [Kind::Web, Kind::Web, Kind::Bulk, Kind::Bulk]
+        );
+        assert_eq!(
+            of(TCP, (22, 4001), 0),
+            [Kind::Other, Kind::Bulk, Kind::Bulk, Kind::Bulk]
+        );
+        assert_eq!(
+            of(UDP, (53, 4001), 0),
+            [Kind::Dns, Kind::Bulk, Kind::Bulk, Kind::Bulk]
+        );
     }
 
     #[test]
     fn tcp_without_data_acknowledges() {
         let of = |ports, dscp| DEMANDS.map(|demand| kind_of(TCP, ports, dscp, demand, true));
-        assert_eq!(of((4000, 443), 0), [Kind::Acknowledgements, Kind::Acknowledgements, Kind::Bulk, Kind::Bulk]);
-        assert_eq!(of((4000, 22), 0), [Kind::Acknowledgements, Kind::Acknowledgements, Kind::Bulk, Kind::Bulk]);
-        assert_eq!([of((4000, 53), 0)[0], of((4000, 22), 46)[0]], [Kind::Dns, Kind::Call]);
+        assert_eq!(
+            of((4000, 443), 0),
+            [
+                Kind::Acknowledgements,
+                Kind::Acknowledgements,
+                Kind::Bulk,
+                Kind::Bulk
+            ]
+        );
+        assert_eq!(
+            of((4000, 22), 0),
+            [
+                Kind::Acknowledgements,
+                Kind::Acknowledgements,
+                Kind::Bulk,
+                Kind::Bulk
+            ]
+        );
+        assert_eq!(
+            [of((4000, 53), 0)[0], of((4000, 22), 46)[0]],
+            [Kind::Dns, Kind::Call]
+        );
     }
 }

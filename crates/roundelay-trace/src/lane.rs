@@ -5,7 +5,9 @@ use std::error::Error;
 
 use roundelay::schedulers::{AnyArena, AnyDiscipline};
 use roundelay::tree::TreeError;
-use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate, Scheduler};
+use roundelay::{
+    Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate, Scheduler,
+};
 
 use roundelay_metrics::geometric_mean;
 
@@ -93,9 +95,19 @@ pub(crate) struct Sorts {
 
 impl Sorts {
     pub(crate) fn of(flows: &[FlowSummary]) -> Self {
-        let all = |is_chosen: &dyn Fn(&FlowSummary) -> bool| (0..flows.len()).filter(|flow| is_chosen(&flows[*flow])).collect::<Vec<_>>();
+        let all = |is_chosen: &dyn Fn(&FlowSummary) -> bool| {
+            (0..flows.len())
+                .filter(|flow| is_chosen(&flows[*flow]))
+                .collect::<Vec<_>>()
+        };
         let kinds = Kind::ALL.map(|kind| (kind, all(&|flow| flow.kind == kind)));
-        Self { light: all(&|flow| flow.light), kinds: kinds.into_iter().filter(|(_, flows)| !flows.is_empty()).collect() }
+        Self {
+            light: all(&|flow| flow.light),
+            kinds: kinds
+                .into_iter()
+                .filter(|(_, flows)| !flows.is_empty())
+                .collect(),
+        }
     }
 }
 
@@ -108,15 +120,31 @@ struct Leaves {
 
 impl Lane {
     /// The lane of a discipline.
-    pub(crate) fn new(spec: &QueueSpec, limit: Limit, link: &Link<'_>, sink: Option<Box<dyn PacketSink>>) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        spec: &QueueSpec,
+        limit: Limit,
+        link: &Link<'_>,
+        sink: Option<Box<dyn PacketSink>>,
+    ) -> Result<Self, ConfigError> {
         Self::named(as_written(spec), spec.discipline.clone(), limit, link, sink)
     }
 
     /// The lane of a tree: each flow goes to a leaf by its headers.
-    pub(crate) fn of_tree(tree: &TreeFile, limit: Limit, link: &Link<'_>, sink: Option<Box<dyn PacketSink>>) -> Result<Self, ConfigError> {
+    pub(crate) fn of_tree(
+        tree: &TreeFile,
+        limit: Limit,
+        link: &Link<'_>,
+        sink: Option<Box<dyn PacketSink>>,
+    ) -> Result<Self, ConfigError> {
         let discipline = AnyDiscipline::Tree(tree.config().clone());
         let lane = Self::named(tree.name().to_owned(), discipline, limit, link, sink)?;
-        Ok(Self { leaves: Some(Leaves { tree: tree.clone(), sorted: 0 }), ..lane })
+        Ok(Self {
+            leaves: Some(Leaves {
+                tree: tree.clone(),
+                sorted: 0,
+            }),
+            ..lane
+        })
     }
 
     fn named(
@@ -128,10 +156,22 @@ impl Lane {
     ) -> Result<Self, ConfigError> {
         let port = Port::new(discipline.build_arena(link.seed)?, limit, link.rate);
         let marker = Marker::new(discipline.info().priority, link.known.clone());
-        Ok(Self { discipline, spec, limit, port, marker, meters: Meters::new(link.rate, sink), leaves: None })
+        Ok(Self {
+            discipline,
+            spec,
+            limit,
+            port,
+            marker,
+            meters: Meters::new(link.rate, sink),
+            leaves: None,
+        })
     }
 
-    pub(crate) fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
+    pub(crate) fn run(
+        &mut self,
+        events: &[Event],
+        flows: &[Flow],
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.assign_leaves(flows)?;
         for event in events {
             self.port.advance(event.at, &mut self.meters);
@@ -174,7 +214,12 @@ impl Lane {
         let tolerance = self.meters.tolerance();
         let result = |flow: &usize| {
             let guarantees = |share: &_| self.discipline.guarantees(share);
-            self.meters.flow_result(FlowId(*flow as u32), tolerance, guarantees, charted.contains(flow))
+            self.meters.flow_result(
+                FlowId(*flow as u32),
+                tolerance,
+                guarantees,
+                charted.contains(flow),
+            )
         };
         let results: Vec<_> = everyone.iter().map(result).collect();
         let info = self.discipline.info();
@@ -191,8 +236,18 @@ impl Lane {
             weighted: info.weighted,
             total: self.meters.outcome(&everyone),
             light: self.meters.outcome(&sorts.light),
-            light_p99: geometric_mean(sorts.light.iter().filter_map(|flow| results[*flow].outcome.delay).map(|delay| delay.p99)),
-            kinds: sorts.kinds.iter().map(|(kind, flows)| KindOutcome::of(*kind, flows, &self.meters.outcome(flows))).collect(),
+            light_p99: geometric_mean(
+                sorts
+                    .light
+                    .iter()
+                    .filter_map(|flow| results[*flow].outcome.delay)
+                    .map(|delay| delay.p99),
+            ),
+            kinds: sorts
+                .kinds
+                .iter()
+                .map(|(kind, flows)| KindOutcome::of(*kind, flows, &self.meters.outcome(flows)))
+                .collect(),
             jain: self.meters.jain(),
             worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
             cost: None,
@@ -207,9 +262,14 @@ impl Lane {
 
     /// Assigns flows that are new since the last block to leaves of the tree.
     fn assign_leaves(&mut self, flows: &[Flow]) -> Result<(), TreeError> {
-        let Some(leaves) = &mut self.leaves else { return Ok(()) };
+        let Some(leaves) = &mut self.leaves else {
+            return Ok(());
+        };
         for flow in &flows[leaves.sorted..] {
-            let (number, leaf) = (FlowId(leaves.sorted as u32), leaves.tree.leaf(flow.headers()));
+            let (number, leaf) = (
+                FlowId(leaves.sorted as u32),
+                leaves.tree.leaf(flow.headers()),
+            );
             self.port.scheduler_mut().assign(number, leaf)?;
             self.marker.take_for(number, leaves.tree.meaning(leaf));
             leaves.sorted += 1;
@@ -253,7 +313,10 @@ fn as_written(spec: &QueueSpec) -> String {
     let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
     let Some(limit) = spec.limit else { return text };
     match limit {
-        Limit { packets: u64::MAX, bytes } => text += &format!(" limit {}", Bytes(bytes)),
+        Limit {
+            packets: u64::MAX,
+            bytes,
+        } => text += &format!(" limit {}", Bytes(bytes)),
         Limit { packets, .. } => text += &format!(" limit {packets}"),
     }
     if limit.packets < u64::MAX && limit.bytes != unset.bytes {
@@ -263,7 +326,11 @@ fn as_written(spec: &QueueSpec) -> String {
 }
 
 fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {
-    let mut proven = flows.iter().flat_map(FlowResult::audited).filter_map(|(measured, bound)| Some(measured <= bound?)).peekable();
+    let mut proven = flows
+        .iter()
+        .flat_map(FlowResult::audited)
+        .filter_map(|(measured, bound)| Some(measured <= bound?))
+        .peekable();
     proven.peek()?;
     Some(proven.all(|kept| kept))
 }
@@ -283,18 +350,38 @@ mod tests {
     /// A FIFO that promises the bounds of WF2Q+, or some of them.
     fn liar(part: fn(Guarantees) -> Guarantees) -> custom::Config {
         let fifo = custom::Config::new("liar", |_| ByCopy::new(fifo::Fifo::default()));
-        custom::Config { guarantees: Arc::new(move |share| part(wf2q_plus::Config.guarantees(share))), ..fifo }
+        custom::Config {
+            guarantees: Arc::new(move |share| part(wf2q_plus::Config.guarantees(share))),
+            ..fifo
+        }
     }
 
-    const CONFIG: FlowConfig = FlowConfig { weight: 1, max_packet_len: 1514 };
+    const CONFIG: FlowConfig = FlowConfig {
+        weight: 1,
+        max_packet_len: 1514,
+    };
 
     fn arrival(len: u32) -> EventKind {
-        EventKind::Arrival(Offer { len, ecn: Ecn::NotCapable, dscp: 0, is_bare: false })
+        EventKind::Arrival(Offer {
+            len,
+            ecn: Ecn::NotCapable,
+            dscp: 0,
+            is_bare: false,
+        })
     }
 
     /// A link of 8 Mbit/s: a byte takes a microsecond.
-    fn run(discipline: impl Into<AnyDiscipline>, limit: Limit, flows: usize, events: &[Event]) -> DisciplineResult {
-        let link = Link { known: &Known::default(), rate: "8mbit".parse().unwrap(), seed: 1 };
+    fn run(
+        discipline: impl Into<AnyDiscipline>,
+        limit: Limit,
+        flows: usize,
+        events: &[Event],
+    ) -> DisciplineResult {
+        let link = Link {
+            known: &Known::default(),
+            rate: "8mbit".parse().unwrap(),
+            seed: 1,
+        };
         let mut lane = Lane::new(&QueueSpec::from(discipline.into()), limit, &link, None).unwrap();
         lane.run(events, &[]).unwrap();
         // The audit needs only the number of flows, not their properties in the capture.
@@ -303,9 +390,15 @@ mod tests {
 
     /// Two flows, and one packet of 1500 bytes for each number in the list; the number is the flow.
     fn packets_at_once(numbers: impl Iterator<Item = u32>) -> Vec<Event> {
-        let event = |flow, kind| Event { at: Instant::ZERO, flow: FlowId(flow), kind };
+        let event = |flow, kind| Event {
+            at: Instant::ZERO,
+            flow: FlowId(flow),
+            kind,
+        };
         let joins = (0..2).map(|flow| event(flow, EventKind::Join(CONFIG, RulePlace::NONE)));
-        joins.chain(numbers.map(|flow| event(flow, arrival(1500)))).collect()
+        joins
+            .chain(numbers.map(|flow| event(flow, arrival(1500))))
+            .collect()
     }
 
     /// A burst of one flow, then a packet of another flow.
@@ -317,34 +410,71 @@ mod tests {
     #[test]
     fn the_audit_catches_a_discipline_that_promises_what_it_does_not_keep() {
         let liar = || liar(|all| all);
-        assert_eq!(kept_bounds_of(liar(), 2), Some(true), "two packets are within the bound");
+        assert_eq!(
+            kept_bounds_of(liar(), 2),
+            Some(true),
+            "two packets are within the bound"
+        );
         assert_eq!(kept_bounds_of(liar(), 20), Some(false));
         assert_eq!(kept_bounds_of(wf2q_plus::Config, 20), Some(true));
-        assert_eq!(kept_bounds_of(fifo::Config, 20), None, "nothing promised, nothing broken");
+        assert_eq!(
+            kept_bounds_of(fifo::Config, 20),
+            None,
+            "nothing promised, nothing broken"
+        );
     }
 
     #[test]
     fn each_promise_is_audited_by_itself() {
         let parts: [fn(Guarantees) -> Guarantees; 4] = [
-            |all| Guarantees { b_wfi: all.b_wfi, ..Guarantees::default() },
-            |all| Guarantees { t_wfi: all.t_wfi, ..Guarantees::default() },
-            |all| Guarantees { latency: all.latency, ..Guarantees::default() },
-            |all| Guarantees { fairness: all.fairness, ..Guarantees::default() },
+            |all| Guarantees {
+                b_wfi: all.b_wfi,
+                ..Guarantees::default()
+            },
+            |all| Guarantees {
+                t_wfi: all.t_wfi,
+                ..Guarantees::default()
+            },
+            |all| Guarantees {
+                latency: all.latency,
+                ..Guarantees::default()
+            },
+            |all| Guarantees {
+                fairness: all.fairness,
+                ..Guarantees::default()
+            },
         ];
         for (number, part) in parts.into_iter().enumerate() {
-            assert_eq!(kept_bounds_of(liar(part), 1), Some(true), "promise {number}");
-            assert_eq!(kept_bounds_of(liar(part), 20), Some(false), "promise {number}");
+            assert_eq!(
+                kept_bounds_of(liar(part), 1),
+                Some(true),
+                "promise {number}"
+            );
+            assert_eq!(
+                kept_bounds_of(liar(part), 20),
+                Some(false),
+                "promise {number}"
+            );
         }
     }
 
     /// Twenty packets of flow 0 before one packet of flow 1, each with half of the link.
     #[test]
     fn latency_and_fairness_are_what_they_are_defined_to_be() {
-        let result = run(fifo::Config, Limit::UNBOUNDED, 2, &packets_at_once(std::iter::repeat_n(0, 20).chain([1])));
+        let result = run(
+            fifo::Config,
+            Limit::UNBOUNDED,
+            2,
+            &packets_at_once(std::iter::repeat_n(0, 20).chain([1])),
+        );
         let [first, second] = [&result.flows[0], &result.flows[1]];
         // Flow 1's packet is complete at 21 packet times and due at two. Flow 0's packets are all
         // early, the first one least.
-        assert!((second.latency - 19.0 * 1.5e-3).abs() < 1e-9, "{}", second.latency);
+        assert!(
+            (second.latency - 19.0 * 1.5e-3).abs() < 1e-9,
+            "{}",
+            second.latency
+        );
         assert!((first.latency + 1.5e-3).abs() < 1e-9, "{}", first.latency);
         // Twenty packets, each worth twice its transmission time.
         assert!((first.fairness - 60e-3).abs() < 1e-9 && (second.fairness - 60e-3).abs() < 1e-9);
@@ -360,12 +490,22 @@ mod tests {
 
     /// Flows join with their first packet, leave and return.
     fn events(steps: &[(u64, u32, Option<u32>)], weights: &[u32]) -> Vec<Event> {
-        let (mut at, mut present, mut events) = (Instant::ZERO, vec![false; weights.len()], Vec::new());
+        let (mut at, mut present, mut events) =
+            (Instant::ZERO, vec![false; weights.len()], Vec::new());
         for &(gap, flow, kind) in steps {
             at += Duration::from_micros(gap);
-            let mut push = |kind| events.push(Event { at, flow: FlowId(flow), kind });
+            let mut push = |kind| {
+                events.push(Event {
+                    at,
+                    flow: FlowId(flow),
+                    kind,
+                })
+            };
             let here = &mut present[flow as usize];
-            let config = FlowConfig { weight: weights[flow as usize], ..CONFIG };
+            let config = FlowConfig {
+                weight: weights[flow as usize],
+                ..CONFIG
+            };
             match kind {
                 Some(len) => {
                     if !std::mem::replace(here, true) {
@@ -379,9 +519,26 @@ mod tests {
         }
         // Flows without packets also join once.
         (0..weights.len() as u32).rev().for_each(|flow| {
-            let config = FlowConfig { weight: weights[flow as usize], ..CONFIG };
-            events.insert(0, Event { at: Instant::ZERO, flow: FlowId(flow), kind: EventKind::Join(config, RulePlace::NONE) });
-            events.insert(1, Event { at: Instant::ZERO, flow: FlowId(flow), kind: EventKind::Leave });
+            let config = FlowConfig {
+                weight: weights[flow as usize],
+                ..CONFIG
+            };
+            events.insert(
+                0,
+                Event {
+                    at: Instant::ZERO,
+                    flow: FlowId(flow),
+                    kind: EventKind::Join(config, RulePlace::NONE),
+                },
+            );
+            events.insert(
+                1,
+                Event {
+                    at: Instant::ZERO,
+                    flow: FlowId(flow),
+                    kind: EventKind::Leave,
+                },
+            );
         });
         events
     }
@@ -389,7 +546,8 @@ mod tests {
     /// The largest ratio of a measured value to its bound, over all flows.
     fn closest(result: &DisciplineResult) -> f64 {
         let all = result.flows.iter().flat_map(FlowResult::audited);
-        all.filter_map(|(measured, bound)| Some(measured / bound?)).fold(0.0, f64::max)
+        all.filter_map(|(measured, bound)| Some(measured / bound?))
+            .fold(0.0, f64::max)
     }
 
     proptest! {
@@ -429,26 +587,62 @@ mod tests {
             fairness_bound: None,
             curves: None,
         };
-        assert_eq!(kept_bounds(&[flow(1500.0, 0.5), flow(0.0, -1.0)]), Some(true));
-        assert_eq!(kept_bounds(&[flow(1500.1, 0.5), flow(0.0, 0.0)]), Some(false));
+        assert_eq!(
+            kept_bounds(&[flow(1500.0, 0.5), flow(0.0, -1.0)]),
+            Some(true)
+        );
+        assert_eq!(
+            kept_bounds(&[flow(1500.1, 0.5), flow(0.0, 0.0)]),
+            Some(false)
+        );
         assert_eq!(kept_bounds(&[flow(0.0, 0.0), flow(0.0, 0.6)]), Some(false));
-        assert_eq!(kept_bounds(&[FlowResult { b_wfi_bound: None, t_wfi_bound: None, ..flow(9e9, 9e9) }]), None);
+        assert_eq!(
+            kept_bounds(&[FlowResult {
+                b_wfi_bound: None,
+                t_wfi_bound: None,
+                ..flow(9e9, 9e9)
+            }]),
+            None
+        );
         assert_eq!(kept_bounds(&[]), None);
-        let late = FlowResult { latency: 2.0, latency_bound: Some(1.0), ..flow(0.0, 0.0) };
+        let late = FlowResult {
+            latency: 2.0,
+            latency_bound: Some(1.0),
+            ..flow(0.0, 0.0)
+        };
         assert_eq!(kept_bounds(&[flow(0.0, 0.0), late]), Some(false));
-        let unfair = FlowResult { fairness: 2.0, fairness_bound: Some(1.0), ..flow(0.0, 0.0) };
+        let unfair = FlowResult {
+            fairness: 2.0,
+            fairness_bound: Some(1.0),
+            ..flow(0.0, 0.0)
+        };
         assert_eq!(kept_bounds(&[unfair]), Some(false));
     }
 
     #[test]
     fn a_discipline_is_named_with_the_limit_that_it_was_given() {
-        for text in ["fifo", "fifo limit 128000b", "drr quantum 300b limit 20", "fq_codel limit 100 memory_limit 1mb", "fq_codel limit 1mb"]
-        {
+        for text in [
+            "fifo",
+            "fifo limit 128000b",
+            "drr quantum 300b limit 20",
+            "fq_codel limit 100 memory_limit 1mb",
+            "fq_codel limit 1mb",
+        ] {
             let written = as_written(&text.parse().unwrap());
             let again: QueueSpec = written.parse().unwrap();
-            assert_eq!(again.limit, text.parse::<QueueSpec>().unwrap().limit, "{text}: {written}");
+            assert_eq!(
+                again.limit,
+                text.parse::<QueueSpec>().unwrap().limit,
+                "{text}: {written}"
+            );
         }
-        assert_eq!(as_written(&"fq_codel limit 100".parse().unwrap()), "fq_codel limit 100");
-        assert_eq!(as_written(&"fifo limit 128000b".parse().unwrap()), "fifo limit 125kb");
+        assert_eq!(
+            as_written(&"fq_codel limit 100".parse().unwrap()),
+            "fq_codel limit 100"
+        );
+        assert_eq!(
+            as_written(&"fifo limit 128000b".parse().unwrap()),
+            "fifo limit 125kb"
+        );
     }
 }

@@ -35,15 +35,20 @@ mod weights;
 pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
 pub use classifier::{Classifier, Flow, FlowBy};
 pub use compare::{
-    CUT_OFF, CompareError, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, Options, Progress, RAISED_LENGTHS, ReplayObserver,
-    SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE, compare, reordering_note, sentences,
+    CUT_OFF, CompareError, ENCRYPTED, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, Options, Progress,
+    RAISED_LENGTHS, ReplayObserver, SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE, compare,
+    reordering_note, sentences,
 };
 pub use comparison::{
-    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Reserve, Verdict,
+    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult,
+    FlowSummary, Jain, Outcome, Reserve, Verdict,
 };
 pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError};
 pub use filter::Filter;
-pub use headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name, protocol_number};
+pub use headers::{
+    Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name,
+    protocol_number,
+};
 pub use kind::{Kind, KindOutcome};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use selection::{Direction, InterfaceName, LeftOut, Selection, SelectionSummary};

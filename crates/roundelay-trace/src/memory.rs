@@ -1,9 +1,9 @@
-//! Memory of disciplines as on a machine of 64 bits: a comparison in a browser, where addresses have 32
-//! bits, has the figures of the command.
+//! Memory of disciplines as on a machine of 64 bits: a comparison in a browser, where addresses
+//! have 32 bits, has the figures of the command.
 //!
 //! Records without addresses take the same memory on both. `memory.txt` has the fixed bytes and the
-//! bytes a flow of each discipline with default parameters, in release builds; a discipline with other
-//! parameters differs by as many bytes. The core's test
+//! bytes a flow of each discipline with default parameters, in release builds; a discipline with
+//! other parameters differs by as many bytes. The core's test
 //! `the_browsers_table_has_the_memory_of_every_discipline` compares the file.
 
 use roundelay::schedulers::AnyDiscipline;
@@ -12,47 +12,74 @@ use roundelay::{Footprint, QueueSpec, Scheduler};
 /// A line for each discipline, and for each with the rules of Linux.
 const ON_64_BITS: &str = include_str!("memory.txt");
 
-/// The footprint on a machine of 64 bits, given that on this machine. That of a discipline from outside
-/// stays as it is.
+/// The footprint on a machine of 64 bits, given that on this machine. That of a discipline from
+/// outside stays as it is.
 pub(crate) fn on_64_bits(discipline: &AnyDiscipline, here: Footprint) -> Footprint {
     if cfg!(target_pointer_width = "64") {
         return here;
     }
-    let Some((default, there)) = here_and_there(discipline) else { return here };
+    let Some((default, there)) = here_and_there(discipline) else {
+        return here;
+    };
     Footprint {
         fixed_bytes: (here.fixed_bytes + there.fixed_bytes).saturating_sub(default.fixed_bytes),
-        bytes_per_flow: (here.bytes_per_flow + there.bytes_per_flow).saturating_sub(default.bytes_per_flow),
+        bytes_per_flow: (here.bytes_per_flow + there.bytes_per_flow)
+            .saturating_sub(default.bytes_per_flow),
     }
 }
 
-/// The footprint of a tree with its bytes a flow, those of the largest leaf, as on a machine of 64 bits.
-/// Its fixed bytes stay those of this machine.
-pub(crate) fn of_tree<'a>(leaves: impl Iterator<Item = &'a QueueSpec>, here: Footprint) -> Footprint {
+/// The footprint of a tree with its bytes a flow, those of the largest leaf, as on a machine of 64
+/// bits. Its fixed bytes stay those of this machine.
+pub(crate) fn of_tree<'a>(
+    leaves: impl Iterator<Item = &'a QueueSpec>,
+    here: Footprint,
+) -> Footprint {
     if cfg!(target_pointer_width = "64") {
         return here;
     }
     let of_leaf = |most: (usize, usize), (default, there): (Footprint, Footprint)| {
-        (most.0.max(default.bytes_per_flow), most.1.max(there.bytes_per_flow))
+        (
+            most.0.max(default.bytes_per_flow),
+            most.1.max(there.bytes_per_flow),
+        )
     };
-    let (default, there) = leaves.filter_map(|leaf| here_and_there(&leaf.discipline)).fold((0, 0), of_leaf);
-    Footprint { bytes_per_flow: (here.bytes_per_flow + there).saturating_sub(default), ..here }
+    let (default, there) = leaves
+        .filter_map(|leaf| here_and_there(&leaf.discipline))
+        .fold((0, 0), of_leaf);
+    Footprint {
+        bytes_per_flow: (here.bytes_per_flow + there).saturating_sub(default),
+        ..here
+    }
 }
 
 /// The footprints with default parameters on this machine and on one of 64 bits.
 fn here_and_there(discipline: &AnyDiscipline) -> Option<(Footprint, Footprint)> {
     let name = name_of(discipline);
-    let there = ON_64_BITS.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(": "));
+    let there = ON_64_BITS
+        .lines()
+        .find_map(|line| line.strip_prefix(&name)?.strip_prefix(": "));
     Some((with_defaults(&name)?, parse(there?)?))
 }
 
 /// Fixed bytes and bytes a flow.
 fn parse(words: &str) -> Option<Footprint> {
     let (fixed, per_flow) = words.split_once(' ')?;
-    Some(Footprint { fixed_bytes: fixed.parse().ok()?, bytes_per_flow: per_flow.parse().ok()? })
+    Some(Footprint {
+        fixed_bytes: fixed.parse().ok()?,
+        bytes_per_flow: per_flow.parse().ok()?,
+    })
 }
 
 fn name_of(discipline: &AnyDiscipline) -> String {
-    let linux = if discipline.to_string().split(' ').any(|word| word == "linux") { " linux" } else { "" };
+    let linux = if discipline
+        .to_string()
+        .split(' ')
+        .any(|word| word == "linux")
+    {
+        " linux"
+    } else {
+        ""
+    };
     format!("{}{linux}", discipline.name())
 }
 

@@ -3,8 +3,14 @@
 use std::error::Error;
 use std::mem;
 
-use roundelay::{DropReason, Duration, Ecn, FlowConfig, FlowId, Guarantees, Instant, Observer, Packet, Rate, Share};
-use roundelay_metrics::{BitWfi, Delays, JainWhileBacklogged, Lateness, LevelSeries, PairFairness, Reordering, Stamp, SumSeries, TimeWfi};
+use roundelay::{
+    DropReason, Duration, Ecn, FlowConfig, FlowId, Guarantees, Instant, Observer, Packet, Rate,
+    Share,
+};
+use roundelay_metrics::{
+    BitWfi, Delays, JainWhileBacklogged, Lateness, LevelSeries, PairFairness, Reordering, Stamp,
+    SumSeries, TimeWfi,
+};
 use roundelay_reference::GpsServer;
 
 use crate::audit::{Crowd, Extremes};
@@ -124,7 +130,10 @@ impl Meters {
     pub(crate) fn join(&mut self, now: Instant, flow: FlowId, config: FlowConfig) {
         if flow.index() == self.flows.len() {
             let curves = (flow.index() < FLOWS_WITH_CURVES).then(CurveMeter::default);
-            self.flows.push(FlowMeter { curves, ..FlowMeter::default() });
+            self.flows.push(FlowMeter {
+                curves,
+                ..FlowMeter::default()
+            });
         }
         self.complete_until(now);
         let meter = &mut self.flows[flow.index()];
@@ -176,10 +185,20 @@ impl Meters {
     }
 
     fn watch_weights(&mut self) {
-        self.extremes.watch_crowd(Crowd { flows: self.present, weight: self.bit_wfi.total_weight() });
+        self.extremes.watch_crowd(Crowd {
+            flows: self.present,
+            weight: self.bit_wfi.total_weight(),
+        });
     }
 
-    pub(crate) fn offer(&mut self, now: Instant, flow: FlowId, Offer { len, ecn, is_bare, .. }: Offer) -> Note {
+    pub(crate) fn offer(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        Offer {
+            len, ecn, is_bare, ..
+        }: Offer,
+    ) -> Note {
         self.complete_until(now);
         self.end = self.end.max(now);
         self.extremes.watch_packet(len);
@@ -193,7 +212,12 @@ impl Meters {
         meter.arrived += 1;
         meter.data.arrived += u64::from(!is_bare);
         self.change_backlog(now, flow, i64::from(len));
-        Note { stamp, sequence, marked_on_arrival: ecn == Ecn::Marked, is_bare }
+        Note {
+            stamp,
+            sequence,
+            marked_on_arrival: ecn == Ecn::Marked,
+            is_bare,
+        }
     }
 
     fn change_backlog(&mut self, now: Instant, flow: FlowId, bytes: i64) {
@@ -221,7 +245,9 @@ impl Meters {
         self.gps.advance(now);
         let ideal = self.gps.served(flow);
         let meter = &mut self.flows[flow.index()];
-        meter.lag = meter.lag.max(ideal - meter.sent_bytes as f64 - meter.forgiven);
+        meter.lag = meter
+            .lag
+            .max(ideal - meter.sent_bytes as f64 - meter.forgiven);
     }
 
     fn record(&mut self, record: PacketRecord) {
@@ -234,7 +260,9 @@ impl Meters {
 
     /// No further packet arrives.
     pub(crate) fn note_last_arrival(&mut self) {
-        self.flows.iter_mut().for_each(|meter| meter.bytes_in_time = meter.sent_bytes);
+        self.flows
+            .iter_mut()
+            .for_each(|meter| meter.bytes_in_time = meter.sent_bytes);
     }
 
     pub(crate) fn close(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -249,7 +277,11 @@ impl Meters {
     pub(crate) fn tolerance(&self) -> Tolerance {
         let bytes = self.sent_bytes as f64 / f64::from(1 << 19) + 1.0;
         let seconds = bytes * 8.0 / self.rate.bits_per_second() as f64;
-        Tolerance { bytes, seconds, clock: self.sent_packets as f64 * 1e-12 }
+        Tolerance {
+            bytes,
+            seconds,
+            clock: self.sent_packets as f64 * 1e-12,
+        }
     }
 
     /// The flow's measurements and its promised bounds.
@@ -261,7 +293,11 @@ impl Meters {
         charted: bool,
     ) -> FlowResult {
         let meter = &self.flows[flow.index()];
-        let Tolerance { bytes, seconds, clock } = tolerance;
+        let Tolerance {
+            bytes,
+            seconds,
+            clock,
+        } = tolerance;
         let promised = self.extremes.promised(meter.config, self.rate, guarantees);
         FlowResult {
             outcome: self.outcome(&[flow.index()]),
@@ -274,9 +310,15 @@ impl Meters {
             t_wfi_bound: promised.t_wfi.map(|bound| bound + seconds + clock),
             latency: self.lateness.worst(flow).unwrap_or(0.0),
             latency_bound: promised.latency.map(|bound| bound + seconds + clock),
-            fairness: self.extremes.seconds_of_lead(self.pairs.worst(flow), self.rate),
+            fairness: self
+                .extremes
+                .seconds_of_lead(self.pairs.worst(flow), self.rate),
             fairness_bound: promised.fairness.map(|bound| bound + seconds),
-            curves: meter.curves.as_ref().filter(|_| charted).map(|curves| curves.to_curves(self.end, &meter.delays)),
+            curves: meter
+                .curves
+                .as_ref()
+                .filter(|_| charted)
+                .map(|curves| curves.to_curves(self.end, &meter.delays)),
         }
     }
 
@@ -299,7 +341,9 @@ impl Meters {
 
     fn delays(&self, flows: &[usize]) -> Delays {
         let mut all = Delays::default();
-        flows.iter().for_each(|flow| all.merge(&self.flows[*flow].delays));
+        flows
+            .iter()
+            .for_each(|flow| all.merge(&self.flows[*flow].delays));
         all
     }
 
@@ -316,16 +360,30 @@ impl Meters {
             outcome.reordered += self.reordering.reordered(FlowId(flow as u32));
         }
         let seconds = self.end.as_secs_f64();
-        outcome.throughput = if seconds > 0.0 { outcome.bytes as f64 * 8.0 / seconds } else { 0.0 };
-        outcome.loss = if arrived > 0 { outcome.drops.total() as f64 / arrived as f64 } else { 0.0 };
+        outcome.throughput = if seconds > 0.0 {
+            outcome.bytes as f64 * 8.0 / seconds
+        } else {
+            0.0
+        };
+        outcome.loss = if arrived > 0 {
+            outcome.drops.total() as f64 / arrived as f64
+        } else {
+            0.0
+        };
         outcome.delay = summary(&self.delays(flows));
         outcome
     }
 
     /// Curves over several flows; curves over time only if each of these flows has curves.
     pub(crate) fn joint_curves(&self, flows: &[usize]) -> Curves {
-        let each: Option<Vec<_>> = flows.iter().map(|flow| self.flows[*flow].curves.as_ref()).collect();
-        let mut sum = Curves { delay_cdf: cdf(&self.delays(flows)), ..Curves::default() };
+        let each: Option<Vec<_>> = flows
+            .iter()
+            .map(|flow| self.flows[*flow].curves.as_ref())
+            .collect();
+        let mut sum = Curves {
+            delay_cdf: cdf(&self.delays(flows)),
+            ..Curves::default()
+        };
         for curves in each.unwrap_or_default() {
             let one = curves.to_curves(self.end, &Delays::default());
             sum.bin = one.bin;
@@ -337,7 +395,12 @@ impl Meters {
 
     pub(crate) fn jain(&self) -> Option<Jain> {
         let (mean, min) = (self.jain.mean()?, self.jain.minimum()?);
-        Some(Jain { mean, min, windows: self.jain.windows(), window: jain_window(self.rate).as_secs_f64() })
+        Some(Jain {
+            mean,
+            min,
+            windows: self.jain.windows(),
+            window: jain_window(self.rate).as_secs_f64(),
+        })
     }
 }
 
@@ -365,7 +428,12 @@ impl Observer<Note> for Meters {
         if let Some(curves) = &mut meter.curves {
             curves.sent.add(end, len.into());
         }
-        self.record(PacketRecord { arrival: packet.arrival, flow, len, fate: PacketFate::Sent { start, end, marked } });
+        self.record(PacketRecord {
+            arrival: packet.arrival,
+            flow,
+            len,
+            fate: PacketFate::Sent { start, end, marked },
+        });
     }
 
     fn dropped(&mut self, packet: Packet<Note>, now: Instant, reason: DropReason) {
@@ -376,14 +444,21 @@ impl Observer<Note> for Meters {
         self.time_wfi.withdraw(flow, packet.payload.stamp);
         match reason {
             DropReason::Early => self.jain.withdraw(now, flow, len),
-            DropReason::Full | DropReason::PushedOut | DropReason::Refused => self.jain.deny(now, flow, len),
+            DropReason::Full | DropReason::PushedOut | DropReason::Refused => {
+                self.jain.deny(now, flow, len)
+            }
         }
         self.change_backlog(now, flow, -i64::from(len));
         let meter = &mut self.flows[flow.index()];
         meter.forgiven += f64::from(len) - taken_back;
         meter.drops.count(reason);
         meter.data.dropped += u64::from(!packet.payload.is_bare);
-        self.record(PacketRecord { arrival: packet.arrival, flow, len, fate: PacketFate::Dropped(reason) });
+        self.record(PacketRecord {
+            arrival: packet.arrival,
+            flow,
+            len,
+            fate: PacketFate::Dropped(reason),
+        });
     }
 }
 
@@ -400,7 +475,10 @@ struct CurveMeter {
 
 impl Default for CurveMeter {
     fn default() -> Self {
-        Self { sent: SumSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS), backlog: LevelSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS) }
+        Self {
+            sent: SumSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS),
+            backlog: LevelSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS),
+        }
     }
 }
 
@@ -420,11 +498,17 @@ impl CurveMeter {
 
 fn add_up(sum: &mut Vec<f64>, values: &[f64]) {
     sum.resize(sum.len().max(values.len()), 0.0);
-    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+    sum.iter_mut()
+        .zip(values)
+        .for_each(|(sum, value)| *sum += value);
 }
 
 fn cdf(delays: &Delays) -> Vec<(f64, f64)> {
-    delays.cdf(CDF_POINTS).into_iter().map(|(delay, fraction)| (delay.as_secs_f64(), fraction)).collect()
+    delays
+        .cdf(CDF_POINTS)
+        .into_iter()
+        .map(|(delay, fraction)| (delay.as_secs_f64(), fraction))
+        .collect()
 }
 
 fn summary(delays: &Delays) -> Option<Delay> {

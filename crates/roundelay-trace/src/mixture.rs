@@ -113,9 +113,18 @@ impl Half {
     /// Packets without IP have no ends.
     pub(crate) fn new(tap: &Tap<'_>, headers: Option<&Headers>) -> Self {
         let nowhere = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let ends = |headers: &Headers| [(headers.source, headers.source_port), (headers.destination, headers.destination_port)];
+        let ends = |headers: &Headers| {
+            [
+                (headers.source, headers.source_port),
+                (headers.destination, headers.destination_port),
+            ]
+        };
         let protocol = headers.map_or(0, |headers| headers.protocol);
-        Self { point: (tap.interface, tap.heading), protocol, ends: headers.map_or([nowhere; 2], ends) }
+        Self {
+            point: (tap.interface, tap.heading),
+            protocol,
+            ends: headers.map_or([nowhere; 2], ends),
+        }
     }
 
     fn has_private_end(&self) -> bool {
@@ -126,8 +135,14 @@ impl Half {
     pub(crate) fn may_become(&self, after: &Self) -> bool {
         let [source, destination] = [0, 1].map(|end| self.ends[end] == after.ends[end]);
         let other = usize::from(source);
-        let is_ahead = !matches!((self.point.1, after.point.1), (Some(Heading::Out), _) | (_, Some(Heading::In)));
-        source != destination && self.ends[other].0 != after.ends[other].0 && self.point != after.point && is_ahead
+        let is_ahead = !matches!(
+            (self.point.1, after.point.1),
+            (Some(Heading::Out), _) | (_, Some(Heading::In))
+        );
+        source != destination
+            && self.ends[other].0 != after.ends[other].0
+            && self.point != after.point
+            && is_ahead
     }
 }
 
@@ -145,7 +160,11 @@ impl Mixture {
             None => return None,
         };
         let load = &mut self.halves[number as usize].1;
-        *if is_replayed { &mut load.replayed } else { &mut load.copies } += u64::from(bytes);
+        *if is_replayed {
+            &mut load.replayed
+        } else {
+            &mut load.copies
+        } += u64::from(bytes);
         self.packets += u64::from(is_replayed);
         Some(number)
     }
@@ -181,68 +200,129 @@ impl Mixture {
         translated > 0 && translated * MANY * 2 >= self.packets
     }
 
-    /// The selection that leaves one direction of one link, or comes nearest. An interface and a direction
-    /// that are selected already stay.
+    /// The selection that leaves one direction of one link, or comes nearest. An interface and a
+    /// direction that are selected already stay.
     pub(crate) fn remedy(&self, has_interface: bool, has_direction: bool) -> Option<Remedy> {
         let pieces = self.pieces();
-        let interfaces = if has_interface { vec![None] } else { self.interfaces() };
+        let interfaces = if has_interface {
+            vec![None]
+        } else {
+            self.interfaces()
+        };
         let tried = interfaces.into_iter().flat_map(|interface| {
-            let sides = if has_direction { vec![None] } else { self.sides(interface) };
-            sides.into_iter().map(move |side| Candidate { interface, side })
+            let sides = if has_direction {
+                vec![None]
+            } else {
+                self.sides(interface)
+            };
+            sides
+                .into_iter()
+                .map(move |side| Candidate { interface, side })
         });
         let all = self.extent_of(&pieces, Candidate::default()).bytes;
         let tried = tried.map(|candidate| (candidate, self.extent_of(&pieces, candidate)));
-        let mends =
-            |candidate: &Candidate, extent: &Extent| *candidate == Candidate::default() || extent.bytes != all || !self.is_mixed(extent);
-        let mut tried: Vec<_> = tried.filter(|(candidate, extent)| mends(candidate, extent)).collect();
+        let mends = |candidate: &Candidate, extent: &Extent| {
+            *candidate == Candidate::default() || extent.bytes != all || !self.is_mixed(extent)
+        };
+        let mut tried: Vec<_> = tried
+            .filter(|(candidate, extent)| mends(candidate, extent))
+            .collect();
         tried.sort_by_key(|(candidate, _)| candidate.rank());
         // Of equals the first.
-        let most =
-            |of: &dyn Fn(&Extent) -> u64| tried.iter().rev().filter(|(_, extent)| extent.bytes > 0).max_by_key(|(_, extent)| of(extent));
+        let most = |of: &dyn Fn(&Extent) -> u64| {
+            tried
+                .iter()
+                .rev()
+                .filter(|(_, extent)| extent.bytes > 0)
+                .max_by_key(|(_, extent)| of(extent))
+        };
         let (nearest, near) = most(&|extent| extent.bytes.saturating_sub(3 * extent.excess))?;
-        let (pure, clean) = most(&|extent| if self.is_mixed(extent) { 0 } else { extent.bytes })?;
-        let is_pure = !self.is_mixed(clean) && clean.bytes * 2 >= near.bytes.saturating_sub(3 * near.excess);
-        let (selection, bytes) = if is_pure { (*pure, clean.bytes) } else { (*nearest, near.bytes) };
+        let (pure, clean) = most(&|extent| {
+            if self.is_mixed(extent) {
+                0
+            } else {
+                extent.bytes
+            }
+        })?;
+        let is_pure =
+            !self.is_mixed(clean) && clean.bytes * 2 >= near.bytes.saturating_sub(3 * near.excess);
+        let (selection, bytes) = if is_pure {
+            (*pure, clean.bytes)
+        } else {
+            (*nearest, near.bytes)
+        };
         if selection == Candidate::default() {
             return None;
         }
         let chosen = ways(&pieces, selection);
         let meets = |candidate: Candidate| {
-            ways(&pieces, candidate).iter().zip(&chosen).any(|(own, chosen)| own.iter().zip(chosen).any(|(a, b)| a.min(b) > &0))
+            ways(&pieces, candidate)
+                .iter()
+                .zip(&chosen)
+                .any(|(own, chosen)| own.iter().zip(chosen).any(|(a, b)| a.min(b) > &0))
         };
-        let mut others: Vec<_> = tried.iter().filter(|(_, extent)| extent.bytes > 0 && !self.is_mixed(extent)).collect();
+        let mut others: Vec<_> = tried
+            .iter()
+            .filter(|(_, extent)| extent.bytes > 0 && !self.is_mixed(extent))
+            .collect();
         others.sort_by_key(|(_, extent)| Reverse(extent.bytes));
-        let other = others.into_iter().find(|(candidate, _)| !meets(*candidate)).map(|(candidate, extent)| (*candidate, extent.bytes));
-        Some(Remedy { selection, bytes, is_pure, other })
+        let other = others
+            .into_iter()
+            .find(|(candidate, _)| !meets(*candidate))
+            .map(|(candidate, extent)| (*candidate, extent.bytes));
+        Some(Remedy {
+            selection,
+            bytes,
+            is_pure,
+            other,
+        })
     }
 
     /// The busiest interfaces first, then none: an interface has a direction of its own.
     fn interfaces(&self) -> Vec<Option<u32>> {
         let mut bytes = HashMap::<u32, u64>::new();
         for (half, load) in &self.halves {
-            half.point.0.into_iter().for_each(|interface| *bytes.entry(interface).or_default() += load.replayed + load.copies);
+            half.point.0.into_iter().for_each(|interface| {
+                *bytes.entry(interface).or_default() += load.replayed + load.copies
+            });
         }
         let mut all: Vec<_> = bytes.into_iter().collect();
         all.sort_by_key(|(interface, bytes)| (Reverse(*bytes), *interface));
         all.truncate(TRIED);
         // One interface alone tells nothing apart.
         let interfaces = all.into_iter().map(|(interface, _)| Some(interface));
-        if interfaces.len() < 2 { vec![None] } else { interfaces.chain([None]).collect() }
+        if interfaces.len() < 2 {
+            vec![None]
+        } else {
+            interfaces.chain([None]).collect()
+        }
     }
 
-    /// The capture's own directions, then the networks at the ends of a heavy half of a connection with both
-    /// directions, one of a private network first, then none.
+    /// The capture's own directions, then the networks at the ends of a heavy half of a connection
+    /// with both directions, one of a private network first, then none.
     fn sides(&self, interface: Option<u32>) -> Vec<Option<Side>> {
-        let of_interface = || self.halves.iter().filter(move |(half, _)| interface.is_none_or(|only| half.point.0 == Some(only)));
+        let of_interface = || {
+            self.halves
+                .iter()
+                .filter(move |(half, _)| interface.is_none_or(|only| half.point.0 == Some(only)))
+        };
         let headings = [Heading::In, Heading::Out]
             .map(Side::Heading)
             .into_iter()
-            .filter(|side| of_interface().any(|(half, _)| side.holds(half)) && of_interface().any(|(half, _)| !side.holds(half)));
+            .filter(|side| {
+                of_interface().any(|(half, _)| side.holds(half))
+                    && of_interface().any(|(half, _)| !side.holds(half))
+            });
         let readings: HashSet<_> = of_interface().map(|(half, _)| reading(half)).collect();
-        let mut reversed: Vec<_> = of_interface().filter(|(half, _)| readings.contains(&reverse(reading(half)))).collect();
+        let mut reversed: Vec<_> = of_interface()
+            .filter(|(half, _)| readings.contains(&reverse(reading(half))))
+            .collect();
         reversed.sort_by_key(|(half, load)| Reverse((load.replayed + load.copies, half.ends)));
-        let heaviest = |is_chosen: fn(&Half) -> bool| reversed.iter().find(|(half, _)| is_chosen(half));
-        let chosen = [heaviest(Half::has_private_end), heaviest(|_| true)].into_iter().flatten();
+        let heaviest =
+            |is_chosen: fn(&Half) -> bool| reversed.iter().find(|(half, _)| is_chosen(half));
+        let chosen = [heaviest(Half::has_private_end), heaviest(|_| true)]
+            .into_iter()
+            .flatten();
         let both = chosen.flat_map(|(half, _)| [half.ends, [half.ends[1], half.ends[0]]]);
         let networks = both.flat_map(|ends| networks(ends.map(|(address, _)| address)));
         headings.chain(networks).map(Some).chain([None]).collect()
@@ -253,7 +333,11 @@ impl Mixture {
         let mut names = HashMap::new();
         for ((before, after), _) in self.translated.iter().filter(|(_, packets)| **packets > 0) {
             let [before, after] = [before, after].map(|number| reading(self.half(*number)));
-            let (name, other) = if key(before) <= key(after) { (before, after) } else { (after, before) };
+            let (name, other) = if key(before) <= key(after) {
+                (before, after)
+            } else {
+                (after, before)
+            };
             names.insert(other, name);
             names.insert(reverse(other), reverse(name));
         }
@@ -263,21 +347,42 @@ impl Mixture {
             let name = *names.get(&own).unwrap_or(&own);
             let next = connections.len();
             let connection = *connections.entry(key(name)).or_insert(next);
-            Piece { half, load, connection, is_forward: name.1[0] <= name.1[1] }
+            Piece {
+                half,
+                load,
+                connection,
+                is_forward: name.1[0] <= name.1[1],
+            }
         };
-        self.halves.iter().map(|(half, load)| (half, *load)).map(piece).collect()
+        self.halves
+            .iter()
+            .map(|(half, load)| (half, *load))
+            .map(piece)
+            .collect()
     }
 
     fn extent_of(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Extent {
         let bytes: Vec<u64> = pieces.iter().map(|piece| piece.bytes(candidate)).collect();
         let (ways, mut interfaces) = (ways(pieces, candidate), HashMap::<u32, u64>::new());
         for (piece, bytes) in pieces.iter().zip(&bytes).filter(|(_, bytes)| **bytes > 0) {
-            piece.half.point.0.into_iter().for_each(|interface| *interfaces.entry(interface).or_default() += bytes);
+            piece
+                .half
+                .point
+                .0
+                .into_iter()
+                .for_each(|interface| *interfaces.entry(interface).or_default() += bytes);
         }
         let lighter = ways.iter().map(|[one, other]| *one.min(other));
-        let copies = self.translated.iter().filter(|((one, other), _)| bytes[*one as usize] > 0 && bytes[*other as usize] > 0);
-        let of_copies: u64 = copies.clone().map(|((one, other), _)| bytes[*one as usize].min(bytes[*other as usize])).sum();
-        let elsewhere = interfaces.values().sum::<u64>() - interfaces.values().copied().max().unwrap_or(0);
+        let copies = self
+            .translated
+            .iter()
+            .filter(|((one, other), _)| bytes[*one as usize] > 0 && bytes[*other as usize] > 0);
+        let of_copies: u64 = copies
+            .clone()
+            .map(|((one, other), _)| bytes[*one as usize].min(bytes[*other as usize]))
+            .sum();
+        let elsewhere =
+            interfaces.values().sum::<u64>() - interfaces.values().copied().max().unwrap_or(0);
         Extent {
             bytes: bytes.iter().sum(),
             connections: lighter.clone().filter(|bytes| *bytes > 0).count(),
@@ -289,11 +394,14 @@ impl Mixture {
     }
 }
 
-/// Bytes of each connection's two directions under a selection. A sender's packets to itself have one
-/// direction.
+/// Bytes of each connection's two directions under a selection. A sender's packets to itself have
+/// one direction.
 fn ways(pieces: &[Piece<'_>], candidate: Candidate) -> Vec<[u64; 2]> {
     let mut ways = vec![[0; 2]; pieces.len()];
-    for piece in pieces.iter().filter(|piece| piece.half.ends[0] != piece.half.ends[1]) {
+    for piece in pieces
+        .iter()
+        .filter(|piece| piece.half.ends[0] != piece.half.ends[1])
+    {
         ways[piece.connection][usize::from(piece.is_forward)] += piece.bytes(candidate);
     }
     ways
@@ -303,14 +411,16 @@ impl Piece<'_> {
     /// Bytes under a selection.
     fn bytes(&self, candidate: Candidate) -> u64 {
         // A copy is replayed if its original is not selected.
-        let keeps_copies = candidate.interface.is_some() || matches!(candidate.side, Some(Side::Heading(_)));
+        let keeps_copies =
+            candidate.interface.is_some() || matches!(candidate.side, Some(Side::Heading(_)));
         let load = self.load.replayed + if keeps_copies { self.load.copies } else { 0 };
         if candidate.holds(self.half) { load } else { 0 }
     }
 }
 
 impl Candidate {
-    /// Of equals the first one is chosen: packets that come in have not waited in this router's queue yet.
+    /// Of equals the first one is chosen: packets that come in have not waited in this router's
+    /// queue yet.
     const fn rank(self) -> u8 {
         match (self.interface, self.side) {
             (Some(_), Some(Side::Heading(Heading::In))) => 0,
@@ -323,7 +433,9 @@ impl Candidate {
     }
 
     fn holds(self, half: &Half) -> bool {
-        self.interface.is_none_or(|interface| half.point.0 == Some(interface)) && self.side.is_none_or(|side| side.holds(half))
+        self.interface
+            .is_none_or(|interface| half.point.0 == Some(interface))
+            && self.side.is_none_or(|side| side.holds(half))
     }
 }
 
@@ -340,7 +452,9 @@ impl Side {
     pub(crate) fn matches(self, tap: &Tap<'_>, headers: Option<&Headers>) -> bool {
         match self {
             Self::From(network) => headers.is_some_and(|headers| network.contains(headers.source)),
-            Self::To(network) => headers.is_some_and(|headers| network.contains(headers.destination)),
+            Self::To(network) => {
+                headers.is_some_and(|headers| network.contains(headers.destination))
+            }
             Self::Heading(heading) => tap.heading == Some(heading),
         }
     }
@@ -379,11 +493,18 @@ fn key((protocol, ends): (u8, Ends)) -> (u8, Ends) {
     (protocol, [ends[0].min(ends[1]), ends[0].max(ends[1])])
 }
 
-/// Directions that hold the packets of a half. First come the networks of the private end if only one is
-/// private, otherwise those of the receiver.
+/// Directions that hold the packets of a half. First come the networks of the private end if only
+/// one is private, otherwise those of the receiver.
 fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
-    let (from, to) = ((Side::From as fn(_) -> _, source), (Side::To as fn(_) -> _, destination));
-    let ends = if is_private(source) && !is_private(destination) { [from, to] } else { [to, from] };
+    let (from, to) = (
+        (Side::From as fn(_) -> _, source),
+        (Side::To as fn(_) -> _, destination),
+    );
+    let ends = if is_private(source) && !is_private(destination) {
+        [from, to]
+    } else {
+        [to, from]
+    };
     let networks = |(side, address): (fn(Network) -> Side, IpAddr)| {
         let prefixes: &[u8] = match (is_private(address), address.is_ipv4()) {
             (true, true) => &[24, 16, 8, 32],
@@ -391,7 +512,9 @@ fn networks([source, destination]: [IpAddr; 2]) -> Vec<Side> {
             (false, true) => &[32],
             (false, false) => &[128],
         };
-        prefixes.iter().map(move |prefix| side(Network::around(address, *prefix)))
+        prefixes
+            .iter()
+            .map(move |prefix| side(Network::around(address, *prefix)))
     };
     ends.into_iter().flat_map(networks).collect()
 }

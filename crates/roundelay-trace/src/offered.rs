@@ -93,7 +93,12 @@ impl OfferedFlow {
     /// What the flow asks of a link.
     pub(crate) fn demand(&self, link: Rate) -> Demand {
         let seconds = self.last.as_secs_f64() - self.first.as_secs_f64();
-        Demand::of(self.backlogs, (self.packets, self.bytes), seconds, link.bits_per_second() as f64)
+        Demand::of(
+            self.backlogs,
+            (self.packets, self.bytes),
+            seconds,
+            link.bits_per_second() as f64,
+        )
     }
 
     /// Whether nearly all packets are bare acknowledgements.
@@ -143,7 +148,11 @@ impl Offered {
     ) -> Self {
         let selector = Selector::new(selection);
         let (flows, quiet, gps) = (Vec::new(), BinaryHeap::new(), GpsServer::new(rate));
-        let (clock, oddities, plateau) = (CaptureClock::default(), Oddities::default(), Plateau::new(rate));
+        let (clock, oddities, plateau) = (
+            CaptureClock::default(),
+            Oddities::default(),
+            Plateau::new(rate),
+        );
         Self {
             capture,
             selector,
@@ -167,30 +176,52 @@ impl Offered {
 
     /// Fills `block` with the events of the selected among the next `packets` packets, and of at
     /// least one. False at the end of the capture.
-    pub(crate) fn read(&mut self, block: &mut Vec<Event>, packets: usize) -> Result<bool, CaptureError> {
+    pub(crate) fn read(
+        &mut self,
+        block: &mut Vec<Event>,
+        packets: usize,
+    ) -> Result<bool, CaptureError> {
         block.clear();
         let mut left = packets;
         while left > 0 || block.is_empty() {
-            let Some(frame) = self.capture.next()? else { return Ok(!block.is_empty()) };
+            let Some(frame) = self.capture.next()? else {
+                return Ok(!block.is_empty());
+            };
             left = left.saturating_sub(1);
             self.link = frame.link;
             let headers = parse(frame.link, frame.bytes);
-            if !self.selector.admit(&frame, headers.as_ref().map_err(|reason| *reason)) {
+            if !self
+                .selector
+                .admit(&frame, headers.as_ref().map_err(|reason| *reason))
+            {
                 continue;
             }
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
             let (own, framed) = lengths(&frame, self.layer);
             let len = self.oddities.plausible(&frame, framed);
-            let is_bare = headers.is_ok_and(|headers| headers.protocol == TCP) && frame.is_bare_acknowledgement();
+            let is_bare = headers.is_ok_and(|headers| headers.protocol == TCP)
+                && frame.is_bare_acknowledgement();
             self.captured_bytes += u64::from(own);
-            let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
-            let (ecn, dscp) = headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
+            let flow = self
+                .classifier
+                .classify(headers.as_ref().map_err(|reason| *reason));
+            let (ecn, dscp) =
+                headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
             self.let_quiet_flows_leave(at, block);
             self.count(at, flow, len, block);
             self.flows[flow.index()].bare += u64::from(is_bare);
-            let offer = Offer { len, ecn, dscp, is_bare };
+            let offer = Offer {
+                len,
+                ecn,
+                dscp,
+                is_bare,
+            };
             self.classified |= offer.is_classified();
-            block.push(Event { at, flow, kind: EventKind::Arrival(offer) });
+            block.push(Event {
+                at,
+                flow,
+                kind: EventKind::Arrival(offer),
+            });
         }
         Ok(true)
     }
@@ -202,10 +233,21 @@ impl Offered {
         self.plateau.count(at, len);
         if flow.index() == self.flows.len() {
             let headers = self.classifier.headers(flow);
-            let (weight, rule) = (self.weights.weight(headers), RulePlace::of(self.weights.place(headers)));
-            let config = FlowConfig { weight, max_packet_len: USUAL_MAX_PACKET_LEN };
+            let (weight, rule) = (
+                self.weights.weight(headers),
+                RulePlace::of(self.weights.place(headers)),
+            );
+            let config = FlowConfig {
+                weight,
+                max_packet_len: USUAL_MAX_PACKET_LEN,
+            };
             self.gps.set_weight(flow, weight);
-            self.flows.push(OfferedFlow { rule, first: at, last: at, ..OfferedFlow::idle(config) });
+            self.flows.push(OfferedFlow {
+                rule,
+                first: at,
+                last: at,
+                ..OfferedFlow::idle(config)
+            });
         }
         self.gps.arrive(at, flow, len.into());
         let known = &mut self.flows[flow.index()];
@@ -215,10 +257,16 @@ impl Offered {
         known.last = at;
         let grows = len > known.config.max_packet_len;
         if grows {
-            known.config.max_packet_len = len.max(2 * known.config.max_packet_len).min(FlowConfig::MAX_PACKET_LEN);
+            known.config.max_packet_len = len
+                .max(2 * known.config.max_packet_len)
+                .min(FlowConfig::MAX_PACKET_LEN);
         }
         if grows || !known.present {
-            block.push(Event { at, flow, kind: EventKind::Join(known.config, known.rule) });
+            block.push(Event {
+                at,
+                flow,
+                kind: EventKind::Join(known.config, known.rule),
+            });
         }
         if !known.present {
             known.present = true;
@@ -227,7 +275,9 @@ impl Offered {
     }
 
     fn let_quiet_flows_leave(&mut self, now: Instant, block: &mut Vec<Event>) {
-        while let Some(&Reverse((at, flow))) = self.quiet.peek().filter(|Reverse((at, _))| *at <= now) {
+        while let Some(&Reverse((at, flow))) =
+            self.quiet.peek().filter(|Reverse((at, _))| *at <= now)
+        {
             self.quiet.pop();
             let known = &mut self.flows[flow.index()];
             let silent_until = known.last + FLOW_TIMEOUT;
@@ -235,21 +285,41 @@ impl Offered {
                 self.quiet.push(Reverse((silent_until, flow)));
             } else {
                 known.present = false;
-                block.push(Event { at: now, flow, kind: EventKind::Leave });
+                block.push(Event {
+                    at: now,
+                    flow,
+                    kind: EventKind::Leave,
+                });
             }
         }
     }
 
     /// Urgencies of the rules, and the bytes of each flow read by now.
     pub(crate) fn known(&self) -> Known {
-        let urgencies = self.weights.rules().iter().map(WeightRule::urgency).collect();
-        Known { urgencies, sizes: self.flows.iter().map(|flow| flow.bytes).collect() }
+        let urgencies = self
+            .weights
+            .rules()
+            .iter()
+            .map(WeightRule::urgency)
+            .collect();
+        Known {
+            urgencies,
+            sizes: self.flows.iter().map(|flow| flow.bytes).collect(),
+        }
     }
 
     /// Fields set on the packets read by now.
     pub(crate) fn carried(&self) -> Carried {
-        let (known, mut carried) = (self.known(), Carried { classes: self.classified, ..Carried::default() });
-        self.flows.iter().for_each(|flow| carried.add(known.urgency(flow.rule)));
+        let (known, mut carried) = (
+            self.known(),
+            Carried {
+                classes: self.classified,
+                ..Carried::default()
+            },
+        );
+        self.flows
+            .iter()
+            .for_each(|flow| carried.add(known.urgency(flow.rule)));
         carried
     }
 
@@ -322,7 +392,10 @@ fn lengths(frame: &Frame<'_>, layer: LinkLayer) -> (u32, u32) {
     if layer == LinkLayer::NONE {
         return (own, own);
     }
-    (own, layer.len_on_link(if layer.raw { own } else { frame.network_len() }))
+    (
+        own,
+        layer.len_on_link(if layer.raw { own } else { frame.network_len() }),
+    )
 }
 
 impl Oddities {
@@ -348,7 +421,12 @@ struct CaptureClock {
 impl CaptureClock {
     fn read(&mut self, nanos: i64, oddities: &mut Oddities) -> Instant {
         if !self.started {
-            *self = Self { started: true, first: nanos, last: nanos, now: Instant::ZERO };
+            *self = Self {
+                started: true,
+                first: nanos,
+                last: nanos,
+                now: Instant::ZERO,
+            };
         }
         let step = i128::from(nanos) - i128::from(self.last);
         self.last = nanos;
@@ -373,12 +451,24 @@ mod tests {
     fn the_clock_starts_at_zero_never_runs_back_and_cuts_long_silences() {
         let (mut clock, mut oddities) = (CaptureClock::default(), Oddities::default());
         let second = 1_000_000_000;
-        let times = [5 * second, 6 * second, 4 * second, 5 * second, i64::MAX].map(|nanos| clock.read(nanos, &mut oddities));
-        let expected = [0, 1, 1, 2, 3602].map(|seconds| Instant::from_nanos(seconds * 1_000_000_000));
+        let times = [5 * second, 6 * second, 4 * second, 5 * second, i64::MAX]
+            .map(|nanos| clock.read(nanos, &mut oddities));
+        let expected =
+            [0, 1, 1, 2, 3602].map(|seconds| Instant::from_nanos(seconds * 1_000_000_000));
         assert_eq!(times, expected);
-        assert_eq!(oddities, Oddities { backward_steps: 1, cut_gaps: 1, ..Oddities::default() });
+        assert_eq!(
+            oddities,
+            Oddities {
+                backward_steps: 1,
+                cut_gaps: 1,
+                ..Oddities::default()
+            }
+        );
         let mut clock = CaptureClock::default();
         clock.read(i64::MIN, &mut oddities);
-        assert_eq!(clock.read(i64::MAX, &mut oddities), Instant::ZERO + LONGEST_GAP);
+        assert_eq!(
+            clock.read(i64::MAX, &mut oddities),
+            Instant::ZERO + LONGEST_GAP
+        );
     }
 }

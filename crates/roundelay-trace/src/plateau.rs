@@ -36,7 +36,13 @@ impl Plateau {
     /// For a link of this rate.
     pub(crate) fn new(link: Rate) -> Self {
         let window = WINDOW.max(link.time_of(PACKETS * 1514));
-        Self { window, end: Instant::ZERO + window, bytes: 0, steps: Vec::new(), windows: 0 }
+        Self {
+            window,
+            end: Instant::ZERO + window,
+            bytes: 0,
+            steps: Vec::new(),
+            windows: 0,
+        }
     }
 
     /// Counts an arrival. Times never decrease.
@@ -50,7 +56,11 @@ impl Plateau {
     /// Closes the window, and skips those without a packet.
     #[cold]
     fn close(&mut self, at: Instant) {
-        let step = if self.bytes > 0 { (libm::log(self.bytes as f64) / libm::log(STEP)) as usize } else { 0 };
+        let step = if self.bytes > 0 {
+            (libm::log(self.bytes as f64) / libm::log(STEP)) as usize
+        } else {
+            0
+        };
         if self.steps.len() <= step {
             self.steps.resize(step + 1, 0);
         }
@@ -71,7 +81,10 @@ impl Plateau {
             above += self.steps[*step];
             above as f64 > ABOVE * self.windows as f64
         })?;
-        let from = (0..=top).rev().take_while(|step| bytes(*step) >= NEAR * bytes(top)).last()?;
+        let from = (0..=top)
+            .rev()
+            .take_while(|step| bytes(*step) >= NEAR * bytes(top))
+            .last()?;
         let part = self.steps[from..=top].iter().sum::<u64>() as f64 / self.windows as f64;
         let rate = bytes(top) * 8.0 / self.window.as_secs_f64();
         (self.windows >= WINDOWS && part >= PART).then_some((rate, part))
@@ -92,17 +105,26 @@ mod tests {
     #[test]
     fn packets_behind_a_queue_have_the_rate_of_its_link() {
         // At 10 Mbit/s a packet takes 1.2 ms: half a second of each second.
-        let behind = (0..20).flat_map(|second| (0..416).map(move |packet| second * 1_000_000 + packet * 1200));
+        let behind = (0..20)
+            .flat_map(|second| (0..416).map(move |packet| second * 1_000_000 + packet * 1200));
         let (rate, part) = plateau(behind).unwrap();
-        assert!((rate / 10e6 - 1.0).abs() < 0.02 && (0.35..0.55).contains(&part), "{rate} {part}");
+        assert!(
+            (rate / 10e6 - 1.0).abs() < 0.02 && (0.35..0.55).contains(&part),
+            "{rate} {part}"
+        );
     }
 
     #[test]
     fn bursts_and_short_captures_have_no_plateau() {
         // The same packets in bursts of a growing length.
-        let bursts = (0..200_u64).flat_map(|burst| (0..10 + burst).map(move |packet| burst * 100_000 + packet * 12));
+        let bursts = (0..200_u64)
+            .flat_map(|burst| (0..10 + burst).map(move |packet| burst * 100_000 + packet * 12));
         assert_eq!(plateau(bursts), None);
-        assert_eq!(plateau((0..1000).map(|packet| packet * 1200)), None, "twelve windows");
+        assert_eq!(
+            plateau((0..1000).map(|packet| packet * 1200)),
+            None,
+            "twelve windows"
+        );
         assert_eq!(plateau(std::iter::empty()), None);
         let once_a_year = (0..30).map(|year| year * 500_000_000_000);
         assert_eq!(plateau(once_a_year), None);

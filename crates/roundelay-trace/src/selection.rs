@@ -124,7 +124,8 @@ const SHORTEST_LOAD: f64 = 0.1;
 /// Packets that `--direction` leaves out.
 #[derive(Debug, Default)]
 struct Opposite {
-    /// Bytes and capture times of the other direction's packets that pass the filter, without copies.
+    /// Bytes and capture times of the other direction's packets that pass the filter, without
+    /// copies.
     bytes: u64,
     times: Option<(i64, i64)>,
     duplicates: Duplicates,
@@ -141,25 +142,67 @@ const NAMED: usize = 8;
 
 impl Selector {
     pub(crate) fn new(selection: Selection) -> Self {
-        let (duplicates, translations, mixture) = (Duplicates::default(), Translations::default(), Mixture::default());
-        let (interfaces, left_out, opposite) = (Interfaces::default(), LeftOut::default(), Opposite::default());
+        let (duplicates, translations, mixture) = (
+            Duplicates::default(),
+            Translations::default(),
+            Mixture::default(),
+        );
+        let (interfaces, left_out, opposite) = (
+            Interfaces::default(),
+            LeftOut::default(),
+            Opposite::default(),
+        );
         let (read, again, unknown_link, with_heading) = (0, 0, 0, 0);
-        Self { selection, duplicates, translations, mixture, interfaces, opposite, read, left_out, again, unknown_link, with_heading }
+        Self {
+            selection,
+            duplicates,
+            translations,
+            mixture,
+            interfaces,
+            opposite,
+            read,
+            left_out,
+            again,
+            unknown_link,
+            with_heading,
+        }
     }
 
     /// Whether a packet is replayed; counts the packet.
-    pub(crate) fn admit(&mut self, frame: &Frame<'_>, headers: Result<&Headers, Unparsable>) -> bool {
+    pub(crate) fn admit(
+        &mut self,
+        frame: &Frame<'_>,
+        headers: Result<&Headers, Unparsable>,
+    ) -> bool {
         self.read += 1;
         self.unknown_link += u64::from(headers == Err(Unparsable::UnknownLink));
         self.with_heading += u64::from(frame.tap.heading.is_some());
-        let Self { selection: Selection { interface, direction, filter, keep_duplicates, mirrored }, left_out, opposite, .. } = self;
+        let Self {
+            selection:
+                Selection {
+                    interface,
+                    direction,
+                    filter,
+                    keep_duplicates,
+                    mirrored,
+                },
+            left_out,
+            opposite,
+            ..
+        } = self;
         let (headers, copies_before) = (headers.ok(), left_out.duplicates);
-        let is_elsewhere = interface.as_ref().is_some_and(|interface| !interface.is(&frame.tap));
-        let left_side =
-            direction.as_ref().map(|direction| direction.side).filter(|side| !is_elsewhere && !side.matches(&frame.tap, headers));
+        let is_elsewhere = interface
+            .as_ref()
+            .is_some_and(|interface| !interface.is(&frame.tap));
+        let left_side = direction
+            .as_ref()
+            .map(|direction| direction.side)
+            .filter(|side| !is_elsewhere && !side.matches(&frame.tap, headers));
         let is_opposite = left_side.is_some();
         let passes = filter.as_ref().is_none_or(|filter| filter.matches(headers));
-        left_side.into_iter().for_each(|side| opposite.count(frame, side, headers, passes));
+        left_side
+            .into_iter()
+            .for_each(|side| opposite.count(frame, side, headers, passes));
         let cause = if is_elsewhere {
             Some(&mut left_out.interface)
         } else if is_opposite {
@@ -187,9 +230,17 @@ impl Selector {
         let admitted = cause.is_none();
         cause.into_iter().for_each(|count| *count += 1);
         let copies = left_out.duplicates - copies_before;
-        self.interfaces.count(&frame.tap, Selected { replayed: admitted.into(), copies });
+        self.interfaces.count(
+            &frame.tap,
+            Selected {
+                replayed: admitted.into(),
+                copies,
+            },
+        );
         if admitted || copies > 0 {
-            let half = self.mixture.count(Half::new(&frame.tap, headers), frame.original_len, admitted);
+            let half =
+                self.mixture
+                    .count(Half::new(&frame.tap, headers), frame.original_len, admitted);
             if let Some(half) = half.filter(|_| admitted) {
                 self.translations.sight(frame, half, &mut self.mixture);
             }
@@ -209,27 +260,39 @@ impl Selector {
 
     /// The selection and its effect; none for a capture replayed as it is, without any option.
     pub(crate) fn summary(&self) -> Option<SelectionSummary> {
-        let Selection { interface, direction, filter, keep_duplicates, mirrored } = &self.selection;
-        let (read, left_out, keep_duplicates, mirrored) = (self.read, self.left_out, *keep_duplicates, *mirrored);
-        let interface = interface.as_ref().map(|interface| interface.text.clone());
-        let direction = direction.as_ref().map(|direction| direction.text.clone());
-        let filter = filter.as_ref().map(Filter::to_string);
-        (self.selection != Selection::default() || left_out.total() > 0).then_some(SelectionSummary {
+        let Selection {
             interface,
             direction,
             filter,
             keep_duplicates,
             mirrored,
-            read,
-            left_out,
-        })
+        } = &self.selection;
+        let (read, left_out, keep_duplicates, mirrored) =
+            (self.read, self.left_out, *keep_duplicates, *mirrored);
+        let interface = interface.as_ref().map(|interface| interface.text.clone());
+        let direction = direction.as_ref().map(|direction| direction.text.clone());
+        let filter = filter.as_ref().map(Filter::to_string);
+        (self.selection != Selection::default() || left_out.total() > 0).then_some(
+            SelectionSummary {
+                interface,
+                direction,
+                filter,
+                keep_duplicates,
+                mirrored,
+                read,
+                left_out,
+            },
+        )
     }
 
     /// A sentence on the packets left out.
     pub(crate) fn note(&self) -> Option<String> {
         let (summary, options) = (self.summary()?, self.options());
         let replayed = summary.read - summary.left_out.total();
-        let mut causes: Vec<_> = options.iter().map(|(option, count)| format!("{count} by {option}")).collect();
+        let mut causes: Vec<_> = options
+            .iter()
+            .map(|(option, count)| format!("{count} by {option}"))
+            .collect();
         if summary.left_out.duplicates > 0 {
             causes.push(format!(
                 "{} duplicates (one IP packet captured at several interfaces or on the way in and out; --keep-duplicates keeps them)",
@@ -239,7 +302,10 @@ impl Selector {
         if causes.is_empty() {
             causes.push("none".to_owned());
         }
-        let replayed = in_number(replayed, &format!("of {} packets {{is|are}} replayed", summary.read));
+        let replayed = in_number(
+            replayed,
+            &format!("of {} packets {{is|are}} replayed", summary.read),
+        );
         Some(format!("{replayed}. Left out: {}.", causes.join(", ")))
     }
 
@@ -259,7 +325,14 @@ impl Selector {
                 "{connection is|connections are} captured in both directions, and both share the replayed link.",
             )
         });
-        [self.mirror_note(), self.interfaces.note(), translated, directions].into_iter().flatten()
+        [
+            self.mirror_note(),
+            self.interfaces.note(),
+            translated,
+            directions,
+        ]
+        .into_iter()
+        .flatten()
     }
 
     /// A warning, if several links share the replayed one. `command` is the command as given, and
@@ -268,51 +341,100 @@ impl Selector {
         let extent = self.mixture.extent();
         let has_copies = self.mirror_note().is_some() || self.mixture.are_many(extent.translated);
         let problems = [
-            extent.has_directions().then_some("both directions of connections"),
+            extent
+                .has_directions()
+                .then_some("both directions of connections"),
             (extent.interfaces > 1).then_some("several interfaces"),
             has_copies.then_some("copies of packets"),
         ];
         let problems: Vec<_> = problems.into_iter().flatten().collect();
         let (last, others) = problems.split_last()?;
-        let problems = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
-        let remedy = self.mixture.remedy(self.selection.interface.is_some(), self.selection.direction.is_some());
+        let problems = if others.is_empty() {
+            (*last).to_owned()
+        } else {
+            format!("{} and {last}", others.join(", "))
+        };
+        let remedy = self.mixture.remedy(
+            self.selection.interface.is_some(),
+            self.selection.direction.is_some(),
+        );
         let remedy = remedy.filter(|_| self.mixture.is_mixed(&extent));
         let mut words = remedy.map_or_else(Vec::new, |remedy| self.words(remedy.selection));
         words.extend(self.mirror_note().map(|_| "--mirrored".to_owned()));
-        let wrong = format!("The figures below are of a wrong load: {problems} share the replayed link, as the notes say.");
+        let wrong = format!(
+            "The figures below are of a wrong load: {problems} share the replayed link, as the notes say."
+        );
         if words.is_empty() {
-            let sentence = format!("{wrong} No other selection of interface and direction mends this; --filter may.");
-            return Some(Reserve { sentence, command: None });
+            let sentence = format!(
+                "{wrong} No other selection of interface and direction mends this; --filter may."
+            );
+            return Some(Reserve {
+                sentence,
+                command: None,
+            });
         }
         let has_load = seconds > 0.0 && self.mirror_note().is_none();
-        let over_all = |bytes: u64| format!(", {} over the whole capture", rate(bytes as f64 * 8.0 / seconds));
-        let load = |bytes: u64| if has_load { over_all(bytes) } else { String::new() };
+        let over_all = |bytes: u64| {
+            format!(
+                ", {} over the whole capture",
+                rate(bytes as f64 * 8.0 / seconds)
+            )
+        };
+        let load = |bytes: u64| {
+            if has_load {
+                over_all(bytes)
+            } else {
+                String::new()
+            }
+        };
         let mends = match remedy {
-            Some(Remedy { is_pure: true, bytes, .. }) => format!("This command has one direction of one link{}", load(bytes)),
-            Some(Remedy { bytes, .. }) => format!("This command comes nearest to one direction of one link{}", load(bytes)),
+            Some(Remedy {
+                is_pure: true,
+                bytes,
+                ..
+            }) => format!("This command has one direction of one link{}", load(bytes)),
+            Some(Remedy { bytes, .. }) => format!(
+                "This command comes nearest to one direction of one link{}",
+                load(bytes)
+            ),
             None => "This command leaves out the copies".to_owned(),
         };
         let other = remedy.and_then(|remedy| remedy.other);
         let other = other.map_or_else(String::new, |(candidate, bytes)| {
-            format!(" (the other direction{}: {})", load(bytes), self.words(candidate).join(" "))
+            format!(
+                " (the other direction{}: {})",
+                load(bytes),
+                self.words(candidate).join(" ")
+            )
         });
         let sentence = format!("{wrong} {mends}{other}:");
-        Some(Reserve { sentence, command: Some(format!("{command} {}", words.join(" "))) })
+        Some(Reserve {
+            sentence,
+            command: Some(format!("{command} {}", words.join(" "))),
+        })
     }
 
     /// The options of a selection.
     fn words(&self, Candidate { interface, side }: Candidate) -> Vec<String> {
-        let interface = interface.map(|number| vec!["--interface".to_owned(), self.interfaces.label(number)]);
-        [interface, side.map(|side| side_words(side).to_vec())].into_iter().flatten().flatten().collect()
+        let interface =
+            interface.map(|number| vec!["--interface".to_owned(), self.interfaces.label(number)]);
+        [interface, side.map(|side| side_words(side).to_vec())]
+            .into_iter()
+            .flatten()
+            .flatten()
+            .collect()
     }
 
-    /// A sentence on the load of the direction that is left out. None for `in` and `out`: on a router the
-    /// other direction comes in at another interface, before the queue.
+    /// A sentence on the load of the direction that is left out. None for `in` and `out`: on a
+    /// router the other direction comes in at another interface, before the queue.
     pub(crate) fn opposite_note(&self) -> Option<String> {
         let side = self.selection.direction.as_ref()?.side;
         let load = self.opposite.load()?;
         let other = side_words(side.opposite()).join(" ");
-        Some(format!("The other direction, {} on average, is left out: {other} compares it.", rate(load)))
+        Some(format!(
+            "The other direction, {} on average, is left out: {other} compares it.",
+            rate(load)
+        ))
     }
 
     /// A note, if many packets look like copies by a mirror port.
@@ -331,12 +453,30 @@ impl Selector {
 
     /// The given options, in the order of application, each with the packets left out.
     fn options(&self) -> Vec<(String, u64)> {
-        let (Selection { interface, direction, filter, mirrored, .. }, left_out) = (&self.selection, self.left_out);
+        let (
+            Selection {
+                interface,
+                direction,
+                filter,
+                mirrored,
+                ..
+            },
+            left_out,
+        ) = (&self.selection, self.left_out);
         let mirrored = mirrored.then(|| ("--mirrored".to_owned(), left_out.mirrored));
-        let interface = interface.as_ref().map(|interface| (format!("--interface {interface}"), left_out.interface));
-        let direction = direction.as_ref().map(|direction| (format!("--direction {direction}"), left_out.direction));
-        let filter = filter.as_ref().map(|filter| (format!("--filter '{filter}'"), left_out.filter));
-        [interface, direction, filter, mirrored].into_iter().flatten().collect()
+        let interface = interface
+            .as_ref()
+            .map(|interface| (format!("--interface {interface}"), left_out.interface));
+        let direction = direction
+            .as_ref()
+            .map(|direction| (format!("--direction {direction}"), left_out.direction));
+        let filter = filter
+            .as_ref()
+            .map(|filter| (format!("--filter '{filter}'"), left_out.filter));
+        [interface, direction, filter, mirrored]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// For an empty selection: the option without a match, the number of packets before this
@@ -354,7 +494,11 @@ impl Selector {
     }
 
     fn advice(&self, option: &str) -> String {
-        let is_heading = self.selection.direction.as_ref().is_some_and(|direction| matches!(direction.side, Side::Heading(_)));
+        let is_heading = self
+            .selection
+            .direction
+            .as_ref()
+            .is_some_and(|direction| matches!(direction.side, Side::Heading(_)));
         if option.starts_with("--interface") {
             self.interfaces.to_string()
         } else if option.starts_with("--direction") && is_heading && self.with_heading == 0 {
@@ -376,7 +520,11 @@ impl Opposite {
     /// Counts a packet without the direction `side`. `passes`: the filter would admit the packet.
     fn count(&mut self, frame: &Frame<'_>, side: Side, headers: Option<&Headers>, passes: bool) {
         let is_heading = matches!(side, Side::Heading(_));
-        if passes && !is_heading && side.opposite().matches(&frame.tap, headers) && self.duplicates.sight(frame, false) == Sighting::First {
+        if passes
+            && !is_heading
+            && side.opposite().matches(&frame.tap, headers)
+            && self.duplicates.sight(frame, false) == Sighting::First
+        {
             self.bytes += u64::from(frame.len_on_link());
             let (first, last) = self.times.unwrap_or((frame.time_nanos, frame.time_nanos));
             self.times = Some((first.min(frame.time_nanos), last.max(frame.time_nanos)));
@@ -404,10 +552,20 @@ impl Opposite {
 /// The networks of the capture, for an error.
 impl fmt::Display for Opposite {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut all: Vec<_> = self.networks.iter().map(|(network, packets)| (Reverse(*packets), network.to_string())).collect();
+        let mut all: Vec<_> = self
+            .networks
+            .iter()
+            .map(|(network, packets)| (Reverse(*packets), network.to_string()))
+            .collect();
         all.sort();
-        let all = all.into_iter().map(|(Reverse(packets), network)| format!("{network} ({})", counted(packets, "packet")));
-        write!(formatter, "expected a network of the capture: {}", list(all.collect()))
+        let all = all.into_iter().map(|(Reverse(packets), network)| {
+            format!("{network} ({})", counted(packets, "packet"))
+        });
+        write!(
+            formatter,
+            "expected a network of the capture: {}",
+            list(all.collect())
+        )
     }
 }
 
@@ -419,7 +577,10 @@ impl InterfaceName {
 
 impl From<&str> for InterfaceName {
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), number: text.parse().ok() }
+        Self {
+            text: text.to_owned(),
+            number: text.parse().ok(),
+        }
     }
 }
 
@@ -434,7 +595,10 @@ impl FromStr for Direction {
     type Err = DirectionError;
 
     fn from_str(text: &str) -> Result<Self, DirectionError> {
-        let error = |expected: String| DirectionError { found: text.to_owned(), expected };
+        let error = |expected: String| DirectionError {
+            found: text.to_owned(),
+            expected,
+        };
         let network = |text| Network::parse(text).map_err(error);
         let side = match Vec::from_iter(text.split_whitespace())[..] {
             ["in"] => Side::Heading(Heading::In),
@@ -447,7 +611,10 @@ impl FromStr for Direction {
                 ));
             }
         };
-        Ok(Self { text: text.to_owned(), side })
+        Ok(Self {
+            text: text.to_owned(),
+            side,
+        })
     }
 }
 
@@ -469,11 +636,17 @@ impl Interfaces {
     fn count(&mut self, tap: &Tap<'_>, selected: Selected) {
         let Some(number) = tap.interface else { return };
         let name = tap.name.unwrap_or_default();
-        let known = self.0.get_mut(&number).and_then(|names| names.get_mut(name));
+        let known = self
+            .0
+            .get_mut(&number)
+            .and_then(|names| names.get_mut(name));
         if let Some(known) = known {
             known.add(selected);
         } else if self.0.len() < MOST_INTERFACES {
-            self.0.entry(number).or_default().insert(name.to_owned(), selected);
+            self.0
+                .entry(number)
+                .or_default()
+                .insert(name.to_owned(), selected);
         }
     }
 
@@ -481,22 +654,52 @@ impl Interfaces {
     pub(crate) fn note(&self) -> Option<String> {
         let mut all = BTreeMap::<String, Selected>::new();
         for (number, names) in &self.0 {
-            names.iter().for_each(|(name, selected)| all.entry(label(*number, name)).or_default().add(*selected));
+            names.iter().for_each(|(name, selected)| {
+                all.entry(label(*number, name)).or_default().add(*selected)
+            });
         }
-        if all.values().filter(|selected| selected.replayed > 0).count() < 2 {
+        if all
+            .values()
+            .filter(|selected| selected.replayed > 0)
+            .count()
+            < 2
+        {
             return None;
         }
-        let mut all: Vec<_> = all.into_iter().filter(|(_, selected)| selected.total() > 0).collect();
+        let mut all: Vec<_> = all
+            .into_iter()
+            .filter(|(_, selected)| selected.total() > 0)
+            .collect();
         all.sort_by_key(|(_, selected)| Reverse(selected.total()));
-        let listed = list(all.iter().map(|(name, selected)| format!("{name} ({selected})")).collect());
-        Some(format!("Packets of several interfaces share the replayed link: {listed}."))
+        let listed = list(
+            all.iter()
+                .map(|(name, selected)| format!("{name} ({selected})"))
+                .collect(),
+        );
+        Some(format!(
+            "Packets of several interfaces share the replayed link: {listed}."
+        ))
     }
 
     /// The interface with this number, as `--interface` takes it.
     fn label(&self, number: u32) -> String {
-        let is_alone = |name: &str| self.0.values().filter(|names| names.contains_key(name)).count() == 1;
-        let name = self.0.get(&number).filter(|names| names.len() == 1).and_then(|names| names.keys().next());
-        label(number, name.filter(|name| is_alone(name)).map_or("", String::as_str))
+        let is_alone = |name: &str| {
+            self.0
+                .values()
+                .filter(|names| names.contains_key(name))
+                .count()
+                == 1
+        };
+        let name = self
+            .0
+            .get(&number)
+            .filter(|names| names.len() == 1)
+            .and_then(|names| names.keys().next());
+        label(
+            number,
+            name.filter(|name| is_alone(name))
+                .map_or("", String::as_str),
+        )
     }
 }
 
@@ -504,7 +707,11 @@ impl Interfaces {
 impl fmt::Display for Selected {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} packets", self.replayed)?;
-        if self.copies > 0 { write!(formatter, " and {} duplicates left out", self.copies) } else { Ok(()) }
+        if self.copies > 0 {
+            write!(formatter, " and {} duplicates left out", self.copies)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -522,18 +729,34 @@ impl Selected {
 /// The interfaces of the capture, for an error.
 impl fmt::Display for Interfaces {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |number: &u32, name: &String| if name.is_empty() { number.to_string() } else { format!("{number} ({name})") };
-        let all: Vec<_> = self.0.iter().flat_map(|(number, names)| names.keys().map(move |text| name(number, text))).collect();
+        let name = |number: &u32, name: &String| {
+            if name.is_empty() {
+                number.to_string()
+            } else {
+                format!("{number} ({name})")
+            }
+        };
+        let all: Vec<_> = self
+            .0
+            .iter()
+            .flat_map(|(number, names)| names.keys().map(move |text| name(number, text)))
+            .collect();
         if all.is_empty() {
-            return formatter.write_str("the capture names no interfaces; expected pcapng or Linux cooked v2");
+            return formatter
+                .write_str("the capture names no interfaces; expected pcapng or Linux cooked v2");
         }
-        write!(formatter, "expected an interface of the capture: {}", list(all))
+        write!(
+            formatter,
+            "expected an interface of the capture: {}",
+            list(all)
+        )
     }
 }
 
 /// The interface as `--interface` takes it: its name if that is safe to paste into a shell.
 fn label(number: u32, name: &str) -> String {
-    let is_safe = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '.' | '_' | '-' | ':' | '@' | '/');
+    let is_safe =
+        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '.' | '_' | '-' | ':' | '@' | '/');
     if name.is_empty() || !name.chars().all(is_safe) || name.starts_with('-') {
         return number.to_string();
     }
@@ -543,12 +766,20 @@ fn label(number: u32, name: &str) -> String {
 /// An argument for a shell.
 fn write_word(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let is_one_word = !text.is_empty() && !text.contains(char::is_whitespace);
-    if is_one_word { formatter.write_str(text) } else { write!(formatter, "'{text}'") }
+    if is_one_word {
+        formatter.write_str(text)
+    } else {
+        write!(formatter, "'{text}'")
+    }
 }
 
 /// The first few items, and the number of the others.
 fn list(mut items: Vec<String>) -> String {
     let others = items.len().saturating_sub(NAMED);
     items.truncate(NAMED);
-    if others > 0 { format!("{} and {others} more", items.join(", ")) } else { items.join(", ") }
+    if others > 0 {
+        format!("{} and {others} more", items.join(", "))
+    } else {
+        items.join(", ")
+    }
 }

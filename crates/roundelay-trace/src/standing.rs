@@ -35,29 +35,53 @@ pub(crate) enum Obstacle {
 
 impl Standing {
     pub(crate) fn of_spec(spec: &QueueSpec, carried: Carried, on_linux: bool) -> Self {
-        let (keeps_order, one_queue) = (!spec.discipline.info().reorders, is_one_queue(&spec.discipline));
-        Self { on_linux, keeps_order, one_queue, obstacle: Obstacle::of(&spec.discipline, carried) }
+        let (keeps_order, one_queue) = (
+            !spec.discipline.info().reorders,
+            is_one_queue(&spec.discipline),
+        );
+        Self {
+            on_linux,
+            keeps_order,
+            one_queue,
+            obstacle: Obstacle::of(&spec.discipline, carried),
+        }
     }
 
     /// The standing of a tree follows from its leaves. Its classes use fields of the nodes, not of
     /// packets.
     pub(crate) fn of_tree(tree: &TreeFile, carried: Carried, on_linux: bool) -> Self {
-        let leaves = || tree.leaves().map(|spec| Self::of_spec(spec, carried, on_linux));
+        let leaves = || {
+            tree.leaves()
+                .map(|spec| Self::of_spec(spec, carried, on_linux))
+        };
         let keeps_order = leaves().all(|leaf| leaf.keeps_order);
-        Self { on_linux, keeps_order, one_queue: false, obstacle: leaves().find_map(|leaf| leaf.obstacle) }
+        Self {
+            on_linux,
+            keeps_order,
+            one_queue: false,
+            obstacle: leaves().find_map(|leaf| leaf.obstacle),
+        }
     }
 }
 
 /// First in, first out, whatever the drop policy.
 const fn is_one_queue(discipline: &AnyDiscipline) -> bool {
     use AnyDiscipline::{Afd, Aifo, Choke, Codel, Fifo, Red, Sfb};
-    matches!(discipline, Fifo(_) | Codel(_) | Red(_) | Choke(_) | Afd(_) | Sfb(_) | Aifo(_))
+    matches!(
+        discipline,
+        Fifo(_) | Codel(_) | Red(_) | Choke(_) | Afd(_) | Sfb(_) | Aifo(_)
+    )
 }
 
 impl Obstacle {
     /// The field that a discipline needs and packets do not carry.
     pub(crate) fn of(discipline: &AnyDiscipline, carried: Carried) -> Option<Self> {
-        let DisciplineInfo { yardstick, priority, times, .. } = discipline.info();
+        let DisciplineInfo {
+            yardstick,
+            priority,
+            times,
+            ..
+        } = discipline.info();
         match (priority, times) {
             _ if yardstick => Some(Self::Yardstick),
             (Priority::FlowSize | Priority::Remaining, _) => Some(Self::Sizes),
@@ -85,26 +109,70 @@ mod tests {
     use super::*;
 
     fn obstacles(carried: Carried) -> Vec<(&'static str, Obstacle)> {
-        AnyDiscipline::all().iter().filter_map(|discipline| Some((discipline.name(), Obstacle::of(discipline, carried)?))).collect()
+        AnyDiscipline::all()
+            .iter()
+            .filter_map(|discipline| Some((discipline.name(), Obstacle::of(discipline, carried)?)))
+            .collect()
     }
 
     #[test]
     fn what_packets_carry_may_be_gone_by() {
-        let never = [("lifo", Obstacle::Yardstick), ("random", Obstacle::Yardstick), ("sjf", Obstacle::Sizes), ("srpt", Obstacle::Sizes)];
-        assert_eq!(obstacles(Carried { classes: true, slack: true, deadlines: true }), never);
+        let never = [
+            ("lifo", Obstacle::Yardstick),
+            ("random", Obstacle::Yardstick),
+            ("sjf", Obstacle::Sizes),
+            ("srpt", Obstacle::Sizes),
+        ];
+        assert_eq!(
+            obstacles(Carried {
+                classes: true,
+                slack: true,
+                deadlines: true
+            }),
+            never
+        );
         let mut bare = obstacles(Carried::default());
         bare.retain(|entry| !never.contains(entry));
         let (slack, deadlines) = (Obstacle::Slack, Obstacle::Deadlines);
         let (priority, aifo) = (("priority", Obstacle::Classes), ("aifo", Obstacle::Classes));
         let by_slack = ["lstf", "lstf_levels", "sp_pifo"].map(|name| (name, slack));
         let [lstf, lstf_levels, sp_pifo] = by_slack;
-        assert_eq!(bare, [priority, ("fifo_plus", slack), ("edf", deadlines), lstf, lstf_levels, sp_pifo, ("afq", deadlines), aifo]);
+        assert_eq!(
+            bare,
+            [
+                priority,
+                ("fifo_plus", slack),
+                ("edf", deadlines),
+                lstf,
+                lstf_levels,
+                sp_pifo,
+                ("afq", deadlines),
+                aifo
+            ]
+        );
     }
 
     #[test]
     fn a_parameter_may_say_what_is_gone_by() {
-        let of = |text: &str| Obstacle::of(&text.parse::<QueueSpec>().expect("legal").discipline, Carried::default());
-        let written = ["sp_pifo rank priority", "sp_pifo rank deadline", "aifo rank slack"].map(of);
-        assert_eq!(written, [Some(Obstacle::Classes), Some(Obstacle::Deadlines), Some(Obstacle::Slack)]);
+        let of = |text: &str| {
+            Obstacle::of(
+                &text.parse::<QueueSpec>().expect("legal").discipline,
+                Carried::default(),
+            )
+        };
+        let written = [
+            "sp_pifo rank priority",
+            "sp_pifo rank deadline",
+            "aifo rank slack",
+        ]
+        .map(of);
+        assert_eq!(
+            written,
+            [
+                Some(Obstacle::Classes),
+                Some(Obstacle::Deadlines),
+                Some(Obstacle::Slack)
+            ]
+        );
     }
 }

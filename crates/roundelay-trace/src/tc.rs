@@ -73,18 +73,28 @@ impl Distinctions<'_> {
         } else {
             format!("flows are hashed into {CLASSES} classes")
         };
-        format!("{hashed}, with a queue each (tc's default), where each flow had a class in the comparison, and all shared one buffer")
+        format!(
+            "{hashed}, with a queue each (tc's default), where each flow had a class in the comparison, and all shared one buffer"
+        )
     }
 
     /// Why the weights have no classes and filters, if so. By code point they have classes of their
     /// own.
     fn lost_weights(&self, discipline: &AnyDiscipline) -> Option<String> {
-        let weights = self.rules.iter().map(|rule| u64::from(rule.weight().unwrap_or(self.code_points.default)));
-        let sum = weights.map(|weight| weight * u64::from(weights::CLASSES_A_RULE)).sum::<u64>()
+        let weights = self
+            .rules
+            .iter()
+            .map(|rule| u64::from(rule.weight().unwrap_or(self.code_points.default)));
+        let sum = weights
+            .map(|weight| weight * u64::from(weights::CLASSES_A_RULE))
+            .sum::<u64>()
             + u64::from(CLASSES) * u64::from(self.code_points.default);
         let is_qfq = !matches!(discipline, AnyDiscipline::Drr(_));
         if self.rules.len() > weights::MOST_RULES {
-            return Some(format!("the weights are lost: more than {} rules would need more classes than there are", weights::MOST_RULES));
+            return Some(format!(
+                "the weights are lost: more than {} rules would need more classes than there are",
+                weights::MOST_RULES
+            ));
         }
         (is_qfq && sum > weights::MOST_WEIGHT)
             .then(|| format!("the weights are lost: with theirs the sum is {sum}, and Linux's qfq takes {} at most", weights::MOST_WEIGHT))
@@ -92,7 +102,9 @@ impl Distinctions<'_> {
 
     /// The rules that have classes: flows are told apart by headers, and differ in weight.
     fn weighted_rules(&self, discipline: &AnyDiscipline) -> &[WeightRule] {
-        let have_classes = self.weighted && self.flow_by != FlowBy::Dscp && self.lost_weights(discipline).is_none();
+        let have_classes = self.weighted
+            && self.flow_by != FlowBy::Dscp
+            && self.lost_weights(discipline).is_none();
         if have_classes { self.rules } else { &[] }
     }
 }
@@ -107,7 +119,10 @@ pub(crate) struct CodePoints {
 
 impl Default for CodePoints {
     fn default() -> Self {
-        Self { default: 1, weights: [1; 64] }
+        Self {
+            default: 1,
+            weights: [1; 64],
+        }
     }
 }
 
@@ -118,9 +133,22 @@ impl Default for CodePoints {
 ///
 /// # Errors
 /// Linux lacks the discipline or these parameters.
-pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Result<Vec<String>, Reason> {
+pub(crate) fn commands(
+    spec: &QueueSpec,
+    limit: Limit,
+    rate: Rate,
+    distinctions: &Distinctions<'_>,
+) -> Result<Vec<String>, Reason> {
     let own = discipline_at(ROOT, HANDLE, spec, limit, Some(rate), distinctions)?;
-    Ok(shaper(rate).into_iter().chain(own).chain(remarks(&spec.discipline, limit, distinctions).into_iter().map(comment)).collect())
+    Ok(shaper(rate)
+        .into_iter()
+        .chain(own)
+        .chain(
+            remarks(&spec.discipline, limit, distinctions)
+                .into_iter()
+                .map(comment),
+        )
+        .collect())
 }
 
 fn shaper(rate: Rate) -> [String; 4] {
@@ -145,7 +173,10 @@ fn discipline_at(
     let mut lines = qdisc_add(parent, handle, &spec.discipline, &leaf(spec, limit, link)?);
     lines.extend(classes(handle, &spec.discipline, distinctions));
     if matches!(spec.discipline, AnyDiscipline::Priority(_)) {
-        lines.push(format!("for i in $(seq 1 8); do tc qdisc add dev $DEV parent {handle:x}:$i {}; done", fifo(limit)));
+        lines.push(format!(
+            "for i in $(seq 1 8); do tc qdisc add dev $DEV parent {handle:x}:$i {}; done",
+            fifo(limit)
+        ));
         lines.extend(by_code_point(handle, 7, 32, "0xe0", "$((8 - i))"));
     }
     Ok(lines)
@@ -154,7 +185,9 @@ fn discipline_at(
 fn qdisc_add(parent: &str, handle: u32, discipline: &AnyDiscipline, words: &str) -> Vec<String> {
     let add = format!("tc qdisc add dev $DEV parent {parent} handle {handle:x}: {words}");
     match discipline {
-        AnyDiscipline::QfqPlus(config) if config.aggregate < MOST_IN_A_TURN => with_device_queue(config.aggregate - 1, add).to_vec(),
+        AnyDiscipline::QfqPlus(config) if config.aggregate < MOST_IN_A_TURN => {
+            with_device_queue(config.aggregate - 1, add).to_vec()
+        }
         _ => vec![add],
     }
 }
@@ -169,21 +202,31 @@ fn comment(remark: String) -> String {
 fn htb_quantum(rate: Rate) -> String {
     let own = rate.bits_per_second() / 80;
     let taken = own.clamp(1_000, 200_000);
-    if own == taken { String::new() } else { format!(" quantum {taken}") }
+    if own == taken {
+        String::new()
+    } else {
+        format!(" quantum {taken}")
+    }
 }
 
 /// Linux's qfq derives M from the length of the device's queue at creation; each class takes its
 /// own queue length from the device at creation too.
 fn with_device_queue(packets: u32, add: String) -> [String; 3] {
     [
-        format!("ip link set dev $DEV txqueuelen {packets} # qfq serves as many classes in one turn, and one more"),
+        format!(
+            "ip link set dev $DEV txqueuelen {packets} # qfq serves as many classes in one turn, and one more"
+        ),
         add,
         "ip link set dev $DEV txqueuelen 1000 # the queues of its classes are as long".to_owned(),
     ]
 }
 
 /// Differences between the commands and the comparison.
-fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions<'_>) -> Vec<String> {
+fn remarks(
+    discipline: &AnyDiscipline,
+    limit: Limit,
+    distinctions: &Distinctions<'_>,
+) -> Vec<String> {
     let mut remarks = Vec::new();
     let flows = match discipline.info().linux {
         Linux::Qdisc { flows, .. } => flows,
@@ -194,16 +237,28 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
     }
     remarks.extend(of_rules(discipline));
     remarks.extend(of_discipline(discipline));
-    if flows == LinuxFlows::Classes && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp {
-        let kept = || format!("each rule's flows share {} classes of its weight each", weights::CLASSES_A_RULE);
+    if flows == LinuxFlows::Classes && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp
+    {
+        let kept = || {
+            format!(
+                "each rule's flows share {} classes of its weight each",
+                weights::CLASSES_A_RULE
+            )
+        };
         remarks.push(distinctions.lost_weights(discipline).unwrap_or_else(kept));
     }
     remarks.extend(of_quantum(discipline, distinctions));
     if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
-        remarks.push("classes are by code point here: packets with another priority by a rule need filters".to_owned());
+        remarks.push(
+            "classes are by code point here: packets with another priority by a rule need filters"
+                .to_owned(),
+        );
     }
     if flows == LinuxFlows::Hashed && distinctions.flow_by != FlowBy::FiveTuple {
-        remarks.push("flows are told apart by addresses, protocol and ports there, not as in the comparison".to_owned());
+        remarks.push(
+            "flows are told apart by addresses, protocol and ports there, not as in the comparison"
+                .to_owned(),
+        );
     }
     remarks.extend(of_limit(discipline, limit));
     remarks
@@ -211,7 +266,9 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
 
 /// Remark on drr's quanta in bytes, where flows without a rule keep next to nothing of the link.
 fn of_quantum(discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Option<String> {
-    let AnyDiscipline::Drr(config) = discipline else { return None };
+    let AnyDiscipline::Drr(config) = discipline else {
+        return None;
+    };
     let quantum = u64::from(config.quantum) * u64::from(distinctions.code_points.default);
     let is_starved = distinctions.weighted && quantum < SMALL_QUANTUM;
     is_starved.then(|| {
@@ -257,21 +314,37 @@ fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
 /// Remark for qdiscs that do not limit both packets and bytes.
 fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
     match discipline {
-        AnyDiscipline::Red(config) if limit.packets != u64::MAX => {
-            Some(format!("the buffer is counted in bytes there: a packet for {} of them", config.avpkt))
-        }
-        AnyDiscipline::Codel(_) | AnyDiscipline::Pie(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_) | AnyDiscipline::Sfq(_)
+        AnyDiscipline::Red(config) if limit.packets != u64::MAX => Some(format!(
+            "the buffer is counted in bytes there: a packet for {} of them",
+            config.avpkt
+        )),
+        AnyDiscipline::Codel(_)
+        | AnyDiscipline::Pie(_)
+        | AnyDiscipline::Choke(_)
+        | AnyDiscipline::Sfb(_)
+        | AnyDiscipline::Sfq(_)
             if limit.bytes != u64::MAX =>
         {
-            Some(format!("the buffer is counted in packets there: one for {FULL_PACKET} bytes"))
+            Some(format!(
+                "the buffer is counted in packets there: one for {FULL_PACKET} bytes"
+            ))
         }
         AnyDiscipline::Sfq(config) if config.depth > sfq::Config::LINUX_DEPTH && !config.linux => {
             let (most, here) = (sfq::Config::LINUX_DEPTH, config.depth);
-            Some(format!("a bucket holds {most} packets at most there, where one held up to {here} in the comparison"))
+            Some(format!(
+                "a bucket holds {most} packets at most there, where one held up to {here} in the comparison"
+            ))
         }
-        AnyDiscipline::Sfq(_) if in_packets(limit) < 2 => Some("the limit is 2 packets there, the smallest of sfq".to_owned()),
-        AnyDiscipline::Fifo(_) | AnyDiscipline::Priority(_) if limit.packets != u64::MAX && limit.bytes != u64::MAX => {
-            Some(format!("the limit of {} packets is lost: a fifo counts packets or bytes there, not both", limit.packets))
+        AnyDiscipline::Sfq(_) if in_packets(limit) < 2 => {
+            Some("the limit is 2 packets there, the smallest of sfq".to_owned())
+        }
+        AnyDiscipline::Fifo(_) | AnyDiscipline::Priority(_)
+            if limit.packets != u64::MAX && limit.bytes != u64::MAX =>
+        {
+            Some(format!(
+                "the limit of {} packets is lost: a fifo counts packets or bytes there, not both",
+                limit.packets
+            ))
         }
         _ => None,
     }
@@ -291,26 +364,47 @@ fn leaf(spec: &QueueSpec, limit: Limit, link: Option<Rate>) -> Result<String, Re
         AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Ok("qfq".to_owned()),
         // Packets without a matching filter or a code point go to the last class.
         AnyDiscipline::Priority(_) => Ok(prio(8)),
-        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => Err("Linux's sfq needs room for two packets".to_owned()),
+        AnyDiscipline::Sfq(config) if config.depth * config.flows < 2 => {
+            Err("Linux's sfq needs room for two packets".to_owned())
+        }
         AnyDiscipline::Sfq(config) => Ok(sfq(config, limit)),
         AnyDiscipline::Red(config) => red(config, limit, link),
         AnyDiscipline::Choke(config) => {
-            let (detection, limit) = (EarlyDetection::of_choke(config, link), in_packets(limit).min(MOST_IN_CHOKE));
+            let (detection, limit) = (
+                EarlyDetection::of_choke(config, link),
+                in_packets(limit).min(MOST_IN_CHOKE),
+            );
             let words = detection.words()?;
             if detection.max > limit {
-                return Err(format!("Linux's choke needs a buffer of max packets, {}, and at most {MOST_IN_CHOKE}", detection.max));
+                return Err(format!(
+                    "Linux's choke needs a buffer of max packets, {}, and at most {MOST_IN_CHOKE}",
+                    detection.max
+                ));
             }
-            Ok(format!("choke limit {limit} {words}{}", if config.ecn { " ecn" } else { "" }))
+            Ok(format!(
+                "choke limit {limit} {words}{}",
+                if config.ecn { " ecn" } else { "" }
+            ))
         }
-        AnyDiscipline::Sfb(config) if (config.levels, config.bins) == LEVELS_AND_BINS => Ok(sfb(config, limit)),
-        AnyDiscipline::Sfb(_) => Err(format!("Linux's sfb has {} levels of {} bins", LEVELS_AND_BINS.0, LEVELS_AND_BINS.1)),
+        AnyDiscipline::Sfb(config) if (config.levels, config.bins) == LEVELS_AND_BINS => {
+            Ok(sfb(config, limit))
+        }
+        AnyDiscipline::Sfb(_) => Err(format!(
+            "Linux's sfb has {} levels of {} bins",
+            LEVELS_AND_BINS.0, LEVELS_AND_BINS.1
+        )),
         AnyDiscipline::Pie(config) if !is_tcs(config) => Err(NO_PIE.to_owned()),
-        AnyDiscipline::FqCodel(_) if limit.bytes != u64::MAX => {
-            Ok(format!("{}{} memory_limit {}", name(), packets(limit), number(limit.bytes)))
-        }
+        AnyDiscipline::FqCodel(_) if limit.bytes != u64::MAX => Ok(format!(
+            "{}{} memory_limit {}",
+            name(),
+            packets(limit),
+            number(limit.bytes)
+        )),
         AnyDiscipline::FqCodel(_) => Ok(format!("{}{}", name(), packets(limit))),
         // Parameters have the names of tc's, and the limit counts packets.
-        other if matches!(other.info().linux, Linux::Qdisc { .. }) => Ok(format!("{} limit {}", name(), in_packets(limit))),
+        other if matches!(other.info().linux, Linux::Qdisc { .. }) => {
+            Ok(format!("{} limit {}", name(), in_packets(limit)))
+        }
         other => Err(absent(other)),
     }
 }
@@ -325,11 +419,18 @@ fn absent(discipline: &AnyDiscipline) -> Reason {
 
 /// Packets that no filter matches go to the last band.
 fn prio(bands: usize) -> String {
-    format!("prio bands {bands} priomap{}", format!(" {}", bands - 1).repeat(16))
+    format!(
+        "prio bands {bands} priomap{}",
+        format!(" {}", bands - 1).repeat(16)
+    )
 }
 
 fn fifo(limit: Limit) -> String {
-    if limit.bytes == u64::MAX { format!("pfifo{}", packets(limit)) } else { format!("bfifo limit {}", number(limit.bytes)) }
+    if limit.bytes == u64::MAX {
+        format!("pfifo{}", packets(limit))
+    } else {
+        format!("bfifo limit {}", number(limit.bytes))
+    }
 }
 
 /// `tc` has no `gentle`. `harddrop` needs `ecn`, as here.
@@ -338,40 +439,74 @@ fn red(config: &red::Config, limit: Limit, link: Option<Rate>) -> Result<String,
         return Err("tc has no `gentle`".to_owned());
     }
     let words = EarlyDetection::of_red(config, link).words()?;
-    let limit = limit.bytes.min(limit.packets.saturating_mul(config.avpkt.into()));
-    let switches =
-        [(config.ecn, " ecn"), (config.ecn && config.harddrop, " harddrop"), (config.nodrop, " nodrop"), (config.adaptive, " adaptive")];
-    let switches: String = switches.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
-    Ok(format!("red limit {} {words}{switches}", number(limit).max(1)))
+    let limit = limit
+        .bytes
+        .min(limit.packets.saturating_mul(config.avpkt.into()));
+    let switches = [
+        (config.ecn, " ecn"),
+        (config.ecn && config.harddrop, " harddrop"),
+        (config.nodrop, " nodrop"),
+        (config.adaptive, " adaptive"),
+    ];
+    let switches: String = switches
+        .into_iter()
+        .filter_map(|(is_on, word)| is_on.then_some(word))
+        .collect();
+    Ok(format!(
+        "red limit {} {words}{switches}",
+        number(limit).max(1)
+    ))
 }
 
 /// Linux takes a depth above 127 for 127, and a limit above depth times flows for this product: the
 /// numbers in force are written. With a limit above 127 Linux has 128 flows unless told otherwise.
 fn sfq(config: &sfq::Config, limit: Limit) -> String {
-    let config = sfq::Config { depth: config.depth.min(sfq::Config::LINUX_DEPTH), ..*config };
+    let config = sfq::Config {
+        depth: config.depth.min(sfq::Config::LINUX_DEPTH),
+        ..*config
+    };
     let most = u64::from(config.depth) * u64::from(config.flows.min(config.divisor));
     let limit = in_packets(limit).min(most).max(2);
     let words = tc_words(&AnyDiscipline::Sfq(config).to_string());
     let has_flows = config.flows != sfq::Config::default().flows || limit <= config.flows.into();
-    format!("{words}{} limit {limit}", if has_flows { String::new() } else { format!(" flows {}", config.flows) })
+    format!(
+        "{words}{} limit {limit}",
+        if has_flows {
+            String::new()
+        } else {
+            format!(" flows {}", config.flows)
+        }
+    )
 }
 
 /// Why there are no commands for some configurations of pie.
-const NO_PIE: &str = "tc's pie has no `burst`, takes zeros for its defaults, and targets below 4.3 s";
+const NO_PIE: &str =
+    "tc's pie has no `burst`, takes zeros for its defaults, and targets below 4.3 s";
 
-/// tc has no `burst` and takes zeros for its defaults; the kernel counts the target's nanoseconds in
-/// 32 bits.
+/// tc has no `burst` and takes zeros for its defaults; the kernel counts the target's nanoseconds
+/// in 32 bits.
 fn is_tcs(config: &pie::Config) -> bool {
-    let has_values = config.alpha > 0 && config.beta > 0 && config.target < Duration::from_nanos(1 << 32);
+    let has_values =
+        config.alpha > 0 && config.beta > 0 && config.target < Duration::from_nanos(1 << 32);
     has_values && config.burst == pie::Config::default().burst
 }
 
 /// sfb's times are whole milliseconds.
 fn sfb(config: &sfb::Config, limit: Limit) -> String {
     let (target, max) = config.bin_sizes();
-    let sfb::Config { penalty_rate, penalty_burst, .. } = config;
+    let sfb::Config {
+        penalty_rate,
+        penalty_burst,
+        ..
+    } = config;
     let millis = |time: Duration| time.as_picos().div_ceil(MILLISECOND);
-    let step = |probability: Billionths| if probability.0 == 0 { probability } else { probability.max(STEP) };
+    let step = |probability: Billionths| {
+        if probability.0 == 0 {
+            probability
+        } else {
+            probability.max(STEP)
+        }
+    };
     format!(
         "sfb rehash {} db {} limit {} max {max} target {target} increment {} decrement {} penalty_rate {penalty_rate} penalty_burst \
          {penalty_burst}",
@@ -389,7 +524,11 @@ fn in_packets(limit: Limit) -> u64 {
 }
 
 fn packets(limit: Limit) -> String {
-    if limit.packets == u64::MAX { String::new() } else { format!(" limit {}", number(limit.packets)) }
+    if limit.packets == u64::MAX {
+        String::new()
+    } else {
+        format!(" limit {}", number(limit.packets))
+    }
 }
 
 /// The largest number in `tc` is 2^32 - 1.
@@ -419,22 +558,43 @@ fn tc_word(parameter: &str, word: &str) -> Option<String> {
     if word.ends_with('b') {
         return Some(number(word.parse::<Bytes>().ok()?.0).to_string());
     }
-    let picos = if word.ends_with('s') { word.parse::<Duration>().ok()?.as_picos() } else { return None };
+    let picos = if word.ends_with('s') {
+        word.parse::<Duration>().ok()?.as_picos()
+    } else {
+        return None;
+    };
     let micros = || number(picos.div_ceil(MICROSECOND));
-    Some(if parameter == "perturb" { picos.div_ceil(SECOND).to_string() } else { format!("{}us", micros()) })
+    Some(if parameter == "perturb" {
+        picos.div_ceil(SECOND).to_string()
+    } else {
+        format!("{}us", micros())
+    })
 }
 
 /// Parameters of a class with this weight and longest packet.
 fn class(discipline: &AnyDiscipline, weight: u32, longest: u32) -> String {
     match discipline {
-        AnyDiscipline::Drr(config) => format!("drr quantum {}", number(config.quantum.saturating_mul(weight).into())),
+        AnyDiscipline::Drr(config) => format!(
+            "drr quantum {}",
+            number(config.quantum.saturating_mul(weight).into())
+        ),
         _ => format!("qfq weight {weight} maxpkt {longest}"),
     }
 }
 
 /// The classes, with individual weights for code points, and the filters to them.
-fn classes(handle: u32, discipline: &AnyDiscipline, distinctions: &Distinctions<'_>) -> Vec<String> {
-    let Linux::Qdisc { flows: LinuxFlows::Classes, .. } = discipline.info().linux else { return Vec::new() };
+fn classes(
+    handle: u32,
+    discipline: &AnyDiscipline,
+    distinctions: &Distinctions<'_>,
+) -> Vec<String> {
+    let Linux::Qdisc {
+        flows: LinuxFlows::Classes,
+        ..
+    } = discipline.info().linux
+    else {
+        return Vec::new();
+    };
     let CodePoints { default, weights } = distinctions.code_points;
     let rules = distinctions.weighted_rules(discipline);
     let (default, weights) = match distinctions.flow_by {
@@ -451,7 +611,12 @@ fn classes(handle: u32, discipline: &AnyDiscipline, distinctions: &Distinctions<
         format!("tc class change dev $DEV parent {handle:x}: classid {handle:x}:{:x} {} # code point {dscp}", dscp + 1, class(*weight))
     });
     let of_rules = weights::commands(handle, rules, default, class, keys(distinctions.flow_by));
-    [all].into_iter().chain(heavier).chain(of_rules).chain(filters(handle, distinctions.flow_by, rules.is_empty())).collect()
+    [all]
+        .into_iter()
+        .chain(heavier)
+        .chain(of_rules)
+        .chain(filters(handle, distinctions.flow_by, rules.is_empty()))
+        .collect()
 }
 
 /// Filters that spread flows over the classes. A packet without a matching filter is dropped, so
@@ -478,8 +643,13 @@ const fn keys(flow_by: FlowBy) -> &'static str {
 
 /// A class for each code point, as many as classes; non-IP packets use the default class.
 fn code_point_filters(handle: u32) -> Vec<String> {
-    let rest = format!("tc filter add dev $DEV parent {handle:x}: protocol all prio 3 matchall flowid {handle:x}:1");
-    by_code_point(handle, 63, 4, "0xfc", "$(printf %x $((i + 1)))").into_iter().chain([rest]).collect()
+    let rest = format!(
+        "tc filter add dev $DEV parent {handle:x}: protocol all prio 3 matchall flowid {handle:x}:1"
+    );
+    by_code_point(handle, 63, 4, "0xfc", "$(printf %x $((i + 1)))")
+        .into_iter()
+        .chain([rest])
+        .collect()
 }
 
 /// A filter for each value, from 0 to `last` in steps of `step`, of the `mask` bits in the byte of
@@ -501,24 +671,40 @@ mod tests {
     fn htb_takes_a_quantum_that_the_kernel_does_not_warn_of() {
         let quantum = |rate: &str| htb_quantum(rate.parse().unwrap());
         assert_eq!(["80kbit", "5mbit", "16mbit"].map(quantum), ["", "", ""]);
-        assert_eq!(["79kbit", "20mbit", "10gbit"].map(quantum), [" quantum 1000", " quantum 200000", " quantum 200000"]);
+        assert_eq!(
+            ["79kbit", "20mbit", "10gbit"].map(quantum),
+            [" quantum 1000", " quantum 200000", " quantum 200000"]
+        );
     }
 
     #[test]
     fn disciplines_of_linux_have_commands_and_no_others() {
         for discipline in AnyDiscipline::all() {
             let (limit, rate) = (discipline.default_limit(), "10mbit".parse().unwrap());
-            let spec = QueueSpec { discipline, limit: None };
+            let spec = QueueSpec {
+                discipline,
+                limit: None,
+            };
             let commands = commands(&spec, limit, rate, &Distinctions::default());
             let Linux::Qdisc { name, flows } = spec.discipline.info().linux else {
-                assert!(commands.is_err_and(|reason| reason.contains(spec.discipline.name())), "{}", spec.discipline);
+                assert!(
+                    commands.is_err_and(|reason| reason.contains(spec.discipline.name())),
+                    "{}",
+                    spec.discipline
+                );
                 continue;
             };
             let commands = commands.unwrap();
-            let adds = |name: &str| commands.iter().any(|line| line.contains(&format!(" handle 10: {name}")));
+            let adds = |name: &str| {
+                commands
+                    .iter()
+                    .any(|line| line.contains(&format!(" handle 10: {name}")))
+            };
             assert!(adds(name), "{name}: {commands:?}");
             assert_eq!(
-                commands.iter().any(|line| line.contains("tc class add dev $DEV parent 10:")),
+                commands
+                    .iter()
+                    .any(|line| line.contains("tc class add dev $DEV parent 10:")),
                 flows == LinuxFlows::Classes,
                 "{name}"
             );
@@ -542,21 +728,45 @@ mod tests {
             ("fifo", "pfifo limit 1000"),
             ("fifo limit 128000b", "bfifo limit 128000"),
             ("fifo limit 8gb", "bfifo limit 4294967295"),
-            ("sfq perturb 10s quantum 2kb", "sfq quantum 2048 perturb 10 limit 127"),
+            (
+                "sfq perturb 10s quantum 2kb",
+                "sfq quantum 2048 perturb 10 limit 127",
+            ),
             ("sfq perturb 1500ms", "sfq perturb 2 limit 127"),
             ("sfq limit 150kb", "sfq limit 101"),
             ("sfq limit 1000", "sfq flows 127 limit 1000"),
             ("sfq limit 1000 depth 200 linux", "sfq flows 127 limit 1000"),
-            ("sfq limit 1000 depth 50 flows 10", "sfq flows 10 depth 50 limit 500"),
+            (
+                "sfq limit 1000 depth 50 flows 10",
+                "sfq flows 10 depth 50 limit 500",
+            ),
             ("sfq limit 20000", "sfq flows 127 limit 16129"),
-            ("sfq limit 1000 divisor 4", "sfq divisor 4 flows 127 limit 508"),
-            ("fq_codel quantum 300b noecn", "fq_codel quantum 300 noecn limit 10240 memory_limit 33554432"),
-            ("fq_codel target 1500ns limit 1000", "fq_codel target 2us limit 1000 memory_limit 33554432"),
-            ("fq_codel flows 100 limit 1mb", "fq_codel flows 100 memory_limit 1048576"),
+            (
+                "sfq limit 1000 divisor 4",
+                "sfq divisor 4 flows 127 limit 508",
+            ),
+            (
+                "fq_codel quantum 300b noecn",
+                "fq_codel quantum 300 noecn limit 10240 memory_limit 33554432",
+            ),
+            (
+                "fq_codel target 1500ns limit 1000",
+                "fq_codel target 2us limit 1000 memory_limit 33554432",
+            ),
+            (
+                "fq_codel flows 100 limit 1mb",
+                "fq_codel flows 100 memory_limit 1048576",
+            ),
             ("qfq_plus aggregate 3", "qfq"),
             ("sfq quantum 2kb linux", "sfq quantum 2048 limit 127"),
-            ("fq_codel quantum 300b linux", "fq_codel quantum 300 limit 10240 memory_limit 33554432"),
-            ("priority", "prio bands 8 priomap 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7"),
+            (
+                "fq_codel quantum 300b linux",
+                "fq_codel quantum 300 limit 10240 memory_limit 33554432",
+            ),
+            (
+                "priority",
+                "prio bands 8 priomap 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7",
+            ),
         ]);
     }
 
@@ -564,7 +774,10 @@ mod tests {
     fn codel_counts_packets_and_microseconds() {
         check(&[
             ("codel", "codel limit 1000"),
-            ("codel target 1500ns interval 30ms ecn ce_threshold 0s", "codel target 2us interval 30000us ecn ce_threshold 0us limit 1000"),
+            (
+                "codel target 1500ns interval 30ms ecn ce_threshold 0s",
+                "codel target 2us interval 30000us ecn ce_threshold 0us limit 1000",
+            ),
             ("codel limit 150kb", "codel limit 101"),
             ("codel limit 200 memory_limit 150kb", "codel limit 101"),
             ("codel limit 0", "codel limit 1"),
@@ -583,15 +796,24 @@ mod tests {
             ("pie burst 150ms", "pie limit 1000"),
         ]);
         let lines = own_commands("pie limit 100kb", Distinctions::default());
-        assert_eq!(lines[1..], ["# the buffer is counted in packets there: one for 1514 bytes"]);
+        assert_eq!(
+            lines[1..],
+            ["# the buffer is counted in packets there: one for 1514 bytes"]
+        );
     }
 
     /// `tc` treats 2^32 microseconds as zero, which would mark every packet; 2^32 - 1 means never.
     #[test]
     fn a_threshold_of_hours_does_not_become_one_of_nothing() {
         check(&[
-            ("codel ce_threshold 7200s", "codel ce_threshold 4294967295us limit 1000"),
-            ("fq_codel ce_threshold 7200s", "fq_codel ce_threshold 4294967295us limit 10240 memory_limit 33554432"),
+            (
+                "codel ce_threshold 7200s",
+                "codel ce_threshold 4294967295us limit 1000",
+            ),
+            (
+                "fq_codel ce_threshold 7200s",
+                "fq_codel ce_threshold 4294967295us limit 10240 memory_limit 33554432",
+            ),
         ]);
     }
 
@@ -602,10 +824,19 @@ mod tests {
             ("red", &format!("red limit 360000 {default}")),
             ("red limit 100p", &format!("red limit 100000 {default}")),
             ("red limit 100000", &format!("red limit 100000 {default}")),
-            ("red limit 100p memory_limit 90000b", &format!("red limit 90000 {default}")),
+            (
+                "red limit 100p memory_limit 90000b",
+                &format!("red limit 90000 {default}"),
+            ),
             ("red limit 0", &format!("red limit 1 {default}")),
-            ("red ecn adaptive", &format!("red limit 360000 {default} ecn adaptive")),
-            ("red ecn harddrop nodrop", &format!("red limit 360000 {default} ecn harddrop nodrop")),
+            (
+                "red ecn adaptive",
+                &format!("red limit 360000 {default} ecn adaptive"),
+            ),
+            (
+                "red ecn harddrop nodrop",
+                &format!("red limit 360000 {default} ecn harddrop nodrop"),
+            ),
             ("red harddrop", &format!("red limit 360000 {default}")),
             (
                 "red max 300kb avpkt 1500b bandwidth 10tbit probability 1",
@@ -617,20 +848,34 @@ mod tests {
     #[test]
     fn choke_counts_packets() {
         check(&[
-            ("choke", "choke limit 1000 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit probability 0.02"),
+            (
+                "choke",
+                "choke limit 1000 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit probability 0.02",
+            ),
             (
                 "choke min 10 max 30 avpkt 1500b bandwidth 1gbit probability 0.1 ecn limit 1mb",
                 "choke limit 692 min 10 max 30 avpkt 1500 burst 16 bandwidth 1gbit probability 0.1 ecn",
             ),
-            ("choke limit 1000000000", "choke limit 131071 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit probability 0.02"),
+            (
+                "choke limit 1000000000",
+                "choke limit 131071 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit probability 0.02",
+            ),
         ]);
     }
 
     #[test]
     fn the_bandwidth_of_early_detection_is_the_links() {
-        for (text, expected) in [("red", "5mbit"), ("choke", "5mbit"), ("red bandwidth link", "5mbit"), ("red bandwidth 1gbit", "1gbit")] {
+        for (text, expected) in [
+            ("red", "5mbit"),
+            ("choke", "5mbit"),
+            ("red bandwidth link", "5mbit"),
+            ("red bandwidth 1gbit", "1gbit"),
+        ] {
             let lines = own_commands(text, Distinctions::default());
-            assert!(lines[0].contains(&format!(" bandwidth {expected} ")), "{text}: {lines:?}");
+            assert!(
+                lines[0].contains(&format!(" bandwidth {expected} ")),
+                "{text}: {lines:?}"
+            );
         }
     }
 
@@ -638,21 +883,44 @@ mod tests {
     /// largest weight.
     #[test]
     fn a_burst_becomes_one_of_the_same_weight() {
-        let burst = |text| leaf_of(text).map(|words| words.split(' ').skip_while(|word| *word != "burst").nth(1).unwrap().to_owned());
+        let burst = |text| {
+            leaf_of(text).map(|words| {
+                words
+                    .split(' ')
+                    .skip_while(|word| *word != "burst")
+                    .nth(1)
+                    .unwrap()
+                    .to_owned()
+            })
+        };
         assert_eq!(burst("red burst 10").as_deref(), Ok("30"));
-        assert_eq!(burst("red burst 184").as_deref(), Ok("182"), "tc would round to a smaller weight");
+        assert_eq!(
+            burst("red burst 184").as_deref(),
+            Ok("182"),
+            "tc would round to a smaller weight"
+        );
         assert_eq!(burst("red burst 100").as_deref(), Ok("100"));
-        assert!(burst("red min 800b max 90000b").is_err(), "tc finds no weight for less than a packet");
+        assert!(
+            burst("red min 800b max 90000b").is_err(),
+            "tc finds no weight for less than a packet"
+        );
     }
 
     #[test]
     fn sfb_has_whole_milliseconds_and_steps() {
         let most = "rehash 600000 db 60000 limit 1000 max 25 target 20";
         check(&[
-            ("sfb", &format!("sfb {most} increment 0.0005 decrement 0.00005 penalty_rate 10 penalty_burst 20")),
+            (
+                "sfb",
+                &format!(
+                    "sfb {most} increment 0.0005 decrement 0.00005 penalty_rate 10 penalty_burst 20"
+                ),
+            ),
             (
                 "sfb increment 0 decrement 0.000001 penalty_rate 0",
-                &format!("sfb {most} increment 0 decrement 0.00001526 penalty_rate 0 penalty_burst 20"),
+                &format!(
+                    "sfb {most} increment 0 decrement 0.00001526 penalty_rate 0 penalty_burst 20"
+                ),
             ),
             (
                 "sfb rehash 1500us db 0 max 24 limit 150kb",
@@ -674,33 +942,84 @@ mod tests {
             ("pie target 4300ms", NO_PIE),
             ("red gentle", "tc has no `gentle`"),
             ("red probability 0", "the probability rounds to 0 in tc"),
-            ("red max 4gb", "the kernel's 32 bits for the average do not hold max"),
-            ("red min 800b max 90000b", "tc derives no weight of the average"),
-            ("choke limit 100", "Linux's choke needs a buffer of max packets, 250,"),
-            ("choke max 200000 limit 300000", "the kernel's 32 bits for the average do not hold max"),
-            ("sfq limit 2 depth 1 flows 1", "Linux's sfq needs room for two packets"),
-            ("sfb levels 2 bins 23", "Linux's sfb has 8 levels of 16 bins"),
+            (
+                "red max 4gb",
+                "the kernel's 32 bits for the average do not hold max",
+            ),
+            (
+                "red min 800b max 90000b",
+                "tc derives no weight of the average",
+            ),
+            (
+                "choke limit 100",
+                "Linux's choke needs a buffer of max packets, 250,",
+            ),
+            (
+                "choke max 200000 limit 300000",
+                "the kernel's 32 bits for the average do not hold max",
+            ),
+            (
+                "sfq limit 2 depth 1 flows 1",
+                "Linux's sfq needs room for two packets",
+            ),
+            (
+                "sfb levels 2 bins 23",
+                "Linux's sfb has 8 levels of 16 bins",
+            ),
             ("sfb bins 32", "Linux's sfb has"),
         ] {
             let spec: QueueSpec = text.parse().unwrap();
-            let found = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &Distinctions::default());
-            assert!(found.as_ref().is_err_and(|found| found.contains(reason)), "{text}: {found:?}");
+            let found = commands(
+                &spec,
+                spec.limit_or_default(),
+                "5mbit".parse().unwrap(),
+                &Distinctions::default(),
+            );
+            assert!(
+                found.as_ref().is_err_and(|found| found.contains(reason)),
+                "{text}: {found:?}"
+            );
         }
     }
 
     #[test]
     fn the_remark_on_classes_names_the_flows_that_share_one() {
-        let remark = |flow_by, flows| own_commands("drr", Distinctions { flow_by, flows, ..Distinctions::default() }).pop().unwrap();
-        assert!(remark(FlowBy::FiveTuple, 64).starts_with("# flows are hashed into 64 classes, with a queue each"));
+        let remark = |flow_by, flows| {
+            own_commands(
+                "drr",
+                Distinctions {
+                    flow_by,
+                    flows,
+                    ..Distinctions::default()
+                },
+            )
+            .pop()
+            .unwrap()
+        };
+        assert!(
+            remark(FlowBy::FiveTuple, 64)
+                .starts_with("# flows are hashed into 64 classes, with a queue each")
+        );
         let many = "# 6000 flows are hashed into 64 classes: about 94 flows share the part of one, with a queue each";
-        assert!(remark(FlowBy::FiveTuple, 6000).starts_with(many), "{}", remark(FlowBy::FiveTuple, 6000));
+        assert!(
+            remark(FlowBy::FiveTuple, 6000).starts_with(many),
+            "{}",
+            remark(FlowBy::FiveTuple, 6000)
+        );
         assert!(remark(FlowBy::Dscp, 64).starts_with("# each class has a queue of its own"));
     }
 
     #[test]
     fn a_quantum_that_starves_flows_without_a_rule_is_named() {
-        let weighted = Distinctions { weighted: true, ..Distinctions::default() };
-        let starves = |text, distinctions| own_commands(text, distinctions).iter().any(|line| line.contains("have a quantum of 1 byte:"));
+        let weighted = Distinctions {
+            weighted: true,
+            ..Distinctions::default()
+        };
+        let starves = |text, distinctions| {
+            own_commands(text, distinctions)
+                .iter()
+                .any(|line| line.contains("have a quantum of 1 byte:"))
+        };
         assert!(starves("drr quantum 1", weighted));
         assert!(!starves("drr quantum 1", Distinctions::default()));
         assert!(!starves("drr", weighted));
@@ -709,25 +1028,47 @@ mod tests {
     /// The commands after the root qdisc, the shaper and its class.
     fn own_commands(text: &str, distinctions: Distinctions<'_>) -> Vec<String> {
         let spec: QueueSpec = text.parse().unwrap();
-        let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &distinctions).unwrap();
+        let lines = commands(
+            &spec,
+            spec.limit_or_default(),
+            "5mbit".parse().unwrap(),
+            &distinctions,
+        )
+        .unwrap();
         lines[4..].to_vec()
     }
 
     #[test]
     fn qfq_plus_is_linuxs_qfq_with_its_aggregates_by_the_devices_queue() {
         let plain = Distinctions::default();
-        let (older, newer) = (own_commands("qfq", plain), own_commands("qfq_plus linux", plain));
+        let (older, newer) = (
+            own_commands("qfq", plain),
+            own_commands("qfq_plus linux", plain),
+        );
         assert_eq!(older[..newer.len()], newer);
-        assert_eq!(older[newer.len()..], ["# Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn"]);
+        assert_eq!(
+            older[newer.len()..],
+            ["# Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn"]
+        );
         for (aggregate, queue) in [(1, 0), (2, 1), (3, 2), (4, 3), (7, 6)] {
             let lines = own_commands(&format!("qfq_plus aggregate {aggregate} linux"), plain);
-            assert!(lines[0].starts_with(&format!("ip link set dev $DEV txqueuelen {queue} # ")), "{lines:?}");
+            assert!(
+                lines[0].starts_with(&format!("ip link set dev $DEV txqueuelen {queue} # ")),
+                "{lines:?}"
+            );
             assert_eq!(lines[1], newer[0]);
-            assert!(lines[2].starts_with("ip link set dev $DEV txqueuelen 1000 # "), "before there are classes: {lines:?}");
+            assert!(
+                lines[2].starts_with("ip link set dev $DEV txqueuelen 1000 # "),
+                "before there are classes: {lines:?}"
+            );
             assert_eq!(lines[3..=newer.len() + 1], newer[1..]);
         }
         let remark = |text| own_commands(text, plain).pop().unwrap();
-        let other = |most, here| format!("# Linux's qfq serves up to {most} classes in one turn, where the comparison had {here}");
+        let other = |most, here| {
+            format!(
+                "# Linux's qfq serves up to {most} classes in one turn, where the comparison had {here}"
+            )
+        };
         assert_eq!(remark("qfq_plus aggregate 64"), other(8, 64));
         assert_eq!(remark("qfq_plus aggregate 3"), other(2, 3));
         assert!(remark("qfq_plus aggregate 1").contains("a device without a transmit queue"));
@@ -741,7 +1082,13 @@ mod tests {
                  $((i * 32)) 0xe0 flowid 10:$((8 - i)); done"
             )
         };
-        let lines = own_commands("priority limit 100kb", Distinctions { prioritised: true, ..Distinctions::default() });
+        let lines = own_commands(
+            "priority limit 100kb",
+            Distinctions {
+                prioritised: true,
+                ..Distinctions::default()
+            },
+        );
         assert_eq!(
             lines,
             [
@@ -757,14 +1104,30 @@ mod tests {
 
     #[test]
     fn remarks_tell_what_is_otherwise_there() {
-        let by_source = Distinctions { flow_by: FlowBy::Source, weighted: true, prioritised: true, ..Distinctions::default() };
+        let by_source = Distinctions {
+            flow_by: FlowBy::Source,
+            weighted: true,
+            prioritised: true,
+            ..Distinctions::default()
+        };
         for (text, remarks) in [
             ("fifo", &[][..]),
             ("fifo limit 10kb", &[]),
-            ("fifo memory_limit 10kb limit 5", &["# the limit of 5 packets is lost: a fifo counts packets or bytes there, not both"]),
-            ("red limit 100p", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
+            (
+                "fifo memory_limit 10kb limit 5",
+                &[
+                    "# the limit of 5 packets is lost: a fifo counts packets or bytes there, not both",
+                ],
+            ),
+            (
+                "red limit 100p",
+                &["# the buffer is counted in bytes there: a packet for 1000 of them"],
+            ),
             ("red ecn nodrop", &[]),
-            ("codel linux limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
+            (
+                "codel linux limit 100kb",
+                &["# the buffer is counted in packets there: one for 1514 bytes"],
+            ),
             (
                 "sfq limit 1 linux",
                 &[
@@ -787,38 +1150,110 @@ mod tests {
                     "# a bucket holds 127 packets at most there, where one held up to 200 in the comparison",
                 ],
             ),
-            ("sfb", &["# flows are told apart by addresses, protocol and ports there, not as in the comparison"]),
+            (
+                "sfb",
+                &[
+                    "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
+                ],
+            ),
         ] {
             assert_eq!(own_commands(text, by_source)[1..], *remarks, "{text}");
         }
         assert_eq!(own_commands("sfb", Distinctions::default()).len(), 1);
-        let of_bands = own_commands("priority limit 7 memory_limit 10kb", Distinctions::default()).pop();
-        assert_eq!(of_bands.as_deref(), Some("# the limit of 7 packets is lost: a fifo counts packets or bytes there, not both"));
+        let of_bands = own_commands(
+            "priority limit 7 memory_limit 10kb",
+            Distinctions::default(),
+        )
+        .pop();
+        assert_eq!(
+            of_bands.as_deref(),
+            Some(
+                "# the limit of 7 packets is lost: a fifo counts packets or bytes there, not both"
+            )
+        );
     }
 
     #[test]
     fn classes_of_code_points_have_their_weights_and_others_are_said_to_have_lost_them() {
-        let mut code_points = CodePoints { default: 2, weights: [2; 64] };
+        let mut code_points = CodePoints {
+            default: 2,
+            weights: [2; 64],
+        };
         (code_points.weights[0], code_points.weights[46]) = (1, 20);
-        let by = |flow_by| Distinctions { flow_by, weighted: true, code_points, ..Distinctions::default() };
+        let by = |flow_by| Distinctions {
+            flow_by,
+            weighted: true,
+            code_points,
+            ..Distinctions::default()
+        };
         for (text, all, lighter, heavier) in [
-            ("drr quantum 1500b", "drr quantum 3000", "drr quantum 1500", "drr quantum 30000"),
-            ("qfq", "qfq weight 2 maxpkt 1514", "qfq weight 1 maxpkt 1514", "qfq weight 20 maxpkt 1514"),
+            (
+                "drr quantum 1500b",
+                "drr quantum 3000",
+                "drr quantum 1500",
+                "drr quantum 30000",
+            ),
+            (
+                "qfq",
+                "qfq weight 2 maxpkt 1514",
+                "qfq weight 1 maxpkt 1514",
+                "qfq weight 20 maxpkt 1514",
+            ),
         ] {
             let lines = own_commands(text, by(FlowBy::Dscp));
             assert!(lines[1].ends_with(&format!("{all}; done")), "{lines:?}");
             let change = "tc class change dev $DEV parent 10: classid 10";
-            assert_eq!(lines[2..4], [format!("{change}:1 {lighter} # code point 0"), format!("{change}:2f {heavier} # code point 46")]);
-            assert!(lines.iter().filter(|line| line.contains("tc filter")).count() == 3 && !lines.concat().contains("weights are lost"));
-            let hashed = own_commands(text, by(FlowBy::FiveTuple));
-            assert!(!hashed.concat().contains("class change") && hashed.concat().contains("16 classes of its weight"), "{hashed:?}");
-            let rules = ["udp = 1000".parse().unwrap(), "tcp = 1024".parse().unwrap(), "dst port 5 = 1024".parse().unwrap()];
-            let many = [&rules[..], &rules].concat();
-            let lines = own_commands(text, Distinctions { rules: &many, ..by(FlowBy::FiveTuple) }).concat();
-            assert_eq!(lines.contains("# the weights are lost: with theirs the sum is"), text == "qfq", "{lines}");
-            let lines = own_commands(text, Distinctions { rules: &rules[..1], ..by(FlowBy::FiveTuple) }).concat();
+            assert_eq!(
+                lines[2..4],
+                [
+                    format!("{change}:1 {lighter} # code point 0"),
+                    format!("{change}:2f {heavier} # code point 46")
+                ]
+            );
             assert!(
-                lines.contains("flower ip_proto udp action goto chain 1") && lines.contains("prio 65000 handle 1 flow hash"),
+                lines
+                    .iter()
+                    .filter(|line| line.contains("tc filter"))
+                    .count()
+                    == 3
+                    && !lines.concat().contains("weights are lost")
+            );
+            let hashed = own_commands(text, by(FlowBy::FiveTuple));
+            assert!(
+                !hashed.concat().contains("class change")
+                    && hashed.concat().contains("16 classes of its weight"),
+                "{hashed:?}"
+            );
+            let rules = [
+                "udp = 1000".parse().unwrap(),
+                "tcp = 1024".parse().unwrap(),
+                "dst port 5 = 1024".parse().unwrap(),
+            ];
+            let many = [&rules[..], &rules].concat();
+            let lines = own_commands(
+                text,
+                Distinctions {
+                    rules: &many,
+                    ..by(FlowBy::FiveTuple)
+                },
+            )
+            .concat();
+            assert_eq!(
+                lines.contains("# the weights are lost: with theirs the sum is"),
+                text == "qfq",
+                "{lines}"
+            );
+            let lines = own_commands(
+                text,
+                Distinctions {
+                    rules: &rules[..1],
+                    ..by(FlowBy::FiveTuple)
+                },
+            )
+            .concat();
+            assert!(
+                lines.contains("flower ip_proto udp action goto chain 1")
+                    && lines.contains("prio 65000 handle 1 flow hash"),
                 "{lines}"
             );
         }

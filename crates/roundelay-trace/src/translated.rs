@@ -1,16 +1,17 @@
 //! Address translation: a packet captured before and after a router that changes an address (NAT,
 //! RFC 3022).
 //!
-//! `tcpdump -i any` on such a router records each forwarded packet twice, under other addresses. The
-//! copies agree in protocol, length, identification and fragment of the IP header, and in the captured
-//! payload without ports, identifiers of ICMP echoes and checksums. Rules, all in favour of separate
-//! packets:
+//! `tcpdump -i any` on such a router records each forwarded packet twice, under other addresses.
+//! The copies agree in protocol, length, identification and fragment of the IP header, and in the
+//! captured payload without ports, identifiers of ICMP echoes and checksums. Rules, all in favour
+//! of separate packets:
 //!
 //! 1. The copy was captured at another interface or in the other direction, and not in before out.
 //! 2. One end, address and port, is the same; the address of the other end differs.
-//! 3. With an IPv4 identification other than 0, a copy follows within a second; otherwise within 100 ms,
-//!    and 12 bytes of payload or more tell packets apart.
-//! 4. Packets that are equal to a later one at the same place tell nothing: a flood of equal packets.
+//! 3. With an IPv4 identification other than 0, a copy follows within a second; otherwise within
+//!    100 ms, and 12 bytes of payload or more tell packets apart.
+//! 4. Packets that are equal to a later one at the same place tell nothing: a flood of equal
+//!    packets.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -55,9 +56,16 @@ impl Translations {
                 return;
             }
         }
-        let Some((identity, longest)) = self.identify(frame) else { return };
+        let Some((identity, longest)) = self.identify(frame) else {
+            return;
+        };
         self.forget(frame.time_nanos);
-        let now = Seen { first: frame.time_nanos, half, copy: None, is_flood: false };
+        let now = Seen {
+            first: frame.time_nanos,
+            half,
+            copy: None,
+            is_flood: false,
+        };
         match self.seen.entry(identity) {
             Entry::Occupied(mut seen) if seen.get().first.abs_diff(frame.time_nanos) > longest => {
                 seen.insert(now);
@@ -72,10 +80,15 @@ impl Translations {
 
     fn forget(&mut self, now: i64) {
         while let Some((first, identity)) = self.ages.front().copied()
-            && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > WITH_IDENTIFICATION as i64)
+            && (self.ages.len() >= REMEMBERED
+                || now.saturating_sub(first) > WITH_IDENTIFICATION as i64)
         {
             self.ages.pop_front();
-            if self.seen.get(&identity).is_some_and(|seen| seen.first == first) {
+            if self
+                .seen
+                .get(&identity)
+                .is_some_and(|seen| seen.first == first)
+            {
                 self.seen.remove(&identity);
             }
         }
@@ -87,8 +100,18 @@ impl Translations {
         let payload = kept(parts.protocol, parts.payload);
         let has_identification = parts.identification != 0;
         let length: usize = payload.iter().map(|part| part.len()).sum();
-        let longest = if has_identification { WITH_IDENTIFICATION } else { WITHOUT_IDENTIFICATION };
-        (has_identification || length >= TELLING).then(|| (self.digest.hash_one((parts.protocol, parts.fields, payload)), longest))
+        let longest = if has_identification {
+            WITH_IDENTIFICATION
+        } else {
+            WITHOUT_IDENTIFICATION
+        };
+        (has_identification || length >= TELLING).then(|| {
+            (
+                self.digest
+                    .hash_one((parts.protocol, parts.fields, payload)),
+                longest,
+            )
+        })
     }
 }
 
@@ -105,7 +128,8 @@ impl Seen {
                 mixture.translate((self.half, half));
             }
             copy => {
-                copy.into_iter().for_each(|copy| mixture.translate_not((self.half, copy)));
+                copy.into_iter()
+                    .for_each(|copy| mixture.translate_not((self.half, copy)));
                 self.is_flood = true;
             }
         }
@@ -114,7 +138,11 @@ impl Seen {
 
 /// The payload without what translation changes: ports or the identifier of an echo, and checksums.
 fn kept(protocol: u8, payload: &[u8]) -> [&[u8]; 2] {
-    let part = |from: usize, to: usize| payload.get(from.min(payload.len())..to.min(payload.len())).unwrap_or_default();
+    let part = |from: usize, to: usize| {
+        payload
+            .get(from.min(payload.len())..to.min(payload.len()))
+            .unwrap_or_default()
+    };
     match protocol {
         TCP => [part(4, 16), part(18, usize::MAX)],
         UDP => [part(4, 6), part(8, usize::MAX)],

@@ -89,7 +89,11 @@ impl TreeFile {
     ///
     /// # Errors
     /// As [`from_toml`](Self::from_toml).
-    pub fn from_table<'a>(reader: &Reader<'a>, stem: &str, table: Spanned<DeTable<'a>>) -> Result<Self, FileError> {
+    pub fn from_table<'a>(
+        reader: &Reader<'a>,
+        stem: &str,
+        table: Spanned<DeTable<'a>>,
+    ) -> Result<Self, FileError> {
         let place = table.span();
         let WrittenTree { name, node } = reader.take(table)?;
         Self::plant(name.unwrap_or_else(|| stem.to_owned()), &node).map_err(|(fault, message)| {
@@ -104,18 +108,33 @@ impl TreeFile {
         let is_class = |node: &FileNode| parents.contains(node.name());
         let config = Config::new(order[0].node()?).map_err(|error| order[0].fault(&error))?;
         let (rules, default_leaf) = (Vec::new(), String::new());
-        let mut tree = Self { name, config, rules, default_leaf };
+        let mut tree = Self {
+            name,
+            config,
+            rules,
+            default_leaf,
+        };
         for node in &order[1..] {
             let (made, parent) = (node.node()?, node.parent().unwrap_or_default());
-            let added = if is_class(node) { tree.config.add_class(parent, made) } else { tree.config.add_leaf(parent, made) };
+            let added = if is_class(node) {
+                tree.config.add_class(parent, made)
+            } else {
+                tree.config.add_leaf(parent, made)
+            };
             added.map_err(|error| node.fault(&error))?;
         }
         for node in nodes {
             tree.sort(node, !is_class(node) && node.parent.is_some())?;
         }
         if tree.default_leaf.is_empty() {
-            let error = TreeError { node: order[0].name().to_owned(), problem: Problem::NoDefault };
-            return Err((order[0].name.span(), format!("{error}; write default = true with one")));
+            let error = TreeError {
+                node: order[0].name().to_owned(),
+                problem: Problem::NoDefault,
+            };
+            return Err((
+                order[0].name.span(),
+                format!("{error}; write default = true with one"),
+            ));
         }
         Ok(tree)
     }
@@ -128,7 +147,8 @@ impl TreeFile {
             if !is_leaf {
                 return Err(class(text.span()));
             }
-            let rule = WeightRule::matching(text.get_ref()).map_err(|error| (text.span(), format!("node '{name}': {error}")))?;
+            let rule = WeightRule::matching(text.get_ref())
+                .map_err(|error| (text.span(), format!("node '{name}': {error}")))?;
             self.rules.push((rule, name.to_owned()));
         }
         if let Some(default) = node.default.as_ref().filter(|default| *default.get_ref()) {
@@ -136,9 +156,17 @@ impl TreeFile {
                 return Err(class(default.span()));
             }
             if !self.default_leaf.is_empty() {
-                return Err((default.span(), format!("node '{name}': '{}' is the default leaf already", self.default_leaf)));
+                return Err((
+                    default.span(),
+                    format!(
+                        "node '{name}': '{}' is the default leaf already",
+                        self.default_leaf
+                    ),
+                ));
             }
-            self.config.set_default(name).map_err(|error| (default.span(), error.to_string()))?;
+            self.config
+                .set_default(name)
+                .map_err(|error| (default.span(), error.to_string()))?;
             self.default_leaf = name.to_owned();
         }
         Ok(())
@@ -157,7 +185,8 @@ impl TreeFile {
     /// The leaf of a flow, by the headers of its first packet; `None` is a flow without headers and
     /// goes to the default leaf.
     pub fn leaf(&self, headers: Option<&Headers>) -> &str {
-        let matching = headers.and_then(|headers| self.rules.iter().find(|(rule, _)| rule.matches(headers)));
+        let matching =
+            headers.and_then(|headers| self.rules.iter().find(|(rule, _)| rule.matches(headers)));
         matching.map_or(&self.default_leaf, |(_, leaf)| leaf)
     }
 
@@ -173,13 +202,21 @@ impl TreeFile {
 
     /// The meaning of priorities at a leaf.
     pub(crate) fn meaning(&self, leaf: &str) -> Priority {
-        self.config.nodes().find(|node| node.name == leaf).map_or(Priority::Unread, |node| meaning(&node.spec))
+        self.config
+            .nodes()
+            .find(|node| node.name == leaf)
+            .map_or(Priority::Unread, |node| meaning(&node.spec))
     }
 
     /// The disciplines at the leaves.
     pub(crate) fn leaves(&self) -> impl Iterator<Item = &QueueSpec> {
-        let is_leaf = |name: &String| *name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name);
-        self.config.nodes().filter(move |node| is_leaf(&node.name)).map(|node| &node.spec)
+        let is_leaf = |name: &String| {
+            *name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name)
+        };
+        self.config
+            .nodes()
+            .filter(move |node| is_leaf(&node.name))
+            .map(|node| &node.spec)
     }
 
     /// The tree with these flows assigned, numbered from 0, as far as the table reaches.
@@ -215,17 +252,35 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
         }
     }
     for node in nodes {
-        if let Some(parent) = node.parent.as_ref().filter(|parent| !names.contains(parent.get_ref().as_str())) {
-            return Err((parent.span(), node.message(&Problem::UnknownParent { parent: parent.get_ref().clone() })));
+        if let Some(parent) = node
+            .parent
+            .as_ref()
+            .filter(|parent| !names.contains(parent.get_ref().as_str()))
+        {
+            return Err((
+                parent.span(),
+                node.message(&Problem::UnknownParent {
+                    parent: parent.get_ref().clone(),
+                }),
+            ));
         }
     }
     let mut roots = nodes.iter().filter(|node| node.parent.is_none());
     let Some(root) = roots.next() else {
-        let first = nodes.first().ok_or_else(|| (0..0, "a tree has nodes: [[node]], each with a name and a discipline".to_owned()))?;
+        let first = nodes.first().ok_or_else(|| {
+            (
+                0..0,
+                "a tree has nodes: [[node]], each with a name and a discipline".to_owned(),
+            )
+        })?;
         return Err((first.name.span(), circle(first, nodes)));
     };
     if let Some(other) = roots.next() {
-        let message = format!("node '{}': it has no parent, and neither has '{}': a tree has one root", other.name(), root.name());
+        let message = format!(
+            "node '{}': it has no parent, and neither has '{}': a tree has one root",
+            other.name(),
+            root.name()
+        );
         return Err((other.name.span(), message));
     }
     let mut order = vec![root];
@@ -244,14 +299,22 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
 /// The error for a node with a circular chain of parents.
 fn circle(start: &FileNode, nodes: &[FileNode]) -> String {
     let mut way = vec![start.name()];
-    while let Some(parent) = nodes.iter().find(|node| Some(&node.name()) == way.last()).and_then(FileNode::parent) {
+    while let Some(parent) = nodes
+        .iter()
+        .find(|node| Some(&node.name()) == way.last())
+        .and_then(FileNode::parent)
+    {
         let turned = way.contains(&parent);
         way.push(parent);
         if turned {
             break;
         }
     }
-    format!("node '{}': its parents go in a circle and lead to no root: {}", start.name(), way.join(", "))
+    format!(
+        "node '{}': its parents go in a circle and lead to no root: {}",
+        start.name(),
+        way.join(", ")
+    )
 }
 
 impl FileNode {
@@ -268,16 +331,22 @@ impl FileNode {
     }
 
     fn node(&self) -> Result<Node, Fault> {
-        let spec = self.discipline.get_ref().parse::<QueueSpec>().map_err(|error| {
-            let message = format!("node '{}': {error}", self.name());
-            (self.discipline.span(), message)
-        })?;
+        let spec = self
+            .discipline
+            .get_ref()
+            .parse::<QueueSpec>()
+            .map_err(|error| {
+                let message = format!("node '{}': {error}", self.name());
+                (self.discipline.span(), message)
+            })?;
         let plain = Node::new(self.name(), spec);
         let longest = self.maxpkt.as_ref().and_then(|size| size.get_ref().bytes());
         Ok(Node {
             weight: self.weight.map_or(plain.weight, |Whole(weight)| weight),
             max_packet_len: longest.unwrap_or(plain.max_packet_len),
-            priority: self.priority.map_or(plain.priority, |Whole(priority)| priority),
+            priority: self
+                .priority
+                .map_or(plain.priority, |Whole(priority)| priority),
             ..plain
         })
     }
@@ -287,7 +356,9 @@ impl FileNode {
         let span = match &error.problem {
             Problem::NotTaken { .. } => self.maxpkt.as_ref().map(Spanned::span),
             Problem::NotInterior { .. } | Problem::LimitOfClass => Some(self.discipline.span()),
-            Problem::UnknownParent { .. } | Problem::ParentIsLeaf | Problem::TooDeep => self.parent.as_ref().map(Spanned::span),
+            Problem::UnknownParent { .. } | Problem::ParentIsLeaf | Problem::TooDeep => {
+                self.parent.as_ref().map(Spanned::span)
+            }
             _ => None,
         };
         (span.unwrap_or_else(|| self.name.span()), error.to_string())

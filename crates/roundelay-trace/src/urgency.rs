@@ -70,7 +70,10 @@ pub(crate) struct Known {
 impl Known {
     /// Fields set by a flow's rule.
     pub(crate) fn urgency(&self, rule: RulePlace) -> Urgency {
-        self.urgencies.get(rule.0 as usize).copied().unwrap_or_default()
+        self.urgencies
+            .get(rule.0 as usize)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -82,7 +85,9 @@ impl RulePlace {
     pub(crate) const NONE: Self = Self(u32::MAX);
 
     pub(crate) fn of(place: Option<usize>) -> Self {
-        place.and_then(|place| u32::try_from(place).ok()).map_or(Self::NONE, Self)
+        place
+            .and_then(|place| u32::try_from(place).ok())
+            .map_or(Self::NONE, Self)
     }
 }
 
@@ -105,7 +110,11 @@ struct FlowUrgency {
 impl Marker {
     /// A marker for a discipline with this meaning of priorities.
     pub(crate) const fn new(meaning: Priority, known: Known) -> Self {
-        Self { meaning, known, flows: Vec::new() }
+        Self {
+            meaning,
+            known,
+            flows: Vec::new(),
+        }
     }
 
     fn flow(&mut self, flow: FlowId) -> &mut FlowUrgency {
@@ -124,10 +133,20 @@ impl Marker {
         self.flow(flow).meaning = Some(meaning);
     }
 
-    pub(crate) fn packet<T>(&mut self, at: Instant, flow: FlowId, offer: Offer, payload: T) -> Packet<T> {
+    pub(crate) fn packet<T>(
+        &mut self,
+        at: Instant,
+        flow: FlowId,
+        offer: Offer,
+        payload: T,
+    ) -> Packet<T> {
         let size = self.known.sizes.get(flow.index()).copied().unwrap_or(0);
         let usual = self.meaning;
-        let FlowUrgency { urgency, meaning, came } = self.flow(flow);
+        let FlowUrgency {
+            urgency,
+            meaning,
+            came,
+        } = self.flow(flow);
         let priority = match meaning.unwrap_or(usual) {
             Priority::Unread => 0,
             Priority::Class => urgency.priority.unwrap_or(offer.class()),
@@ -136,7 +155,13 @@ impl Marker {
         };
         *came += u64::from(offer.len);
         let deadline = urgency.deadline.map_or(Instant::MAX, |span| at + span);
-        Packet { ecn: offer.ecn, priority, slack: Slack::of(urgency.slack), deadline, ..Packet::new(flow, offer.len, payload) }
+        Packet {
+            ecn: offer.ecn,
+            priority,
+            slack: Slack::of(urgency.slack),
+            deadline,
+            ..Packet::new(flow, offer.len, payload)
+        }
     }
 }
 
@@ -164,15 +189,37 @@ mod tests {
     const B: FlowId = FlowId(1);
 
     fn offer(len: u32, dscp: u8) -> Offer {
-        Offer { len, ecn: Ecn::Capable, dscp, is_bare: false }
+        Offer {
+            len,
+            ecn: Ecn::Capable,
+            dscp,
+            is_bare: false,
+        }
     }
 
     fn priorities(meaning: Priority, offers: &[(FlowId, u32, u8)]) -> Vec<u32> {
-        let urgencies = [Urgency { priority: Some(42), ..Urgency::default() }].into();
-        let mut marker = Marker::new(meaning, Known { urgencies, sizes: [5_000_000_000, 300].into() });
+        let urgencies = [Urgency {
+            priority: Some(42),
+            ..Urgency::default()
+        }]
+        .into();
+        let mut marker = Marker::new(
+            meaning,
+            Known {
+                urgencies,
+                sizes: [5_000_000_000, 300].into(),
+            },
+        );
         marker.join(A, RulePlace::of(Some(0)));
         marker.join(B, RulePlace::NONE);
-        offers.iter().map(|&(flow, len, dscp)| marker.packet(Instant::ZERO, flow, offer(len, dscp), ()).priority).collect()
+        offers
+            .iter()
+            .map(|&(flow, len, dscp)| {
+                marker
+                    .packet(Instant::ZERO, flow, offer(len, dscp), ())
+                    .priority
+            })
+            .collect()
     }
 
     #[test]
@@ -180,20 +227,45 @@ mod tests {
         let offers = [(A, 100, 0), (B, 100, 46), (B, 200, 0), (FlowId(2), 1, 56)];
         assert_eq!(priorities(Priority::Unread, &offers), [0, 0, 0, 0]);
         assert_eq!(priorities(Priority::Class, &offers), [42, 2, 7, 0]);
-        assert_eq!(priorities(Priority::FlowSize, &offers), [u32::MAX, 300, 300, 0]);
-        assert_eq!(priorities(Priority::Remaining, &offers), [u32::MAX, 300, 200, 0]);
+        assert_eq!(
+            priorities(Priority::FlowSize, &offers),
+            [u32::MAX, 300, 300, 0]
+        );
+        assert_eq!(
+            priorities(Priority::Remaining, &offers),
+            [u32::MAX, 300, 200, 0]
+        );
     }
 
     #[test]
     fn slack_and_deadline_are_those_of_the_flows_rule() {
-        let rule = Urgency { slack: Duration::from_millis(3), deadline: Some(Duration::from_millis(5)), priority: None };
-        let mut marker = Marker::new(Priority::Unread, Known { urgencies: [Urgency::default(), rule].into(), ..Known::default() });
+        let rule = Urgency {
+            slack: Duration::from_millis(3),
+            deadline: Some(Duration::from_millis(5)),
+            priority: None,
+        };
+        let mut marker = Marker::new(
+            Priority::Unread,
+            Known {
+                urgencies: [Urgency::default(), rule].into(),
+                ..Known::default()
+            },
+        );
         marker.join(B, RulePlace::of(Some(1)));
         let at = Instant::ZERO + Duration::from_millis(10);
         let [none, some] = [A, B].map(|flow| marker.packet(at, flow, offer(9, 0), 'x'));
         assert_eq!((none.slack, none.deadline), (Slack::ZERO, Instant::MAX));
-        assert_eq!((some.slack, some.deadline), (Slack::of(Duration::from_millis(3)), Instant::ZERO + Duration::from_millis(15)));
-        assert_eq!((some.flow, some.len, some.ecn, some.payload), (B, 9, Ecn::Capable, 'x'));
+        assert_eq!(
+            (some.slack, some.deadline),
+            (
+                Slack::of(Duration::from_millis(3)),
+                Instant::ZERO + Duration::from_millis(15)
+            )
+        );
+        assert_eq!(
+            (some.flow, some.len, some.ecn, some.payload),
+            (B, 9, Ecn::Capable, 'x')
+        );
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Verdict: the best discipline for this traffic, with reasons in plain sentences.
 //!
-//! Each kind of flows (`kind.rs`) is judged on its own: a call that waits is not made up for by fifty
-//! web pages that do not. A discipline's harm to a kind is divided by the least harm that a
+//! Each kind of flows (`kind.rs`) is judged on its own: a call that waits is not made up for by
+//! fifty web pages that do not. A discipline's harm to a kind is divided by the least harm that a
 //! discipline does to this kind, and the best discipline has the least of the largest quotients,
 //! among those suitable for a real port (`standing.rs`). If several are about equal, a discipline
-//! available on Linux is preferred, then, where all flows are bulk, the fairest division, then least
-//! harm to all packets together, then keeping the order of packets, then least memory.
+//! available on Linux is preferred, then, where all flows are bulk, the fairest division, then
+//! least harm to all packets together, then keeping the order of packets, then least memory.
 
 use std::cmp::Ordering;
 
@@ -33,8 +33,8 @@ const SHORTEST_RETRY: f64 = 1.0;
 /// Maximum harm by loss: the longest timeout may be limited to this (RFC 6298, section 2.5).
 const LONGEST_RETRY: f64 = 60.0;
 
-/// Fewest lost acknowledgements that count where none gets through: the last few of a connection delay
-/// nobody.
+/// Fewest lost acknowledgements that count where none gets through: the last few of a connection
+/// delay nobody.
 const A_STREAM: u64 = 10;
 
 /// Losses that differ by this fraction of the packets count as much as harms with a ratio of
@@ -74,11 +74,11 @@ impl Harm {
 struct KindHarm {
     kind: Kind,
     /// The largest of three: the harm to a typical flow, the geometric mean with equal weight for
-    /// each flow; the typical delay plus the cost of the loss among all packets of the kind, because
-    /// a few starved flows hardly change the mean; a quarter of the harm to the worst flow.
+    /// each flow; the typical delay plus the cost of the loss among all packets of the kind,
+    /// because a few starved flows hardly change the mean; a quarter of the harm to the worst flow.
     seconds: f64,
-    /// Loss that counts: among the packets of a light kind, none among acknowledgements; for bulk the
-    /// lacking share of the flow with the least.
+    /// Loss that counts: among the packets of a light kind, none among acknowledgements; for bulk
+    /// the lacking share of the flow with the least.
     loss: f64,
 }
 
@@ -86,7 +86,11 @@ struct KindHarm {
 /// doubled after each further loss (RFC 6298, section 5.5), or
 /// `p + 2 p^2 + 4 p^3 + .. = p / (1 - 2 p)`. Infinite for a loss of half or more, so limited.
 fn retries(loss: f64) -> f64 {
-    if loss < 0.5 { (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY) } else { LONGEST_RETRY }
+    if loss < 0.5 {
+        (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY)
+    } else {
+        LONGEST_RETRY
+    }
 }
 
 /// Harm to a light flow: the 99th percentile of delay plus the cost of losses.
@@ -96,13 +100,18 @@ fn light_harm(outcome: &Outcome) -> f64 {
 
 /// Harm to a flow. A bulk flow causes its own delay and losses: the harm by a queue is the missing
 /// part of the fair share, and costs as much as the loss of an equal part of the packets. A lost
-/// acknowledgement costs nothing if another gets through; a lost request among acknowledgements counts.
+/// acknowledgement costs nothing if another gets through; a lost request among acknowledgements
+/// counts.
 pub(crate) fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow: usize) -> f64 {
     let outcome = &result.flows[flow].outcome;
     match comparison.flows[flow].kind {
         Kind::Bulk => retries(1.0 - share_of(comparison, result, flow)),
         Kind::Acknowledgements => {
-            let without = if outcome.drops.total() < A_STREAM { 0.0 } else { LONGEST_RETRY };
+            let without = if outcome.drops.total() < A_STREAM {
+                0.0
+            } else {
+                LONGEST_RETRY
+            };
             outcome.delay.map_or(without, |delay| delay.p99) + retries(result.flows[flow].data_loss)
         }
         Kind::Call | Kind::Dns | Kind::Web | Kind::Other => light_harm(outcome),
@@ -112,52 +121,110 @@ pub(crate) fn flow_harm(comparison: &Comparison, result: &DisciplineResult, flow
 /// Harm to all packets together. Overload makes some losses unavoidable: only those beyond `least`
 /// count.
 fn total_harm(outcome: &Outcome, least: f64) -> f64 {
-    outcome.delay.map_or(LONGEST_RETRY, |delay| delay.p99 + retries(outcome.loss - least))
+    outcome.delay.map_or(LONGEST_RETRY, |delay| {
+        delay.p99 + retries(outcome.loss - least)
+    })
 }
 
 impl KindHarm {
     fn of(comparison: &Comparison, result: &DisciplineResult, outcome: &KindOutcome) -> Self {
         let flows = flows_of(&comparison.flows, outcome.kind);
-        let harms = || flows.iter().map(|flow| flow_harm(comparison, result, *flow));
+        let harms = || {
+            flows
+                .iter()
+                .map(|flow| flow_harm(comparison, result, *flow))
+        };
         let typical = geometric_mean(harms().map(|harm| harm.max(LEAST_SECONDS))).unwrap_or(0.0);
         let worst = harms().fold(0.0, f64::max) / STRIKING;
         if outcome.kind == Kind::Bulk {
             let lacking = 1.0 - outcome.least_share.unwrap_or(1.0).min(1.0);
-            return Self { kind: outcome.kind, seconds: typical.max(worst), loss: lacking };
+            return Self {
+                kind: outcome.kind,
+                seconds: typical.max(worst),
+                loss: lacking,
+            };
         }
-        let loss = if outcome.kind == Kind::Acknowledgements { 0.0 } else { outcome.loss };
+        let loss = if outcome.kind == Kind::Acknowledgements {
+            0.0
+        } else {
+            outcome.loss
+        };
         let together = outcome.p99.unwrap_or(0.0) + retries(loss);
-        Self { kind: outcome.kind, seconds: typical.max(together).max(worst), loss }
+        Self {
+            kind: outcome.kind,
+            seconds: typical.max(together).max(worst),
+            loss,
+        }
     }
 }
 
 /// The harms of all disciplines; ratios are to the least harm among `fit`.
 fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> Vec<Harm> {
     let results = &comparison.disciplines;
-    let of_kinds =
-        |result: &DisciplineResult| result.kinds.iter().map(|outcome| KindHarm::of(comparison, result, outcome)).collect::<Vec<_>>();
+    let of_kinds = |result: &DisciplineResult| {
+        result
+            .kinds
+            .iter()
+            .map(|outcome| KindHarm::of(comparison, result, outcome))
+            .collect::<Vec<_>>()
+    };
     let all: Vec<Vec<KindHarm>> = results.iter().map(of_kinds).collect();
     let everyone: Vec<usize> = (0..results.len()).collect();
-    let least = |among: &[usize], of: &dyn Fn(usize) -> f64| among.iter().map(|index| of(*index)).fold(f64::INFINITY, f64::min);
+    let least = |among: &[usize], of: &dyn Fn(usize) -> f64| {
+        among
+            .iter()
+            .map(|index| of(*index))
+            .fold(f64::INFINITY, f64::min)
+    };
     let ratio = |among: &[usize], place: usize, harm: &KindHarm| {
-        let floor = if harm.kind == Kind::Bulk { NEGLIGIBLE_BULK_SECONDS } else { negligible };
-        let by_seconds = harm.seconds.max(floor) / least(among, &|index| all[index][place].seconds).max(floor);
+        let floor = if harm.kind == Kind::Bulk {
+            NEGLIGIBLE_BULK_SECONDS
+        } else {
+            negligible
+        };
+        let by_seconds =
+            harm.seconds.max(floor) / least(among, &|index| all[index][place].seconds).max(floor);
         let more_loss = harm.loss - least(among, &|index| all[index][place].loss);
         by_seconds.max(1.0 + more_loss / NOTABLE_LOSS * (NOTABLE - 1.0))
     };
-    let least_total_loss = results.iter().map(|result| result.total.loss).fold(1.0, f64::min);
+    let least_total_loss = results
+        .iter()
+        .map(|result| result.total.loss)
+        .fold(1.0, f64::min);
     let regret = |among: &[usize], kinds: &[KindHarm]| {
-        let ratios = kinds.iter().enumerate().map(|(place, harm)| (ratio(among, place, harm), harm.kind));
+        let ratios = kinds
+            .iter()
+            .enumerate()
+            .map(|(place, harm)| (ratio(among, place, harm), harm.kind));
         // Of equal ratios the first kind, the most sensitive one.
         let (regret, hurt) = ratios.rev().max_by(|(a, _), (b, _)| a.total_cmp(b)).unzip();
         (regret.unwrap_or(1.0), hurt)
     };
     let harm = |(kinds, result): (&Vec<KindHarm>, &DisciplineResult)| {
-        let ((regret, hurt), (regret_among_all, _)) = (regret(fit, kinds), regret(&everyone, kinds));
-        let is_heavy = |harm: &KindHarm| harm.seconds > if harm.kind == Kind::Bulk { NEGLIGIBLE_BULK_SECONDS } else { negligible };
+        let ((regret, hurt), (regret_among_all, _)) =
+            (regret(fit, kinds), regret(&everyone, kinds));
+        let is_heavy = |harm: &KindHarm| {
+            harm.seconds
+                > if harm.kind == Kind::Bulk {
+                    NEGLIGIBLE_BULK_SECONDS
+                } else {
+                    negligible
+                }
+        };
         let is_felt = kinds.iter().any(is_heavy);
-        let lacking = if kinds.iter().all(|harm| harm.kind == Kind::Bulk) { kinds.iter().map(|harm| harm.loss).sum() } else { 0.0 };
-        Harm { is_felt, regret, regret_among_all, hurt, lacking, total: total_harm(&result.total, least_total_loss) }
+        let lacking = if kinds.iter().all(|harm| harm.kind == Kind::Bulk) {
+            kinds.iter().map(|harm| harm.loss).sum()
+        } else {
+            0.0
+        };
+        Harm {
+            is_felt,
+            regret,
+            regret_among_all,
+            hurt,
+            lacking,
+            total: total_harm(&result.total, least_total_loss),
+        }
     };
     all.iter().zip(results).map(harm).collect()
 }
@@ -166,11 +233,19 @@ fn harms(comparison: &Comparison, fit: &[usize], negligible: f64) -> Vec<Harm> {
 pub(crate) fn judge_kinds(comparison: &mut Comparison) {
     let of = |result: &DisciplineResult| {
         let mut kinds = result.kinds.clone();
-        kinds.iter_mut().for_each(|outcome| outcome.find_worst(comparison, result, |flow| flow_harm(comparison, result, flow)));
+        kinds.iter_mut().for_each(|outcome| {
+            outcome.find_worst(comparison, result, |flow| {
+                flow_harm(comparison, result, flow)
+            })
+        });
         kinds
     };
     let kinds: Vec<_> = comparison.disciplines.iter().map(of).collect();
-    comparison.disciplines.iter_mut().zip(kinds).for_each(|(result, kinds)| result.kinds = kinds);
+    comparison
+        .disciplines
+        .iter_mut()
+        .zip(kinds)
+        .for_each(|(result, kinds)| result.kinds = kinds);
 }
 
 /// The choice of a discipline.
@@ -190,24 +265,53 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> Choice
     let fit = fit(standings);
     let harms = harms(comparison, &fit, negligible);
     let loses = results.iter().any(|result| result.total.drops.total() > 0);
-    let contended = loses || harms.iter().any(|harm| harm.total > negligible || harm.is_felt);
+    let contended = loses
+        || harms
+            .iter()
+            .any(|harm| harm.total > negligible || harm.is_felt);
     let differ = spread(harms.iter().map(|harm| harm.regret)) > NOTABLE
         || spread(harms.iter().map(|harm| harm.total.max(negligible))) > NOTABLE
         || range(results.iter().map(|result| result.total.loss)) > NOTABLE_LOSS;
     let by_harm = contended && differ;
-    let best = if by_harm { best(results, &harms, standings, &fit) } else { simplest(results, standings, &fit) };
+    let best = if by_harm {
+        best(results, &harms, standings, &fit)
+    } else {
+        simplest(results, standings, &fit)
+    };
     let has_light = comparison.flows.iter().any(|flow| flow.light);
     let first = match (contended, differ || results.len() == 1) {
         _ if results.len() > 1 && results.iter().all(|result| result.total.packets == 0) => {
             "Nothing gets through, whichever discipline it is.".to_owned()
         }
-        (false, _) => format!("Nothing contends for this link: {} will do.", results[best].spec),
-        (true, false) => format!("{} will do: what was compared serves this traffic alike on the whole.", results[best].spec),
+        (false, _) => format!(
+            "Nothing contends for this link: {} will do.",
+            results[best].spec
+        ),
+        (true, false) => format!(
+            "{} will do: what was compared serves this traffic alike on the whole.",
+            results[best].spec
+        ),
         (true, true) => praise(comparison, best, &fit),
     };
     let worst = worst(results, &harms, best, &fit).filter(|_| by_harm);
-    let blame = worst.and_then(|worst| blame(comparison, (worst, best), harms[worst].hurt?, standings[worst].one_queue));
-    let preference = Preference { comparison, harms: &harms, standings, fit: &fit, best, has_light, by_harm, negligible };
+    let blame = worst.and_then(|worst| {
+        blame(
+            comparison,
+            (worst, best),
+            harms[worst].hurt?,
+            standings[worst].one_queue,
+        )
+    });
+    let preference = Preference {
+        comparison,
+        harms: &harms,
+        standings,
+        fit: &fit,
+        best,
+        has_light,
+        by_harm,
+        negligible,
+    };
     let sentences = [first]
         .into_iter()
         .chain(blame)
@@ -215,27 +319,46 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> Choice
         .chain(standout(comparison, negligible).filter(|_| contended && !differ))
         .chain(preference.reasons())
         .chain(caveats(&results[best], results));
-    Choice { best, sentences: sentences.collect(), is_contended: contended }
+    Choice {
+        best,
+        sentences: sentences.collect(),
+        is_contended: contended,
+    }
 }
 
 /// The flow whose p99 differs most between disciplines, if by more than `STRIKING`. Only flows that
 /// get packets through everywhere.
 fn standout(comparison: &Comparison, negligible: f64) -> Option<String> {
     let results = &comparison.disciplines;
-    let waits = |flow: usize| results.iter().map(move |result| result.flows[flow].outcome.delay.map(|delay| delay.p99));
+    let waits = |flow: usize| {
+        results
+            .iter()
+            .map(move |result| result.flows[flow].outcome.delay.map(|delay| delay.p99))
+    };
     let factor = |flow: usize| {
         let waits: Vec<f64> = waits(flow).collect::<Option<_>>()?;
         let longest = waits.iter().copied().fold(0.0, f64::max);
         Some(spread(waits.into_iter())).filter(|factor| longest > negligible && *factor > STRIKING)
     };
-    let (flow, _) =
-        (0..comparison.flows.len()).filter_map(|flow| factor(flow).map(|factor| (flow, factor))).max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let (flow, _) = (0..comparison.flows.len())
+        .filter_map(|flow| factor(flow).map(|factor| (flow, factor)))
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let order = |a: &&DisciplineResult, b: &&DisciplineResult| {
-        let wait = |result: &DisciplineResult| result.flows[flow].outcome.delay.map_or(f64::INFINITY, |delay| delay.p99);
+        let wait = |result: &DisciplineResult| {
+            result.flows[flow]
+                .outcome
+                .delay
+                .map_or(f64::INFINITY, |delay| delay.p99)
+        };
         wait(a).total_cmp(&wait(b))
     };
     let (least, most) = (results.iter().min_by(order)?, results.iter().max_by(order)?);
-    let wait = |result: &DisciplineResult| result.flows[flow].outcome.delay.map_or_else(String::new, |delay| seconds(delay.p99));
+    let wait = |result: &DisciplineResult| {
+        result.flows[flow]
+            .outcome
+            .delay
+            .map_or_else(String::new, |delay| seconds(delay.p99))
+    };
     Some(format!(
         "But not each flow: 99% of the packets of {} are through within {} under {}, within {} under {}.",
         comparison.flows[flow].label,
@@ -263,19 +386,40 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> f64 {
 
 /// Disciplines that may be recommended; all disciplines if none may.
 fn fit(standings: &[Standing]) -> Vec<usize> {
-    let free: Vec<_> = (0..standings.len()).filter(|index| standings[*index].obstacle.is_none()).collect();
-    if free.is_empty() { (0..standings.len()).collect() } else { free }
+    let free: Vec<_> = (0..standings.len())
+        .filter(|index| standings[*index].obstacle.is_none())
+        .collect();
+    if free.is_empty() {
+        (0..standings.len()).collect()
+    } else {
+        free
+    }
 }
 
-fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fit: &[usize]) -> usize {
-    let least = fit.iter().map(|index| harms[*index].regret).fold(f64::INFINITY, f64::min);
-    let good = fit.iter().copied().filter(|index| harms[*index].regret <= least * CLOSE);
+fn best(
+    results: &[DisciplineResult],
+    harms: &[Harm],
+    standings: &[Standing],
+    fit: &[usize],
+) -> usize {
+    let least = fit
+        .iter()
+        .map(|index| harms[*index].regret)
+        .fold(f64::INFINITY, f64::min);
+    let good = fit
+        .iter()
+        .copied()
+        .filter(|index| harms[*index].regret <= least * CLOSE);
     let order = |a: &usize, b: &usize| {
         let linux = standings[*b].on_linux.cmp(&standings[*a].on_linux);
         let share = harms[*a].division().total_cmp(&harms[*b].division());
         let harm = notably(harms[*a].total, harms[*b].total);
         let order = standings[*b].keeps_order.cmp(&standings[*a].keeps_order);
-        linux.then(share).then(harm).then(order).then(memory(&results[*a]).cmp(&memory(&results[*b])))
+        linux
+            .then(share)
+            .then(harm)
+            .then(order)
+            .then(memory(&results[*a]).cmp(&memory(&results[*b])))
     };
     good.min_by(order).unwrap_or(0)
 }
@@ -290,7 +434,11 @@ pub(crate) fn notably(a: f64, b: f64) -> Ordering {
 /// The plainest discipline: keeps order, available on Linux, little memory.
 fn simplest(results: &[DisciplineResult], standings: &[Standing], fit: &[usize]) -> usize {
     let plainness = |index: &usize| {
-        let Standing { on_linux, keeps_order, .. } = standings[*index];
+        let Standing {
+            on_linux,
+            keeps_order,
+            ..
+        } = standings[*index];
         (!keeps_order, !on_linux, memory(&results[*index]))
     };
     fit.iter().copied().min_by_key(plainness).unwrap_or(0)
@@ -300,28 +448,65 @@ pub(crate) fn memory(result: &DisciplineResult) -> usize {
     result.fixed_bytes + result.flows.len() * result.bytes_per_flow
 }
 
-/// The discipline whose harm shows what the best one is for: a FIFO, the queue of most links, otherwise the
-/// first with the most harm; if notably more than the best one's. Compares only disciplines that may be
-/// recommended, if there are several.
-fn worst(results: &[DisciplineResult], harms: &[Harm], best: usize, fit: &[usize]) -> Option<usize> {
-    let rivals: Vec<_> = if fit.len() > 1 { fit.to_vec() } else { (0..harms.len()).collect() };
+/// The discipline whose harm shows what the best one is for: a FIFO, the queue of most links,
+/// otherwise the first with the most harm; if notably more than the best one's. Compares only
+/// disciplines that may be recommended, if there are several.
+fn worst(
+    results: &[DisciplineResult],
+    harms: &[Harm],
+    best: usize,
+    fit: &[usize],
+) -> Option<usize> {
+    let rivals: Vec<_> = if fit.len() > 1 {
+        fit.to_vec()
+    } else {
+        (0..harms.len()).collect()
+    };
     let is_worse = |index: &usize| harms[*index].regret > NOTABLE * harms[best].regret;
-    let fifo = rivals.iter().copied().find(|index| results[*index].name == "fifo").filter(is_worse);
-    fifo.or_else(|| rivals.into_iter().rev().max_by(|a, b| harms[*a].regret.total_cmp(&harms[*b].regret)).filter(is_worse))
+    let fifo = rivals
+        .iter()
+        .copied()
+        .find(|index| results[*index].name == "fifo")
+        .filter(is_worse);
+    fifo.or_else(|| {
+        rivals
+            .into_iter()
+            .rev()
+            .max_by(|a, b| harms[*a].regret.total_cmp(&harms[*b].regret))
+            .filter(is_worse)
+    })
 }
 
 /// Most disciplines named as about as good as the best one.
 const PEERS: usize = 4;
 
 /// The disciplines of Linux that do about as little harm as the best one.
-fn peers(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fit: &[usize], best: usize) -> Option<String> {
-    let least = fit.iter().map(|index| harms[*index].regret).fold(f64::INFINITY, f64::min);
+fn peers(
+    results: &[DisciplineResult],
+    harms: &[Harm],
+    standings: &[Standing],
+    fit: &[usize],
+    best: usize,
+) -> Option<String> {
+    let least = fit
+        .iter()
+        .map(|index| harms[*index].regret)
+        .fold(f64::INFINITY, f64::min);
     let is_peer = |index: &&usize| {
-        let is_near = harms[**index].regret <= least * NOTABLE && harms[**index].division() <= harms[best].division();
+        let is_near = harms[**index].regret <= least * NOTABLE
+            && harms[**index].division() <= harms[best].division();
         **index != best && standings[**index].on_linux && is_near
     };
-    let names: Vec<_> = fit.iter().filter(is_peer).map(|index| results[*index].spec.as_str()).collect();
-    let more = if names.len() > PEERS { format!(" and {} more", names.len() - PEERS) } else { String::new() };
+    let names: Vec<_> = fit
+        .iter()
+        .filter(is_peer)
+        .map(|index| results[*index].spec.as_str())
+        .collect();
+    let more = if names.len() > PEERS {
+        format!(" and {} more", names.len() - PEERS)
+    } else {
+        String::new()
+    };
     let named = &names[..names.len().min(PEERS)];
     (!names.is_empty()).then(|| format!("About as good: {}{more}.", named.join(", ")))
 }
@@ -329,54 +514,123 @@ fn peers(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], f
 /// The first sentence about a discipline chosen by harm: what each kind gets under it.
 fn praise(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
     let winner = &comparison.disciplines[best];
-    let (spec, light) = (&winner.spec, winner.kinds.iter().filter(|outcome| outcome.kind != Kind::Bulk).collect::<Vec<_>>());
+    let (spec, light) = (
+        &winner.spec,
+        winner
+            .kinds
+            .iter()
+            .filter(|outcome| outcome.kind != Kind::Bulk)
+            .collect::<Vec<_>>(),
+    );
     if light.is_empty() {
         return praise_of_bulk(comparison, best, fit);
     }
     if light.iter().all(|outcome| outcome.p99.is_none()) {
         return format!("Even under {spec} nothing gets through of the flows other than bulk.");
     }
-    let what = if comparison.disciplines.len() == 1 { format!("Under {spec}") } else { format!("{spec} serves this traffic best:") };
-    let waits: Vec<_> = light.iter().filter_map(|outcome| Some(format!("{} for {}", seconds(outcome.p99?), who(outcome)))).collect();
+    let what = if comparison.disciplines.len() == 1 {
+        format!("Under {spec}")
+    } else {
+        format!("{spec} serves this traffic best:")
+    };
+    let waits: Vec<_> = light
+        .iter()
+        .filter_map(|outcome| Some(format!("{} for {}", seconds(outcome.p99?), who(outcome))))
+        .collect();
     let waits = waits.join(", ");
     let lost = |outcome: &&&KindOutcome| outcome.loss > 0.0;
-    let lost: Vec<_> = light.iter().filter(lost).map(|of| format!("{} of {}", percent(of.loss), of.kind.name())).collect();
+    let lost: Vec<_> = light
+        .iter()
+        .filter(lost)
+        .map(|of| format!("{} of {}", percent(of.loss), of.kind.name()))
+        .collect();
     if lost.is_empty() {
-        return format!("{what} 99% of the packets are through within {waits}; none of these is lost.");
+        return format!(
+            "{what} 99% of the packets are through within {waits}; none of these is lost."
+        );
     }
-    format!("{what} 99% of the packets that get through take no more than {waits}; losses: {}.", lost.join(", "))
+    format!(
+        "{what} 99% of the packets that get through take no more than {waits}; losses: {}.",
+        lost.join(", ")
+    )
 }
 
 /// `calls and games (3 flows)`.
 fn who(outcome: &KindOutcome) -> String {
-    format!("{} ({})", outcome.kind.name(), counted(outcome.flows as u64, "flow"))
+    format!(
+        "{} ({})",
+        outcome.kind.name(),
+        counted(outcome.flows as u64, "flow")
+    )
 }
 
 /// The first sentence where all flows ask for more than their fair share.
 fn praise_of_bulk(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
     let winner = &comparison.disciplines[best];
-    let (spec, delay) = (&winner.spec, winner.total.delay.map_or(0.0, |delay| delay.p99));
-    let within = format!("99% of the packets that get through within {}", seconds(delay));
+    let (spec, delay) = (
+        &winner.spec,
+        winner.total.delay.map_or(0.0, |delay| delay.p99),
+    );
+    let within = format!(
+        "99% of the packets that get through within {}",
+        seconds(delay)
+    );
     if let [flow] = &comparison.flows[..] {
         let loss = percent(winner.total.loss);
-        let most = fit.iter().map(|index| &comparison.disciplines[*index]).max_by(|a, b| a.total.loss.total_cmp(&b.total.loss));
+        let most = fit
+            .iter()
+            .map(|index| &comparison.disciplines[*index])
+            .max_by(|a, b| a.total.loss.total_cmp(&b.total.loss));
         let against = most.filter(|most| most.total.loss > winner.total.loss + NOTABLE_LOSS);
-        let against = against.map_or_else(String::new, |most| format!(", against {} under {}", percent(most.total.loss), most.spec));
-        return format!("{} is alone, so there is nothing to divide: {spec} loses {loss}{against}, {within}.", flow.label);
+        let against = against.map_or_else(String::new, |most| {
+            format!(", against {} under {}", percent(most.total.loss), most.spec)
+        });
+        return format!(
+            "{} is alone, so there is nothing to divide: {spec} loses {loss}{against}, {within}.",
+            flow.label
+        );
     }
-    let least = |result: &DisciplineResult| result.kinds.iter().find_map(|outcome| outcome.least_share).unwrap_or(1.0);
-    let fairest = comparison.disciplines.iter().max_by(|a, b| least(a).total_cmp(&least(b)));
+    let least = |result: &DisciplineResult| {
+        result
+            .kinds
+            .iter()
+            .find_map(|outcome| outcome.least_share)
+            .unwrap_or(1.0)
+    };
+    let fairest = comparison
+        .disciplines
+        .iter()
+        .max_by(|a, b| least(a).total_cmp(&least(b)));
     let fairer = fairest.filter(|fairest| least(fairest) > least(winner) + SAME_SHARE);
-    let against = fairer.map_or_else(String::new, |fairer| format!(" ({} under {})", percent(least(fairer)), fairer.spec));
-    let does = if fairer.is_some() { "serves this traffic best" } else { "divides the link best" };
+    let against = fairer.map_or_else(String::new, |fairer| {
+        format!(" ({} under {})", percent(least(fairer)), fairer.spec)
+    });
+    let does = if fairer.is_some() {
+        "serves this traffic best"
+    } else {
+        "divides the link best"
+    };
     let share = percent(least(winner));
-    format!("{spec} {does}: each flow asks for more than its fair share at times and gets at least {share} of it{against}, {within}.")
+    format!(
+        "{spec} {does}: each flow asks for more than its fair share at times and gets at least {share} of it{against}, {within}."
+    )
 }
 
 /// Whom the most harmful discipline hurts, how much, and the worst of them.
-fn blame(comparison: &Comparison, (loser, winner): (usize, usize), hurt: Kind, one_queue: bool) -> Option<String> {
+fn blame(
+    comparison: &Comparison,
+    (loser, winner): (usize, usize),
+    hurt: Kind,
+    one_queue: bool,
+) -> Option<String> {
     let [loser, winner] = [loser, winner].map(|index| &comparison.disciplines[index]);
-    let of = |result: &DisciplineResult| result.kinds.iter().find(|outcome| outcome.kind == hurt).cloned();
+    let of = |result: &DisciplineResult| {
+        result
+            .kinds
+            .iter()
+            .find(|outcome| outcome.kind == hurt)
+            .cloned()
+    };
     let (theirs, ours, spec) = (of(loser)?, of(winner)?, &loser.spec);
     let label = |outcome: &KindOutcome| comparison.flows[outcome.worst].label.clone();
     if let (Some(least), Some(best)) = (theirs.least_share, ours.least_share) {
@@ -386,27 +640,77 @@ fn blame(comparison: &Comparison, (loser, winner): (usize, usize), hurt: Kind, o
             "{spec} hurts bulk: {who} gets {least} of its fair share, where each flow gets at least {best} under {ours}."
         ));
     }
-    let Some(wait) = theirs.p99 else { return Some(format!("{spec} hurts {}: nothing of them gets through.", who(&theirs))) };
-    let outcome = |result: &DisciplineResult, flow: usize| {
-        let Outcome { delay, loss, drops, .. } = &result.flows[flow].outcome;
-        let nothing = if drops.total() == 1 { "its only packet is lost" } else { "nothing gets through" };
-        let wait = delay.map_or_else(|| nothing.to_owned(), |delay| seconds(delay.p99));
-        if *loss > 0.0 && delay.is_some() { format!("{wait} and {} lost", percent(*loss)) } else { wait }
+    let Some(wait) = theirs.p99 else {
+        return Some(format!(
+            "{spec} hurts {}: nothing of them gets through.",
+            who(&theirs)
+        ));
     };
-    let more = |flow: &usize| flow_harm(comparison, loser, *flow) - flow_harm(comparison, winner, *flow);
+    let outcome = |result: &DisciplineResult, flow: usize| {
+        let Outcome {
+            delay, loss, drops, ..
+        } = &result.flows[flow].outcome;
+        let nothing = if drops.total() == 1 {
+            "its only packet is lost"
+        } else {
+            "nothing gets through"
+        };
+        let wait = delay.map_or_else(|| nothing.to_owned(), |delay| seconds(delay.p99));
+        if *loss > 0.0 && delay.is_some() {
+            format!("{wait} and {} lost", percent(*loss))
+        } else {
+            wait
+        }
+    };
+    let more =
+        |flow: &usize| flow_harm(comparison, loser, *flow) - flow_harm(comparison, winner, *flow);
     let flows = flows_of(&comparison.flows, hurt);
-    let worst = flows.iter().copied().max_by(|a, b| more(a).total_cmp(&more(b))).filter(|flow| more(flow) > 0.0);
-    let worst = worst.map(|flow| (&comparison.flows[flow].label, outcome(loser, flow), outcome(winner, flow)));
+    let worst = flows
+        .iter()
+        .copied()
+        .max_by(|a, b| more(a).total_cmp(&more(b)))
+        .filter(|flow| more(flow) > 0.0);
+    let worst = worst.map(|flow| {
+        (
+            &comparison.flows[flow].label,
+            outcome(loser, flow),
+            outcome(winner, flow),
+        )
+    });
     let factor = ours.p99.map_or(1.0, |least| wait / least);
     let is_lost = theirs.loss > ours.loss && hurt != Kind::Acknowledgements;
     if factor < NOTABLE && !is_lost {
-        return worst.map(|(label, theirs, ours)| format!("{spec} hurts {}: {label} has {theirs}, against {ours}.", hurt.name()));
+        return worst.map(|(label, theirs, ours)| {
+            format!(
+                "{spec} hurts {}: {label} has {theirs}, against {ours}.",
+                hurt.name()
+            )
+        });
     }
-    let behind = if one_queue && factor >= NOTABLE { ", in one queue with what all others have sent" } else { "" };
-    let times = if factor >= NOTABLE { format!(", {} times as long", significant(factor)) } else { String::new() };
-    let lost = if is_lost { format!(", and {} of their packets are lost", percent(theirs.loss)) } else { String::new() };
-    let worst = worst.filter(|_| flows.len() > 1).map(|(label, theirs, ours)| format!(" The worst is {label}: {theirs}, against {ours}."));
-    Some(format!("{spec} hurts {}: {}{times}{behind}{lost}.{}", who(&theirs), seconds(wait), worst.unwrap_or_default()))
+    let behind = if one_queue && factor >= NOTABLE {
+        ", in one queue with what all others have sent"
+    } else {
+        ""
+    };
+    let times = if factor >= NOTABLE {
+        format!(", {} times as long", significant(factor))
+    } else {
+        String::new()
+    };
+    let lost = if is_lost {
+        format!(", and {} of their packets are lost", percent(theirs.loss))
+    } else {
+        String::new()
+    };
+    let worst = worst
+        .filter(|_| flows.len() > 1)
+        .map(|(label, theirs, ours)| format!(" The worst is {label}: {theirs}, against {ours}."));
+    Some(format!(
+        "{spec} hurts {}: {}{times}{behind}{lost}.{}",
+        who(&theirs),
+        seconds(wait),
+        worst.unwrap_or_default()
+    ))
 }
 
 fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<String> {
@@ -416,19 +720,37 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
         drops if drops.refused * 2 > drops.total() => "because these exceed its own limits",
         _ => "because its buffer is full",
     };
-    let loss =
-        format!("{} drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.", winner.spec);
+    let loss = format!(
+        "{} drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.",
+        winner.spec
+    );
     let late = winner.total.reordered;
     let part = percent(late as f64 / winner.total.packets.max(1) as f64);
-    let packets = in_number(late, "{packet leaves after a later one of its flow|packets leave after a later one of their flow}");
-    let order = format!("{} reorders: {packets} ({part}), which TCP receivers may take for losses.", winner.spec);
-    let buffers = "The disciplines had different buffers; --buffer gives all the same buffer.".to_owned();
+    let packets = in_number(
+        late,
+        "{packet leaves after a later one of its flow|packets leave after a later one of their flow}",
+    );
+    let order = format!(
+        "{} reorders: {packets} ({part}), which TCP receivers may take for losses.",
+        winner.spec
+    );
+    let buffers =
+        "The disciplines had different buffers; --buffer gives all the same buffer.".to_owned();
     let is_short = winner.total.loss > 0.01;
     let unlike = results.iter().any(|result| result.limit != winner.limit);
     // A short buffer is no merit of the discipline; without buffer drops the buffer has not
     // decided.
-    let decided = results.iter().any(|result| result.total.drops.full + result.total.drops.pushed_out > 0);
-    [is_short.then_some(loss), (late > 0).then_some(order), (unlike && decided).then_some(buffers)].into_iter().flatten().collect()
+    let decided = results
+        .iter()
+        .any(|result| result.total.drops.full + result.total.drops.pushed_out > 0);
+    [
+        is_short.then_some(loss),
+        (late > 0).then_some(order),
+        (unlike && decided).then_some(buffers),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 #[cfg(test)]
@@ -440,8 +762,14 @@ mod tests {
     fn losses_come_to_what_a_sender_waits() {
         for percent in 0..45 {
             let loss = f64::from(percent) / 100.0;
-            let sum: f64 = (1..500).map(|time| loss.powi(time) * 2_f64.powi(time - 1)).sum();
-            assert!((retries(loss) - sum).abs() < 1e-9, "{loss}: {} {sum}", retries(loss));
+            let sum: f64 = (1..500)
+                .map(|time| loss.powi(time) * 2_f64.powi(time - 1))
+                .sum();
+            assert!(
+                (retries(loss) - sum).abs() < 1e-9,
+                "{loss}: {} {sum}",
+                retries(loss)
+            );
         }
         assert_eq!([0.5, 0.7, 1.0].map(retries), [60.0; 3]);
         assert_eq!(retries(0.4999), 60.0);

@@ -66,14 +66,28 @@ struct FileRule {
 
 impl FileRule {
     fn rule(self) -> Result<WeightRule, Fault> {
-        let conditions = parse_conditions(self.r#match.get_ref()).map_err(|error| (self.r#match.span(), error.to_string()))?;
-        let Self { slack, deadline, .. } = self;
-        let (weight, priority) = (self.weight.map(|Whole(weight)| weight), self.priority.map(|Whole(priority)| priority));
+        let conditions = parse_conditions(self.r#match.get_ref())
+            .map_err(|error| (self.r#match.span(), error.to_string()))?;
+        let Self {
+            slack, deadline, ..
+        } = self;
+        let (weight, priority) = (
+            self.weight.map(|Whole(weight)| weight),
+            self.priority.map(|Whole(priority)| priority),
+        );
         if weight.or(priority).is_none() && slack.or(deadline).is_none() {
             let message = "the rule sets nothing: expected weight, priority, slack or deadline beside `match`";
             return Err((self.r#match.span(), message.to_owned()));
         }
-        Ok(WeightRule { conditions, weight, urgency: Urgency { priority, slack: slack.unwrap_or(Duration::ZERO), deadline } })
+        Ok(WeightRule {
+            conditions,
+            weight,
+            urgency: Urgency {
+                priority,
+                slack: slack.unwrap_or(Duration::ZERO),
+                deadline,
+            },
+        })
     }
 }
 
@@ -100,16 +114,29 @@ impl WeightRules {
         parser.word("=", "`and` or `=`")?;
         let legal = 1..=FlowConfig::LARGEST_WEIGHT;
         let expected = format!("a weight from {} to {}", legal.start(), legal.end());
-        let weight = parser.value(&expected, |text| text.parse().ok().filter(|weight| legal.contains(weight)))?;
+        let weight = parser.value(&expected, |text| {
+            text.parse().ok().filter(|weight| legal.contains(weight))
+        })?;
         parser.end("the end of the rule")?;
-        Ok(WeightRule { conditions, weight: Some(weight), urgency: Urgency::default() })
+        Ok(WeightRule {
+            conditions,
+            weight: Some(weight),
+            urgency: Urgency::default(),
+        })
     }
 
     /// Reads a file of rules in TOML; `name` appears in messages.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, FileError> {
         let (reader, file) = Reader::read::<RulesFile>(name, text)?;
-        let rules = file.weight.into_iter().map(FileRule::rule).collect::<Result<_, _>>();
-        Ok(Self { rules: rules.map_err(|fault| reader.fault(fault))?, default: file.default.map_or(1, |Whole(weight)| weight) })
+        let rules = file
+            .weight
+            .into_iter()
+            .map(FileRule::rule)
+            .collect::<Result<_, _>>();
+        Ok(Self {
+            rules: rules.map_err(|fault| reader.fault(fault))?,
+            default: file.default.map_or(1, |Whole(weight)| weight),
+        })
     }
 
     /// Adds a rule after all others.
@@ -130,12 +157,17 @@ impl WeightRules {
     /// The weight of a flow, 1 to 65535, by the headers of its first packet; `None` is a flow
     /// without headers and has the default weight.
     pub fn weight(&self, headers: Option<&Headers>) -> u32 {
-        self.place(headers).and_then(|place| self.rules[place].weight).unwrap_or(self.default)
+        self.place(headers)
+            .and_then(|place| self.rules[place].weight)
+            .unwrap_or(self.default)
     }
 
     /// The largest weight of a rule, or the default weight.
     pub(crate) fn largest(&self) -> u32 {
-        self.rules.iter().filter_map(|rule| rule.weight).fold(self.default, u32::max)
+        self.rules
+            .iter()
+            .filter_map(|rule| rule.weight)
+            .fold(self.default, u32::max)
     }
 
     /// The weight of flows without a weight rule.
@@ -146,8 +178,16 @@ impl WeightRules {
     /// The weight of a code point before its first packet: only rules with no other condition
     /// count.
     pub(crate) fn weight_of_code_point(&self, dscp: u8) -> u32 {
-        let of_it = |rule: &&WeightRule| rule.conditions.iter().all(|condition| *condition == Condition::CodePoint(dscp));
-        self.rules.iter().find(of_it).and_then(|rule| rule.weight).unwrap_or(self.default)
+        let of_it = |rule: &&WeightRule| {
+            rule.conditions
+                .iter()
+                .all(|condition| *condition == Condition::CodePoint(dscp))
+        };
+        self.rules
+            .iter()
+            .find(of_it)
+            .and_then(|rule| rule.weight)
+            .unwrap_or(self.default)
     }
 
     /// The index in [`rules`](Self::rules) of the deciding rule.
@@ -159,19 +199,28 @@ impl WeightRules {
 /// No rules: every flow has weight 1.
 impl Default for WeightRules {
     fn default() -> Self {
-        Self { rules: Vec::new(), default: 1 }
+        Self {
+            rules: Vec::new(),
+            default: 1,
+        }
     }
 }
 
 impl WeightRule {
     /// Reads conditions without a weight, such as `dst port 443`, for trees.
     pub(crate) fn matching(text: &str) -> Result<Self, RuleError> {
-        Ok(Self { conditions: parse_conditions(text)?, weight: None, urgency: Urgency::default() })
+        Ok(Self {
+            conditions: parse_conditions(text)?,
+            weight: None,
+            urgency: Urgency::default(),
+        })
     }
 
     /// Whether a packet meets all conditions.
     pub fn matches(&self, headers: &Headers) -> bool {
-        self.conditions.iter().all(|condition| condition.matches(headers))
+        self.conditions
+            .iter()
+            .all(|condition| condition.matches(headers))
     }
 
     /// Priority, slack and deadline set by the rule.

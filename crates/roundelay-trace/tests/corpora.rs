@@ -13,7 +13,9 @@ mod headers;
 mod weights;
 
 fn corpus(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/corpus")
+        .join(name)
 }
 
 /// Runs a check on every file of a corpus; the failing file's name precedes the panic.
@@ -47,7 +49,11 @@ fn weights_corpus() {
 #[test]
 #[ignore = "writes into fuzz/corpus"]
 fn write_seeds() {
-    let seeds = [("capture", capture_seeds()), ("headers", header_seeds()), ("weights", weight_seeds())];
+    let seeds = [
+        ("capture", capture_seeds()),
+        ("headers", header_seeds()),
+        ("weights", weight_seeds()),
+    ];
     for (corpus_name, seeds) in seeds {
         for (name, bytes) in seeds {
             fs::write(corpus(corpus_name).join(name), bytes).unwrap();
@@ -59,25 +65,80 @@ type Seeds = Vec<(&'static str, Vec<u8>)>;
 
 fn capture_seeds() -> Seeds {
     let packet = ethernet(0x0800, &ipv4(TCP, A, B, &ports(443, 51_000)));
-    let with = |header: Vec<u8>, order| [header, record(order, 1, 2, &packet), record(order, 3, 4, &packet[..20])].concat();
-    let options = [if_tsresol(Big, 9), if_tsoffset(Big, -1), option(Big, 0, b"")].concat();
-    let kuznetzov = [record_header(Little, 1, 2, 3, 3), vec![0; 8], b"abc".to_vec()].concat();
+    let with = |header: Vec<u8>, order| {
+        [
+            header,
+            record(order, 1, 2, &packet),
+            record(order, 3, 4, &packet[..20]),
+        ]
+        .concat()
+    };
+    let options = [
+        if_tsresol(Big, 9),
+        if_tsoffset(Big, -1),
+        option(Big, 0, b""),
+    ]
+    .concat();
+    let kuznetzov = [
+        record_header(Little, 1, 2, 3, 3),
+        vec![0; 8],
+        b"abc".to_vec(),
+    ]
+    .concat();
     vec![
         ("micros-little", with(plain_pcap(), Little)),
         ("micros-big", with(pcap(Big, MICROS, (2, 4), 96, 101), Big)),
-        ("nanos-little", with(pcap(Little, NANOS, (2, 3), 96, 113), Little)),
-        ("kuznetzov", [pcap(Little, KUZNETZOV, (2, 4), 96, 1), kuznetzov].concat()),
-        ("ng-little", [plain_pcapng(), enhanced(Little, 0, 7, &packet), simple(Little, 20, &packet[..20])].concat()),
-        ("ng-big", [section(Big), interface(Big, 1, 96, &options), enhanced(Big, 0, 7, &packet), obsolete(Big, 0, 1, 9, b"abc")].concat()),
+        (
+            "nanos-little",
+            with(pcap(Little, NANOS, (2, 3), 96, 113), Little),
+        ),
+        (
+            "kuznetzov",
+            [pcap(Little, KUZNETZOV, (2, 4), 96, 1), kuznetzov].concat(),
+        ),
+        (
+            "ng-little",
+            [
+                plain_pcapng(),
+                enhanced(Little, 0, 7, &packet),
+                simple(Little, 20, &packet[..20]),
+            ]
+            .concat(),
+        ),
+        (
+            "ng-big",
+            [
+                section(Big),
+                interface(Big, 1, 96, &options),
+                enhanced(Big, 0, 7, &packet),
+                obsolete(Big, 0, 1, 9, b"abc"),
+            ]
+            .concat(),
+        ),
         (
             "ng-sections",
-            [plain_pcapng(), block(Little, 5, &[0; 12]), section(Big), interface(Big, 276, 0, &if_tsresol(Big, 0x94))].concat(),
+            [
+                plain_pcapng(),
+                block(Little, 5, &[0; 12]),
+                section(Big),
+                interface(Big, 276, 0, &if_tsresol(Big, 0x94)),
+            ]
+            .concat(),
         ),
         ("ng-length-zero", [plain_pcapng(), vec![0; 16]].concat()),
         ("gzip", b"\x1f\x8b\x08\0\0\0\0\0".to_vec()),
-        ("whole-gzip", include_bytes!("compressed/forty.pcap.gz").to_vec()),
-        ("whole-zstd", include_bytes!("compressed/forty.pcap.zst").to_vec()),
-        ("whole-xz", include_bytes!("compressed/forty.pcap.xz").to_vec()),
+        (
+            "whole-gzip",
+            include_bytes!("compressed/forty.pcap.gz").to_vec(),
+        ),
+        (
+            "whole-zstd",
+            include_bytes!("compressed/forty.pcap.zst").to_vec(),
+        ),
+        (
+            "whole-xz",
+            include_bytes!("compressed/forty.pcap.xz").to_vec(),
+        ),
         ("text", b"No. Time Source\n".to_vec()),
     ]
 }
@@ -86,26 +147,95 @@ fn header_seeds() -> Seeds {
     let link = |choice: u8, frame: Vec<u8>| [vec![choice], frame].concat();
     let tcp4 = ipv4(TCP, A, B, &ports(443, 51_000));
     let udp6 = ipv6(0xb8, UDP, v6(1), v6(2), &ports(5353, 53));
-    let fragment = ipv6(0, 0, v6(1), v6(2), &[44, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 1, 0, 0, 0, 9, 17, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
+    let fragment = ipv6(
+        0,
+        0,
+        v6(1),
+        v6(2),
+        &[
+            44, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 1, 0, 0, 0, 9, 17, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4,
+        ],
+    );
     // QoS data with HT Control, then an A-MSDU's subframe.
-    let wifi =
-        [&[0x88, 0x82, 0, 0][..], &[4; 18], &[0; 2], &[0x80, 0, 0, 0, 0, 0], &[6; 14], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &tcp4].concat();
+    let wifi = [
+        &[0x88, 0x82, 0, 0][..],
+        &[4; 18],
+        &[0; 2],
+        &[0x80, 0, 0, 0, 0, 0],
+        &[6; 14],
+        &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0],
+        &tcp4,
+    ]
+    .concat();
     vec![
         ("ethernet-tcp4", link(0, ethernet(0x0800, &tcp4))),
-        ("vlan-udp6", link(0, ethernet(0x88a8, &[&[0, 9, 0x81, 0, 0, 7, 0x86, 0xdd][..], &udp6].concat()))),
-        ("mpls", link(0, ethernet(0x8847, &[&[0, 0, 0x10, 64, 0, 0, 0x21, 64][..], &tcp4].concat()))),
-        ("pppoe", link(0, ethernet(0x8864, &[&[0x11, 0, 0, 1, 0, 30, 0, 0x21][..], &tcp4].concat()))),
+        (
+            "vlan-udp6",
+            link(
+                0,
+                ethernet(
+                    0x88a8,
+                    &[&[0, 9, 0x81, 0, 0, 7, 0x86, 0xdd][..], &udp6].concat(),
+                ),
+            ),
+        ),
+        (
+            "mpls",
+            link(
+                0,
+                ethernet(
+                    0x8847,
+                    &[&[0, 0, 0x10, 64, 0, 0, 0x21, 64][..], &tcp4].concat(),
+                ),
+            ),
+        ),
+        (
+            "pppoe",
+            link(
+                0,
+                ethernet(
+                    0x8864,
+                    &[&[0x11, 0, 0, 1, 0, 30, 0, 0x21][..], &tcp4].concat(),
+                ),
+            ),
+        ),
         ("arp", link(0, ethernet(0x0806, &[0; 28]))),
         ("raw-fragment6", link(1, fragment)),
-        ("raw-authentication4", link(1, ipv4(51, A, B, &[6, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 0, 81]))),
+        (
+            "raw-authentication4",
+            link(
+                1,
+                ipv4(
+                    51,
+                    A,
+                    B,
+                    &[6, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 0, 81],
+                ),
+            ),
+        ),
         ("cooked", link(2, [&[0; 14][..], &[8, 0], &tcp4].concat())),
-        ("cooked2", link(3, [&[0x86, 0xdd][..], &[0; 18], &udp6].concat())),
+        (
+            "cooked2",
+            link(3, [&[0x86, 0xdd][..], &[0; 18], &udp6].concat()),
+        ),
         ("loopback", link(4, [&[2, 0, 0, 0][..], &tcp4].concat())),
         ("wifi", link(13, wifi.clone())),
-        ("radiotap", link(14, [&[0, 0, 9, 0, 2, 0, 0, 0, 0][..], &wifi].concat())),
-        ("ppi", link(15, [&[0, 0, 8, 0, 105, 0, 0, 0][..], &wifi].concat())),
-        ("avs", link(17, [&[0x80, 0x21, 0x10, 1, 0, 0, 0, 8][..], &wifi].concat())),
-        ("ppp-mpls", link(6, [&[2, 0x81, 0, 0, 0x11, 64][..], &tcp4].concat())),
+        (
+            "radiotap",
+            link(14, [&[0, 0, 9, 0, 2, 0, 0, 0, 0][..], &wifi].concat()),
+        ),
+        (
+            "ppi",
+            link(15, [&[0, 0, 8, 0, 105, 0, 0, 0][..], &wifi].concat()),
+        ),
+        (
+            "avs",
+            link(17, [&[0x80, 0x21, 0x10, 1, 0, 0, 0, 8][..], &wifi].concat()),
+        ),
+        (
+            "ppp-mpls",
+            link(6, [&[2, 0x81, 0, 0, 0x11, 64][..], &tcp4].concat()),
+        ),
         ("ppp", link(6, [&[0xff, 3, 0, 0x57][..], &udp6].concat())),
     ]
 }
@@ -117,7 +247,10 @@ fn weight_seeds() -> Seeds {
         ("protocol", "udp dst port 53 and proto 17 = 8"),
         ("code-point", "dscp ef = 20"),
         ("range", "portrange 6000-6999=1024"),
-        ("file", "default = 2\n[[weight]]\nmatch = \"tcp\"\nweight = 10\n"),
+        (
+            "file",
+            "default = 2\n[[weight]]\nmatch = \"tcp\"\nweight = 10\n",
+        ),
         ("bad", "src 10.1.2.3/8 or größe = 0"),
     ]
     .map(|(name, text)| (name, text.as_bytes().to_vec()))

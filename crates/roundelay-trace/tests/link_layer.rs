@@ -10,27 +10,59 @@ use roundelay_trace::{Capture, Comparison, Frame, LinkType, Options, Tap, compar
 /// Packets of three flows, 40 to 1,500 bytes, more than the link carries: nanoseconds, flow, length
 /// of the IP packet.
 fn load() -> impl Iterator<Item = (u32, u16, u32)> {
-    (0..3000_u32).map(|number| (number * 400_000, (number % 3) as u16, 40 + number * 37 % 1461))
+    (0..3000_u32).map(|number| {
+        (
+            number * 400_000,
+            (number % 3) as u16,
+            40 + number * 37 % 1461,
+        )
+    })
 }
 
-/// A capture of the load's headers, with `before` in front of each IP packet; each record claims the
-/// length given by `len_of`.
+/// A capture of the load's headers, with `before` in front of each IP packet; each record claims
+/// the length given by `len_of`.
 fn capture(link: u16, before: &[u8], len_of: impl Fn(u32) -> u32) -> Vec<u8> {
     let record = |(nanos, flow, len): (u32, u16, u32)| {
         let mut packet = ipv4(UDP, A, B, &ports(5000, 1000 + flow));
         packet[2..4].copy_from_slice(&u16::try_from(len).unwrap().to_be_bytes());
         let frame = [before, &packet].concat();
-        let (seconds, nanos, captured) = (nanos / 1_000_000_000, nanos % 1_000_000_000, u32::try_from(frame.len()).unwrap());
-        [record_header(Little, seconds, nanos, captured, len_of(len).max(captured)), frame].concat()
+        let (seconds, nanos, captured) = (
+            nanos / 1_000_000_000,
+            nanos % 1_000_000_000,
+            u32::try_from(frame.len()).unwrap(),
+        );
+        [
+            record_header(Little, seconds, nanos, captured, len_of(len).max(captured)),
+            frame,
+        ]
+        .concat()
     };
-    load().fold(pcap(Little, NANOS, (2, 4), 65_535, link), |bytes, packet| [bytes, record(packet)].concat())
+    load().fold(
+        pcap(Little, NANOS, (2, 4), 65_535, link),
+        |bytes, packet| [bytes, record(packet)].concat(),
+    )
 }
 
 fn run(bytes: Vec<u8>, link: &str) -> Comparison {
-    let specs = AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect();
+    let specs = AnyDiscipline::all()
+        .into_iter()
+        .map(|discipline| QueueSpec {
+            discipline,
+            limit: None,
+        })
+        .collect();
     let link: LinkLayer = link.parse().unwrap();
-    let options = Options { measure_cost: false, link, ..Options::new("5mbit".parse().unwrap(), specs) };
-    compare(Capture::from_reader("t.pcap", Cursor::new(bytes)).unwrap(), &options, &mut ()).unwrap()
+    let options = Options {
+        measure_cost: false,
+        link,
+        ..Options::new("5mbit".parse().unwrap(), specs)
+    };
+    compare(
+        Capture::from_reader("t.pcap", Cursor::new(bytes)).unwrap(),
+        &options,
+        &mut (),
+    )
+    .unwrap()
 }
 
 /// Cells, counted one at a time.
@@ -52,21 +84,46 @@ fn every_discipline_sees_the_length_on_the_link() {
     let cases: [(&str, Lengths); 3] = [
         ("pppoe-llcsnap", |len| 53 * cells(len + 40)),
         ("docsis", |len| (len + 18).max(64)),
-        ("pppoe-ptm", |len| len + 30 + (0..len + 30).filter(|byte| byte % 64 == 0).count() as u32),
+        ("pppoe-ptm", |len| {
+            len + 30 + (0..len + 30).filter(|byte| byte % 64 == 0).count() as u32
+        }),
     ];
     for (link, len_of) in cases {
         let framed = run(capture(1, &ethernet, |len| len + 14), link);
         let longer = run(capture(101, &[], len_of), "raw");
-        assert_eq!(framed.capture.bytes, load().map(|(.., len)| u64::from(len_of(len))).sum::<u64>(), "{link}");
+        assert_eq!(
+            framed.capture.bytes,
+            load().map(|(.., len)| u64::from(len_of(len))).sum::<u64>(),
+            "{link}"
+        );
         assert_eq!(framed.capture.longest_packet, longer.capture.longest_packet);
         for (one, other) in framed.disciplines.iter().zip(&longer.disciplines) {
-            assert_eq!(format!("{one:?}"), format!("{other:?}"), "{link}: {}", one.spec);
+            assert_eq!(
+                format!("{one:?}"),
+                format!("{other:?}"),
+                "{link}: {}",
+                one.spec
+            );
         }
-        assert!(framed.disciplines.iter().any(|discipline| discipline.total.drops.total() > 0), "{link}: no loss");
-        let note = framed.capture.notes.iter().find(|note| note.starts_with("Lengths are those on the link (")).expect("a note");
+        assert!(
+            framed
+                .disciplines
+                .iter()
+                .any(|discipline| discipline.total.drops.total() > 0),
+            "{link}: no loss"
+        );
+        let note = framed
+            .capture
+            .notes
+            .iter()
+            .find(|note| note.starts_with("Lengths are those on the link ("))
+            .expect("a note");
         let captured: u64 = load().map(|(.., len)| u64::from(len) + 14).sum();
         assert!(
-            note.ends_with(&format!("counted from the IP packet): {} bytes, {captured} in the capture.", framed.capture.bytes)),
+            note.ends_with(&format!(
+                "counted from the IP packet): {} bytes, {captured} in the capture.",
+                framed.capture.bytes
+            )),
             "{note}"
         );
         assert_eq!(longer.capture.link, None);
@@ -82,7 +139,12 @@ fn raw_counts_from_the_captured_frame() {
     assert_eq!(total("raw ether-vlan") - total("raw"), 4 * packets);
     assert_eq!(total("ether-vlan") + 10 * packets, total("raw"));
     let notes = run(bytes(), "raw ether-vlan").capture.notes;
-    assert!(notes[0].starts_with("Lengths are those on the link (raw overhead 4, counted from the captured frame): "), "{notes:?}");
+    assert!(
+        notes[0].starts_with(
+            "Lengths are those on the link (raw overhead 4, counted from the captured frame): "
+        ),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -94,15 +156,38 @@ fn commands_have_the_size_table() {
             ..Options::new("5mbit".parse().unwrap(), vec!["fq_codel".parse().unwrap()])
         };
         let bytes = capture(1, &ethernet(0x0800, &[]), |len| len + 14);
-        compare(Capture::from_reader("t.pcap", Cursor::new(bytes)).unwrap(), &options, &mut ()).unwrap().verdict.commands
+        compare(
+            Capture::from_reader("t.pcap", Cursor::new(bytes)).unwrap(),
+            &options,
+            &mut (),
+        )
+        .unwrap()
+        .verdict
+        .commands
     };
-    let root = |link| comparison(link).into_iter().filter(|line| line.contains("root handle 1:")).collect::<Vec<_>>();
+    let root = |link| {
+        comparison(link)
+            .into_iter()
+            .filter(|line| line.contains("root handle 1:"))
+            .collect::<Vec<_>>()
+    };
     assert!(!root("raw")[0].contains("stab"));
-    assert!(root("bridged-llcsnap")[0].contains("root handle 1: stab overhead 18 linklayer atm "), "{:?}", root("bridged-llcsnap"));
+    assert!(
+        root("bridged-llcsnap")[0].contains("root handle 1: stab overhead 18 linklayer atm "),
+        "{:?}",
+        root("bridged-llcsnap")
+    );
 }
 
 fn network_len(link: LinkType, original_len: u32, bytes: &[u8]) -> u32 {
-    Frame { time_nanos: 0, original_len, link, bytes, tap: Tap::default() }.network_len()
+    Frame {
+        time_nanos: 0,
+        original_len,
+        link,
+        bytes,
+        tap: Tap::default(),
+    }
+    .network_len()
 }
 
 #[test]
@@ -113,9 +198,15 @@ fn the_network_layer_is_the_ip_packet() {
     let mut v6 = ipv6(0, UDP, v6(1), v6(2), &ports(1, 2));
     v6[4..6].copy_from_slice(&960_u16.to_be_bytes());
     for (kind, packet) in [(0x0800_u16, v4), (0x86dd, v6)] {
-        let tagged = ethernet(0x8100, &[&[0, 7][..], &kind.to_be_bytes(), &packet].concat());
+        let tagged = ethernet(
+            0x8100,
+            &[&[0, 7][..], &kind.to_be_bytes(), &packet].concat(),
+        );
         let ppp = if kind == 0x0800 { [0, 0x21] } else { [0, 0x57] };
-        let session = ethernet(0x8864, &[&[0x11, 0, 0, 1, 3, 0xea][..], &ppp, &packet].concat());
+        let session = ethernet(
+            0x8864,
+            &[&[0x11, 0, 0, 1, 3, 0xea][..], &ppp, &packet].concat(),
+        );
         let labelled = ethernet(0x8847, &[&[0, 0, 0x11, 64][..], &packet].concat());
         let cooked = [&[0; 14][..], &kind.to_be_bytes(), &packet].concat();
         for (link, header, frame) in [
@@ -126,11 +217,23 @@ fn the_network_layer_is_the_ip_packet() {
             (LinkType::ETHERNET, 18, labelled),
             (LinkType::LINUX_SLL, 16, cooked),
         ] {
-            assert_eq!(network_len(link, 1000 + header, &frame), 1000, "{link} {header}");
+            assert_eq!(
+                network_len(link, 1000 + header, &frame),
+                1000,
+                "{link} {header}"
+            );
             // Padding, or a frame check sequence.
-            assert_eq!(network_len(link, 1004 + header, &frame), 1000, "{link} {header}");
+            assert_eq!(
+                network_len(link, 1004 + header, &frame),
+                1000,
+                "{link} {header}"
+            );
             // The frame is what counts if IP claims more.
-            assert_eq!(network_len(link, 900 + header, &frame), 900, "{link} {header}");
+            assert_eq!(
+                network_len(link, 900 + header, &frame),
+                900,
+                "{link} {header}"
+            );
         }
     }
 }
@@ -139,10 +242,16 @@ fn the_network_layer_is_the_ip_packet() {
 fn lengths_that_offloading_leaves_open_are_the_frame_s() {
     let mut packet = ipv4(UDP, A, B, &ports(1, 2));
     packet[2..4].copy_from_slice(&[0, 0]);
-    assert_eq!(network_len(LinkType::ETHERNET, 9014, &ethernet(0x0800, &packet)), 9000);
+    assert_eq!(
+        network_len(LinkType::ETHERNET, 9014, &ethernet(0x0800, &packet)),
+        9000
+    );
     let mut packet = ipv6(0, UDP, v6(1), v6(2), &ports(1, 2));
     packet[4..6].copy_from_slice(&[0, 0]);
-    assert_eq!(network_len(LinkType::ETHERNET, 70_014, &ethernet(0x86dd, &packet)), 70_000);
+    assert_eq!(
+        network_len(LinkType::ETHERNET, 70_014, &ethernet(0x86dd, &packet)),
+        70_000
+    );
     // Less than a header.
     let mut packet = ipv4(UDP, A, B, &ports(1, 2));
     packet[2..4].copy_from_slice(&[0, 19]);
@@ -151,8 +260,13 @@ fn lengths_that_offloading_leaves_open_are_the_frame_s() {
 
 #[test]
 fn other_packets_count_without_their_link_header() {
-    let lengths =
-        [(LinkType::ETHERNET, 46), (LinkType::LINUX_SLL, 44), (LinkType::LINUX_SLL2, 40), (LinkType::RAW, 60), (LinkType(147), 60)];
+    let lengths = [
+        (LinkType::ETHERNET, 46),
+        (LinkType::LINUX_SLL, 44),
+        (LinkType::LINUX_SLL2, 40),
+        (LinkType::RAW, 60),
+        (LinkType(147), 60),
+    ];
     for (link, len) in lengths {
         assert_eq!(network_len(link, 60, &[0; 60]), len, "{link}");
     }

@@ -47,23 +47,50 @@ fn read(text: &str) -> Result<TreeFile, FileError> {
 #[track_caller]
 fn error(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from));
-    read(&GOOD.replacen(from, to, 1)).map(|tree| panic!("{tree:?}")).unwrap_err().to_string()
+    read(&GOOD.replacen(from, to, 1))
+        .map(|tree| panic!("{tree:?}"))
+        .unwrap_err()
+        .to_string()
 }
 
 /// Checks the line and every word of a message.
 #[track_caller]
 fn assert_told(message: &str, line: usize, words: &[&str]) {
-    assert!(message.starts_with(&format!("trees/t.toml:{line}: ")), "{message}");
-    words.iter().for_each(|word| assert!(message.contains(word), "'{word}' in: {message}"));
+    assert!(
+        message.starts_with(&format!("trees/t.toml:{line}: ")),
+        "{message}"
+    );
+    words
+        .iter()
+        .for_each(|word| assert!(message.contains(word), "'{word}' in: {message}"));
 }
 
 #[test]
 fn nodes_stand_in_any_order_and_the_root_is_the_one_without_a_parent() {
     let tree = read(GOOD).unwrap();
     assert_eq!(tree.name(), "office");
-    let names: Vec<_> = tree.config().nodes().map(|node| (node.name.as_str(), node.weight)).collect();
-    assert_eq!(names, [("link", 1), ("calls", 4), ("bulk", 1), ("web", 1), ("rest", 1)]);
-    assert_eq!(read(&GOOD.replacen("name = \"office\"", "", 1)).unwrap().name(), "t", "named after the file");
+    let names: Vec<_> = tree
+        .config()
+        .nodes()
+        .map(|node| (node.name.as_str(), node.weight))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("link", 1),
+            ("calls", 4),
+            ("bulk", 1),
+            ("web", 1),
+            ("rest", 1)
+        ]
+    );
+    assert_eq!(
+        read(&GOOD.replacen("name = \"office\"", "", 1))
+            .unwrap()
+            .name(),
+        "t",
+        "named after the file"
+    );
     assert!(tree.config().build_tree::<()>(1).is_ok());
 }
 
@@ -72,7 +99,10 @@ fn the_first_rule_that_matches_decides() {
     let tree = read(GOOD).unwrap();
     let leaf = |port| {
         let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, port)));
-        tree.leaf(Some(&parse(roundelay_trace::LinkType::ETHERNET, &frame).unwrap())).to_owned()
+        tree.leaf(Some(
+            &parse(roundelay_trace::LinkType::ETHERNET, &frame).unwrap(),
+        ))
+        .to_owned()
     };
     assert_eq!([1001, 1002, 1003].map(leaf), ["calls", "web", "rest"]);
     assert_eq!(tree.leaf(None), "rest", "without headers");
@@ -82,38 +112,137 @@ fn the_first_rule_that_matches_decides() {
 fn errors_name_the_line_and_the_node() {
     let node = |name: &str| format!("name = \"{name}\"");
     let parent = |name: &str| format!("parent = \"{name}\"");
-    assert_told(&error(&parent("bulk"), &parent("bluk")), 17, &["node 'web'", "no node is called 'bluk'"]);
-    assert_told(&error(&node("web"), &node("calls")), 16, &["node 'calls'", "another node has this name"]);
     assert_told(
-        &error("name = \"web\"\nparent = \"bulk\"", "name = \"web\"\nparent = \"calls\""),
+        &error(&parent("bulk"), &parent("bluk")),
+        17,
+        &["node 'web'", "no node is called 'bluk'"],
+    );
+    assert_told(
+        &error(&node("web"), &node("calls")),
+        16,
+        &["node 'calls'", "another node has this name"],
+    );
+    assert_told(
+        &error(
+            "name = \"web\"\nparent = \"bulk\"",
+            "name = \"web\"\nparent = \"calls\"",
+        ),
         6,
         &["node 'calls'", "fifo cannot share", "wf2q_plus"],
     );
-    assert_told(&error("weight = 4", "weight = 0"), 7, &["node 'calls'", "weight 0", "1 to 65535"]);
-    assert_told(&error("weight = 4", "weight = 65536"), 7, &["node 'calls'", "weight 65536", "1 to 65535"]);
-    assert_told(&error("weight = 4", "weight = 1025"), 4, &["node 'calls'", "wf2q_plus: weight 1025", "1 to 1024"]);
-    assert_told(&error("weight = 4", "weight = -1"), 7, &["node 'calls'", "weight -1"]);
-    assert_told(&error("weight = 4", "wait = 4"), 7, &["node 'calls'", "unknown field `wait`", "weight"]);
-    assert_told(&error("weight = 4", "weight = \"4\""), 7, &["node 'calls'", "weight \"4\"", "a whole number, legal range 1 to 65535"]);
-    assert_told(&error("maxpkt = 1514", "maxpkt = 70000"), 19, &["node 'web'", "maxpkt 70000", "512b to 64kb"]);
-    assert_told(&error("default = true", "default = false"), 29, &["node 'link'", "default", "default = true"]);
-    assert_told(&error("port 1002", "prt 1002"), 20, &["node 'web'", "`prt`", "expected"]);
-    assert_told(&error("drr", "rdr"), 25, &["node 'rest'", "no discipline is called 'rdr'"]);
-    assert_told(&error("target 10ms", "target 2h"), 18, &["node 'web'", "target"]);
-    assert_told(&error("discipline = \"wf2q_plus\"", "discipline = \"wf2q_plus limit 9\""), 13, &["node 'bulk'", "limit"]);
-    let second = error("weight = 4", "weight = 4\ndefault = true");
-    assert_told(&second, 27, &["node 'rest'", "'calls' is the default leaf already"]);
     assert_told(
-        &error("discipline = \"wf2q_plus\"", "discipline = \"wf2q_plus\"\nflows = [\"tcp\"]"),
+        &error("weight = 4", "weight = 0"),
+        7,
+        &["node 'calls'", "weight 0", "1 to 65535"],
+    );
+    assert_told(
+        &error("weight = 4", "weight = 65536"),
+        7,
+        &["node 'calls'", "weight 65536", "1 to 65535"],
+    );
+    assert_told(
+        &error("weight = 4", "weight = 1025"),
+        4,
+        &["node 'calls'", "wf2q_plus: weight 1025", "1 to 1024"],
+    );
+    assert_told(
+        &error("weight = 4", "weight = -1"),
+        7,
+        &["node 'calls'", "weight -1"],
+    );
+    assert_told(
+        &error("weight = 4", "wait = 4"),
+        7,
+        &["node 'calls'", "unknown field `wait`", "weight"],
+    );
+    assert_told(
+        &error("weight = 4", "weight = \"4\""),
+        7,
+        &[
+            "node 'calls'",
+            "weight \"4\"",
+            "a whole number, legal range 1 to 65535",
+        ],
+    );
+    assert_told(
+        &error("maxpkt = 1514", "maxpkt = 70000"),
+        19,
+        &["node 'web'", "maxpkt 70000", "512b to 64kb"],
+    );
+    assert_told(
+        &error("default = true", "default = false"),
+        29,
+        &["node 'link'", "default", "default = true"],
+    );
+    assert_told(
+        &error("port 1002", "prt 1002"),
+        20,
+        &["node 'web'", "`prt`", "expected"],
+    );
+    assert_told(
+        &error("drr", "rdr"),
+        25,
+        &["node 'rest'", "no discipline is called 'rdr'"],
+    );
+    assert_told(
+        &error("target 10ms", "target 2h"),
+        18,
+        &["node 'web'", "target"],
+    );
+    assert_told(
+        &error(
+            "discipline = \"wf2q_plus\"",
+            "discipline = \"wf2q_plus limit 9\"",
+        ),
+        13,
+        &["node 'bulk'", "limit"],
+    );
+    let second = error("weight = 4", "weight = 4\ndefault = true");
+    assert_told(
+        &second,
+        27,
+        &["node 'rest'", "'calls' is the default leaf already"],
+    );
+    assert_told(
+        &error(
+            "discipline = \"wf2q_plus\"",
+            "discipline = \"wf2q_plus\"\nflows = [\"tcp\"]",
+        ),
         14,
         &["node 'bulk'", "packets go to leaves"],
     );
-    assert_told(&error("name = \"link\"", "name = \"link\"\nparent = \"bulk\""), 4, &["node 'calls'", "in a circle", "link, bulk, link"]);
-    assert_told(&error(&format!("{}\n", parent("link")), ""), 28, &["node 'link'", "one root", "'calls'"]);
+    assert_told(
+        &error("name = \"link\"", "name = \"link\"\nparent = \"bulk\""),
+        4,
+        &["node 'calls'", "in a circle", "link, bulk, link"],
+    );
+    assert_told(
+        &error(&format!("{}\n", parent("link")), ""),
+        28,
+        &["node 'link'", "one root", "'calls'"],
+    );
     assert_told(&read("").unwrap_err().to_string(), 1, &["[[node]]"]);
-    assert_told(&read("[[node]]\nname = \"a\"\nparent = \"a\"\ndiscipline = \"fifo\"").unwrap_err().to_string(), 2, &["in a circle"]);
-    assert_told(&read("[[node]]\nname = \"a\"\ndiscipline = \"fifo\"").unwrap_err().to_string(), 3, &["node 'a'", "fifo cannot share"]);
-    assert_told(&read("[[node]]\nname = \"a\"\ndiscipline = \"wf2q_plus\"").unwrap_err().to_string(), 2, &["node 'a'", "default"]);
+    assert_told(
+        &read("[[node]]\nname = \"a\"\nparent = \"a\"\ndiscipline = \"fifo\"")
+            .unwrap_err()
+            .to_string(),
+        2,
+        &["in a circle"],
+    );
+    assert_told(
+        &read("[[node]]\nname = \"a\"\ndiscipline = \"fifo\"")
+            .unwrap_err()
+            .to_string(),
+        3,
+        &["node 'a'", "fifo cannot share"],
+    );
+    assert_told(
+        &read("[[node]]\nname = \"a\"\ndiscipline = \"wf2q_plus\"")
+            .unwrap_err()
+            .to_string(),
+        2,
+        &["node 'a'", "default"],
+    );
 }
 
 /// Regression: messages were the parser's, without the node and the range.
@@ -121,34 +250,131 @@ fn errors_name_the_line_and_the_node() {
 fn a_value_of_another_kind_is_told_with_its_node_and_what_is_legal() {
     let whole = |range: &str| format!("expected a whole number, legal range {range}");
     for (from, to, line, words) in [
-        ("weight = 4", "weight = 1.5", 7, ["node 'calls': weight 1.5", &whole("1 to 65535")]),
-        ("weight = 4", "weight = nan", 7, ["node 'calls': weight nan", &whole("1 to 65535")]),
-        ("weight = 4", "weight = 99999999999999999999", 7, ["node 'calls': weight 999", &whole("1 to 65535")]),
-        ("weight = 4", "priority = -1", 7, ["node 'calls': priority -1", "legal range 0 to 4294967295"]),
-        ("weight = 4", "priority = \"high\"", 7, ["node 'calls': priority \"high\"", &whole("0 to 4294967295")]),
-        ("maxpkt = 1514", "maxpkt = \"1514 bytes\"", 19, ["node 'web': maxpkt \"1514 bytes\"", "\"1514b\", legal range 512b to 64kb"]),
-        ("maxpkt = 1514", "maxpkt = \"1mb\"", 19, ["node 'web': maxpkt \"1mb\"", "legal range 512b to 64kb"]),
-        ("default = true", "default = \"yes\"", 26, ["node 'rest': default \"yes\"", "expected true or false"]),
-        ("flows = [\"port 1002\"]", "flows = \"port 1002\"", 20, ["node 'web': flows \"port 1002\"", "expected a list in brackets"]),
-        ("flows = [\"port 1002\"]", "flows = [1002]", 20, ["node 'web': flows 1002", "expected a text in quotes"]),
-        ("discipline = \"drr\"", "discipline = 3", 25, ["node 'rest': discipline 3", "expected a text in quotes"]),
-        ("discipline = \"drr\"\n", "", 22, ["node 'rest'", "missing field `discipline`"]),
+        (
+            "weight = 4",
+            "weight = 1.5",
+            7,
+            ["node 'calls': weight 1.5", &whole("1 to 65535")],
+        ),
+        (
+            "weight = 4",
+            "weight = nan",
+            7,
+            ["node 'calls': weight nan", &whole("1 to 65535")],
+        ),
+        (
+            "weight = 4",
+            "weight = 99999999999999999999",
+            7,
+            ["node 'calls': weight 999", &whole("1 to 65535")],
+        ),
+        (
+            "weight = 4",
+            "priority = -1",
+            7,
+            ["node 'calls': priority -1", "legal range 0 to 4294967295"],
+        ),
+        (
+            "weight = 4",
+            "priority = \"high\"",
+            7,
+            ["node 'calls': priority \"high\"", &whole("0 to 4294967295")],
+        ),
+        (
+            "maxpkt = 1514",
+            "maxpkt = \"1514 bytes\"",
+            19,
+            [
+                "node 'web': maxpkt \"1514 bytes\"",
+                "\"1514b\", legal range 512b to 64kb",
+            ],
+        ),
+        (
+            "maxpkt = 1514",
+            "maxpkt = \"1mb\"",
+            19,
+            ["node 'web': maxpkt \"1mb\"", "legal range 512b to 64kb"],
+        ),
+        (
+            "default = true",
+            "default = \"yes\"",
+            26,
+            ["node 'rest': default \"yes\"", "expected true or false"],
+        ),
+        (
+            "flows = [\"port 1002\"]",
+            "flows = \"port 1002\"",
+            20,
+            [
+                "node 'web': flows \"port 1002\"",
+                "expected a list in brackets",
+            ],
+        ),
+        (
+            "flows = [\"port 1002\"]",
+            "flows = [1002]",
+            20,
+            ["node 'web': flows 1002", "expected a text in quotes"],
+        ),
+        (
+            "discipline = \"drr\"",
+            "discipline = 3",
+            25,
+            ["node 'rest': discipline 3", "expected a text in quotes"],
+        ),
+        (
+            "discipline = \"drr\"\n",
+            "",
+            22,
+            ["node 'rest'", "missing field `discipline`"],
+        ),
         ("name = \"rest\"\n", "", 22, ["missing field `name`", ""]),
-        ("name = \"rest\"", "name = 7", 23, ["name 7", "expected a text in quotes"]),
-        ("name = \"office\"", "nodes = 3", 1, ["unknown field `nodes`", "(did you mean 'node'?), expected `name` or `node`"]),
-        ("weight = 4", "weight = ", 7, ["not legal TOML", "in `weight =`"]),
+        (
+            "name = \"rest\"",
+            "name = 7",
+            23,
+            ["name 7", "expected a text in quotes"],
+        ),
+        (
+            "name = \"office\"",
+            "nodes = 3",
+            1,
+            [
+                "unknown field `nodes`",
+                "(did you mean 'node'?), expected `name` or `node`",
+            ],
+        ),
+        (
+            "weight = 4",
+            "weight = ",
+            7,
+            ["not legal TOML", "in `weight =`"],
+        ),
     ] {
         assert_told(&error(from, to), line, &words);
     }
-    assert_told(&read("node = 7").unwrap_err().to_string(), 1, &["node 7", "[[node]]"]);
+    assert_told(
+        &read("node = 7").unwrap_err().to_string(),
+        1,
+        &["node 7", "[[node]]"],
+    );
 }
 
 #[test]
 fn a_longest_packet_may_have_its_unit() {
     let longest = |text: &str| {
-        read(&GOOD.replacen("maxpkt = 1514", text, 1)).unwrap().config().nodes().find(|node| node.name == "web").unwrap().max_packet_len
+        read(&GOOD.replacen("maxpkt = 1514", text, 1))
+            .unwrap()
+            .config()
+            .nodes()
+            .find(|node| node.name == "web")
+            .unwrap()
+            .max_packet_len
     };
-    assert_eq!(["maxpkt = 1514", "maxpkt = \"1514b\"", "maxpkt = \"2kb\""].map(longest), [1514, 1514, 2048]);
+    assert_eq!(
+        ["maxpkt = 1514", "maxpkt = \"1514b\"", "maxpkt = \"2kb\""].map(longest),
+        [1514, 1514, 2048]
+    );
 }
 
 /// A circle beside a good tree.
@@ -157,7 +383,11 @@ fn nodes_that_lead_to_no_root_are_found() {
     let text = format!(
         "{GOOD}\n[[node]]\nname = \"x\"\nparent = \"y\"\ndiscipline = \"drr\"\n\n[[node]]\nname = \"y\"\nparent = \"x\"\ndiscipline = \"drr\"\n"
     );
-    assert_told(&read(&text).unwrap_err().to_string(), 33, &["node 'x'", "in a circle", "x, y, x"]);
+    assert_told(
+        &read(&text).unwrap_err().to_string(),
+        33,
+        &["node 'x'", "in a circle", "x, y, x"],
+    );
 }
 
 #[test]
@@ -165,13 +395,24 @@ fn a_tree_has_eight_levels_at_most() {
     let chain = |levels: usize| {
         let mut text = "[[node]]\nname = \"0\"\ndiscipline = \"wf2q_plus\"\n".to_owned();
         for level in 1..=levels {
-            let default = if level == levels { "default = true\n" } else { "" };
-            text += &format!("[[node]]\nname = \"{level}\"\nparent = \"{}\"\ndiscipline = \"wf2q_plus\"\n{default}", level - 1);
+            let default = if level == levels {
+                "default = true\n"
+            } else {
+                ""
+            };
+            text += &format!(
+                "[[node]]\nname = \"{level}\"\nparent = \"{}\"\ndiscipline = \"wf2q_plus\"\n{default}",
+                level - 1
+            );
         }
         read(&text)
     };
     assert!(chain(8).is_ok());
-    assert_told(&chain(9).unwrap_err().to_string(), 3 + 4 * 8 + 3, &["node '9'", "at most 8 levels"]);
+    assert_told(
+        &chain(9).unwrap_err().to_string(),
+        3 + 4 * 8 + 3,
+        &["node '9'", "at most 8 levels"],
+    );
 }
 
 /// Any text gives a tree or an error, never a panic.
@@ -179,7 +420,11 @@ fn a_tree_has_eight_levels_at_most() {
 fn cut_and_damaged_files_are_errors() {
     for end in 0..GOOD.len() {
         let _ = read(&GOOD[..end]);
-        let _ = read(&format!("{}{}", &GOOD[..end], &GOOD[(end + 7).min(GOOD.len())..]));
+        let _ = read(&format!(
+            "{}{}",
+            &GOOD[..end],
+            &GOOD[(end + 7).min(GOOD.len())..]
+        ));
     }
 }
 
@@ -200,8 +445,12 @@ fn capture(flows: u16, rounds: u32) -> Capture {
 
 fn run(capture: Capture, trees: Vec<TreeFile>, specs: &[&str], rate: &str) -> Comparison {
     let specs = specs.iter().map(|spec| spec.parse().unwrap()).collect();
-    let options =
-        Options { trees, measure_cost: false, buffer: Some(roundelay::Limit::UNBOUNDED), ..Options::new(rate.parse().unwrap(), specs) };
+    let options = Options {
+        trees,
+        measure_cost: false,
+        buffer: Some(roundelay::Limit::UNBOUNDED),
+        ..Options::new(rate.parse().unwrap(), specs)
+    };
     compare(capture, &options, &mut ()).unwrap()
 }
 
@@ -209,19 +458,63 @@ fn run(capture: Capture, trees: Vec<TreeFile>, specs: &[&str], rate: &str) -> Co
 fn a_tree_is_one_more_lane_and_sorts_flows_by_their_headers() {
     // Three flows offer 24 Mbit/s to a link of 8: calls have four parts of five.
     let text = GOOD.replace("fq_codel target 10ms", "fifo");
-    let other = read(&text.replace("office", "even").replace("weight = 4", "weight = 1")).unwrap();
-    let comparison = run(capture(3, 400), vec![read(&text).unwrap(), other], &["fifo", "wf2q_plus"], "8mbit");
-    let named: Vec<_> = comparison.disciplines.iter().map(|result| (result.spec.as_str(), result.name)).collect();
-    assert_eq!(named, [("fifo", "fifo"), ("wf2q_plus", "wf2q_plus"), ("office", "tree"), ("even", "tree")]);
+    let other = read(
+        &text
+            .replace("office", "even")
+            .replace("weight = 4", "weight = 1"),
+    )
+    .unwrap();
+    let comparison = run(
+        capture(3, 400),
+        vec![read(&text).unwrap(), other],
+        &["fifo", "wf2q_plus"],
+        "8mbit",
+    );
+    let named: Vec<_> = comparison
+        .disciplines
+        .iter()
+        .map(|result| (result.spec.as_str(), result.name))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            ("fifo", "fifo"),
+            ("wf2q_plus", "wf2q_plus"),
+            ("office", "tree"),
+            ("even", "tree")
+        ]
+    );
     for result in &comparison.disciplines {
         assert_eq!(result.total.packets + result.total.drops.total(), 1200);
     }
-    let of = |tree: usize, flow: usize| comparison.disciplines[tree].flows[flow].outcome.delay.unwrap().max;
-    let loss = |tree: usize| comparison.disciplines[tree].flows.iter().map(|flow| flow.outcome.drops.total()).collect::<Vec<_>>();
-    assert!(loss(2)[0] > 0 && loss(2)[1] == 0 && loss(2)[2] == 0, "the leaf of the calls holds 50: {:?}", loss(2));
-    assert!(of(2, 0) < of(2, 1) && of(2, 0) < of(3, 0), "a larger weight, a shorter queue");
+    let of = |tree: usize, flow: usize| {
+        comparison.disciplines[tree].flows[flow]
+            .outcome
+            .delay
+            .unwrap()
+            .max
+    };
+    let loss = |tree: usize| {
+        comparison.disciplines[tree]
+            .flows
+            .iter()
+            .map(|flow| flow.outcome.drops.total())
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        loss(2)[0] > 0 && loss(2)[1] == 0 && loss(2)[2] == 0,
+        "the leaf of the calls holds 50: {:?}",
+        loss(2)
+    );
+    assert!(
+        of(2, 0) < of(2, 1) && of(2, 0) < of(3, 0),
+        "a larger weight, a shorter queue"
+    );
     let again = run(capture(3, 400), vec![read(&text).unwrap()], &[], "8mbit");
-    assert_eq!(again.disciplines[0].total.bytes, comparison.disciplines[2].total.bytes);
+    assert_eq!(
+        again.disciplines[0].total.bytes,
+        comparison.disciplines[2].total.bytes
+    );
     assert_eq!(again.verdict.best, 0);
 }
 
@@ -229,18 +522,36 @@ fn a_tree_is_one_more_lane_and_sorts_flows_by_their_headers() {
 /// from the whole capture, for one leaf, and no fields for the other.
 #[test]
 fn packets_carry_what_their_leaf_goes_by() {
-    let text = GOOD.replace("fq_codel target 10ms", "sjf").replace("port 1002", "udp").replace("udp dst port 1001", "tcp");
+    let text = GOOD
+        .replace("fq_codel target 10ms", "sjf")
+        .replace("port 1002", "udp")
+        .replace("udp dst port 1001", "tcp");
     // Flow 1 sends half as many packets as flow 0, each at the same time as one of flow 0.
     let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, ETHERNET);
-    for (number, flow) in (0..40).flat_map(|number| [(number, 0u16), (number, 1)]).filter(|(number, flow)| number % 2 == 0 || *flow == 0) {
+    for (number, flow) in (0..40)
+        .flat_map(|number| [(number, 0u16), (number, 1)])
+        .filter(|(number, flow)| number % 2 == 0 || *flow == 0)
+    {
         let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, 1001 + flow)));
-        bytes.extend(record_header(Little, 0, number * 1_000_000, frame.len() as u32, 1000));
+        bytes.extend(record_header(
+            Little,
+            0,
+            number * 1_000_000,
+            frame.len() as u32,
+            1000,
+        ));
         bytes.extend(frame);
     }
     let delays = |text: &str| {
         let capture = Capture::from_reader("t.pcap", Cursor::new(bytes.clone())).unwrap();
         let comparison = run(capture, vec![read(text).unwrap()], &[], "6mbit");
-        [0, 1].map(|flow| comparison.disciplines[0].flows[flow].outcome.delay.unwrap().max)
+        [0, 1].map(|flow| {
+            comparison.disciplines[0].flows[flow]
+                .outcome
+                .delay
+                .unwrap()
+                .max
+        })
     };
     let [large, small] = delays(&text);
     assert!(small < 0.006 && large > 0.03, "{small} {large}");
@@ -251,15 +562,31 @@ fn packets_carry_what_their_leaf_goes_by() {
 #[test]
 fn leaves_that_no_flow_goes_to_are_noted() {
     let comparison = run(capture(1, 3), vec![read(GOOD).unwrap()], &[], "8mbit");
-    let note = comparison.capture.notes.iter().find(|note| note.contains("office")).expect("a note");
-    assert!(note.contains("web") && !note.contains("calls") && !note.contains("rest"), "{note}");
+    let note = comparison
+        .capture
+        .notes
+        .iter()
+        .find(|note| note.contains("office"))
+        .expect("a note");
+    assert!(
+        note.contains("web") && !note.contains("calls") && !note.contains("rest"),
+        "{note}"
+    );
 }
 
 #[test]
 fn the_cost_of_a_tree_is_measured_like_any_other() {
-    let options = Options { trees: vec![read(GOOD).unwrap()], ..Options::new("8mbit".parse().unwrap(), vec!["fifo".parse().unwrap()]) };
+    let options = Options {
+        trees: vec![read(GOOD).unwrap()],
+        ..Options::new("8mbit".parse().unwrap(), vec!["fifo".parse().unwrap()])
+    };
     let comparison = compare(capture(3, 20), &options, &mut ()).unwrap();
-    assert!(comparison.disciplines.iter().all(|result| result.cost.is_some()));
+    assert!(
+        comparison
+            .disciplines
+            .iter()
+            .all(|result| result.cost.is_some())
+    );
 }
 
 /// The example: calls wait only for the few packets ahead of them, regardless of downloads, and no
@@ -271,13 +598,46 @@ fn the_example_keeps_what_it_says() {
     let tree = TreeFile::from_toml("home.toml", &text).unwrap();
     let capture = Capture::open(&root.join("examples/captures/home-downlink.pcap")).unwrap();
     let comparison = run(capture, vec![tree.clone()], &["fifo"], "5mbit");
-    let call = comparison.flows.iter().position(|flow| flow.label.contains("192.0.2.60")).expect("the call");
-    let [fifo, home] = [0, 1].map(|index| comparison.disciplines[index].flows[call].outcome.delay.unwrap().p99);
-    assert!(home < 0.006 && fifo > 1.0, "{home} s, and {fifo} s in a fifo");
-    let promised = tree.config().leaf_guarantees("call", "5mbit".parse().unwrap()).unwrap();
-    let worst = comparison.disciplines[1].flows[call].outcome.delay.unwrap().max;
-    assert!(promised.t_wfi.is_some_and(|bound| worst < bound.value.as_secs_f64() + 0.02), "{worst} s and {promised:?}");
-    assert!(!comparison.capture.notes.iter().any(|note| note.contains("home")), "{:?}", comparison.capture.notes);
+    let call = comparison
+        .flows
+        .iter()
+        .position(|flow| flow.label.contains("192.0.2.60"))
+        .expect("the call");
+    let [fifo, home] = [0, 1].map(|index| {
+        comparison.disciplines[index].flows[call]
+            .outcome
+            .delay
+            .unwrap()
+            .p99
+    });
+    assert!(
+        home < 0.006 && fifo > 1.0,
+        "{home} s, and {fifo} s in a fifo"
+    );
+    let promised = tree
+        .config()
+        .leaf_guarantees("call", "5mbit".parse().unwrap())
+        .unwrap();
+    let worst = comparison.disciplines[1].flows[call]
+        .outcome
+        .delay
+        .unwrap()
+        .max;
+    assert!(
+        promised
+            .t_wfi
+            .is_some_and(|bound| worst < bound.value.as_secs_f64() + 0.02),
+        "{worst} s and {promised:?}"
+    );
+    assert!(
+        !comparison
+            .capture
+            .notes
+            .iter()
+            .any(|note| note.contains("home")),
+        "{:?}",
+        comparison.capture.notes
+    );
 }
 
 #[test]
@@ -286,8 +646,18 @@ fn a_tree_has_the_commands_of_linux_or_the_reason_why_not() {
     let reason = verdict(GOOD);
     assert!(reason.commands.is_empty());
     let last = reason.sentences.last().unwrap();
-    assert!(last.starts_with("No tc commands for office: node 'link': Linux has no wf2q_plus (classes of Linux are "), "{last}");
+    assert!(
+        last.starts_with(
+            "No tc commands for office: node 'link': Linux has no wf2q_plus (classes of Linux are "
+        ),
+        "{last}"
+    );
     let lines = verdict(&GOOD.replace("wf2q_plus", "drr")).commands;
     let has = |text: &str| lines.iter().any(|line| line.contains(text));
-    assert!(has("handle 10: drr # link") && has("fq_codel target 10000us") && has("flower ip_proto udp dst_port 1001 flowid"), "{lines:?}");
+    assert!(
+        has("handle 10: drr # link")
+            && has("fq_codel target 10000us")
+            && has("flower ip_proto udp dst_port 1001 flowid"),
+        "{lines:?}"
+    );
 }

@@ -137,32 +137,66 @@ pub fn verify(log: impl BufRead) -> Result<Verified, VerifyError> {
 /// # Errors
 /// The log cannot be read, or a line is not in the format of a log.
 pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, VerifyError> {
-    let mut lines = Lines { log, text: Vec::new(), number: 0 };
+    let mut lines = Lines {
+        log,
+        text: Vec::new(),
+        number: 0,
+    };
     let header = header(&mut lines)?;
-    let mut network = NetworkState::new(&header).map_err(|error| VerifyError::Format { line: 1, error })?;
+    let mut network =
+        NetworkState::new(&header).map_err(|error| VerifyError::Format { line: 1, error })?;
     let mut faults: Vec<Fault> = Vec::new();
     while faults.len() < most_faults
         && let Some(line) = lines.next::<Line>(LONGEST_LINE)?
     {
         let overdue = std::iter::from_fn(|| network.overdue(line.time));
-        faults.extend(overdue.map(|what| Fault { line: lines.number, what, link: None, wake: 0 }));
+        faults.extend(overdue.map(|what| Fault {
+            line: lines.number,
+            what,
+            link: None,
+            wake: 0,
+        }));
         if let Err(what) = network.check(&line) {
             let link = network.link_of(&line);
             network.strike_out(&line);
-            match faults.iter_mut().find(|fault| link.is_some() && fault.link == link) {
+            match faults
+                .iter_mut()
+                .find(|fault| link.is_some() && fault.link == link)
+            {
                 Some(first) => first.wake += 1,
-                None => faults.push(Fault { line: lines.number, what, link, wake: 0 }),
+                None => faults.push(Fault {
+                    line: lines.number,
+                    what,
+                    link,
+                    wake: 0,
+                }),
             }
         }
     }
     let is_cut = faults.len() >= most_faults;
     if !is_cut && !network.has_ended() {
-        let place = if lines.is_whole() { "" } else { " in the middle of this line" };
+        let place = if lines.is_whole() {
+            ""
+        } else {
+            " in the middle of this line"
+        };
         let what = format!("the log stops{place} without an end: its last line must be an `end`");
-        faults.push(Fault { line: lines.number, what, link: None, wake: 0 });
+        faults.push(Fault {
+            line: lines.number,
+            what,
+            link: None,
+            wake: 0,
+        });
     }
     let (time, totals, checks) = network.close();
-    Ok(Inspection { header, time, totals, checks, faults, is_cut })
+    Ok(Inspection {
+        header,
+        time,
+        totals,
+        checks,
+        faults,
+        is_cut,
+    })
 }
 
 /// Reads the first line, after a check of the format version.
@@ -177,12 +211,21 @@ fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
         return Err(wrong("the log is empty".to_owned()));
     }
     let Version { format } = serde_json::from_slice(&lines.text).map_err(|error| {
-        let cut = if error.is_eof() { "it is cut off" } else { "the first line is not that of one" };
-        wrong(format!("no log of a simulation: {cut} ({}); expected what `roundelay simulate --log` writes", in_line(&error)))
+        let cut = if error.is_eof() {
+            "it is cut off"
+        } else {
+            "the first line is not that of one"
+        };
+        wrong(format!(
+            "no log of a simulation: {cut} ({}); expected what `roundelay simulate --log` writes",
+            in_line(&error)
+        ))
     })?;
     if format != FORMAT {
         let advice = "write the log anew with `roundelay simulate --log`, or read it with the version that wrote it";
-        return Err(wrong(format!("format {format}, and this version reads {FORMAT}: {advice}")));
+        return Err(wrong(format!(
+            "format {format}, and this version reads {FORMAT}: {advice}"
+        )));
     }
     serde_json::from_slice(&lines.text).map_err(|error| wrong(in_line(&error)))
 }
@@ -199,23 +242,34 @@ impl<R: BufRead> Lines<R> {
     /// Reads a raw line; empty at the end of the log.
     fn read(&mut self, longest: u64) -> Result<(), VerifyError> {
         self.text.clear();
-        let len = (&mut self.log).take(longest).read_until(b'\n', &mut self.text)?;
+        let len = (&mut self.log)
+            .take(longest)
+            .read_until(b'\n', &mut self.text)?;
         self.number += u64::from(len > 0);
         if len as u64 == longest && !self.is_whole() {
-            return Err(VerifyError::Format { line: self.number, error: format!("longer than {longest} bytes: no line of a log") });
+            return Err(VerifyError::Format {
+                line: self.number,
+                error: format!("longer than {longest} bytes: no line of a log"),
+            });
         }
         Ok(())
     }
 
     /// Parses the next line. None at the end of the log, or in a line that is cut off.
-    fn next<'a, T: serde::Deserialize<'a>>(&'a mut self, longest: u64) -> Result<Option<T>, VerifyError> {
+    fn next<'a, T: serde::Deserialize<'a>>(
+        &'a mut self,
+        longest: u64,
+    ) -> Result<Option<T>, VerifyError> {
         self.read(longest)?;
         if self.text.is_empty() {
             return Ok(None);
         }
         match serde_json::from_slice(&self.text) {
             Err(error) if error.is_eof() && !self.is_whole() => Ok(None),
-            read => read.map(Some).map_err(|error| VerifyError::Format { line: self.number, error: in_line(&error) }),
+            read => read.map(Some).map_err(|error| VerifyError::Format {
+                line: self.number,
+                error: in_line(&error),
+            }),
         }
     }
 
@@ -228,5 +282,8 @@ impl<R: BufRead> Lines<R> {
 /// The error without serde's line number, which is always 1 here.
 fn in_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.clone(), |(what, _)| format!("{what} at column {}", error.column()))
+    text.rsplit_once(" at line ")
+        .map_or(text.clone(), |(what, _)| {
+            format!("{what} at column {}", error.column())
+        })
 }

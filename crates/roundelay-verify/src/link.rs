@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use roundelay::schedulers::{AnyDiscipline, Onset};
-use roundelay::{DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate, Scheduler as _};
+use roundelay::{
+    DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate, Scheduler as _,
+};
 
 use crate::Checks;
 use crate::log::{Limits, LinkRecord, Order, TREE};
@@ -62,8 +64,8 @@ pub(crate) struct LinkState {
     wire: [u64; 2],
 }
 
-/// An upper bound of the average backlog at arrivals: the average of a discipline that signals by it.
-/// Idle times between drops count less here than there.
+/// An upper bound of the average backlog at arrivals: the average of a discipline that signals by
+/// it. Idle times between drops count less here than there.
 #[derive(Debug, Clone, Copy, Default)]
 struct Average {
     bound: f64,
@@ -77,7 +79,10 @@ impl Average {
     fn observe(&mut self, now: u64, waiting: u64, weight_log: u32, packet_time: u64) {
         let keeps = 1.0 - 0.5f64.powi(weight_log as i32);
         match self.idle_since.take() {
-            Some(since) => self.bound *= keeps.powf((now - since).checked_div(packet_time.max(1)).unwrap_or(0) as f64),
+            Some(since) => {
+                self.bound *=
+                    keeps.powf((now - since).checked_div(packet_time.max(1)).unwrap_or(0) as f64)
+            }
             None => self.bound = keeps * self.bound + (1.0 - keeps) * waiting as f64,
         }
     }
@@ -129,7 +134,16 @@ impl LinkState {
         let took = self.time_of(len);
         self.arrived += 1;
         self.observe(since);
-        self.waiting.insert(place, Waiting { packet, flow, since, len, took });
+        self.waiting.insert(
+            place,
+            Waiting {
+                packet,
+                flow,
+                since,
+                len,
+                took,
+            },
+        );
         self.bytes += len;
         self.must_end = self.must_end.max(since.into()) + took;
         self.last = (since, flow, self.waiting.len());
@@ -144,9 +158,20 @@ impl LinkState {
         if self.waiting.is_empty() {
             self.backlogged_at = now;
         }
-        if let Some(Onset::Average { in_bytes, weight_log, packet_time, .. }) = self.onset() {
-            let waiting = if in_bytes { self.bytes } else { self.waiting.len() as u64 };
-            self.average.observe(now, waiting, weight_log, packet_time.as_picos());
+        if let Some(Onset::Average {
+            in_bytes,
+            weight_log,
+            packet_time,
+            ..
+        }) = self.onset()
+        {
+            let waiting = if in_bytes {
+                self.bytes
+            } else {
+                self.waiting.len() as u64
+            };
+            self.average
+                .observe(now, waiting, weight_log, packet_time.as_picos());
         }
     }
 
@@ -175,7 +200,12 @@ impl LinkState {
 
     /// After idle time: counts the link's work from now on.
     pub(crate) fn begin_again(&mut self, now: u64) {
-        self.must_end = u128::from(now) + self.waiting.values().map(|waiting| waiting.took).sum::<u128>();
+        self.must_end = u128::from(now)
+            + self
+                .waiting
+                .values()
+                .map(|waiting| waiting.took)
+                .sum::<u128>();
     }
 
     /// A struck packet takes an unknown time: on a preemptive link the deadline for waiting packets
@@ -188,8 +218,19 @@ impl LinkState {
     fn overflows(&self, beside: usize) -> bool {
         let Limits { packets, bytes } = self.record.limit;
         let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
-        let longest = || if beside == 0 { 0 } else { self.waiting.values().map(|waiting| waiting.len).max().unwrap_or(0) };
-        self.waiting.len().saturating_sub(beside) as u64 > most(packets) || self.bytes > most(bytes) && self.bytes - longest() > most(bytes)
+        let longest = || {
+            if beside == 0 {
+                0
+            } else {
+                self.waiting
+                    .values()
+                    .map(|waiting| waiting.len)
+                    .max()
+                    .unwrap_or(0)
+            }
+        };
+        self.waiting.len().saturating_sub(beside) as u64 > most(packets)
+            || self.bytes > most(bytes) && self.bytes - longest() > most(bytes)
     }
 
     /// Checks the queue's limit before the next change: packets pushed out by an arrival leave at
@@ -197,9 +238,17 @@ impl LinkState {
     /// queue, but no longer in the real one.
     pub(crate) fn holds(&self, now: u64, is_drop: bool) -> Check {
         let has_time = is_drop && self.last.0 == now;
-        ensure(has_time || !self.overflows(self.record.preempts.into()), || {
-            format!("{} packets of {} bytes wait, and the queue holds {}", self.waiting.len(), self.bytes, self.record.limit)
-        })
+        ensure(
+            has_time || !self.overflows(self.record.preempts.into()),
+            || {
+                format!(
+                    "{} packets of {} bytes wait, and the queue holds {}",
+                    self.waiting.len(),
+                    self.bytes,
+                    self.record.limit
+                )
+            },
+        )
     }
 
     /// Name of the discipline.
@@ -209,13 +258,19 @@ impl LinkState {
 
     fn onset(&self) -> Option<Onset> {
         let rate = Rate::from_bits_per_second(self.record.rate)?;
-        self.discipline.as_ref().map(|discipline| discipline.onset(rate))
+        self.discipline
+            .as_ref()
+            .map(|discipline| discipline.onset(rate))
     }
 
     /// The order in which packets leave: the promise in the header, or more if the discipline keeps
     /// more.
     fn order(&self) -> Order {
-        if ONE_QUEUE.contains(&self.discipline()) { Order::Fifo } else { self.record.order }
+        if ONE_QUEUE.contains(&self.discipline()) {
+            Order::Fifo
+        } else {
+            self.record.order
+        }
     }
 
     /// Notes how much later than possible a packet left the wire.
@@ -230,51 +285,99 @@ impl LinkState {
     pub(crate) fn has_jitter(&self) -> Check {
         let (packets, largest) = self.late;
         ensure(packets < 64 || largest >= self.record.jitter / 4, || {
-            format!("none of {packets} packets was later than {largest} ps, and the header says {} ps of jitter", self.record.jitter)
+            format!(
+                "none of {packets} packets was later than {largest} ps, and the header says {} ps of jitter",
+                self.record.jitter
+            )
         })
     }
 
-    /// Checks that the wire loses the header's share of packets. By Chernoff's bound as many or as few
-    /// as these are lost with a probability below 2^-128, if the check fails.
+    /// Checks that the wire loses the header's share of packets. By Chernoff's bound as many or as
+    /// few as these are lost with a probability below 2^-128, if the check fails.
     pub(crate) fn has_losses(&self) -> Check {
         let ([packets, lost], share) = (self.wire, self.record.loss as f64 / 1e9);
         let (all, found) = (packets as f64, lost as f64 / packets.max(1) as f64);
-        let term = |found: f64, share: f64| if found > 0.0 { found * (found / share).ln() } else { 0.0 };
+        let term = |found: f64, share: f64| {
+            if found > 0.0 {
+                found * (found / share).ln()
+            } else {
+                0.0
+            }
+        };
         let divergence = term(found, share) + term(1.0 - found, 1.0 - share);
         let is_likely = packets == 0 || all * divergence <= 128.0 * std::f64::consts::LN_2;
-        ensure(is_likely, || format!("{lost} of {packets} packets are lost on the wire, and the header says a share of {share}"))
+        ensure(is_likely, || {
+            format!(
+                "{lost} of {packets} packets are lost on the wire, and the header says a share of {share}"
+            )
+        })
     }
 
-    /// Checks before an arrival that the link has not picked a packet at this instant: arrivals come
-    /// first.
+    /// Checks before an arrival that the link has not picked a packet at this instant: arrivals
+    /// come first.
     pub(crate) fn has_not_picked(&self, now: u64) -> Check {
-        ensure(self.picked_at != Some(now), || "the link has picked a packet at this instant: arrivals come first".to_owned())
+        ensure(self.picked_at != Some(now), || {
+            "the link has picked a packet at this instant: arrivals come first".to_owned()
+        })
     }
 
-    /// Checks that a drop reason is possible for the packet at this place, of a flow with packets of
-    /// up to `longest` bytes in queues.
-    pub(crate) fn has_reason(&self, reason: DropReason, place: u64, longest: Option<u32>, now: u64) -> Check {
+    /// Checks that a drop reason is possible for the packet at this place, of a flow with packets
+    /// of up to `longest` bytes in queues.
+    pub(crate) fn has_reason(
+        &self,
+        reason: DropReason,
+        place: u64,
+        longest: Option<u32>,
+        now: u64,
+    ) -> Check {
         let (name, (last, _, packets)) = (reason.name(), self.last);
-        let Some(dropped) = self.waiting.get(&place).copied() else { return Ok(()) };
+        let Some(dropped) = self.waiting.get(&place).copied() else {
+            return Ok(());
+        };
         let info = self.discipline.as_ref().map(AnyDiscipline::info);
-        let is_among = |reasons: Option<&[DropReason]>| reasons.is_none_or(|reasons| reasons.contains(&reason));
-        ensure(is_among(info.as_ref().map(|info| info.drops)), || format!("{} drops no packet as {name}", self.record.queue))?;
+        let is_among = |reasons: Option<&[DropReason]>| {
+            reasons.is_none_or(|reasons| reasons.contains(&reason))
+        };
+        ensure(is_among(info.as_ref().map(|info| info.drops)), || {
+            format!("{} drops no packet as {name}", self.record.queue)
+        })?;
         let is_bound = is_among(info.as_ref().map(|info| info.bounds));
         match reason {
             DropReason::Early => self.has_onset(dropped, now),
             DropReason::Refused => self.discipline.as_ref().map_or(Ok(()), |discipline| {
-                ensure(last == now && place + 1 == self.arrived, || "only the arriving packet can be refused".to_owned())?;
+                ensure(last == now && place + 1 == self.arrived, || {
+                    "only the arriving packet can be refused".to_owned()
+                })?;
                 let takes = |longest| takes(discipline, dropped, longest);
-                let longest = longest.map(|longest| self.layer.len_on_link(longest).max(longest).min(FlowConfig::MAX_PACKET_LEN));
+                let longest = longest.map(|longest| {
+                    self.layer
+                        .len_on_link(longest)
+                        .max(longest)
+                        .min(FlowConfig::MAX_PACKET_LEN)
+                });
                 // A flow's replies pass queues without its settings.
-                ensure(is_bound && packets > 1 || !takes(None) || !takes(longest), || {
-                    format!("{} refuses no packet of {} bytes", self.record.queue, dropped.len)
-                })
+                ensure(
+                    is_bound && packets > 1 || !takes(None) || !takes(longest),
+                    || {
+                        format!(
+                            "{} refuses no packet of {} bytes",
+                            self.record.queue, dropped.len
+                        )
+                    },
+                )
             }),
             DropReason::Full | DropReason::PushedOut => {
-                ensure(last == now, || format!("no packet arrives at the queue, and none can be dropped as {name}"))?;
-                ensure(reason == DropReason::Full || packets > 1, || "there is no other packet to push it out".to_owned())?;
-                if is_bound { Ok(()) } else { self.overflows_for(reason, dropped, now) }
+                ensure(last == now, || {
+                    format!("no packet arrives at the queue, and none can be dropped as {name}")
+                })?;
+                ensure(reason == DropReason::Full || packets > 1, || {
+                    "there is no other packet to push it out".to_owned()
+                })?;
+                if is_bound {
+                    Ok(())
+                } else {
+                    self.overflows_for(reason, dropped, now)
+                }
             }
         }
     }
@@ -285,10 +388,15 @@ impl LinkState {
         let arrives = dropped.flow == self.last.1 && dropped.since == now;
         ensure(self.overflows(0), || "the queue has room for it".to_owned())?;
         // A preemptive link puts the interrupted packet back, which then arrives as well.
-        ensure(self.record.preempts || arrives == (reason == DropReason::Full), || match reason {
-            DropReason::Full => "the packet waits already: at an arrival it is pushed out".to_owned(),
-            _ => "the packet arrives: the queue is full for it".to_owned(),
-        })
+        ensure(
+            self.record.preempts || arrives == (reason == DropReason::Full),
+            || match reason {
+                DropReason::Full => {
+                    "the packet waits already: at an arrival it is pushed out".to_owned()
+                }
+                _ => "the packet arrives: the queue is full for it".to_owned(),
+            },
+        )
     }
 
     /// Checks the queue's history: the discipline may signal now.
@@ -298,16 +406,27 @@ impl LinkState {
             Onset::Unknown => Ok(()),
             Onset::Wait(least) => {
                 let waited = now - dropped.since;
-                ensure(waited >= least.as_picos(), || format!("{queue} drops no packet early that has waited {waited} ps only"))
+                ensure(waited >= least.as_picos(), || {
+                    format!("{queue} drops no packet early that has waited {waited} ps only")
+                })
             }
             Onset::Backlog { above } => {
                 let waiting = self.bytes - dropped.len;
-                ensure(dropped.since == now && waiting > above, || format!("{queue} drops no packet early when {waiting} bytes wait"))
+                ensure(dropped.since == now && waiting > above, || {
+                    format!("{queue} drops no packet early when {waiting} bytes wait")
+                })
             }
-            Onset::Average { least, in_bytes, .. } => {
-                let (bound, unit) = (self.average.bound, if in_bytes { "bytes" } else { "packets" });
+            Onset::Average {
+                least, in_bytes, ..
+            } => {
+                let (bound, unit) = (
+                    self.average.bound,
+                    if in_bytes { "bytes" } else { "packets" },
+                );
                 ensure(bound + Average::ROUNDING >= least as f64, || {
-                    format!("{queue} drops no packet early: the average queue is {bound:.0} {unit} at most, and min is {least}")
+                    format!(
+                        "{queue} drops no packet early: the average queue is {bound:.0} {unit} at most, and min is {least}"
+                    )
                 })
             }
         }
@@ -315,12 +434,16 @@ impl LinkState {
 
     /// The packet with the longest wait.
     pub(crate) fn first(&self) -> Option<u64> {
-        self.waiting.first_key_value().map(|(_, waiting)| waiting.packet)
+        self.waiting
+            .first_key_value()
+            .map(|(_, waiting)| waiting.packet)
     }
 
     /// The last arrival.
     pub(crate) fn newest(&self) -> Option<u64> {
-        self.waiting.last_key_value().map(|(_, waiting)| waiting.packet)
+        self.waiting
+            .last_key_value()
+            .map(|(_, waiting)| waiting.packet)
     }
 
     /// A waiting packet that should leave before the one at this place.
@@ -334,7 +457,10 @@ impl LinkState {
             }
             Order::Fifo => *self.waiting.first_key_value()?.0,
         };
-        self.waiting.get(&first).filter(|_| first != place).map(|waiting| waiting.packet)
+        self.waiting
+            .get(&first)
+            .filter(|_| first != place)
+            .map(|waiting| waiting.packet)
     }
 
     /// Checks the promised order for the packet at this place.
@@ -343,13 +469,28 @@ impl LinkState {
         checks.in_flow += u64::from(self.order() == Order::PerFlow);
         if self.discipline() == "lifo" {
             let newest = self.overtaken(place);
-            return newest.map_or(Ok(()), |newest| Err(format!("lifo sends the newest packet first, here packet {newest}")));
+            return newest.map_or(Ok(()), |newest| {
+                Err(format!(
+                    "lifo sends the newest packet first, here packet {newest}"
+                ))
+            });
         }
-        self.overtaken(place).map_or(Ok(()), |other| Err(format!("the packet overtakes packet {other} in a queue that keeps order")))
+        self.overtaken(place).map_or(Ok(()), |other| {
+            Err(format!(
+                "the packet overtakes packet {other} in a queue that keeps order"
+            ))
+        })
     }
 
     /// Checks that the link can do a transmission.
-    pub(crate) fn transmits(&mut self, place: u64, len: u32, now: u64, end: u64, checks: &mut Checks) -> Check {
+    pub(crate) fn transmits(
+        &mut self,
+        place: u64,
+        len: u32,
+        now: u64,
+        end: u64,
+        checks: &mut Checks,
+    ) -> Check {
         checks.transmissions += 1;
         let bytes = self.len_of(len);
         let (bits, exact) = (u128::from(bytes) * 8, self.time_of(bytes));
@@ -360,8 +501,12 @@ impl LinkState {
             return self.has_transmitted(place, exact, now, end);
         }
         let took = u128::from(end.checked_sub(now).ok_or("it ends before it starts")?);
-        ensure(took == exact, || format!("{bits} bits take {exact} ps on this link, not {took}"))?;
-        ensure(now >= self.free_at, || format!("the link is not free before {}", self.free_at))?;
+        ensure(took == exact, || {
+            format!("{bits} bits take {exact} ps on this link, not {took}")
+        })?;
+        ensure(now >= self.free_at, || {
+            format!("the link is not free before {}", self.free_at)
+        })?;
         self.does_not_rest(now, checks)
     }
 
@@ -370,11 +515,15 @@ impl LinkState {
     /// with the same arrival time or a later one: idle time before then is lost.
     fn has_transmitted(&mut self, place: u64, took: u128, now: u64, end: u64) -> Check {
         ensure(end == now, || "it ends when it is told".to_owned())?;
-        let since = |waiting: Option<&Waiting>| u128::from(waiting.map_or(now, |waiting| waiting.since));
+        let since =
+            |waiting: Option<&Waiting>| u128::from(waiting.map_or(now, |waiting| waiting.since));
         let first = since(self.waiting.first_key_value().map(|(_, first)| first));
         let done = self.done.max(first) + took;
-        let has_time = since(self.waiting.get(&place)) + took <= u128::from(now) && done <= u128::from(now);
-        ensure(has_time, || format!("the transmission takes {took} ps, more than the link had since the arrival"))?;
+        let has_time =
+            since(self.waiting.get(&place)) + took <= u128::from(now) && done <= u128::from(now);
+        ensure(has_time, || {
+            format!("the transmission takes {took} ps, more than the link had since the arrival")
+        })?;
         self.done = done;
         Ok(())
     }
@@ -384,21 +533,36 @@ impl LinkState {
     fn decides(&mut self, now: u64) -> Check {
         let is_first = !std::mem::replace(&mut self.has_decided, true) && !self.record.preempts;
         let starts_at = self.backlogged_at.saturating_add(self.record.decision);
-        ensure(!is_first || now >= starts_at, || format!("the link's first decision lasts until {starts_at}"))
+        ensure(!is_first || now >= starts_at, || {
+            format!("the link's first decision lasts until {starts_at}")
+        })
     }
 
     /// Checks that the link was busy until `now` if packets waited.
     pub(crate) fn does_not_rest(&self, now: u64, checks: &mut Checks) -> Check {
-        let Some((_, first)) = self.waiting.first_key_value() else { return Ok(()) };
+        let Some((_, first)) = self.waiting.first_key_value() else {
+            return Ok(());
+        };
         checks.rests += 1;
         if self.record.preempts {
             let has_work = u128::from(now) <= self.must_end;
             return ensure(has_work, || {
-                format!("the link should have sent all that waits by {}, packet {} too", self.must_end, first.packet)
+                format!(
+                    "the link should have sent all that waits by {}, packet {} too",
+                    self.must_end, first.packet
+                )
             });
         }
-        let could_send_at = self.free_at.max(first.since).saturating_add(self.record.decision);
-        ensure(now <= could_send_at, || format!("the link rests from {could_send_at} on while packet {} waits", first.packet))
+        let could_send_at = self
+            .free_at
+            .max(first.since)
+            .saturating_add(self.record.decision);
+        ensure(now <= could_send_at, || {
+            format!(
+                "the link rests from {could_send_at} on while packet {} waits",
+                first.packet
+            )
+        })
     }
 
     /// Puts a packet on the wire until `end`; the line's time is `now`. Returns the first and the
@@ -415,17 +579,28 @@ impl LinkState {
 
     /// Takes a packet off the wire.
     pub(crate) fn land(&mut self, packet: u64) -> Check {
-        ensure(self.flying.front() == Some(&packet), || "it overtakes on the wire".to_owned())?;
+        ensure(self.flying.front() == Some(&packet), || {
+            "it overtakes on the wire".to_owned()
+        })?;
         self.flying.pop_front();
         Ok(())
     }
 
     /// Removes the last packet put on the wire: a loss is logged when the packet leaves the queue.
     pub(crate) fn lose(&mut self, packet: u64, now: u64) -> Check {
-        ensure(self.record.loss > 0, || "this link loses nothing".to_owned())?;
+        ensure(self.record.loss > 0, || {
+            "this link loses nothing".to_owned()
+        })?;
         self.wire[1] += 1;
-        ensure(self.flying.back() == Some(&packet), || "the packet is not the last one sent".to_owned())?;
-        ensure(self.told_at == now, || format!("it left the queue at {}, and is lost then or not at all", self.told_at))?;
+        ensure(self.flying.back() == Some(&packet), || {
+            "the packet is not the last one sent".to_owned()
+        })?;
+        ensure(self.told_at == now, || {
+            format!(
+                "it left the queue at {}, and is lost then or not at all",
+                self.told_at
+            )
+        })?;
         self.flying.pop_back();
         Ok(())
     }
@@ -443,8 +618,15 @@ fn takes(discipline: &AnyDiscipline, packet: Waiting, longest: Option<u32>) -> b
         return false;
     }
     let (flow, len) = (FlowId(0), u32::try_from(packet.len).unwrap_or(u32::MAX));
-    let Ok(mut empty) = discipline.build::<()>(0) else { return false };
-    let settings = longest.map(|max_packet_len| FlowConfig { max_packet_len, ..FlowConfig::DEFAULT });
+    let Ok(mut empty) = discipline.build::<()>(0) else {
+        return false;
+    };
+    let settings = longest.map(|max_packet_len| FlowConfig {
+        max_packet_len,
+        ..FlowConfig::DEFAULT
+    });
     settings.is_none_or(|settings| empty.set_flow(flow, settings).is_ok())
-        && empty.enqueue(Instant::ZERO, Packet::new(flow, len, ())).is_ok()
+        && empty
+            .enqueue(Instant::ZERO, Packet::new(flow, len, ()))
+            .is_ok()
 }

@@ -95,7 +95,11 @@ pub struct Limits {
 
 impl fmt::Display for Limits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Limit { packets: self.packets.unwrap_or(u64::MAX), bytes: self.bytes.unwrap_or(u64::MAX) }.fmt(f)
+        Limit {
+            packets: self.packets.unwrap_or(u64::MAX),
+            bytes: self.bytes.unwrap_or(u64::MAX),
+        }
+        .fmt(f)
     }
 }
 
@@ -129,13 +133,22 @@ pub enum Event {
     },
     /// An agent sends a packet of `len` bytes; `back` for a packet from the flow's destination to
     /// the source.
-    Send { packet: u64, flow: u64, len: u32, back: bool },
+    Send {
+        packet: u64,
+        flow: u64,
+        len: u32,
+        back: bool,
+    },
     /// A packet arrives at a link's queue.
     Arrive { packet: u64, link: u32 },
     /// A packet has the link until `end`. On a preemptive link the line comes at the end.
     Transmit { packet: u64, link: u32, end: u64 },
     /// A link's queue drops a packet.
-    Drop { packet: u64, link: u32, reason: String },
+    Drop {
+        packet: u64,
+        link: u32,
+        reason: String,
+    },
     /// A packet has left the queue and is lost on the wire.
     Lose { packet: u64, link: u32 },
     /// A packet reaches the end of its route.
@@ -146,7 +159,11 @@ pub enum Event {
     /// at which the last of its packets has left the network.
     Finish { flow: u64 },
     /// A flow has ended, with the numbers of packets sent and delivered; replies are not counted.
-    Close { flow: u64, sent: u64, delivered: u64 },
+    Close {
+        flow: u64,
+        sent: u64,
+        delivered: u64,
+    },
     /// The simulation ends here, with this number of open flows; packets may still be on their way.
     End { open: u64 },
 }
@@ -185,14 +202,25 @@ impl Order {
 impl LinkRecord {
     /// Overhead, minimum and framing; none for an unknown framing.
     pub fn layer(&self) -> Option<LinkLayer> {
-        let framing = if self.framing.is_empty() { Some(Framing::None) } else { self.framing.parse().ok() };
-        framing.map(|framing| LinkLayer { raw: true, overhead: self.overhead, mpu: self.mpu, framing })
+        let framing = if self.framing.is_empty() {
+            Some(Framing::None)
+        } else {
+            self.framing.parse().ok()
+        };
+        framing.map(|framing| LinkLayer {
+            raw: true,
+            overhead: self.overhead,
+            mpu: self.mpu,
+            framing,
+        })
     }
 }
 
 impl Header {
     /// A node's name, or the number if there are no names.
     pub fn name(&self, node: u32) -> String {
-        self.names.get(node as usize).map_or_else(|| node.to_string(), Clone::clone)
+        self.names
+            .get(node as usize)
+            .map_or_else(|| node.to_string(), Clone::clone)
     }
 }

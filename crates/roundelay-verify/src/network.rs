@@ -23,7 +23,11 @@ enum Location {
     /// In a link's queue; `place` is the packet's number in the order of arrival.
     Queue { link: u32, place: u64 },
     /// On a link: the packet must arrive at the far end between `earliest` and `latest`.
-    Wire { link: u32, earliest: u64, latest: u64 },
+    Wire {
+        link: u32,
+        earliest: u64,
+        latest: u64,
+    },
 }
 
 #[derive(Debug)]
@@ -71,17 +75,34 @@ impl NetworkState {
     /// # Errors
     /// The header describes an impossible network.
     pub(crate) fn new(header: &Header) -> Result<Self, String> {
-        let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
-        wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
+        let wrong = header
+            .links
+            .iter()
+            .position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
+        wrong.map_or(Ok(()), |link| {
+            Err(format!(
+                "link {link} has an end that is not there, or no rate"
+            ))
+        })?;
         are_of_nodes(&header.names, header.nodes)?;
         let state = |(number, link): (usize, &LinkRecord)| {
             let queue = promised(link).map_err(|what| format!("link {number}: {what}"))?;
-            let unknown = || format!("link {number}: framing '{}': expected atm or ptm", link.framing);
+            let unknown = || {
+                format!(
+                    "link {number}: framing '{}': expected atm or ptm",
+                    link.framing
+                )
+            };
             LinkState::new(link.clone(), queue).ok_or_else(unknown)
         };
         Ok(Self {
             nodes: header.nodes,
-            links: header.links.iter().enumerate().map(state).collect::<Result<_, _>>()?,
+            links: header
+                .links
+                .iter()
+                .enumerate()
+                .map(state)
+                .collect::<Result<_, _>>()?,
             packets: BTreeMap::new(),
             flows: BTreeMap::new(),
             struck: BTreeSet::new(),
@@ -105,8 +126,12 @@ impl NetworkState {
     }
 
     pub(crate) fn check(&mut self, line: &Line) -> Check {
-        ensure(!self.has_ended, || "the log goes on after its end".to_owned())?;
-        ensure(line.time >= self.now, || format!("time runs backwards, from {}", self.now))?;
+        ensure(!self.has_ended, || {
+            "the log goes on after its end".to_owned()
+        })?;
+        ensure(line.time >= self.now, || {
+            format!("time runs backwards, from {}", self.now)
+        })?;
         self.now = line.time;
         self.totals.events += 1;
         if packet_of(&line.event).is_some_and(|packet| self.struck.contains(&packet)) {
@@ -114,16 +139,35 @@ impl NetworkState {
             return Ok(());
         }
         match &line.event {
-            Event::Open { flow, from, to, edge, longest } => self.open(*flow, [*from, *to], *edge, *longest),
-            Event::Send { packet, flow, len, back } => self.send(*packet, *flow, *len, *back),
+            Event::Open {
+                flow,
+                from,
+                to,
+                edge,
+                longest,
+            } => self.open(*flow, [*from, *to], *edge, *longest),
+            Event::Send {
+                packet,
+                flow,
+                len,
+                back,
+            } => self.send(*packet, *flow, *len, *back),
             Event::Arrive { packet, link } => self.arrive(*packet, *link),
             Event::Transmit { packet, link, end } => self.transmit(*packet, *link, *end),
-            Event::Drop { packet, link, reason } => self.drop(*packet, *link, reason),
+            Event::Drop {
+                packet,
+                link,
+                reason,
+            } => self.drop(*packet, *link, reason),
             Event::Lose { packet, link } => self.lose(*packet, *link),
             Event::Deliver { packet } => self.deliver(*packet, true),
             Event::EdgeDrop { packet } => self.deliver(*packet, false),
             Event::Finish { flow } => self.finish(*flow),
-            Event::Close { flow, sent, delivered } => self.close_flow(*flow, *sent, *delivered),
+            Event::Close {
+                flow,
+                sent,
+                delivered,
+            } => self.close_flow(*flow, *sent, *delivered),
             Event::End { open } => self.end(*open),
         }
     }
@@ -131,19 +175,27 @@ impl NetworkState {
     /// The link concerned by a faulty line: the link of the packet's wire or queue, or the link in
     /// the line.
     pub(crate) fn link_of(&self, line: &Line) -> Option<u32> {
-        let place = packet_of(&line.event).and_then(|packet| self.packets.get(&packet)).map(|packet| packet.place);
+        let place = packet_of(&line.event)
+            .and_then(|packet| self.packets.get(&packet))
+            .map(|packet| packet.place);
         match (place, &line.event) {
             (Some(Location::Wire { link, .. } | Location::Queue { link, .. }), _) => Some(link),
-            (_, Event::Arrive { link, .. } | Event::Transmit { link, .. } | Event::Drop { link, .. } | Event::Lose { link, .. }) => {
-                Some(*link)
-            }
+            (
+                _,
+                Event::Arrive { link, .. }
+                | Event::Transmit { link, .. }
+                | Event::Drop { link, .. }
+                | Event::Lose { link, .. },
+            ) => Some(*link),
             _ => None,
         }
     }
 
     /// After a fault, removes the packet of the line from the state: each fault is reported once.
     pub(crate) fn strike_out(&mut self, line: &Line) {
-        let Some(packet) = packet_of(&line.event) else { return };
+        let Some(packet) = packet_of(&line.event) else {
+            return;
+        };
         let late = self.late(line);
         self.strike(packet, line);
         late.into_iter().for_each(|late| self.strike(late, line));
@@ -152,7 +204,10 @@ impl NetworkState {
     /// A packet that should have left before this line, and would cause a fault at each later line
     /// about the same link.
     fn late(&mut self, line: &Line) -> Option<u64> {
-        let (Event::Arrive { packet, link } | Event::Transmit { packet, link, .. } | Event::Drop { packet, link, .. }) = line.event else {
+        let (Event::Arrive { packet, link }
+        | Event::Transmit { packet, link, .. }
+        | Event::Drop { packet, link, .. }) = line.event
+        else {
             return None;
         };
         let state = self.links.get_mut(link as usize)?;
@@ -161,11 +216,17 @@ impl NetworkState {
             state.begin_again(self.now);
             return first;
         }
-        if state.holds(self.now, matches!(line.event, Event::Drop { .. })).is_err() {
+        if state
+            .holds(self.now, matches!(line.event, Event::Drop { .. }))
+            .is_err()
+        {
             return state.newest();
         }
         match self.packets.get(&packet)?.place {
-            Location::Queue { link: actual, place } if actual == link => state.overtaken(place),
+            Location::Queue {
+                link: actual,
+                place,
+            } if actual == link => state.overtaken(place),
             _ => None,
         }
     }
@@ -173,11 +234,17 @@ impl NetworkState {
     fn strike(&mut self, packet: u64, line: &Line) {
         self.struck.insert(packet);
         self.links.iter_mut().for_each(|link| link.forget(packet));
-        let Some(state) = self.packets.remove(&packet) else { return };
+        let Some(state) = self.packets.remove(&packet) else {
+            return;
+        };
         if let Location::Queue { link, place } = state.place {
             self.links[link as usize].take(place);
         }
-        if let Event::Transmit { link, end, packet: sent } = line.event
+        if let Event::Transmit {
+            link,
+            end,
+            packet: sent,
+        } = line.event
             && sent == packet
             && let Some(link) = self.links.get_mut(link as usize)
         {
@@ -194,8 +261,12 @@ impl NetworkState {
 
     /// A line about a struck packet is not checked, but the transmission keeps the link busy.
     fn pass_over(&mut self, line: &Line) {
-        let (Event::Arrive { link, .. } | Event::Transmit { link, .. }) = line.event else { return };
-        let Some(link) = self.links.get_mut(link as usize) else { return };
+        let (Event::Arrive { link, .. } | Event::Transmit { link, .. }) = line.event else {
+            return;
+        };
+        let Some(link) = self.links.get_mut(link as usize) else {
+            return;
+        };
         match line.event {
             Event::Transmit { packet, end, .. } => {
                 link.fly(packet, line.time, end);
@@ -208,11 +279,22 @@ impl NetworkState {
 
     fn open(&mut self, flow: u64, ends: [u32; 2], edge: bool, longest: Option<u32>) -> Check {
         let (on_their_way, sent, delivered) = (0, 0, 0);
-        let state = FlowState { ends, on_their_way, sent, delivered, edge, longest, is_finished: false, is_doubtful: false };
+        let state = FlowState {
+            ends,
+            on_their_way,
+            sent,
+            delivered,
+            edge,
+            longest,
+            is_finished: false,
+            is_doubtful: false,
+        };
         let [_, next] = &mut self.next;
         let expected = std::mem::replace(next, after(flow)?);
         is_next("flow", flow, expected).inspect_err(|_| *next = expected.max(*next))?;
-        ensure(ends[0].max(ends[1]) < self.nodes, || "an end of the link does not exist".to_owned())?;
+        ensure(ends[0].max(ends[1]) < self.nodes, || {
+            "an end of the link does not exist".to_owned()
+        })?;
         self.flows.insert(flow, state);
         Ok(())
     }
@@ -221,19 +303,38 @@ impl NetworkState {
         let [next, _] = &mut self.next;
         let expected = std::mem::replace(next, after(packet)?);
         is_next("packet", packet, expected).inspect_err(|_| *next = expected.max(*next))?;
-        let state = self.flows.get_mut(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
-        ensure(!state.is_finished, || format!("flow {flow} is finished, and sends no more"))?;
+        let state = self
+            .flows
+            .get_mut(&flow)
+            .ok_or_else(|| format!("flow {flow} is not open"))?;
+        ensure(!state.is_finished, || {
+            format!("flow {flow} is finished, and sends no more")
+        })?;
         state.on_their_way += 1;
         state.sent += u64::from(!back);
         let [from, to] = state.ends;
         let (from, destination) = if back { (to, from) } else { (from, to) };
-        self.packets.insert(packet, PacketState { flow, len, destination, back, place: Location::Node { node: from, since: self.now } });
+        self.packets.insert(
+            packet,
+            PacketState {
+                flow,
+                len,
+                destination,
+                back,
+                place: Location::Node {
+                    node: from,
+                    since: self.now,
+                },
+            },
+        );
         self.totals.sent += 1;
         Ok(())
     }
 
     fn packet(&mut self, packet: u64) -> Result<&mut PacketState, String> {
-        self.packets.get_mut(&packet).ok_or_else(|| format!("packet {packet} is not on its way"))
+        self.packets
+            .get_mut(&packet)
+            .ok_or_else(|| format!("packet {packet} is not on its way"))
     }
 
     /// The node reached by a packet: the source, or the end of a link.
@@ -241,13 +342,23 @@ impl NetworkState {
         let now = self.now;
         let node = match self.packet(packet)?.place {
             Location::Node { node, since } => {
-                ensure(since == now, || format!("packet {packet} is at node {node} since {since}, in no queue"))?;
+                ensure(since == now, || {
+                    format!("packet {packet} is at node {node} since {since}, in no queue")
+                })?;
                 return Ok(node);
             }
-            Location::Queue { link, .. } => return Err(format!("packet {packet} waits at link {link}")),
-            Location::Wire { link, earliest, latest } => {
+            Location::Queue { link, .. } => {
+                return Err(format!("packet {packet} waits at link {link}"));
+            }
+            Location::Wire {
+                link,
+                earliest,
+                latest,
+            } => {
                 self.checks.wires += 1;
-                ensure((earliest..=latest).contains(&now), || format!("the wire gives the packet back at {earliest} to {latest}"))?;
+                ensure((earliest..=latest).contains(&now), || {
+                    format!("the wire gives the packet back at {earliest} to {latest}")
+                })?;
                 let link = &mut self.links[link as usize];
                 link.comes_late_by(now - earliest);
                 link.land(packet)?;
@@ -262,8 +373,16 @@ impl NetworkState {
         let (now, node) = (self.now, self.reach(packet)?);
         let PacketState { flow, len, .. } = *self.packet(packet)?;
         self.checks.hops += 1;
-        let state = self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?;
-        ensure(state.record.from == node, || format!("the packet is at node {node}, the link begins at {}", state.record.from))?;
+        let state = self
+            .links
+            .get_mut(link as usize)
+            .ok_or_else(|| format!("there is no link {link}"))?;
+        ensure(state.record.from == node, || {
+            format!(
+                "the packet is at node {node}, the link begins at {}",
+                state.record.from
+            )
+        })?;
         state.does_not_rest(now, &mut self.checks)?;
         state.holds(now, false)?;
         state.has_not_picked(now)?;
@@ -273,10 +392,19 @@ impl NetworkState {
     }
 
     /// The link with a packet in its queue, and the packet's place there.
-    fn queue(&mut self, packet: u64, link: u32) -> Result<(&mut LinkState, u64, &mut Checks), String> {
+    fn queue(
+        &mut self,
+        packet: u64,
+        link: u32,
+    ) -> Result<(&mut LinkState, u64, &mut Checks), String> {
         match self.packet(packet)?.place {
-            Location::Queue { link: actual, place } if actual == link => Ok((&mut self.links[link as usize], place, &mut self.checks)),
-            _ => Err(format!("packet {packet} is not in the queue of link {link}")),
+            Location::Queue {
+                link: actual,
+                place,
+            } if actual == link => Ok((&mut self.links[link as usize], place, &mut self.checks)),
+            _ => Err(format!(
+                "packet {packet} is not in the queue of link {link}"
+            )),
         }
     }
 
@@ -287,15 +415,25 @@ impl NetworkState {
         state.is_in_order(place, checks)?;
         state.leaves(place, now, false);
         let (earliest, latest) = state.fly(packet, now, end);
-        self.packet(packet)?.place = Location::Wire { link, earliest, latest };
+        self.packet(packet)?.place = Location::Wire {
+            link,
+            earliest,
+            latest,
+        };
         Ok(())
     }
 
     /// Removes a packet at the end of life.
     fn leave(&mut self, packet: u64, delivered: bool) -> Check {
         self.checks.fates += 1;
-        let state = self.packets.remove(&packet).ok_or_else(|| format!("packet {packet} is not on its way"))?;
-        let flow = self.flows.get_mut(&state.flow).ok_or_else(|| format!("flow {} is not open", state.flow))?;
+        let state = self
+            .packets
+            .remove(&packet)
+            .ok_or_else(|| format!("packet {packet} is not on its way"))?;
+        let flow = self
+            .flows
+            .get_mut(&state.flow)
+            .ok_or_else(|| format!("flow {} is not open", state.flow))?;
         flow.on_their_way = flow.on_their_way.saturating_sub(1);
         flow.delivered += u64::from(delivered && !state.back);
         if flow.is_finished && flow.on_their_way == 0 && !flow.is_doubtful {
@@ -306,8 +444,13 @@ impl NetworkState {
 
     /// The agent ends a flow.
     fn finish(&mut self, flow: u64) -> Check {
-        let state = self.flows.get_mut(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
-        ensure(!state.is_finished, || format!("flow {flow} is finished already"))?;
+        let state = self
+            .flows
+            .get_mut(&flow)
+            .ok_or_else(|| format!("flow {flow} is not open"))?;
+        ensure(!state.is_finished, || {
+            format!("flow {flow} is finished already")
+        })?;
         state.is_finished = true;
         if state.on_their_way == 0 && !state.is_doubtful {
             self.closing.insert(flow);
@@ -315,19 +458,24 @@ impl NetworkState {
         Ok(())
     }
 
-    /// A flow that is finished, has no packets in flight, and is not closed although time advances to
-    /// `time`.
+    /// A flow that is finished, has no packets in flight, and is not closed although time advances
+    /// to `time`.
     pub(crate) fn overdue(&mut self, time: u64) -> Option<String> {
         if time <= self.now {
             return None;
         }
         let flow = self.closing.pop_first()?;
-        Some(format!("flow {flow} is finished since {} at the latest, without packets on their way, and is not closed", self.now))
+        Some(format!(
+            "flow {flow} is finished since {} at the latest, without packets on their way, and is not closed",
+            self.now
+        ))
     }
 
     fn drop(&mut self, packet: u64, link: u32, reason: &str) -> Check {
         let now = self.now;
-        let known = DropReason::ALL.into_iter().find(|known| known.name() == reason);
+        let known = DropReason::ALL
+            .into_iter()
+            .find(|known| known.name() == reason);
         let reason = known.ok_or_else(|| format!("'{reason}' is no reason to drop a packet"))?;
         // After a fault the queue may hold struck packets.
         let is_known = self.struck.is_empty();
@@ -346,7 +494,10 @@ impl NetworkState {
 
     fn lose(&mut self, packet: u64, link: u32) -> Check {
         let now = self.now;
-        self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?.lose(packet, now)?;
+        self.links
+            .get_mut(link as usize)
+            .ok_or_else(|| format!("there is no link {link}"))?
+            .lose(packet, now)?;
         self.totals.lost += 1;
         self.leave(packet, false)
     }
@@ -354,94 +505,198 @@ impl NetworkState {
     /// A packet is delivered, or dropped at the end of the route.
     fn deliver(&mut self, packet: u64, is_delivered: bool) -> Check {
         let node = self.reach(packet)?;
-        let PacketState { flow, destination, back, .. } = *self.packet(packet)?;
+        let PacketState {
+            flow,
+            destination,
+            back,
+            ..
+        } = *self.packet(packet)?;
         let has_edge = !back && self.flows.get(&flow).is_some_and(|flow| flow.edge);
-        ensure(is_delivered || has_edge, || format!("no Edge-CoDel drops packets of flow {flow} in this direction"))?;
-        ensure(node == destination, || format!("the packet is at node {node} and goes to {destination}"))?;
-        let Verified { delivered, dropped, .. } = &mut self.totals;
+        ensure(is_delivered || has_edge, || {
+            format!("no Edge-CoDel drops packets of flow {flow} in this direction")
+        })?;
+        ensure(node == destination, || {
+            format!("the packet is at node {node} and goes to {destination}")
+        })?;
+        let Verified {
+            delivered, dropped, ..
+        } = &mut self.totals;
         *if is_delivered { delivered } else { dropped } += 1;
         self.leave(packet, is_delivered)
     }
 
     fn close_flow(&mut self, flow: u64, sent: u64, delivered: u64) -> Check {
-        let state = self.flows.remove(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
+        let state = self
+            .flows
+            .remove(&flow)
+            .ok_or_else(|| format!("flow {flow} is not open"))?;
         self.closing.remove(&flow);
         if state.is_doubtful {
             return Ok(());
         }
         self.checks.flows += 1;
         ensure(state.is_finished, || format!("flow {flow} is not finished"))?;
-        ensure(state.on_their_way == 0, || format!("{} of its packets are on their way", state.on_their_way))?;
+        ensure(state.on_their_way == 0, || {
+            format!("{} of its packets are on their way", state.on_their_way)
+        })?;
         let counted = (state.sent, state.delivered);
-        ensure(counted == (sent, delivered), || format!("{} of its packets were sent and {} delivered", counted.0, counted.1))
+        ensure(counted == (sent, delivered), || {
+            format!(
+                "{} of its packets were sent and {} delivered",
+                counted.0, counted.1
+            )
+        })
     }
 
     /// The end of the log: checks that no event is overdue, and that each opened flow is closed or
     /// counted as open.
     fn end(&mut self, open: u64) -> Check {
         self.has_ended = true;
-        let has_wire = |link: &LinkState| link.has_jitter().and_then(|()| if self.struck.is_empty() { link.has_losses() } else { Ok(()) });
-        self.links.iter().enumerate().try_for_each(|(number, link)| has_wire(link).map_err(|what| format!("link {number}: {what}")))?;
-        ensure(self.closing.is_empty(), || format!("flow {} is finished, and is not closed", self.closing.first().unwrap_or(&0)))?;
+        let has_wire = |link: &LinkState| {
+            link.has_jitter().and_then(|()| {
+                if self.struck.is_empty() {
+                    link.has_losses()
+                } else {
+                    Ok(())
+                }
+            })
+        };
+        self.links
+            .iter()
+            .enumerate()
+            .try_for_each(|(number, link)| {
+                has_wire(link).map_err(|what| format!("link {number}: {what}"))
+            })?;
+        ensure(self.closing.is_empty(), || {
+            format!(
+                "flow {} is finished, and is not closed",
+                self.closing.first().unwrap_or(&0)
+            )
+        })?;
         let known = self.flows.len() as u64;
-        ensure(known == open, || format!("{known} flows are open, not {open}"))?;
-        self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks).and_then(|()| link.holds(self.now, false)))?;
+        ensure(known == open, || {
+            format!("{known} flows are open, not {open}")
+        })?;
+        self.links.iter().try_for_each(|link| {
+            link.does_not_rest(self.now, &mut self.checks)
+                .and_then(|()| link.holds(self.now, false))
+        })?;
         let is_late = |state: &PacketState| match state.place {
             Location::Node { since, .. } => since < self.now,
             Location::Queue { .. } => false,
             Location::Wire { latest, .. } => latest < self.now,
         };
         let late = self.packets.iter().find(|(_, state)| is_late(state));
-        late.map_or(Ok(()), |(packet, _)| Err(format!("packet {packet} should have gone on before the end")))?;
+        late.map_or(Ok(()), |(packet, _)| {
+            Err(format!(
+                "packet {packet} should have gone on before the end"
+            ))
+        })?;
         self.conserves()
     }
 
     /// Checks conservation: each packet sent has exactly one end or is on its way. Skipped after
     /// any fault.
     fn conserves(&self) -> Check {
-        let Verified { sent, delivered, dropped, lost, .. } = self.totals;
+        let Verified {
+            sent,
+            delivered,
+            dropped,
+            lost,
+            ..
+        } = self.totals;
         let on_their_way = self.packets.len() as u64;
-        ensure(!self.struck.is_empty() || sent == delivered + dropped + lost + on_their_way, || {
-            format!("{sent} packets were sent, {delivered} delivered, {dropped} dropped, {lost} lost, and {on_their_way} are on their way")
-        })
+        ensure(
+            !self.struck.is_empty() || sent == delivered + dropped + lost + on_their_way,
+            || {
+                format!(
+                    "{sent} packets were sent, {delivered} delivered, {dropped} dropped, {lost} lost, and {on_their_way} are on their way"
+                )
+            },
+        )
     }
 }
 
 /// Checks the names of the nodes: a different one for each node, or none at all.
 fn are_of_nodes(names: &[String], nodes: u32) -> Check {
-    ensure(names.is_empty() || names.len() == nodes as usize, || format!("{nodes} nodes, and {} names", names.len()))?;
+    ensure(names.is_empty() || names.len() == nodes as usize, || {
+        format!("{nodes} nodes, and {} names", names.len())
+    })?;
     let mut known = BTreeSet::new();
     // A number stands for a node without a name.
-    let twice = names.iter().find(|name| name.parse::<u32>().is_err() && !known.insert(*name));
-    twice.map_or(Ok(()), |name| Err(format!("two nodes have the name {name}")))
+    let twice = names
+        .iter()
+        .find(|name| name.parse::<u32>().is_err() && !known.insert(*name));
+    twice.map_or(Ok(()), |name| {
+        Err(format!("two nodes have the name {name}"))
+    })
 }
 
 /// Checks the header's promise for a link against the registry: a log must not promise less than
 /// the discipline keeps. Returns the queue; none for a tree.
 fn promised(link: &LinkRecord) -> Result<Option<QueueSpec>, String> {
-    ensure(!link.preempts || link.decision == 0, || "decisions cost no time on a link that interrupts packets".to_owned())?;
-    ensure(link.loss <= Billionths::ONE.0, || format!("loss {}: legal range 0 to {}", link.loss, Billionths::ONE.0))?;
-    if link.queue.strip_prefix(TREE).is_some_and(|rest| rest.starts_with(' ')) {
+    ensure(!link.preempts || link.decision == 0, || {
+        "decisions cost no time on a link that interrupts packets".to_owned()
+    })?;
+    ensure(link.loss <= Billionths::ONE.0, || {
+        format!("loss {}: legal range 0 to {}", link.loss, Billionths::ONE.0)
+    })?;
+    if link
+        .queue
+        .strip_prefix(TREE)
+        .is_some_and(|rest| rest.starts_with(' '))
+    {
         let is_kept = !link.preempts && link.order != Order::Fifo;
-        ensure(is_kept, || "a tree interrupts no packet, and promises no order but within flows".to_owned())?;
+        ensure(is_kept, || {
+            "a tree interrupts no packet, and promises no order but within flows".to_owned()
+        })?;
         return Ok(None);
     }
-    let queue: QueueSpec = link.queue.parse().map_err(|error| format!("its queue: {error}"))?;
+    let queue: QueueSpec = link
+        .queue
+        .parse()
+        .map_err(|error| format!("its queue: {error}"))?;
     let (order, preempts) = (Order::of(&queue), queue.discipline.preempts());
-    ensure(link.order == order, || format!("the order of {} is {}, not {}", link.queue, order.name(), link.order.name()))?;
-    ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))?;
+    ensure(link.order == order, || {
+        format!(
+            "the order of {} is {}, not {}",
+            link.queue,
+            order.name(),
+            link.order.name()
+        )
+    })?;
+    ensure(link.preempts == preempts, || {
+        format!(
+            "{} {} packets",
+            link.queue,
+            if preempts {
+                "interrupts"
+            } else {
+                "does not interrupt"
+            }
+        )
+    })?;
     Ok(Some(queue))
 }
 
 /// Checks that numbers are given in order, without gaps.
 fn is_next(what: &str, number: u64, expected: u64) -> Check {
-    ensure(number >= expected, || format!("there has been a {what} {number} before"))?;
-    ensure(number == expected, || format!("the next {what} is {expected}: numbers do not skip"))
+    ensure(number >= expected, || {
+        format!("there has been a {what} {number} before")
+    })?;
+    ensure(number == expected, || {
+        format!("the next {what} is {expected}: numbers do not skip")
+    })
 }
 
 /// The least number allowed after `number`.
 fn after(number: u64) -> Result<u64, String> {
-    number.checked_add(1).ok_or_else(|| format!("number {number} is too large: legal range 0 to {}", u64::MAX - 1))
+    number.checked_add(1).ok_or_else(|| {
+        format!(
+            "number {number} is too large: legal range 0 to {}",
+            u64::MAX - 1
+        )
+    })
 }
 
 /// The packet of an event.
@@ -467,14 +722,43 @@ mod tests {
     #[test]
     fn packets_add_up_in_the_end() {
         for forgets in [false, true] {
-            let header = Header { format: FORMAT, nodes: 2, names: Vec::new(), links: Vec::new() };
+            let header = Header {
+                format: FORMAT,
+                nodes: 2,
+                names: Vec::new(),
+                links: Vec::new(),
+            };
             let mut network = NetworkState::new(&header).unwrap();
-            network.check(&Line { time: 0, event: Event::Open { flow: 0, from: 0, to: 1, edge: false, longest: None } }).unwrap();
-            network.check(&Line { time: 0, event: Event::Send { packet: 0, flow: 0, len: 1, back: false } }).unwrap();
+            network
+                .check(&Line {
+                    time: 0,
+                    event: Event::Open {
+                        flow: 0,
+                        from: 0,
+                        to: 1,
+                        edge: false,
+                        longest: None,
+                    },
+                })
+                .unwrap();
+            network
+                .check(&Line {
+                    time: 0,
+                    event: Event::Send {
+                        packet: 0,
+                        flow: 0,
+                        len: 1,
+                        back: false,
+                    },
+                })
+                .unwrap();
             if forgets {
                 network.packets.clear();
             }
-            let end = network.check(&Line { time: 0, event: Event::End { open: 1 } });
+            let end = network.check(&Line {
+                time: 0,
+                event: Event::End { open: 1 },
+            });
             assert_eq!(end.is_err(), forgets, "{end:?}");
         }
     }

@@ -33,8 +33,8 @@ pub struct History {
     pub initial: State,
     /// A step for each arrival and each departure.
     pub steps: Vec<Step>,
-    /// Departures of the same arrivals by discipline, in order: of the rule of this run under `qfq`,
-    /// and `drr` and `wf2q_plus`.
+    /// Departures of the same arrivals by discipline, in order: of the rule of this run under
+    /// `qfq`, and `drr` and `wf2q_plus`.
     pub departures: BTreeMap<&'static str, Vec<Departure>>,
 }
 
@@ -108,7 +108,11 @@ struct Fates {
 
 impl Observer<usize> for Fates {
     fn sent(&mut self, packet: Packet<usize>, start: Instant, end: Instant) {
-        self.sent = Some(Departure { packet: packet.payload, start: start.as_picos(), end: end.as_picos() });
+        self.sent = Some(Departure {
+            packet: packet.payload,
+            start: start.as_picos(),
+            end: end.as_picos(),
+        });
     }
 
     fn dropped(&mut self, packet: Packet<usize>, _now: Instant, reason: DropReason) {
@@ -118,13 +122,19 @@ impl Observer<usize> for Fates {
 
 /// Runs a load through a port, and calls `watch` after each call of the scheduler. Events are those
 /// of `compare`: at one instant all arrivals come first, then the link picks.
-fn drive<S: Scheduler<usize>>(load: &Load, scheduler: S, mut watch: impl FnMut(Call, &S)) -> Result<(), String> {
+fn drive<S: Scheduler<usize>>(
+    load: &Load,
+    scheduler: S,
+    mut watch: impl FnMut(Call, &S),
+) -> Result<(), String> {
     let mut port = Port::new(scheduler, LIMIT, load.rate);
     let mut joined = vec![false; load.flows.len()];
     let mut fates = Fates::default();
     let join = |port: &mut Port<S>, flow: usize| {
         let config = load.flows[flow].config();
-        port.scheduler_mut().set_flow(FlowId(flow as u32), config).map_err(|error| format!("flow {}: {error}", load.flows[flow].name))
+        port.scheduler_mut()
+            .set_flow(FlowId(flow as u32), config)
+            .map_err(|error| format!("flow {}: {error}", load.flows[flow].name))
     };
     if !load.joins_late {
         (0..load.flows.len()).try_for_each(|flow| join(&mut port, flow))?;
@@ -134,16 +144,25 @@ fn drive<S: Scheduler<usize>>(load: &Load, scheduler: S, mut watch: impl FnMut(C
     let mut arrivals = load.arrivals.iter().enumerate().peekable();
     loop {
         let pick = port.next_event();
-        if let Some((number, arrival)) = arrivals.next_if(|(_, arrival)| pick.is_none_or(|pick| arrival.at <= pick)) {
+        if let Some((number, arrival)) =
+            arrivals.next_if(|(_, arrival)| pick.is_none_or(|pick| arrival.at <= pick))
+        {
             let flow = arrival.flow.index();
             if !std::mem::replace(&mut joined[flow], true) {
                 join(&mut port, flow)?;
             }
-            port.arrive(arrival.at, Packet::new(arrival.flow, arrival.len, number), &mut fates);
+            port.arrive(
+                arrival.at,
+                Packet::new(arrival.flow, arrival.len, number),
+                &mut fates,
+            );
             watch(Call::Arrival(number), port.scheduler());
         } else if pick.is_some() {
             port.pick(&mut fates);
-            let departure = fates.sent.take().ok_or("packets wait and none is served: the sets are inconsistent")?;
+            let departure = fates
+                .sent
+                .take()
+                .ok_or("packets wait and none is served: the sets are inconsistent")?;
             watch(Call::Departure(departure), port.scheduler());
         } else {
             return Ok(());
@@ -168,8 +187,15 @@ impl History {
 
     fn run<S: Machine>(load: &Load, scheduler: S) -> Result<Self, String> {
         let mut recorder = Recorder::new(load);
-        drive(load, scheduler, |call, scheduler| recorder.record(call, scheduler.state(load.flows.len())))?;
-        let Recorder { initial, steps, departures: own, .. } = recorder;
+        drive(load, scheduler, |call, scheduler| {
+            recorder.record(call, scheduler.state(load.flows.len()))
+        })?;
+        let Recorder {
+            initial,
+            steps,
+            departures: own,
+            ..
+        } = recorder;
         let of_drr = departures(load, drr::Config::default())?;
         let of_wf2q_plus = departures(load, wf2q_plus::Config)?;
         let packet = |(arrival, fluid_end): (&Arrival, u64)| PacketOf {
@@ -182,10 +208,19 @@ impl History {
             rate: load.rate.bits_per_second(),
             flows: load.flows.clone(),
             bounds: bounds(load),
-            packets: load.arrivals.iter().zip(fluid_ends(load)).map(packet).collect(),
+            packets: load
+                .arrivals
+                .iter()
+                .zip(fluid_ends(load))
+                .map(packet)
+                .collect(),
             initial: initial.ok_or("no calls")?,
             steps,
-            departures: BTreeMap::from([("qfq", own), ("drr", of_drr), ("wf2q_plus", of_wf2q_plus)]),
+            departures: BTreeMap::from([
+                ("qfq", own),
+                ("drr", of_drr),
+                ("wf2q_plus", of_wf2q_plus),
+            ]),
         })
     }
 }
@@ -206,13 +241,35 @@ struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     fn new(load: &'a Load) -> Self {
         let flows = load.flows.len();
-        let weights: Vec<_> = load.flows.iter().map(|flow| u64::from(flow.weight)).collect();
-        let (queues, sent, lags) = (vec![VecDeque::new(); flows], vec![0; flows], Lags::new(&weights));
-        Self { load, initial: None, steps: Vec::new(), departures: Vec::new(), queues, sent, lags, fluid: fluid(load) }
+        let weights: Vec<_> = load
+            .flows
+            .iter()
+            .map(|flow| u64::from(flow.weight))
+            .collect();
+        let (queues, sent, lags) = (
+            vec![VecDeque::new(); flows],
+            vec![0; flows],
+            Lags::new(&weights),
+        );
+        Self {
+            load,
+            initial: None,
+            steps: Vec::new(),
+            departures: Vec::new(),
+            queues,
+            sent,
+            lags,
+            fluid: fluid(load),
+        }
     }
 
     fn record(&mut self, call: Call, state: State) {
-        let Some(before) = self.steps.last().map(|step| &step.state).or(self.initial.as_ref()) else {
+        let Some(before) = self
+            .steps
+            .last()
+            .map(|step| &step.state)
+            .or(self.initial.as_ref())
+        else {
             self.initial = Some(state);
             return;
         };
@@ -222,7 +279,10 @@ impl<'a> Recorder<'a> {
                 let Arrival { at, flow, len } = self.load.arrivals[packet];
                 let moves = of_arrival(flow.index(), before, &state);
                 if self.queues[flow.index()].is_empty() {
-                    self.lags.becomes_backlogged(flow.index(), self.rest(at.as_picos()).1.round() as u64);
+                    self.lags.becomes_backlogged(
+                        flow.index(),
+                        self.rest(at.as_picos()).1.round() as u64,
+                    );
                 }
                 self.queues[flow.index()].push_back(packet);
                 self.fluid.arrive(at, flow, len.into());
@@ -232,7 +292,11 @@ impl<'a> Recorder<'a> {
                 let Arrival { flow, len, .. } = self.load.arrivals[departure.packet];
                 let moves = of_departure(flow.index(), len, before, &state);
                 self.queues[flow.index()].retain(|packet| *packet != departure.packet);
-                self.lags.serve(flow.index(), len.into(), self.queues[flow.index()].is_empty());
+                self.lags.serve(
+                    flow.index(),
+                    len.into(),
+                    self.queues[flow.index()].is_empty(),
+                );
                 self.sent[flow.index()] += u64::from(len);
                 self.departures.push(departure);
                 let at = Instant::from_picos(departure.start);
@@ -245,16 +309,26 @@ impl<'a> Recorder<'a> {
     /// The flow of the packet on the link at this time, and the bytes of it yet to be sent.
     fn rest(&self, at: u64) -> (Option<usize>, f64) {
         let on_link = self.departures.last().filter(|last| last.end > at);
-        let Some(last) = on_link else { return (None, 0.0) };
+        let Some(last) = on_link else {
+            return (None, 0.0);
+        };
         let Arrival { flow, len, .. } = self.load.arrivals[last.packet];
         let part = (last.end - at) as f64 / (last.end - last.start) as f64;
         (Some(flow.index()), part * f64::from(len))
     }
 
-    fn push(&mut self, at: Instant, packet: usize, until: Option<u64>, moves: Vec<Move>, state: State) {
+    fn push(
+        &mut self,
+        at: Instant,
+        packet: usize,
+        until: Option<u64>,
+        moves: Vec<Move>,
+        state: State,
+    ) {
         let (on_link, rest) = self.rest(at.as_picos());
         let flows = 0..self.load.flows.len();
-        let sent = |flow: usize| self.sent[flow] as f64 - if on_link == Some(flow) { rest } else { 0.0 };
+        let sent =
+            |flow: usize| self.sent[flow] as f64 - if on_link == Some(flow) { rest } else { 0.0 };
         self.steps.push(Step {
             at: at.as_picos(),
             packet,
@@ -264,7 +338,10 @@ impl<'a> Recorder<'a> {
             state,
             queues: self.queues.clone(),
             on_link: on_link.and(self.departures.last()).map(|last| last.packet),
-            fluid: flows.clone().map(|flow| self.fluid.served(FlowId(flow as u32))).collect(),
+            fluid: flows
+                .clone()
+                .map(|flow| self.fluid.served(FlowId(flow as u32)))
+                .collect(),
             sent: flows.clone().map(sent).collect(),
             lags: flows.clone().map(|flow| self.lags.now(flow)).collect(),
             worst_lags: flows.map(|flow| self.lags.worst(flow)).collect(),
@@ -292,16 +369,31 @@ fn bounds(load: &Load) -> Vec<u64> {
         least_weight: load.flows.iter().map(|flow| flow.weight).min().unwrap_or(1),
         flows: load.flows.len() as u64,
         max_packet_len: flow.longest,
-        link_max_packet_len: load.arrivals.iter().map(|arrival| arrival.len).max().unwrap_or(0),
+        link_max_packet_len: load
+            .arrivals
+            .iter()
+            .map(|arrival| arrival.len)
+            .max()
+            .unwrap_or(0),
         rate: load.rate,
     };
-    load.flows.iter().map(|flow| qfq::Config.guarantees(&share(flow)).b_wfi.map_or(u64::MAX, |bound| bound.value)).collect()
+    load.flows
+        .iter()
+        .map(|flow| {
+            qfq::Config
+                .guarantees(&share(flow))
+                .b_wfi
+                .map_or(u64::MAX, |bound| bound.value)
+        })
+        .collect()
 }
 
 /// An empty fluid server with the flows' weights.
 fn fluid(load: &Load) -> GpsServer<f64> {
     let mut fluid = GpsServer::new(load.rate);
-    (0..).zip(&load.flows).for_each(|(number, flow)| fluid.set_weight(FlowId(number), flow.weight));
+    (0..)
+        .zip(&load.flows)
+        .for_each(|(number, flow)| fluid.set_weight(FlowId(number), flow.weight));
     fluid
 }
 
@@ -316,12 +408,20 @@ fn fluid_ends(load: &Load) -> Vec<u64> {
         let flow = arrival.flow.index();
         accepted[flow] += f64::from(arrival.len);
         waiting[flow].push_back((packet, accepted[flow]));
-        let total: u64 = load.arrivals[..=packet].iter().map(|arrival| u64::from(arrival.len)).sum();
-        let until = load.arrivals.get(packet + 1).map_or(arrival.at + load.rate.time_of(total), |next| next.at);
+        let total: u64 = load.arrivals[..=packet]
+            .iter()
+            .map(|arrival| u64::from(arrival.len))
+            .sum();
+        let until = load
+            .arrivals
+            .get(packet + 1)
+            .map_or(arrival.at + load.rate.time_of(total), |next| next.at);
         for (flow, waiting) in waiting.iter_mut().enumerate() {
             let flow = FlowId(flow as u32);
             while let Some((packet, bytes)) = waiting.front().copied() {
-                let Some(end) = served_at(&server, flow, bytes, until) else { break };
+                let Some(end) = served_at(&server, flow, bytes, until) else {
+                    break;
+                };
                 ends[packet] = end;
                 waiting.pop_front();
             }
@@ -343,7 +443,11 @@ fn served_at(server: &GpsServer<f64>, flow: FlowId, bytes: f64, until: Instant) 
     }
     while from < to {
         let middle = from + (to - from) / 2;
-        if has_served(middle) { to = middle } else { from = middle + 1 }
+        if has_served(middle) {
+            to = middle
+        } else {
+            from = middle + 1
+        }
     }
     Some(to)
 }
@@ -360,10 +464,17 @@ mod tests {
     #[test]
     fn the_fluid_server_runs_beside() {
         let history = history("flow A; flow B; A 2000; B 500");
-        let ends: Vec<_> = history.packets.iter().map(|packet| packet.fluid_end.div_ceil(1_000_000)).collect();
+        let ends: Vec<_> = history
+            .packets
+            .iter()
+            .map(|packet| packet.fluid_end.div_ceil(1_000_000))
+            .collect();
         assert_eq!(ends, [2500, 1000]);
         let last = history.steps.last().unwrap();
-        assert_eq!((last.at, last.fluid[0].round(), last.sent[0], last.sent[1]), (2_000_000_000, 1500.0, 2000.0, 0.0));
+        assert_eq!(
+            (last.at, last.fluid[0].round(), last.sent[0], last.sent[1]),
+            (2_000_000_000, 1500.0, 2000.0, 0.0)
+        );
     }
 
     /// Steps, queues and moves of three packets of two flows.
@@ -372,14 +483,33 @@ mod tests {
         let history = history("flow A weight 4; flow B; A 2048 x 2; B 2048");
         assert_eq!(history.steps.len(), 6);
         let rules = |step: usize| {
-            let name = |rule: &Move| serde_json::to_value(rule).unwrap()["rule"].as_str().unwrap().to_owned();
-            history.steps[step].moves.iter().map(name).collect::<Vec<_>>().join(" ")
+            let name = |rule: &Move| {
+                serde_json::to_value(rule).unwrap()["rule"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned()
+            };
+            history.steps[step]
+                .moves
+                .iter()
+                .map(name)
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(rules(0), "start slot group state");
         assert_eq!(rules(1), "append");
         assert_eq!(rules(3), "choose next advance group state");
-        assert_eq!(history.steps[2].queues, [VecDeque::from([0, 1]), VecDeque::from([2])]);
-        assert_eq!(history.departures["qfq"].iter().map(|departure| departure.packet).collect::<Vec<_>>(), [0, 2, 1]);
+        assert_eq!(
+            history.steps[2].queues,
+            [VecDeque::from([0, 1]), VecDeque::from([2])]
+        );
+        assert_eq!(
+            history.departures["qfq"]
+                .iter()
+                .map(|departure| departure.packet)
+                .collect::<Vec<_>>(),
+            [0, 2, 1]
+        );
         assert!(history.steps.iter().all(|step| step.broken.is_empty()));
         assert_eq!(history.bounds, [4 * 2048 + 3277, 4 * 2048 + 820]);
     }

@@ -1,8 +1,8 @@
 //! QFQ as WebAssembly: a small load through the shipped scheduler, with its whole state after each
 //! call, for the page that shows how QFQ works.
 //!
-//! [`History::of`] runs a [`Load`] and returns every state at once: a page steps forward and back by
-//! an index. The scheduler is the one of `compare`, on the same [`Port`](roundelay::Port).
+//! [`History::of`] runs a [`Load`] and returns every state at once: a page steps forward and back
+//! by an index. The scheduler is the one of `compare`, on the same [`Port`](roundelay::Port).
 //! [`Rule`] selects the shipped scheduler, or the paper's listings with another start-time rule.
 //!
 //! The module exports three functions and its memory. `room(bytes)` gives the address for a
@@ -46,7 +46,12 @@ enum Answer {
 /// The answer to a request, both in JSON.
 pub fn answer_to(request: &[u8]) -> Vec<u8> {
     let parsed = serde_json::from_slice(request).map_err(|error| error.to_string());
-    let run = |Request { load, rule }: Request| History::of(&load.parse::<Load>().map_err(|error| error.to_string())?, rule);
+    let run = |Request { load, rule }: Request| {
+        History::of(
+            &load.parse::<Load>().map_err(|error| error.to_string())?,
+            rule,
+        )
+    };
     let answer = match parsed.and_then(run) {
         Ok(history) => Answer::History(Box::new(history)),
         Err(error) => Answer::Error(error),
@@ -61,7 +66,10 @@ thread_local! {
 
 /// The functions called from JavaScript. Their names are the module's exports: hence the attribute
 /// that counts as unsafe. The code itself is safe.
-#[allow(unsafe_code, reason = "an export of a WebAssembly module has a name that is not mangled")]
+#[allow(
+    unsafe_code,
+    reason = "an export of a WebAssembly module has a name that is not mangled"
+)]
 mod exports {
     use super::{ANSWER, REQUEST, answer_to};
 

@@ -38,7 +38,10 @@ pub struct Flow {
 
 impl Flow {
     pub(crate) const fn config(&self) -> FlowConfig {
-        FlowConfig { weight: self.weight, max_packet_len: self.longest }
+        FlowConfig {
+            weight: self.weight,
+            max_packet_len: self.longest,
+        }
     }
 }
 
@@ -87,19 +90,41 @@ impl FromStr for Load {
     type Err = LoadError;
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
-        let rate = Rate::from_bits_per_second(8_000_000).ok_or(LoadError { line: 0, message: String::new() })?;
-        let mut load = Self { rate, joins_late: false, flows: Vec::new(), arrivals: Vec::new() };
+        let rate = Rate::from_bits_per_second(8_000_000).ok_or(LoadError {
+            line: 0,
+            message: String::new(),
+        })?;
+        let mut load = Self {
+            rate,
+            joins_late: false,
+            flows: Vec::new(),
+            arrivals: Vec::new(),
+        };
         let mut last = 0;
         for (index, line) in text.split(['\n', ';']).enumerate() {
-            let words: Vec<_> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
-            let error = |message| LoadError { line: index + 1, message };
+            let words: Vec<_> = line
+                .split('#')
+                .next()
+                .unwrap_or_default()
+                .split_whitespace()
+                .collect();
+            let error = |message| LoadError {
+                line: index + 1,
+                message,
+            };
             load.read(&words).map_err(error)?;
             last = index + 1;
         }
         if load.arrivals.is_empty() {
-            return Err(LoadError { line: last, message: "no packets; a packet of flow A is written 'A 1500 at 2ms'".to_owned() });
+            return Err(LoadError {
+                line: last,
+                message: "no packets; a packet of flow A is written 'A 1500 at 2ms'".to_owned(),
+            });
         }
-        load.finish().map_err(|message| LoadError { line: last, message })?;
+        load.finish().map_err(|message| LoadError {
+            line: last,
+            message,
+        })?;
         Ok(load)
     }
 }
@@ -108,7 +133,11 @@ impl Load {
     fn read(&mut self, words: &[&str]) -> Result<(), String> {
         match words {
             [] => {}
-            ["link", rate] => self.rate = rate.parse().map_err(|error: roundelay::UnitError| error.to_string())?,
+            ["link", rate] => {
+                self.rate = rate
+                    .parse()
+                    .map_err(|error: roundelay::UnitError| error.to_string())?
+            }
             ["join", "late"] => self.joins_late = true,
             ["flow", name, rest @ ..] => {
                 let flow = flow(name, rest)?;
@@ -121,7 +150,11 @@ impl Load {
                 self.flows.push(flow);
             }
             [name, len, rest @ ..] => self.packets(name, len, rest)?,
-            [word] => return Err(format!("'{word}' alone; expected 'link RATE', 'flow NAME', 'join late' or 'NAME BYTES'")),
+            [word] => {
+                return Err(format!(
+                    "'{word}' alone; expected 'link RATE', 'flow NAME', 'join late' or 'NAME BYTES'"
+                ));
+            }
         }
         Ok(())
     }
@@ -131,7 +164,9 @@ impl Load {
     }
 
     fn packets(&mut self, name: &str, len: &str, mut rest: &[&str]) -> Result<(), String> {
-        let flow = self.find(name).ok_or_else(|| format!("no flow '{name}' above; flows are declared first: 'flow {name} weight 1'"))?;
+        let flow = self.find(name).ok_or_else(|| {
+            format!("no flow '{name}' above; flows are declared first: 'flow {name} weight 1'")
+        })?;
         let len = number(len, 1, FlowConfig::MAX_PACKET_LEN, "bytes")?;
         let (mut copies, mut at) = (1, Instant::ZERO);
         while let [key, value, others @ ..] = rest {
@@ -148,8 +183,13 @@ impl Load {
         if self.arrivals.len() + copies as usize > MOST_PACKETS {
             return Err(format!("more than {MOST_PACKETS} packets"));
         }
-        let arrival = Arrival { at, flow: FlowId(flow as u32), len };
-        self.arrivals.extend(std::iter::repeat_n(arrival, copies as usize));
+        let arrival = Arrival {
+            at,
+            flow: FlowId(flow as u32),
+            len,
+        };
+        self.arrivals
+            .extend(std::iter::repeat_n(arrival, copies as usize));
         Ok(())
     }
 
@@ -157,13 +197,19 @@ impl Load {
     fn finish(&mut self) -> Result<(), String> {
         self.arrivals.sort_by_key(|arrival| arrival.at);
         for (number, flow) in self.flows.iter_mut().enumerate() {
-            let of_flow = self.arrivals.iter().filter(|arrival| arrival.flow.index() == number);
+            let of_flow = self
+                .arrivals
+                .iter()
+                .filter(|arrival| arrival.flow.index() == number);
             let longest = of_flow.map(|arrival| arrival.len).max().unwrap_or(0);
             if flow.longest == 0 {
                 flow.longest = longest.max(FlowConfig::MIN_MAX_PACKET_LEN);
             }
             if longest > flow.longest {
-                return Err(format!("flow {}: a packet of {longest} bytes; its longest is set to {}", flow.name, flow.longest));
+                return Err(format!(
+                    "flow {}: a packet of {longest} bytes; its longest is set to {}",
+                    flow.name, flow.longest
+                ));
             }
         }
         Ok(())
@@ -171,20 +217,35 @@ impl Load {
 }
 
 fn flow(name: &str, mut words: &[&str]) -> Result<Flow, String> {
-    let mut flow = Flow { name: name.to_owned(), weight: 1, longest: 0 };
+    let mut flow = Flow {
+        name: name.to_owned(),
+        weight: 1,
+        longest: 0,
+    };
     if name.len() > 8 || matches!(name, "link" | "join" | "flow") {
-        return Err(format!("'{name}' as a flow's name; expected a word of up to 8 bytes other than link, join and flow"));
+        return Err(format!(
+            "'{name}' as a flow's name; expected a word of up to 8 bytes other than link, join and flow"
+        ));
     }
     while let [key, value, rest @ ..] = words {
         match *key {
             "weight" => flow.weight = number(value, 1, FlowConfig::MAX_WEIGHT, "as the weight")?,
-            "longest" => flow.longest = number(value, FlowConfig::MIN_MAX_PACKET_LEN, FlowConfig::MAX_PACKET_LEN, "bytes")?,
+            "longest" => {
+                flow.longest = number(
+                    value,
+                    FlowConfig::MIN_MAX_PACKET_LEN,
+                    FlowConfig::MAX_PACKET_LEN,
+                    "bytes",
+                )?
+            }
             other => return Err(format!("'{other}'; expected weight or longest")),
         }
         words = rest;
     }
     match words {
-        [word] => Err(format!("'{word}' without a value; expected 'weight 4' or 'longest 1500'")),
+        [word] => Err(format!(
+            "'{word}' without a value; expected 'weight 4' or 'longest 1500'"
+        )),
         _ => Ok(flow),
     }
 }
@@ -194,14 +255,22 @@ fn unknown(word: &str) -> String {
 }
 
 fn number(text: &str, least: u32, most: u32, unit: &str) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| format!("'{text}' {unit}; expected {least} to {most}"))
 }
 
 fn time(text: &str) -> Result<Instant, String> {
-    let time: Duration = text.parse().map_err(|error: roundelay::UnitError| error.to_string())?;
+    let time: Duration = text
+        .parse()
+        .map_err(|error: roundelay::UnitError| error.to_string())?;
     if time > LATEST {
-        return Err(format!("'{text}'; expected at most {} s", LATEST.as_secs_f64()));
+        return Err(format!(
+            "'{text}'; expected at most {} s",
+            LATEST.as_secs_f64()
+        ));
     }
     Ok(Instant::ZERO + time)
 }
@@ -212,32 +281,93 @@ mod tests {
 
     #[test]
     fn a_load_has_flows_and_sorted_arrivals() {
-        let load: Load = "link 20mbit; flow A weight 4; flow B longest 2000 # light\nB 600 at 1.5ms\nA 1500 x 2".parse().unwrap();
+        let load: Load =
+            "link 20mbit; flow A weight 4; flow B longest 2000 # light\nB 600 at 1.5ms\nA 1500 x 2"
+                .parse()
+                .unwrap();
         assert_eq!(load.rate.bits_per_second(), 20_000_000);
-        assert_eq!(load.flows.iter().map(|flow| (flow.weight, flow.longest)).collect::<Vec<_>>(), [(4, 1500), (1, 2000)]);
-        let arrivals: Vec<_> =
-            load.arrivals.iter().map(|arrival| (arrival.at.as_picos() / 1_000_000, arrival.flow.0, arrival.len)).collect();
+        assert_eq!(
+            load.flows
+                .iter()
+                .map(|flow| (flow.weight, flow.longest))
+                .collect::<Vec<_>>(),
+            [(4, 1500), (1, 2000)]
+        );
+        let arrivals: Vec<_> = load
+            .arrivals
+            .iter()
+            .map(|arrival| {
+                (
+                    arrival.at.as_picos() / 1_000_000,
+                    arrival.flow.0,
+                    arrival.len,
+                )
+            })
+            .collect();
         assert_eq!(arrivals, [(0, 0, 1500), (0, 0, 1500), (1500, 1, 600)]);
     }
 
     #[test]
     fn errors_have_the_line_and_the_legal_form() {
         for (text, expected) in [
-            ("flow A; B 100", "line 2: no flow 'B' above; flows are declared first: 'flow B weight 1'"),
-            ("flow A weight 0", "line 1: '0' as the weight; expected 1 to 1024"),
+            (
+                "flow A; B 100",
+                "line 2: no flow 'B' above; flows are declared first: 'flow B weight 1'",
+            ),
+            (
+                "flow A weight 0",
+                "line 1: '0' as the weight; expected 1 to 1024",
+            ),
             ("flow A\nflow A", "line 2: flow A twice"),
-            ("flow A; A 70000", "line 2: '70000' bytes; expected 1 to 65536"),
-            ("flow A; A 100 x 301", "line 2: '301' packets; expected 1 to 300"),
-            ("flow A; A 100 x 300; A 100", "line 3: more than 300 packets"),
-            ("flow A; A 100 to", "line 2: 'to'; expected 'at TIME' or 'x PACKETS'"),
-            ("flow A; A 100 at 10s", "line 2: '10s'; expected at most 9 s"),
-            ("flow A longest 600; A 700", "line 2: flow A: a packet of 700 bytes; its longest is set to 600"),
-            ("flow A", "line 1: no packets; a packet of flow A is written 'A 1500 at 2ms'"),
-            ("flow", "line 1: 'flow' alone; expected 'link RATE', 'flow NAME', 'join late' or 'NAME BYTES'"),
-            ("flow A weight", "line 1: 'weight' without a value; expected 'weight 4' or 'longest 1500'"),
+            (
+                "flow A; A 70000",
+                "line 2: '70000' bytes; expected 1 to 65536",
+            ),
+            (
+                "flow A; A 100 x 301",
+                "line 2: '301' packets; expected 1 to 300",
+            ),
+            (
+                "flow A; A 100 x 300; A 100",
+                "line 3: more than 300 packets",
+            ),
+            (
+                "flow A; A 100 to",
+                "line 2: 'to'; expected 'at TIME' or 'x PACKETS'",
+            ),
+            (
+                "flow A; A 100 at 10s",
+                "line 2: '10s'; expected at most 9 s",
+            ),
+            (
+                "flow A longest 600; A 700",
+                "line 2: flow A: a packet of 700 bytes; its longest is set to 600",
+            ),
+            (
+                "flow A",
+                "line 1: no packets; a packet of flow A is written 'A 1500 at 2ms'",
+            ),
+            (
+                "flow",
+                "line 1: 'flow' alone; expected 'link RATE', 'flow NAME', 'join late' or 'NAME BYTES'",
+            ),
+            (
+                "flow A weight",
+                "line 1: 'weight' without a value; expected 'weight 4' or 'longest 1500'",
+            ),
         ] {
-            assert_eq!(text.parse::<Load>().unwrap_err().to_string(), expected, "{text}");
+            assert_eq!(
+                text.parse::<Load>().unwrap_err().to_string(),
+                expected,
+                "{text}"
+            );
         }
-        assert!("link 8furlong".parse::<Load>().unwrap_err().to_string().contains("20mbit"));
+        assert!(
+            "link 8furlong"
+                .parse::<Load>()
+                .unwrap_err()
+                .to_string()
+                .contains("20mbit")
+        );
     }
 }

@@ -22,8 +22,8 @@ pub enum Rule {
     AsPrinted,
     /// The paper's listings with the rule of Linux 3.6.
     Linux,
-    /// The paper's listings with Eq. 29 for every flow: the same order as the shipped scheduler where
-    /// packets have at least 1088 bytes.
+    /// The paper's listings with Eq. 29 for every flow: the same order as the shipped scheduler
+    /// where packets have at least 1088 bytes.
     EveryFlow,
 }
 
@@ -69,19 +69,46 @@ impl Listings {
     pub(crate) fn new(load: &Load, rule: StartTime) -> Result<Self, String> {
         let total_weight: u64 = load.flows.iter().map(|flow| u64::from(flow.weight)).sum();
         if load.joins_late {
-            return Err("the listings know all flows from the start; expected a load without 'join late'".to_owned());
+            return Err(
+                "the listings know all flows from the start; expected a load without 'join late'"
+                    .to_owned(),
+            );
         }
-        if let Some(flow) = load.flows.iter().find(|flow| !total_weight.is_multiple_of(flow.weight.into())) {
+        if let Some(flow) = load
+            .flows
+            .iter()
+            .find(|flow| !total_weight.is_multiple_of(flow.weight.into()))
+        {
             let (name, weight) = (&flow.name, flow.weight);
-            return Err(format!("flow {name}: share {weight} / {total_weight}; the listings need 1 / 2^n"));
+            return Err(format!(
+                "flow {name}: share {weight} / {total_weight}; the listings need 1 / 2^n"
+            ));
         }
-        let share = |flow: &crate::load::Flow| (total_weight / u64::from(flow.weight), u64::from(flow.longest));
+        let share = |flow: &crate::load::Flow| {
+            (
+                total_weight / u64::from(flow.weight),
+                u64::from(flow.longest),
+            )
+        };
         let shares: Vec<_> = load.flows.iter().map(share).collect();
-        let listings = QfqListings::new(Reading::starting(rule), &shares).map_err(|error| error.to_string())?;
-        let lowest = (0..shares.len()).map(|flow| listings.slot_size(flow).trailing_zeros()).min().unwrap_or(0);
+        let listings = QfqListings::new(Reading::starting(rule), &shares)
+            .map_err(|error| error.to_string())?;
+        let lowest = (0..shares.len())
+            .map(|flow| listings.slot_size(flow).trailing_zeros())
+            .min()
+            .unwrap_or(0);
         let lowest_group = lowest.min(total_weight.ilog2() + 1) as usize;
-        let backlog = Backlog { packets: 0, bytes: 0 };
-        Ok(Self { listings, queues: vec![VecDeque::new(); shares.len()], total_weight, lowest_group, backlog })
+        let backlog = Backlog {
+            packets: 0,
+            bytes: 0,
+        };
+        Ok(Self {
+            listings,
+            queues: vec![VecDeque::new(); shares.len()],
+            total_weight,
+            lowest_group,
+            backlog,
+        })
     }
 
     fn units(&self, time: u64) -> f64 {
@@ -92,7 +119,11 @@ impl Listings {
         let (start, finish) = self.listings.times(flow);
         let group = self.listings.slot_size(flow).trailing_zeros() as usize - self.lowest_group;
         let start = (self.listings.waiting(flow) > 0).then(|| self.units(start));
-        Times { group, start, finish: self.units(finish) }
+        Times {
+            group,
+            start,
+            finish: self.units(finish),
+        }
     }
 }
 
@@ -136,13 +167,36 @@ impl Machine for Listings {
         let mut groups = Vec::new();
         for (set, members) in self.listings.sets() {
             for (index, start, finish) in members {
-                let slots = self.listings.slots(index).into_iter().map(|(start, flows)| Slot { start: self.units(start), flows });
-                let (start, finish, slot_size) = (self.units(start), self.units(finish), self.units(1 << index));
-                groups.push(Group { index: index - self.lowest_group, set, slot_size, start, finish, slots: slots.collect() });
+                let slots = self
+                    .listings
+                    .slots(index)
+                    .into_iter()
+                    .map(|(start, flows)| Slot {
+                        start: self.units(start),
+                        flows,
+                    });
+                let (start, finish, slot_size) = (
+                    self.units(start),
+                    self.units(finish),
+                    self.units(1 << index),
+                );
+                groups.push(Group {
+                    index: index - self.lowest_group,
+                    set,
+                    slot_size,
+                    start,
+                    finish,
+                    slots: slots.collect(),
+                });
             }
         }
         groups.sort_by_key(|group| group.index);
         let flows = (0..flows).map(|flow| Some(self.times(flow))).collect();
-        State { v: self.units(self.listings.virtual_time()), total_weight: self.total_weight, groups, flows }
+        State {
+            v: self.units(self.listings.virtual_time()),
+            total_weight: self.total_weight,
+            groups,
+            flows,
+        }
     }
 }

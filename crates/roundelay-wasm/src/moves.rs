@@ -1,5 +1,5 @@
-//! Moves of QFQ: the rules of the paper that a call has applied, found by comparing the states before
-//! and after the call. The scheduler itself is not instrumented.
+//! Moves of QFQ: the rules of the paper that a call has applied, found by comparing the states
+//! before and after the call. The scheduler itself is not instrumented.
 
 use serde::Serialize;
 
@@ -17,31 +17,72 @@ pub enum Move {
     Join { flow: usize, total_weight: u64 },
     /// A packet joins the queue of a backlogged flow; nothing else changes.
     Append { flow: usize },
-    /// Times of a newly backlogged flow: Eq. 29, or another rule. `finish_before` is F of the flow's
-    /// last packet, `blocker` the lowest eligible and ready group above the flow's.
-    Start { flow: usize, v: f64, finish_before: f64, blocker: Option<Blocker>, start: f64, finish: f64 },
+    /// Times of a newly backlogged flow: Eq. 29, or another rule. `finish_before` is F of the
+    /// flow's last packet, `blocker` the lowest eligible and ready group above the flow's.
+    Start {
+        flow: usize,
+        v: f64,
+        finish_before: f64,
+        blocker: Option<Blocker>,
+        start: f64,
+        finish: f64,
+    },
     /// The flow enters a slot of its group: Eq. 5.
-    Slot { flow: usize, group: usize, start: f64 },
+    Slot {
+        flow: usize,
+        group: usize,
+        start: f64,
+    },
     /// The choice: the first group of ER, its first slot, the slot's first flow.
-    Choose { flow: usize, group: usize, slot: f64, finish: f64 },
+    Choose {
+        flow: usize,
+        group: usize,
+        slot: f64,
+        finish: f64,
+    },
     /// V grows by the packet over the sum of weights: Eq. 3.
-    Advance { len: u32, total_weight: u64, from: f64, to: f64 },
+    Advance {
+        len: u32,
+        total_weight: u64,
+        from: f64,
+        to: f64,
+    },
     /// Times of the next packet of the served flow: Eq. 2.
-    Next { flow: usize, start: f64, finish: f64 },
+    Next {
+        flow: usize,
+        start: f64,
+        finish: f64,
+    },
     /// The served flow has no other packet; its finish time is kept.
     Idle { flow: usize, finish: f64 },
     /// A group's times change: Eq. 6.
-    Group { group: usize, start: f64, finish: f64 },
+    Group {
+        group: usize,
+        start: f64,
+        finish: f64,
+    },
     /// A group becomes idle and leaves its set.
     Empty { group: usize, set: &'static str },
     /// V jumps to the start of the earliest group, as no group is eligible: Eq. 3.
     Jump { from: f64, to: f64 },
     /// The flow's group gets its set: `compute_group_state`. `from` is None if it was idle.
-    State { group: usize, from: Option<&'static str>, to: &'static str },
+    State {
+        group: usize,
+        from: Option<&'static str>,
+        to: &'static str,
+    },
     /// A blocked group becomes ready: `unblock_groups`.
-    Unblock { group: usize, from: &'static str, to: &'static str },
+    Unblock {
+        group: usize,
+        from: &'static str,
+        to: &'static str,
+    },
     /// V has entered the group's first slot: `make_eligible`.
-    Eligible { group: usize, from: &'static str, to: &'static str },
+    Eligible {
+        group: usize,
+        from: &'static str,
+        to: &'static str,
+    },
 }
 
 /// The group b of Eq. 29.
@@ -56,53 +97,113 @@ pub struct Blocker {
 /// The moves of an arrival.
 pub(crate) fn of_arrival(flow: usize, before: &State, after: &State) -> Vec<Move> {
     let mut moves = Vec::new();
-    let Some(times) = after.flows[flow] else { return moves };
+    let Some(times) = after.flows[flow] else {
+        return moves;
+    };
     if after.total_weight != before.total_weight {
-        moves.push(Move::Join { flow, total_weight: after.total_weight });
+        moves.push(Move::Join {
+            flow,
+            total_weight: after.total_weight,
+        });
     }
     if before.flows[flow].is_some_and(|times| times.start.is_some()) {
         moves.push(Move::Append { flow });
         return moves;
     }
     let (group, start) = (times.group, times.start.unwrap_or(times.finish));
-    let blocker = before.first_ready(group + 1).map(|blocker| Blocker { group: blocker.index, finish: blocker.finish });
+    let blocker = before.first_ready(group + 1).map(|blocker| Blocker {
+        group: blocker.index,
+        finish: blocker.finish,
+    });
     let finish_before = before.flows[flow].map_or(0.0, |times| times.finish);
-    moves.push(Move::Start { flow, v: before.v, finish_before, blocker, start, finish: times.finish });
-    if let Some(slot) = after.group(group).and_then(|group| group.slots.iter().find(|slot| slot.flows.contains(&flow))) {
-        moves.push(Move::Slot { flow, group, start: slot.start });
+    moves.push(Move::Start {
+        flow,
+        v: before.v,
+        finish_before,
+        blocker,
+        start,
+        finish: times.finish,
+    });
+    if let Some(slot) = after
+        .group(group)
+        .and_then(|group| group.slots.iter().find(|slot| slot.flows.contains(&flow)))
+    {
+        moves.push(Move::Slot {
+            flow,
+            group,
+            start: slot.start,
+        });
     }
     moves.extend(times_of(group, before, after));
     moves.extend(jump(before.v, after.v));
-    moves.extend(after.groups.iter().filter_map(|now| set_of(now, before, group)));
+    moves.extend(
+        after
+            .groups
+            .iter()
+            .filter_map(|now| set_of(now, before, group)),
+    );
     moves
 }
 
 /// The moves of a departure.
 pub(crate) fn of_departure(flow: usize, len: u32, before: &State, after: &State) -> Vec<Move> {
     let mut moves = Vec::new();
-    let Some(chosen) = before.first_ready(0) else { return moves };
-    moves.push(Move::Choose { flow, group: chosen.index, slot: chosen.start, finish: chosen.finish });
+    let Some(chosen) = before.first_ready(0) else {
+        return moves;
+    };
+    moves.push(Move::Choose {
+        flow,
+        group: chosen.index,
+        slot: chosen.start,
+        finish: chosen.finish,
+    });
     let to = before.v + f64::from(len) / before.total_weight as f64;
     if let Some(times) = after.flows[flow] {
         moves.push(match times.start {
-            Some(start) => Move::Next { flow, start, finish: times.finish },
-            None => Move::Idle { flow, finish: times.finish },
+            Some(start) => Move::Next {
+                flow,
+                start,
+                finish: times.finish,
+            },
+            None => Move::Idle {
+                flow,
+                finish: times.finish,
+            },
         });
     }
-    moves.push(Move::Advance { len, total_weight: before.total_weight, from: before.v, to });
+    moves.push(Move::Advance {
+        len,
+        total_weight: before.total_weight,
+        from: before.v,
+        to,
+    });
     if after.group(chosen.index).is_none() {
-        moves.push(Move::Empty { group: chosen.index, set: chosen.set });
+        moves.push(Move::Empty {
+            group: chosen.index,
+            set: chosen.set,
+        });
     }
     moves.extend(times_of(chosen.index, before, after));
     moves.extend(jump(to, after.v));
-    moves.extend(after.groups.iter().filter_map(|now| set_of(now, before, chosen.index)));
+    moves.extend(
+        after
+            .groups
+            .iter()
+            .filter_map(|now| set_of(now, before, chosen.index)),
+    );
     moves
 }
 
 fn times_of(group: usize, before: &State, after: &State) -> Option<Move> {
     let now = after.group(group)?;
-    let is_new = before.group(group).is_none_or(|before| before.start != now.start);
-    is_new.then_some(Move::Group { group, start: now.start, finish: now.finish })
+    let is_new = before
+        .group(group)
+        .is_none_or(|before| before.start != now.start);
+    is_new.then_some(Move::Group {
+        group,
+        start: now.start,
+        finish: now.finish,
+    })
 }
 
 fn jump(expected: f64, to: f64) -> Option<Move> {
@@ -117,9 +218,15 @@ fn set_of(now: &Group, before: &State, own: usize) -> Option<Move> {
         Some(from) if from == to => None,
         Some(from) if group != own => {
             let was_eligible = from.starts_with('E');
-            Some(if was_eligible || to.starts_with('I') { Move::Unblock { group, from, to } } else { Move::Eligible { group, from, to } })
+            Some(if was_eligible || to.starts_with('I') {
+                Move::Unblock { group, from, to }
+            } else {
+                Move::Eligible { group, from, to }
+            })
         }
-        Some(from) if from != READY && to.starts_with('E') && from.starts_with('I') => Some(Move::Eligible { group, from, to }),
+        Some(from) if from != READY && to.starts_with('E') && from.starts_with('I') => {
+            Some(Move::Eligible { group, from, to })
+        }
         from => Some(Move::State { group, from, to }),
     }
 }

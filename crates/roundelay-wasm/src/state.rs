@@ -79,9 +79,18 @@ impl State {
         });
         let mut times = vec![None; flows];
         for flow in &view.flows {
-            times[flow.flow.index()] = Some(Times { group: flow.group, start: flow.start.map(units), finish: units(flow.finish) });
+            times[flow.flow.index()] = Some(Times {
+                group: flow.group,
+                start: flow.start.map(units),
+                finish: units(flow.finish),
+            });
         }
-        Self { v: units(view.virtual_time), total_weight: view.total_weight, groups: groups.collect(), flows: times }
+        Self {
+            v: units(view.virtual_time),
+            total_weight: view.total_weight,
+            groups: groups.collect(),
+            flows: times,
+        }
     }
 
     /// The group of this index, if backlogged.
@@ -91,21 +100,35 @@ impl State {
 
     /// The lowest eligible and ready group from this index on.
     pub(crate) fn first_ready(&self, from: usize) -> Option<&Group> {
-        self.groups.iter().find(|group| group.index >= from && group.set == READY)
+        self.groups
+            .iter()
+            .find(|group| group.index >= from && group.set == READY)
     }
 
     /// Broken claims of section 4.1.3 and appendix A of the paper: Theorems 6 and 7, and the claim
     /// that the served group finishes first of all eligible ones.
     pub fn broken(&self) -> Vec<&'static str> {
-        let sorted = |set: &str| self.groups.iter().filter(|group| group.set == set).is_sorted_by_key(|group| group.finish);
+        let sorted = |set: &str| {
+            self.groups
+                .iter()
+                .filter(|group| group.set == set)
+                .is_sorted_by_key(|group| group.finish)
+        };
         let eligible = self.groups.iter().filter(|group| group.start <= self.v);
         let earliest = eligible.map(|group| group.finish).min_by(f64::total_cmp);
         let served = self.first_ready(0).map(|group| group.finish);
         let claims = [
             (sorted(READY), "Theorem 6: ER is sorted by F"),
             (sorted(BLOCKED), "Theorem 7: EB is sorted by F"),
-            (served == earliest, "the first group of ER finishes first of all eligible groups"),
+            (
+                served == earliest,
+                "the first group of ER finishes first of all eligible groups",
+            ),
         ];
-        claims.into_iter().filter(|(holds, _)| !holds).map(|(_, claim)| claim).collect()
+        claims
+            .into_iter()
+            .filter(|(holds, _)| !holds)
+            .map(|(_, claim)| claim)
+            .collect()
     }
 }

@@ -1,5 +1,5 @@
-//! Lengths on links for `peers/linux/lengths.py`: for each kind of link the words that `tc` takes, a
-//! tab, and the lengths of IP packets of 0 to 9,000 bytes with an Ethernet header.
+//! Lengths on links for `peers/linux/lengths.py`: for each kind of link the words that `tc` takes,
+//! a tab, and the lengths of IP packets of 0 to 9,000 bytes with an Ethernet header.
 
 use roundelay::{Framing, LinkLayer};
 
@@ -31,7 +31,12 @@ fn layer(text: &str) -> LinkLayer {
     let mut words = text.split_whitespace();
     let (mut keywords, mut overhead, mut mpu, mut framing) = (Vec::new(), None, None, None);
     while let Some(word) = words.next() {
-        let mut number = || words.next().and_then(|number| number.parse::<i32>().ok()).expect("a number");
+        let mut number = || {
+            words
+                .next()
+                .and_then(|number| number.parse::<i32>().ok())
+                .expect("a number")
+        };
         match word {
             "overhead" => overhead = Some(number()),
             "mpu" => mpu = Some(number().unsigned_abs()),
@@ -48,8 +53,16 @@ fn layer(text: &str) -> LinkLayer {
 fn main() {
     for words in LinkLayer::names().chain(COMBINATIONS) {
         let layer = layer(words);
-        let base = |len| if layer.raw { len + ETHERNET_HEADER } else { len };
-        let lengths: Vec<_> = (0..=MOST).map(|len| layer.len_on_link(base(len)).to_string()).collect();
+        let base = |len| {
+            if layer.raw {
+                len + ETHERNET_HEADER
+            } else {
+                len
+            }
+        };
+        let lengths: Vec<_> = (0..=MOST)
+            .map(|len| layer.len_on_link(base(len)).to_string())
+            .collect();
         println!("{words}\t{}", lengths.join(" "));
     }
 }

@@ -75,7 +75,11 @@ impl<T: Send> AnyPort<T> {
         Ok(if let AnyDiscipline::Fifo(config) = discipline {
             Self::Fifo(Port::new(config.build(seed)?, limit, rate))
         } else if discipline.preempts() {
-            Self::Preemptive(Box::new(PreemptivePort::new(discipline.build_arena(seed)?, limit, rate)))
+            Self::Preemptive(Box::new(PreemptivePort::new(
+                discipline.build_arena(seed)?,
+                limit,
+                rate,
+            )))
         } else {
             Self::Plain(Port::new(discipline.build(seed)?, limit, rate))
         })

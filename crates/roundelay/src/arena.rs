@@ -32,8 +32,8 @@ use crate::units::Rate;
 /// # Ok::<(), roundelay::ConfigError>(())
 /// ```
 ///
-/// A [ticket](Self::newest) cancels a packet. The slot of a cancelled packet stays in the order, and
-/// its flow is charged for the packet when the scheduler reaches the slot.
+/// A [ticket](Self::newest) cancels a packet. The slot of a cancelled packet stays in the order,
+/// and its flow is charged for the packet when the scheduler reaches the slot.
 /// [`Charges::charge`](crate::Charges::charge) compensates the flow.
 ///
 /// ```
@@ -62,7 +62,11 @@ pub struct Arena<T, S> {
 impl<T, S> Arena<T, S> {
     /// Owns the packets ordered by `order`, which must be empty.
     pub const fn new(order: S) -> Self {
-        Self { order, slots: Slots::EMPTY, departures: Vec::new() }
+        Self {
+            order,
+            slots: Slots::EMPTY,
+            departures: Vec::new(),
+        }
     }
 
     /// The same with the first 2^`bits` slots in an order that puts neighbours in a queue far apart
@@ -73,8 +77,17 @@ impl<T, S> Arena<T, S> {
     pub fn scattered(order: S, bits: u32) -> Self {
         assert!(bits <= Handle::LARGEST.0.count_ones(), "2^{bits} slots");
         let slots = 1_u32 << bits;
-        let free = (0..slots).map(|number| Handle((u64::from(number.reverse_bits()) >> (32 - bits)) as u32)).collect();
-        Self { slots: Slots { slots: (0..slots).map(|_| Slot::FREE).collect(), free, ..Slots::EMPTY }, ..Self::new(order) }
+        let free = (0..slots)
+            .map(|number| Handle((u64::from(number.reverse_bits()) >> (32 - bits)) as u32))
+            .collect();
+        Self {
+            slots: Slots {
+                slots: (0..slots).map(|_| Slot::FREE).collect(),
+                free,
+                ..Slots::EMPTY
+            },
+            ..Self::new(order)
+        }
     }
 }
 
@@ -94,7 +107,10 @@ struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    const FREE: Self = Self { content: Content::Free, uses: 0 };
+    const FREE: Self = Self {
+        content: Content::Free,
+        uses: 0,
+    };
 }
 
 #[derive(Debug, Clone)]
@@ -118,7 +134,15 @@ struct Slots<T> {
 }
 
 impl<T> Slots<T> {
-    const EMPTY: Self = Self { slots: Vec::new(), free: Vec::new(), newest: None, cancelled: Backlog { packets: 0, bytes: 0 } };
+    const EMPTY: Self = Self {
+        slots: Vec::new(),
+        free: Vec::new(),
+        newest: None,
+        cancelled: Backlog {
+            packets: 0,
+            bytes: 0,
+        },
+    };
 
     /// Stores a packet. Returns its description, with the handle as the payload; a packet beyond
     /// [`Handle::LARGEST`] is returned.
@@ -132,19 +156,28 @@ impl<T> Slots<T> {
         }
         let description = carrying(&packet, handle);
         let slot = &mut self.slots[handle.index()];
-        *slot = Slot { content: Content::Waits(packet), uses: slot.uses.wrapping_add(1) };
+        *slot = Slot {
+            content: Content::Waits(packet),
+            uses: slot.uses.wrapping_add(1),
+        };
         self.newest = Some(handle);
         Ok(description)
     }
 
     /// The handle of the next packet.
     fn next(&self) -> Handle {
-        self.free.last().copied().unwrap_or(Handle(self.slots.len() as u32))
+        self.free
+            .last()
+            .copied()
+            .unwrap_or(Handle(self.slots.len() as u32))
     }
 
     fn ticket(&self, handle: Handle) -> Option<Ticket> {
         let slot = self.slots.get(handle.index())?;
-        matches!(slot.content, Content::Waits(_)).then_some(Ticket { handle, use_of_slot: slot.uses })
+        matches!(slot.content, Content::Waits(_)).then_some(Ticket {
+            handle,
+            use_of_slot: slot.uses,
+        })
     }
 
     fn cancel(&mut self, ticket: Ticket) -> Option<Packet<T>> {
@@ -152,7 +185,9 @@ impl<T> Slots<T> {
             return None;
         }
         let slot = &mut self.slots[ticket.handle.index()].content;
-        let Content::Waits(packet) = core::mem::replace(slot, Content::Free) else { return None };
+        let Content::Waits(packet) = core::mem::replace(slot, Content::Free) else {
+            return None;
+        };
         *slot = Content::Cancelled { len: packet.len };
         self.cancelled.packets += 1;
         self.cancelled.bytes += u64::from(packet.len);
@@ -161,9 +196,17 @@ impl<T> Slots<T> {
 
     /// The packet of a slot, which becomes free. None if the packet was cancelled.
     fn take(&mut self, handle: Handle) -> Option<Packet<T>> {
-        let content = self.slots.get_mut(handle.index()).map_or(Content::Free, |slot| core::mem::replace(&mut slot.content, Content::Free));
+        let content = self
+            .slots
+            .get_mut(handle.index())
+            .map_or(Content::Free, |slot| {
+                core::mem::replace(&mut slot.content, Content::Free)
+            });
         let packet = match content {
-            Content::Free => panic!("the scheduler returned handle {}, which does not wait", handle.0),
+            Content::Free => panic!(
+                "the scheduler returned handle {}, which does not wait",
+                handle.0
+            ),
             Content::Waits(packet) => Some(packet),
             Content::Cancelled { len } => {
                 self.cancelled.packets -= 1;
@@ -177,7 +220,9 @@ impl<T> Slots<T> {
 
     /// The refused packet, with the fields that the scheduler returned.
     fn refuse(&mut self, refused: Packet<Handle>) -> Packet<T> {
-        let Some(packet) = self.take(refused.payload) else { panic!("a refused packet cannot be cancelled") };
+        let Some(packet) = self.take(refused.payload) else {
+            panic!("a refused packet cannot be cancelled")
+        };
         carrying(&refused, packet.payload)
     }
 
@@ -192,13 +237,15 @@ impl<T> Slots<T> {
 }
 
 impl<T, S> Arena<T, S> {
-    /// Slots of cancelled packets that may await their turns, however few packets are queued: a bound
-    /// for memory, and for the slots that one dequeue may have to skip.
+    /// Slots of cancelled packets that may await their turns, however few packets are queued: a
+    /// bound for memory, and for the slots that one dequeue may have to skip.
     pub const MOST_CANCELLED: u64 = 1024;
 
     /// The ticket of the packet that was enqueued last. None if this packet has left.
     pub fn newest(&self) -> Option<Ticket> {
-        self.slots.newest.and_then(|handle| self.slots.ticket(handle))
+        self.slots
+            .newest
+            .and_then(|handle| self.slots.ticket(handle))
     }
 
     /// Takes a packet out of the queue. None if the packet has left already, or if as many slots of
@@ -232,14 +279,34 @@ impl<T, S> Arena<T, S> {
 
 /// The packet's fields with another payload.
 fn carrying<T, U>(packet: &Packet<T>, payload: U) -> Packet<U> {
-    let Packet { flow, len, arrival, ecn, priority, slack, deadline, .. } = *packet;
-    Packet { flow, len, arrival, ecn, priority, slack, deadline, payload }
+    let Packet {
+        flow,
+        len,
+        arrival,
+        ecn,
+        priority,
+        slack,
+        deadline,
+        ..
+    } = *packet;
+    Packet {
+        flow,
+        len,
+        arrival,
+        ecn,
+        priority,
+        slack,
+        deadline,
+        payload,
+    }
 }
 
 impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let description = self.slots.store(packet)?;
-        self.order.enqueue(now, description).map_err(|refused| self.slots.refuse(refused))
+        self.order
+            .enqueue(now, description)
+            .map_err(|refused| self.slots.refuse(refused))
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
@@ -258,15 +325,24 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
     fn dequeue_burst(&mut self, now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
         let full = into.len() + most;
         while into.len() < full {
-            self.order.dequeue_burst(now, full - into.len(), &mut self.departures);
+            self.order
+                .dequeue_burst(now, full - into.len(), &mut self.departures);
             if self.departures.is_empty() {
                 return;
             }
-            into.extend(self.departures.drain(..).filter_map(|departure| self.slots.depart(departure)));
+            into.extend(
+                self.departures
+                    .drain(..)
+                    .filter_map(|departure| self.slots.depart(departure)),
+            );
         }
     }
 
-    fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_refilled(
+        &mut self,
+        now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<Packet<T>> {
         loop {
             let slots = &mut self.slots;
             let departure = self.order.dequeue_refilled(now, &mut |flow| {
@@ -302,7 +378,10 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
     /// Without cancelled packets.
     fn backlog(&self) -> Backlog {
         let (queued, cancelled) = (self.order.backlog(), self.slots.cancelled);
-        Backlog { packets: queued.packets.saturating_sub(cancelled.packets), bytes: queued.bytes.saturating_sub(cancelled.bytes) }
+        Backlog {
+            packets: queued.packets.saturating_sub(cancelled.packets),
+            bytes: queued.bytes.saturating_sub(cancelled.bytes),
+        }
     }
 
     fn ready_at(&self) -> Option<Instant> {
@@ -323,7 +402,8 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
     }
 
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
-        self.order.preempts(now, &carrying(sending, Handle::default()))
+        self.order
+            .preempts(now, &carrying(sending, Handle::default()))
     }
 
     fn set_link_rate(&mut self, rate: Rate) {
@@ -372,14 +452,21 @@ mod tests {
     use super::*;
     use crate::schedulers::{Discipline, qfq};
 
-    fn cancelled(times: usize, others: u64) -> (Arena<usize, <qfq::Config as Discipline>::ByHandle>, usize) {
+    fn cancelled(
+        times: usize,
+        others: u64,
+    ) -> (Arena<usize, <qfq::Config as Discipline>::ByHandle>, usize) {
         let mut arena = Arena::new(qfq::Config.build_by_handle(1).expect("legal parameters"));
         for other in 0..others {
-            arena.enqueue(Instant::ZERO, Packet::new(FlowId(1), 100, other as usize)).expect("a legal packet");
+            arena
+                .enqueue(Instant::ZERO, Packet::new(FlowId(1), 100, other as usize))
+                .expect("a legal packet");
         }
         let mut refused = 0;
         for number in 0..times {
-            arena.enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, number)).expect("a legal packet");
+            arena
+                .enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, number))
+                .expect("a legal packet");
             let ticket = arena.newest().expect("a packet was enqueued");
             refused += usize::from(arena.cancel(ticket).is_none());
         }
@@ -389,7 +476,10 @@ mod tests {
     #[test]
     fn cancelled_packets_alone_leave_no_slot() {
         let (mut arena, refused) = cancelled(10_000, 0);
-        assert_eq!((refused, arena.slots.slots.len(), arena.backlog().packets), (0, 1, 0));
+        assert_eq!(
+            (refused, arena.slots.slots.len(), arena.backlog().packets),
+            (0, 1, 0)
+        );
         assert_eq!(arena.dequeue(Instant::ZERO), None);
         arena.check_invariants();
     }
@@ -398,10 +488,17 @@ mod tests {
     fn slots_of_cancelled_packets_are_bounded() {
         let most = Arena::<usize, ()>::MOST_CANCELLED as usize;
         let (mut arena, refused) = cancelled(most + 500, 1);
-        assert_eq!((refused, arena.backlog().packets), (500, 501), "the packets stay");
+        assert_eq!(
+            (refused, arena.backlog().packets),
+            (500, 501),
+            "the packets stay"
+        );
         let sent = core::iter::from_fn(|| arena.dequeue(Instant::ZERO)).count();
         assert_eq!((sent, arena.slots.cancelled), (501, Backlog::default()));
         let (_, refused) = cancelled(3 * most, 2 * most as u64);
-        assert!(refused > 0 && refused < most, "as many as there are packets: {refused}");
+        assert!(
+            refused > 0 && refused < most,
+            "as many as there are packets: {refused}"
+        );
     }
 }

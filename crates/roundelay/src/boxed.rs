@@ -35,7 +35,11 @@ impl<T, L: Leaving, S: Scheduler<T, L> + ?Sized> Scheduler<T, L> for Box<S> {
         (**self).dequeue_burst(now, most, into);
     }
 
-    fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<L> {
+    fn dequeue_refilled(
+        &mut self,
+        now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<L> {
         (**self).dequeue_refilled(now, refill)
     }
 

@@ -19,7 +19,10 @@ pub struct Limit {
 
 impl Limit {
     /// No limit.
-    pub const UNBOUNDED: Self = Self { packets: u64::MAX, bytes: u64::MAX };
+    pub const UNBOUNDED: Self = Self {
+        packets: u64::MAX,
+        bytes: u64::MAX,
+    };
 
     /// Whether the limit counts bytes only: a bare number for such a limit means bytes.
     pub const fn is_in_bytes(&self) -> bool {
@@ -28,12 +31,18 @@ impl Limit {
 
     /// A limit by packets alone.
     pub const fn of_packets(packets: u64) -> Self {
-        Self { packets, bytes: u64::MAX }
+        Self {
+            packets,
+            bytes: u64::MAX,
+        }
     }
 
     /// A limit by bytes alone.
     pub const fn of_bytes(bytes: u64) -> Self {
-        Self { packets: u64::MAX, bytes }
+        Self {
+            packets: u64::MAX,
+            bytes,
+        }
     }
 }
 
@@ -67,7 +76,11 @@ impl<S> Buffer<S> {
         S: Scheduler<T>,
     {
         scheduler.set_buffer_limit(limit);
-        Self { limit, scheduler, check: DebugCheck::NEW }
+        Self {
+            limit,
+            scheduler,
+            check: DebugCheck::NEW,
+        }
     }
 
     /// The scheduler.
@@ -84,8 +97,12 @@ impl<S> Buffer<S> {
     /// Enqueues a packet. Each dropped packet goes to `dropped` with its reason, possibly the
     /// arriving packet.
     #[inline]
-    pub fn enqueue<T>(&mut self, now: Instant, mut packet: Packet<T>, mut dropped: impl FnMut(Packet<T>, DropReason))
-    where
+    pub fn enqueue<T>(
+        &mut self,
+        now: Instant,
+        mut packet: Packet<T>,
+        mut dropped: impl FnMut(Packet<T>, DropReason),
+    ) where
         S: Scheduler<T>,
     {
         packet.arrival = now;
@@ -102,7 +119,10 @@ impl<S> Buffer<S> {
         self.take_dropped(&mut dropped);
         // The last packet of this flow with this arrival time is the arriving one, or cannot be
         // distinguished from it.
-        self.keep_limit(|victim| victim.flow == flow && victim.arrival == now, &mut dropped);
+        self.keep_limit(
+            |victim| victim.flow == flow && victim.arrival == now,
+            &mut dropped,
+        );
     }
 
     /// Changes the limit. Excess packets go to `dropped`.
@@ -116,15 +136,22 @@ impl<S> Buffer<S> {
     }
 
     #[inline]
-    fn keep_limit<T>(&mut self, has_just_come: impl Fn(&Packet<T>) -> bool, mut dropped: impl FnMut(Packet<T>, DropReason))
-    where
+    fn keep_limit<T>(
+        &mut self,
+        has_just_come: impl Fn(&Packet<T>) -> bool,
+        mut dropped: impl FnMut(Packet<T>, DropReason),
+    ) where
         S: Scheduler<T>,
     {
         while self.exceeds_limit() {
             let victim = self.scheduler.evict();
             self.check.after_call(&self.scheduler);
             let Some(victim) = victim else { break };
-            let reason = if has_just_come(&victim) { DropReason::Full } else { DropReason::PushedOut };
+            let reason = if has_just_come(&victim) {
+                DropReason::Full
+            } else {
+                DropReason::PushedOut
+            };
             dropped(victim, reason);
             self.take_dropped(&mut dropped);
         }
@@ -143,7 +170,11 @@ impl<S> Buffer<S> {
 
     /// The next packet for the link. Packets dropped by the discipline before it go to `dropped`.
     #[inline]
-    pub fn dequeue<T>(&mut self, now: Instant, mut dropped: impl FnMut(Packet<T>, DropReason)) -> Option<Packet<T>>
+    pub fn dequeue<T>(
+        &mut self,
+        now: Instant,
+        mut dropped: impl FnMut(Packet<T>, DropReason),
+    ) -> Option<Packet<T>>
     where
         S: Scheduler<T>,
     {

@@ -29,7 +29,10 @@ pub struct ByCopy<S> {
 impl<S> ByCopy<S> {
     /// Orders handles by `by_value`.
     pub const fn new(by_value: S) -> Self {
-        Self { by_value, burst: Vec::new() }
+        Self {
+            by_value,
+            burst: Vec::new(),
+        }
     }
 }
 
@@ -44,8 +47,15 @@ const CAME_MARKED: u32 = 1 << 31;
 const _: () = assert!(Handle::LARGEST.0 < CAME_MARKED);
 
 fn arrival(packet: Packet<Handle>) -> Packet<Handle> {
-    let came_marked = if packet.ecn == Ecn::Marked { CAME_MARKED } else { 0 };
-    Packet { payload: Handle(packet.payload.0 | came_marked), ..packet }
+    let came_marked = if packet.ecn == Ecn::Marked {
+        CAME_MARKED
+    } else {
+        0
+    };
+    Packet {
+        payload: Handle(packet.payload.0 | came_marked),
+        ..packet
+    }
 }
 
 fn handle(packet: &Packet<Handle>) -> Handle {
@@ -54,7 +64,10 @@ fn handle(packet: &Packet<Handle>) -> Handle {
 
 fn departure(packet: Packet<Handle>) -> Departure {
     let came_marked = packet.payload.0 & CAME_MARKED != 0;
-    Departure { handle: handle(&packet), mark: packet.ecn == Ecn::Marked && !came_marked }
+    Departure {
+        handle: handle(&packet),
+        mark: packet.ecn == Ecn::Marked && !came_marked,
+    }
 }
 
 impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
@@ -63,12 +76,19 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
         if packet.payload > Handle::LARGEST {
             return Err(packet);
         }
-        self.by_value.enqueue(now, arrival(packet)).map_err(|packet| Packet { payload: handle(&packet), ..packet })
+        self.by_value
+            .enqueue(now, arrival(packet))
+            .map_err(|packet| Packet {
+                payload: handle(&packet),
+                ..packet
+            })
     }
 
     fn refusal(&self, packet: &Packet<Handle>) -> Option<Refusal> {
         let has_large_handle = packet.payload > Handle::LARGEST;
-        self.by_value.refusal(packet).or_else(|| has_large_handle.then_some(Refusal::HandleNumber))
+        self.by_value
+            .refusal(packet)
+            .or_else(|| has_large_handle.then_some(Refusal::HandleNumber))
     }
 
     #[inline]
@@ -81,12 +101,18 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
         into.extend(self.burst.drain(..).map(departure));
     }
 
-    fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<Handle>>) -> Option<Departure> {
+    fn dequeue_refilled(
+        &mut self,
+        now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<Handle>>,
+    ) -> Option<Departure> {
         let fitting = |packet: Packet<Handle>| {
             assert!(packet.payload <= Handle::LARGEST, "a refilled packet fits");
             arrival(packet)
         };
-        self.by_value.dequeue_refilled(now, &mut |flow| refill(flow).map(fitting)).map(departure)
+        self.by_value
+            .dequeue_refilled(now, &mut |flow| refill(flow).map(fitting))
+            .map(departure)
     }
 
     fn evict(&mut self) -> Option<Departure> {
@@ -110,7 +136,9 @@ impl<S: Scheduler<Handle>> Scheduler<Handle, Departure> for ByCopy<S> {
     }
 
     fn take_dropped(&mut self) -> Option<(Departure, DropReason)> {
-        self.by_value.take_dropped().map(|(packet, reason)| (departure(packet), reason))
+        self.by_value
+            .take_dropped()
+            .map(|(packet, reason)| (departure(packet), reason))
     }
 
     fn preempts(&self, now: Instant, sending: &Packet<Handle>) -> bool {
@@ -168,19 +196,37 @@ mod tests {
     fn marks_of_arrivals_are_no_marks_of_the_discipline() {
         for discipline in AnyDiscipline::all() {
             let mut order = discipline.build_by_handle(1).expect("legal parameters");
-            let packet = Packet { ecn: Ecn::Marked, ..Packet::new(FlowId(0), 100, Handle(7)) };
-            order.enqueue(Instant::ZERO, packet).expect("a legal packet");
+            let packet = Packet {
+                ecn: Ecn::Marked,
+                ..Packet::new(FlowId(0), 100, Handle(7))
+            };
+            order
+                .enqueue(Instant::ZERO, packet)
+                .expect("a legal packet");
             let departure = order.dequeue(Instant::ZERO);
-            assert_eq!(departure, Some(Departure { handle: Handle(7), mark: false }), "{discipline}");
+            assert_eq!(
+                departure,
+                Some(Departure {
+                    handle: Handle(7),
+                    mark: false
+                }),
+                "{discipline}"
+            );
         }
     }
 
     /// FIFO keeps the handles themselves, in no table.
     #[test]
     fn large_handles_are_refused_unchanged() {
-        for discipline in AnyDiscipline::all().into_iter().filter(|discipline| discipline.info().name != "fifo") {
+        for discipline in AnyDiscipline::all()
+            .into_iter()
+            .filter(|discipline| discipline.info().name != "fifo")
+        {
             let mut order = discipline.build_by_handle(1).expect("legal parameters");
-            let packet = Packet { ecn: Ecn::Marked, ..Packet::new(FlowId(0), 100, Handle(Handle::LARGEST.0 + 1)) };
+            let packet = Packet {
+                ecn: Ecn::Marked,
+                ..Packet::new(FlowId(0), 100, Handle(Handle::LARGEST.0 + 1))
+            };
             assert_eq!(
                 (order.refusal(&packet), order.enqueue(Instant::ZERO, packet)),
                 (Some(Refusal::HandleNumber), Err(packet)),

@@ -60,7 +60,10 @@ impl Default for Charges {
 impl Charges {
     /// `unit` units of cost are one byte of length.
     pub const fn in_units_of(unit: NonZeroU32) -> Self {
-        Self { unit, owed: Vec::new() }
+        Self {
+            unit,
+            owed: Vec::new(),
+        }
     }
 
     /// Adds a difference: the actual cost less the estimate, after service. A request that was
@@ -86,8 +89,8 @@ impl Charges {
         &mut self.owed[flow.index()]
     }
 
-    /// The length for a flow's next request, from 1 to `most` (the flow's longest packet): estimated
-    /// cost plus debt, in units. The remainder stays in the debt.
+    /// The length for a flow's next request, from 1 to `most` (the flow's longest packet):
+    /// estimated cost plus debt, in units. The remainder stays in the debt.
     ///
     /// While actual costs exceed `most` units on average, debts grow without end and shares follow
     /// the lengths: choose the unit by the largest actual cost. Flows beyond
@@ -148,8 +151,17 @@ mod tests {
     #[test]
     fn an_estimate_beyond_the_longest_packet_is_owed() {
         let mut charges = Charges::default();
-        assert_eq!((charges.len(FlowId(0), 100_000, 65_536), charges.owed(FlowId(0))), (65_536, 100_000 - 65_536));
-        assert_eq!((charges.len(FlowId(0), 1, 65_536), charges.owed(FlowId(0))), (100_001 - 65_536, 0));
+        assert_eq!(
+            (
+                charges.len(FlowId(0), 100_000, 65_536),
+                charges.owed(FlowId(0))
+            ),
+            (65_536, 100_000 - 65_536)
+        );
+        assert_eq!(
+            (charges.len(FlowId(0), 1, 65_536), charges.owed(FlowId(0))),
+            (100_001 - 65_536, 0)
+        );
     }
 
     #[test]
@@ -166,7 +178,14 @@ mod tests {
     fn a_stray_flow_number_costs_no_memory() {
         let (mut charges, stray) = (Charges::default(), FlowId(u32::MAX));
         charges.charge(stray, 5);
-        assert_eq!((charges.len(stray, 500, 100), charges.owed(stray), charges.owed.len()), (100, 0, 0));
+        assert_eq!(
+            (
+                charges.len(stray, 500, 100),
+                charges.owed(stray),
+                charges.owed.len()
+            ),
+            (100, 0, 0)
+        );
     }
 
     #[test]
@@ -177,7 +196,14 @@ mod tests {
         charges.charge(FlowId(1), 1);
         charges.remove_flow(FlowId(2));
         charges.remove_flow(FlowId(9));
-        assert_eq!((charges.owed(FlowId(2)), charges.len(FlowId(2), 10, 100)), (0, 10));
-        assert_eq!((charges.len(FlowId(1), 10, 100), charges.owed(FlowId(1))), (100, i64::MAX - 100), "saturated, not wrapped");
+        assert_eq!(
+            (charges.owed(FlowId(2)), charges.len(FlowId(2), 10, 100)),
+            (0, 10)
+        );
+        assert_eq!(
+            (charges.len(FlowId(1), 10, 100), charges.owed(FlowId(1))),
+            (100, i64::MAX - 100),
+            "saturated, not wrapped"
+        );
     }
 }

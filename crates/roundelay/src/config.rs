@@ -92,32 +92,70 @@ enum Field<C: 'static> {
 }
 
 impl<C> Parameter<C> {
-    const fn new(name: &'static str, kind: Kind, range: RangeInclusive<u64>, about: &'static str, field: Field<C>) -> Self {
-        Self { name, kind, min: *range.start(), max: *range.end(), about, field }
+    const fn new(
+        name: &'static str,
+        kind: Kind,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: Field<C>,
+    ) -> Self {
+        Self {
+            name,
+            kind,
+            min: *range.start(),
+            max: *range.end(),
+            about,
+            field,
+        }
     }
 
     /// A plain number.
-    pub const fn count(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut u32) -> Self {
+    pub const fn count(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut u32,
+    ) -> Self {
         Self::new(name, Kind::Count, range, about, Field::U32(field))
     }
 
     /// A size in bytes.
-    pub const fn size(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut u32) -> Self {
+    pub const fn size(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut u32,
+    ) -> Self {
         Self::new(name, Kind::Size, range, about, Field::U32(field))
     }
 
     /// A size in bytes, in a field of 64 bits.
-    pub const fn size64(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut u64) -> Self {
+    pub const fn size64(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut u64,
+    ) -> Self {
         Self::new(name, Kind::Size, range, about, Field::U64(field))
     }
 
     /// A time; the range is in picoseconds, a bare number of the user in microseconds.
-    pub const fn time(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Duration) -> Self {
+    pub const fn time(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Duration,
+    ) -> Self {
         Self::new(name, Kind::Time, range, about, Field::Time(field))
     }
 
     /// A time; the range is in picoseconds, a bare number of the user in seconds.
-    pub const fn seconds(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Duration) -> Self {
+    pub const fn seconds(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Duration,
+    ) -> Self {
         Self::new(name, Kind::Seconds, range, about, Field::Time(field))
     }
 
@@ -132,8 +170,18 @@ impl<C> Parameter<C> {
     }
 
     /// Any time, or `never` for None; a bare number of the user is in microseconds.
-    pub const fn time_or_never(name: &'static str, about: &'static str, field: fn(&mut C) -> &mut Option<Duration>) -> Self {
-        Self::new(name, Kind::Time, 0..=NEVER, about, Field::TimeOrNever(field))
+    pub const fn time_or_never(
+        name: &'static str,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Option<Duration>,
+    ) -> Self {
+        Self::new(
+            name,
+            Kind::Time,
+            0..=NEVER,
+            about,
+            Field::TimeOrNever(field),
+        )
     }
 
     /// A rate, or `link` for None; the range is in bits per second.
@@ -147,12 +195,21 @@ impl<C> Parameter<C> {
     }
 
     /// A number with decimals; the range is in billionths.
-    pub const fn number(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Billionths) -> Self {
+    pub const fn number(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Billionths,
+    ) -> Self {
         Self::new(name, Kind::Number, range, about, Field::Number(field))
     }
 
     /// A word that switches something on.
-    pub const fn switch(name: &'static str, about: &'static str, field: fn(&mut C) -> &mut bool) -> Self {
+    pub const fn switch(
+        name: &'static str,
+        about: &'static str,
+        field: fn(&mut C) -> &mut bool,
+    ) -> Self {
         Self::new(name, Kind::Switch, 0..=1, about, Field::Switch(field))
     }
 
@@ -164,7 +221,13 @@ impl<C> Parameter<C> {
         read: fn(&C) -> u64,
         write: fn(&mut C, u64),
     ) -> Self {
-        Self::new(name, Kind::Choice(words), 0..=words.len() as u64 - 1, about, Field::Choice(read, write))
+        Self::new(
+            name,
+            Kind::Choice(words),
+            0..=words.len() as u64 - 1,
+            about,
+            Field::Choice(read, write),
+        )
     }
 }
 
@@ -192,7 +255,9 @@ impl<C: Clone> Parameter<C> {
             Field::U64(field) => *field(config) = value,
             Field::Switch(field) => *field(config) = value != 0,
             Field::Time(field) => *field(config) = Duration::from_picos(value),
-            Field::TimeOrNever(field) => *field(config) = (value != NEVER).then(|| Duration::from_picos(value)),
+            Field::TimeOrNever(field) => {
+                *field(config) = (value != NEVER).then(|| Duration::from_picos(value))
+            }
             Field::LinkRate(field) => *field(config) = Rate::from_bits_per_second(value),
             Field::Number(field) => *field(config) = Billionths(value),
             Field::Choice(_, write) => write(config, value),
@@ -204,7 +269,11 @@ impl<C: Clone> Parameter<C> {
     pub fn check(&self, discipline: &'static str, config: &C) -> Result<(), ConfigError> {
         let value = self.read(config);
         let is_link = self.kind == Kind::LinkRate && value == LINK;
-        if is_link || (self.min..=self.max).contains(&value) { Ok(()) } else { Err(self.out_of_range(discipline, value)) }
+        if is_link || (self.min..=self.max).contains(&value) {
+            Ok(())
+        } else {
+            Err(self.out_of_range(discipline, value))
+        }
     }
 
     fn out_of_range(&self, discipline: &'static str, value: u64) -> ConfigError {
@@ -225,11 +294,16 @@ impl Kind {
             Self::Count => value.to_string(),
             Self::Size => Bytes(value).to_string(),
             Self::Time | Self::Seconds | Self::Milliseconds if value == NEVER => "never".to_owned(),
-            Self::Time | Self::Seconds | Self::Milliseconds => Duration::from_picos(value).to_string(),
+            Self::Time | Self::Seconds | Self::Milliseconds => {
+                Duration::from_picos(value).to_string()
+            }
             Self::LinkRate if value == LINK => "link".to_owned(),
-            Self::LinkRate => Rate::from_bits_per_second(value).map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
+            Self::LinkRate => Rate::from_bits_per_second(value)
+                .map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
             Self::Number => Billionths(value).to_string(),
-            Self::Choice(words) => words.get(value as usize).map_or_else(|| value.to_string(), |word| (*word).to_owned()),
+            Self::Choice(words) => words
+                .get(value as usize)
+                .map_or_else(|| value.to_string(), |word| (*word).to_owned()),
             Self::Switch => (if value == 0 { "off" } else { "on" }).to_owned(),
         }
     }
@@ -258,15 +332,33 @@ impl Kind {
     pub fn read(self, text: &str) -> Result<u64, String> {
         match self {
             Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
-            Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.expected().to_owned()),
+            Self::Size => text
+                .parse::<Bytes>()
+                .map(|b| b.0)
+                .map_err(|e| e.expected().to_owned()),
             Self::LinkRate if text == "link" => Ok(LINK),
-            Self::LinkRate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.expected().to_owned()),
-            Self::Number => text.parse::<Billionths>().map(|number| number.0).map_err(|e| e.expected().to_owned()),
+            Self::LinkRate => text
+                .parse::<Rate>()
+                .map(Rate::bits_per_second)
+                .map_err(|e| e.expected().to_owned()),
+            Self::Number => text
+                .parse::<Billionths>()
+                .map(|number| number.0)
+                .map_err(|e| e.expected().to_owned()),
             Self::Time | Self::Seconds | Self::Milliseconds if text == "never" => Ok(NEVER),
-            Self::Time => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.expected().to_owned()),
+            Self::Time => text
+                .parse::<Duration>()
+                .map(Duration::as_picos)
+                .map_err(|e| e.expected().to_owned()),
             Self::Seconds => time_in(text, "s").ok_or_else(|| expected_time("seconds", "10s")),
-            Self::Milliseconds => time_in(text, "ms").ok_or_else(|| expected_time("milliseconds", "500ms")),
-            Self::Choice(words) => words.iter().position(|word| *word == text).map(|place| place as u64).ok_or_else(|| alternatives(words)),
+            Self::Milliseconds => {
+                time_in(text, "ms").ok_or_else(|| expected_time("milliseconds", "500ms"))
+            }
+            Self::Choice(words) => words
+                .iter()
+                .position(|word| *word == text)
+                .map(|place| place as u64)
+                .ok_or_else(|| alternatives(words)),
             Self::Switch => Err("no value".to_owned()),
         }
     }
@@ -276,7 +368,10 @@ impl Kind {
 fn time_in(text: &str, unit: &str) -> Option<u64> {
     let is_bare = text.ends_with(|last: char| last.is_ascii_digit() || last == '.');
     let unit = if is_bare { unit } else { "" };
-    format!("{text}{unit}").parse::<Duration>().ok().map(Duration::as_picos)
+    format!("{text}{unit}")
+        .parse::<Duration>()
+        .ok()
+        .map(Duration::as_picos)
 }
 
 /// Whether a number has no unit.
@@ -357,47 +452,124 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// A value that is legal by itself and wrong beside the other parameters.
-    pub(crate) fn beside(discipline: &'static str, parameter: &str, value: impl fmt::Display, expected: impl Into<String>) -> Self {
-        Self::BadValue { discipline, parameter: format!("{parameter} {value}"), expected: expected.into() }
+    pub(crate) fn beside(
+        discipline: &'static str,
+        parameter: &str,
+        value: impl fmt::Display,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::BadValue {
+            discipline,
+            parameter: format!("{parameter} {value}"),
+            expected: expected.into(),
+        }
     }
 
     /// # Errors
     /// `value` is not in `min..=max`.
-    pub fn in_range(discipline: &'static str, parameter: &'static str, value: u64, min: u64, max: u64) -> Result<(), Self> {
+    pub fn in_range(
+        discipline: &'static str,
+        parameter: &'static str,
+        value: u64,
+        min: u64,
+        max: u64,
+    ) -> Result<(), Self> {
         if (min..=max).contains(&value) {
             return Ok(());
         }
-        Err(Self::OutOfRange { discipline, parameter, value: value.to_string(), min: min.to_string(), max: max.to_string() })
+        Err(Self::OutOfRange {
+            discipline,
+            parameter,
+            value: value.to_string(),
+            min: min.to_string(),
+            max: max.to_string(),
+        })
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownDiscipline { name, is_parameter: true, .. } => {
-                write!(f, "no discipline is called '{name}', which is a parameter: write it after its discipline, as in \"sfq depth 64\"")
+            Self::UnknownDiscipline {
+                name,
+                is_parameter: true,
+                ..
+            } => {
+                write!(
+                    f,
+                    "no discipline is called '{name}', which is a parameter: write it after its discipline, as in \"sfq depth 64\""
+                )
             }
-            Self::UnknownDiscipline { name, meant: Some(meant), .. } => {
-                write!(f, "no discipline is called '{name}'; did you mean '{meant}'?")
+            Self::UnknownDiscipline {
+                name,
+                meant: Some(meant),
+                ..
+            } => {
+                write!(
+                    f,
+                    "no discipline is called '{name}'; did you mean '{meant}'?"
+                )
             }
-            Self::UnknownDiscipline { name, known, .. } => write!(f, "no discipline is called '{name}'; expected one of {known}"),
-            Self::UnknownParameter { discipline, parameter, meant, known } => {
+            Self::UnknownDiscipline { name, known, .. } => write!(
+                f,
+                "no discipline is called '{name}'; expected one of {known}"
+            ),
+            Self::UnknownParameter {
+                discipline,
+                parameter,
+                meant,
+                known,
+            } => {
                 write!(f, "{discipline}: no parameter is called '{parameter}'; ")?;
                 meant.map_or(Ok(()), |meant| write!(f, "did you mean '{meant}'? "))?;
                 write!(f, "it has {known}")?;
-                if parameter == "weight" { write!(f, "; weights are settings of flows") } else { Ok(()) }
+                if parameter == "weight" {
+                    write!(f, "; weights are settings of flows")
+                } else {
+                    Ok(())
+                }
             }
-            Self::Repeated { discipline, first, second } if first == second => {
-                write!(f, "{discipline}: {first} is written twice; expected it once")
+            Self::Repeated {
+                discipline,
+                first,
+                second,
+            } if first == second => {
+                write!(
+                    f,
+                    "{discipline}: {first} is written twice; expected it once"
+                )
             }
-            Self::Repeated { discipline, first, second } => {
-                write!(f, "{discipline}: {first} and {second} are opposites; expected one of them")
+            Self::Repeated {
+                discipline,
+                first,
+                second,
+            } => {
+                write!(
+                    f,
+                    "{discipline}: {first} and {second} are opposites; expected one of them"
+                )
             }
-            Self::BadValue { discipline, parameter, expected } => write!(f, "{discipline}: {parameter}: expected {expected}"),
-            Self::Fixed { discipline, parameter } => write!(f, "{discipline}: {parameter} cannot change at run time"),
+            Self::BadValue {
+                discipline,
+                parameter,
+                expected,
+            } => write!(f, "{discipline}: {parameter}: expected {expected}"),
+            Self::Fixed {
+                discipline,
+                parameter,
+            } => write!(f, "{discipline}: {parameter} cannot change at run time"),
             Self::OtherDiscipline { discipline } => write!(f, "the scheduler is no {discipline}"),
-            Self::OutOfRange { discipline, parameter, value, min, max } => {
-                write!(f, "{discipline}: {parameter} {value}: legal range {min} to {max}")
+            Self::OutOfRange {
+                discipline,
+                parameter,
+                value,
+                min,
+                max,
+            } => {
+                write!(
+                    f,
+                    "{discipline}: {parameter} {value}: legal range {min} to {max}"
+                )
             }
         }
     }
@@ -412,20 +584,40 @@ mod tests {
     /// Regression test: a bare number with decimals was read as microseconds for every parameter.
     #[test]
     fn bare_numbers_with_decimals_have_the_same_unit() {
-        for (kind, unit) in [(Kind::Time, "us"), (Kind::Seconds, "s"), (Kind::Milliseconds, "ms")] {
+        for (kind, unit) in [
+            (Kind::Time, "us"),
+            (Kind::Seconds, "s"),
+            (Kind::Milliseconds, "ms"),
+        ] {
             for number in ["1.5", ".5", "2.", "0.25"] {
-                assert_eq!(kind.read(number), kind.read(&format!("{number}{unit}")), "{kind:?} {number}");
+                assert_eq!(
+                    kind.read(number),
+                    kind.read(&format!("{number}{unit}")),
+                    "{kind:?} {number}"
+                );
                 assert!(kind.read(number).is_ok(), "{kind:?} {number}");
             }
-            assert!(["", ".", "-1", "1e3", "s", "1s1"].iter().all(|bad| kind.read(bad).is_err()), "{kind:?}");
+            assert!(
+                ["", ".", "-1", "1e3", "s", "1s1"]
+                    .iter()
+                    .all(|bad| kind.read(bad).is_err()),
+                "{kind:?}"
+            );
         }
     }
 
     #[test]
     fn what_is_expected_of_a_time_names_the_unit_of_its_bare_numbers() {
-        for (kind, bare) in [(Kind::Time, "microseconds"), (Kind::Seconds, "seconds"), (Kind::Milliseconds, "milliseconds")] {
+        for (kind, bare) in [
+            (Kind::Time, "microseconds"),
+            (Kind::Seconds, "seconds"),
+            (Kind::Milliseconds, "milliseconds"),
+        ] {
             let expected = kind.read("abc").unwrap_err();
-            assert!(expected.contains(&format!("(a bare number is {bare}, as in tc)")), "{expected}");
+            assert!(
+                expected.contains(&format!("(a bare number is {bare}, as in tc)")),
+                "{expected}"
+            );
             let example = expected.rsplit(' ').next().unwrap();
             assert!(kind.read(example).is_ok(), "{expected}");
         }
@@ -440,7 +632,11 @@ mod tests {
         assert_eq!(read(Kind::Seconds), Some(7 * second));
         assert_eq!(read(Kind::Milliseconds), Some(7 * second / 1_000));
         assert_eq!(read(Kind::Time), Some(7 * second / 1_000_000));
-        assert!([Kind::Time, Kind::Seconds, Kind::Milliseconds].iter().all(|kind| kind.read("3ms") == Ok(3 * second / 1_000)));
+        assert!(
+            [Kind::Time, Kind::Seconds, Kind::Milliseconds]
+                .iter()
+                .all(|kind| kind.read("3ms") == Ok(3 * second / 1_000))
+        );
     }
 
     #[test]
@@ -448,16 +644,39 @@ mod tests {
         let kind = Kind::Choice(&["slack", "priority", "deadline"]);
         let places = ["slack", "priority", "deadline"].map(|word| kind.read(word));
         assert_eq!(places, [Ok(0), Ok(1), Ok(2)]);
-        assert_eq!([0, 1, 2, 3].map(|place| kind.show(place)), ["slack", "priority", "deadline", "3"]);
-        assert!(["", "Slack", "0", "slack priority"].iter().all(|bad| kind.read(bad) == Err("slack, priority or deadline".to_owned())));
-        assert_eq!((alternatives(&["one"]), alternatives(&[])), ("one".to_owned(), String::new()));
+        assert_eq!(
+            [0, 1, 2, 3].map(|place| kind.show(place)),
+            ["slack", "priority", "deadline", "3"]
+        );
+        assert!(
+            ["", "Slack", "0", "slack priority"]
+                .iter()
+                .all(|bad| kind.read(bad) == Err("slack, priority or deadline".to_owned()))
+        );
+        assert_eq!(
+            (alternatives(&["one"]), alternatives(&[])),
+            ("one".to_owned(), String::new())
+        );
     }
 
     #[test]
     fn never_is_a_time_and_nothing_else() {
         for kind in [Kind::Time, Kind::Seconds, Kind::Milliseconds] {
-            assert_eq!((kind.show(NEVER).as_str(), kind.read("never")), ("never", Ok(NEVER)));
+            assert_eq!(
+                (kind.show(NEVER).as_str(), kind.read("never")),
+                ("never", Ok(NEVER))
+            );
         }
-        assert!([Kind::Count, Kind::Size, Kind::LinkRate, Kind::Number, Kind::Switch].iter().all(|kind| kind.read("never").is_err()));
+        assert!(
+            [
+                Kind::Count,
+                Kind::Size,
+                Kind::LinkRate,
+                Kind::Number,
+                Kind::Switch
+            ]
+            .iter()
+            .all(|kind| kind.read("never").is_err())
+        );
     }
 }

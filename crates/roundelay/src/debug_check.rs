@@ -4,13 +4,13 @@ use crate::packet::FlowId;
 use crate::pool::Leaving;
 use crate::scheduler::{Footprint, Scheduler};
 
-/// Calls [`Scheduler::check_invariants`] after calls of a scheduler, in debug builds. Release builds
-/// never check.
+/// Calls [`Scheduler::check_invariants`] after calls of a scheduler, in debug builds. Release
+/// builds never check.
 ///
 /// A [`Buffer`](crate::Buffer) does this, and so do all ports. A driver without a buffer can do the
-/// same. A check looks at all packets, flows and tables. While these are few and small, each call is
-/// followed by a check; beyond, checks are as rare as they are expensive, and at least every 61st
-/// call is checked.
+/// same. A check looks at all packets, flows and tables. While these are few and small, each call
+/// is followed by a check; beyond, checks are as rare as they are expensive, and at least every
+/// 61st call is checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DebugCheck {
     /// The largest number of a flow so far, plus one.
@@ -28,7 +28,10 @@ const SOMETIMES: u32 = 61;
 
 impl DebugCheck {
     /// No flow so far.
-    pub const NEW: Self = Self { flows: 0, unchecked: 0 };
+    pub const NEW: Self = Self {
+        flows: 0,
+        unchecked: 0,
+    };
 
     /// The scheduler has taken a packet or settings of this flow.
     #[inline]
@@ -46,14 +49,18 @@ impl DebugCheck {
             return;
         }
         self.unchecked += 1;
-        if self.unchecked >= SOMETIMES || u64::from(self.unchecked) * A_CALL >= self.cost(scheduler) {
+        if self.unchecked >= SOMETIMES || u64::from(self.unchecked) * A_CALL >= self.cost(scheduler)
+        {
             self.unchecked = 0;
             scheduler.check_invariants();
         }
     }
 
     fn cost<T, L: Leaving>(self, scheduler: &(impl Scheduler<T, L> + ?Sized)) -> u64 {
-        let Footprint { fixed_bytes, bytes_per_flow } = scheduler.footprint();
+        let Footprint {
+            fixed_bytes,
+            bytes_per_flow,
+        } = scheduler.footprint();
         let flows = if bytes_per_flow == 0 { 0 } else { self.flows };
         scheduler.backlog().packets + u64::from(flows) + (fixed_bytes / BLOCK_BYTES) as u64
     }
@@ -91,11 +98,17 @@ mod tests {
         }
 
         fn backlog(&self) -> Backlog {
-            Backlog { packets: self.packets, bytes: 0 }
+            Backlog {
+                packets: self.packets,
+                bytes: 0,
+            }
         }
 
         fn footprint(&self) -> Footprint {
-            Footprint { fixed_bytes: self.bytes, bytes_per_flow: self.bytes_per_flow }
+            Footprint {
+                fixed_bytes: self.bytes,
+                bytes_per_flow: self.bytes_per_flow,
+            }
         }
 
         fn check_invariants(&self) {
@@ -106,7 +119,12 @@ mod tests {
     #[test]
     fn few_are_checked_always_and_many_sometimes() {
         let checks = |flow: u32, packets: u64, bytes: usize, bytes_per_flow: usize| {
-            let scheduler = Counting { packets, bytes, bytes_per_flow, checks: Cell::new(0) };
+            let scheduler = Counting {
+                packets,
+                bytes,
+                bytes_per_flow,
+                checks: Cell::new(0),
+            };
             let mut check = DebugCheck::NEW;
             check.names(FlowId(flow));
             (0..610).for_each(|_| check.after_call(&scheduler));
@@ -124,7 +142,11 @@ mod tests {
             (0, u64::MAX >> 1, 0, 0, 10),
         ] {
             let expected = if cfg!(debug_assertions) { expected } else { 0 };
-            assert_eq!(checks(flow, packets, bytes, bytes_per_flow), expected, "{flow} {packets} {bytes} {bytes_per_flow}");
+            assert_eq!(
+                checks(flow, packets, bytes, bytes_per_flow),
+                expected,
+                "{flow} {packets} {bytes} {bytes_per_flow}"
+            );
         }
     }
 

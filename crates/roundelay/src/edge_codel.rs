@@ -19,8 +19,9 @@
 //! # Ok::<(), roundelay::ConfigError>(())
 //! ```
 //!
-//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 4.2 on active queue management.
-//! The decision itself: `mechanisms/codel.rs`, RFC 8289.
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
+//! 2016, section 4.2 on active queue management. The decision itself: `mechanisms/codel.rs`, RFC
+//! 8289.
 //!
 //! | paper | here |
 //! |---|---|
@@ -48,7 +49,11 @@ use crate::time::{Duration, Instant, Slack};
 
 /// Total time in queues so far: initial slack minus current slack.
 pub const fn queueing_delay(initial: Slack, current: Slack) -> Duration {
-    Duration::from_picos(if initial.as_picos() > current.as_picos() { initial.as_picos().abs_diff(current.as_picos()) } else { 0 })
+    Duration::from_picos(if initial.as_picos() > current.as_picos() {
+        initial.as_picos().abs_diff(current.as_picos())
+    } else {
+        0
+    })
 }
 
 /// Parameters of Edge-CoDel.
@@ -67,8 +72,15 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let Target { target, interval, .. } = Target::DEFAULT;
-        Self { target, interval, refresh: Duration::from_millis(20), resume: Resume::Rfc8289 }
+        let Target {
+            target, interval, ..
+        } = Target::DEFAULT;
+        Self {
+            target,
+            interval,
+            refresh: Duration::from_millis(20),
+            resume: Resume::Rfc8289,
+        }
     }
 }
 
@@ -84,11 +96,21 @@ impl Config {
                 return Ok(());
             }
             let [value, min, max] = [value, min, most].map(|span| alloc::format!("{span}"));
-            Err(ConfigError::OutOfRange { discipline: Self::NAME, parameter, value, min, max })
+            Err(ConfigError::OutOfRange {
+                discipline: Self::NAME,
+                parameter,
+                value,
+                min,
+                max,
+            })
         };
         in_range("target", self.target, least)?;
         in_range("interval", self.interval, least)?;
-        in_range("refresh", self.refresh, self.target + Duration::from_picos(1))
+        in_range(
+            "refresh",
+            self.refresh,
+            self.target + Duration::from_picos(1),
+        )
     }
 }
 
@@ -108,19 +130,43 @@ impl EdgeCodel {
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self { codel: Codel::resuming(config.resume), sent_at: None, config })
+        Ok(Self {
+            codel: Codel::resuming(config.resume),
+            sent_at: None,
+            config,
+        })
     }
 
     /// Whether the packet now leaving the network should be dropped or marked. Call once for each
     /// packet of the flow, in order of departure.
     pub fn judges_bad(&mut self, now: Instant, sent_at: Instant, queueing_delay: Duration) -> bool {
-        let Config { target, interval, refresh, .. } = self.config;
-        if self.sent_at.is_some_and(|before| sent_at.since(before) > refresh) {
+        let Config {
+            target,
+            interval,
+            refresh,
+            ..
+        } = self.config;
+        if self
+            .sent_at
+            .is_some_and(|before| sent_at.since(before) > refresh)
+        {
             self.codel.emptied();
         }
         // A packet that overtook others does not make the next one look late.
         self.sent_at = self.sent_at.max(Some(sent_at));
-        let leaving = Leaving { len: 0, sojourn: queueing_delay, backlog_bytes: u64::MAX };
-        self.codel.judges_bad(Target { target, interval, roots: Roots::Exact }, now, leaving)
+        let leaving = Leaving {
+            len: 0,
+            sojourn: queueing_delay,
+            backlog_bytes: u64::MAX,
+        };
+        self.codel.judges_bad(
+            Target {
+                target,
+                interval,
+                roots: Roots::Exact,
+            },
+            now,
+            leaving,
+        )
     }
 }

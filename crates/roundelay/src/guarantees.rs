@@ -27,9 +27,17 @@ impl Share {
     /// `bytes` times phi, rounded up.
     pub const fn of(&self, bytes: u64) -> u64 {
         let product = bytes as u128 * self.weight as u128;
-        let total = if self.total_weight == 0 { 1 } else { self.total_weight as u128 };
+        let total = if self.total_weight == 0 {
+            1
+        } else {
+            self.total_weight as u128
+        };
         let quotient = product.div_ceil(total);
-        if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
+        if quotient > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            quotient as u64
+        }
     }
 
     /// `bytes` divided by phi, rounded up: the link's service while the flow is due `bytes`.
@@ -46,7 +54,11 @@ impl Share {
 const fn per_weight(bytes: u64, total: u64, weight: u32) -> u64 {
     let weight = if weight == 0 { 1 } else { weight as u128 };
     let quotient = (bytes as u128 * total as u128).div_ceil(weight);
-    if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
+    if quotient > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        quotient as u64
+    }
 }
 
 /// A proven bound and its source. The largest value, [`Duration::MAX`] or `u64::MAX` bytes, also
@@ -97,7 +109,11 @@ impl Guarantees {
     /// The same guarantees with printed bounds in place of the proven ones, where they differ.
     #[must_use]
     pub fn as_printed(self) -> Self {
-        Self { b_wfi: self.printed.b_wfi.or(self.b_wfi), t_wfi: self.printed.t_wfi.or(self.t_wfi), ..self }
+        Self {
+            b_wfi: self.printed.b_wfi.or(self.b_wfi),
+            t_wfi: self.printed.t_wfi.or(self.t_wfi),
+            ..self
+        }
     }
 
     /// The latency: the smaller of the stated one and the one derived from the B-WFI of a
@@ -113,10 +129,20 @@ impl Guarantees {
     /// included, so lateness may grow with each packet (docs/bounds.md has an example of this).
     pub fn latency_for(&self, share: &Share) -> Option<Bound<Duration>> {
         let from_b_wfi = self.b_wfi.map(|bound| {
-            let value = share.rate.time_of(share.per_share(bound.value).saturating_add(share.max_packet_len.into()));
-            Bound { value, source: "from the B-WFI: B-WFI / r + L_k / R" }
+            let value = share.rate.time_of(
+                share
+                    .per_share(bound.value)
+                    .saturating_add(share.max_packet_len.into()),
+            );
+            Bound {
+                value,
+                source: "from the B-WFI: B-WFI / r + L_k / R",
+            }
         });
-        [self.latency, from_b_wfi].into_iter().flatten().min_by_key(|bound| bound.value)
+        [self.latency, from_b_wfi]
+            .into_iter()
+            .flatten()
+            .min_by_key(|bound| bound.value)
     }
 
     /// Largest queueing and transmission delay of a packet of a flow that sends at most `burst`
@@ -125,7 +151,10 @@ impl Guarantees {
     /// proven.
     pub fn delay(&self, share: &Share, burst: u64) -> Option<Bound<Duration>> {
         let latency = self.latency_for(share)?;
-        Some(Bound { value: share.rate.time_of(share.per_share(burst)) + latency.value, source: latency.source })
+        Some(Bound {
+            value: share.rate.time_of(share.per_share(burst)) + latency.value,
+            source: latency.source,
+        })
     }
 }
 
@@ -135,7 +164,15 @@ mod tests {
 
     fn share() -> Share {
         let rate = Rate::from_bits_per_second(8_000_000).expect("not zero");
-        Share { weight: 2, total_weight: 10, least_weight: 1, flows: 3, max_packet_len: 100, link_max_packet_len: 1_000, rate }
+        Share {
+            weight: 2,
+            total_weight: 10,
+            least_weight: 1,
+            flows: 3,
+            max_packet_len: 100,
+            link_max_packet_len: 1_000,
+            rate,
+        }
     }
 
     /// A byte in 2^32 shares is 2^32 bytes, and a saturating burst takes a saturated time on any
@@ -143,32 +180,90 @@ mod tests {
     #[test]
     fn what_saturates_on_the_way_saturates_at_the_end() {
         let rate = Rate::from_bits_per_second(u64::MAX).expect("not zero");
-        let share = Share { weight: 1, total_weight: 1 << 32, rate, ..share() };
-        let guarantees = Guarantees { latency: Some(Bound { value: Duration::ZERO, source: "" }), ..Guarantees::default() };
-        let delay = |burst| guarantees.delay(&share, burst).map(|bound| bound.value.is_saturated());
+        let share = Share {
+            weight: 1,
+            total_weight: 1 << 32,
+            rate,
+            ..share()
+        };
+        let guarantees = Guarantees {
+            latency: Some(Bound {
+                value: Duration::ZERO,
+                source: "",
+            }),
+            ..Guarantees::default()
+        };
+        let delay = |burst| {
+            guarantees
+                .delay(&share, burst)
+                .map(|bound| bound.value.is_saturated())
+        };
         assert_eq!((delay(1 << 31), delay(1 << 33)), (Some(false), Some(true)));
-        let behind = Guarantees { b_wfi: Some(Bound { value: u64::MAX, source: "" }), ..Guarantees::default() };
-        assert_eq!(behind.latency_for(&share).map(|bound| bound.value), Some(Duration::MAX));
+        let behind = Guarantees {
+            b_wfi: Some(Bound {
+                value: u64::MAX,
+                source: "",
+            }),
+            ..Guarantees::default()
+        };
+        assert_eq!(
+            behind.latency_for(&share).map(|bound| bound.value),
+            Some(Duration::MAX)
+        );
     }
 
     #[test]
     fn shares_divide_and_multiply_upwards() {
         let share = share();
-        assert_eq!((share.of(7), share.per_share(7), share.per_least_share(7)), (2, 35, 70));
+        assert_eq!(
+            (share.of(7), share.per_share(7), share.per_least_share(7)),
+            (2, 35, 70)
+        );
         assert_eq!(share.per_least_share(u64::MAX), u64::MAX);
-        assert_eq!(Share { weight: 2, total_weight: 1, ..share }.of(u64::MAX), u64::MAX);
+        assert_eq!(
+            Share {
+                weight: 2,
+                total_weight: 1,
+                ..share
+            }
+            .of(u64::MAX),
+            u64::MAX
+        );
     }
 
     /// A byte takes a microsecond, and five at the flow's share.
     #[test]
     fn delays_follow_from_the_latency_or_the_b_wfi_and_not_from_the_t_wfi() {
-        let bound = |micros| Some(Bound { value: Duration::from_micros(micros), source: "" });
-        let none = Guarantees { t_wfi: bound(1), ..Guarantees::default() };
+        let bound = |micros| {
+            Some(Bound {
+                value: Duration::from_micros(micros),
+                source: "",
+            })
+        };
+        let none = Guarantees {
+            t_wfi: bound(1),
+            ..Guarantees::default()
+        };
         assert_eq!(none.delay(&share(), 300), None);
-        let b_wfi = Guarantees { b_wfi: Some(Bound { value: 200, source: "" }), ..none };
-        assert_eq!(b_wfi.delay(&share(), 300).map(|bound| bound.value), Some(Duration::from_micros(1_500 + 1_000 + 100)));
-        let both = Guarantees { latency: bound(700), ..b_wfi };
-        assert_eq!(both.delay(&share(), 300).map(|bound| bound.value), Some(Duration::from_micros(1_500 + 700)));
+        let b_wfi = Guarantees {
+            b_wfi: Some(Bound {
+                value: 200,
+                source: "",
+            }),
+            ..none
+        };
+        assert_eq!(
+            b_wfi.delay(&share(), 300).map(|bound| bound.value),
+            Some(Duration::from_micros(1_500 + 1_000 + 100))
+        );
+        let both = Guarantees {
+            latency: bound(700),
+            ..b_wfi
+        };
+        assert_eq!(
+            both.delay(&share(), 300).map(|bound| bound.value),
+            Some(Duration::from_micros(1_500 + 700))
+        );
     }
 
     /// A packet arrives each time unit, its service time at the flow's share, at a server that
@@ -178,7 +273,10 @@ mod tests {
     fn a_small_t_wfi_promises_no_delay() {
         let mut departures = alloc::vec::Vec::new();
         for arrival in 0u64..1_000 {
-            let backlog = 1 + departures.iter().filter(|departure| **departure > arrival).count() as u64;
+            let backlog = 1 + departures
+                .iter()
+                .filter(|departure| **departure > arrival)
+                .count() as u64;
             departures.push(arrival + backlog + 1);
         }
         // GRC(p) is one unit after its arrival.

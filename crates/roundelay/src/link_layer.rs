@@ -36,7 +36,8 @@ pub enum Framing {
     None,
     /// Cells of 53 bytes with 48 bytes of content, the last one filled up (ITU-T I.432, RFC 2684).
     Atm,
-    /// 64b/65b encoding: a byte for each begun 64 (ITU-T G.992.3, annex N; IEEE 802.3, section 61.3).
+    /// 64b/65b encoding: a byte for each begun 64 (ITU-T G.992.3, annex N; IEEE 802.3, section
+    /// 61.3).
     Ptm,
 }
 
@@ -79,7 +80,12 @@ const PRESETS: [Preset; 13] = [
 
 impl LinkLayer {
     /// A link that adds nothing.
-    pub const NONE: Self = Self { raw: true, overhead: 0, mpu: 0, framing: Framing::None };
+    pub const NONE: Self = Self {
+        raw: true,
+        overhead: 0,
+        mpu: 0,
+        framing: Framing::None,
+    };
     /// Legal range of [`overhead`](Self::overhead), bytes. The least is that of tc-cake(8).
     pub const OVERHEAD: RangeInclusive<i32> = -64..=65_535;
     /// Legal range of [`mpu`](Self::mpu), bytes.
@@ -87,12 +93,19 @@ impl LinkLayer {
 
     /// Overhead alone, on the network layer.
     pub const fn with_overhead(overhead: i32) -> Self {
-        Self { raw: false, overhead, ..Self::NONE }
+        Self {
+            raw: false,
+            overhead,
+            ..Self::NONE
+        }
     }
 
     /// The 15 keywords of tc-cake(8).
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-        [RAW].into_iter().chain(PRESETS.iter().map(|(name, ..)| *name)).chain([ETHER_VLAN])
+        [RAW]
+            .into_iter()
+            .chain(PRESETS.iter().map(|(name, ..)| *name))
+            .chain([ETHER_VLAN])
     }
 
     /// Whether the link leaves all lengths as they are.
@@ -123,7 +136,12 @@ impl LinkLayer {
     /// As in tc-cake(8), an overhead makes lengths count from the network layer, unless the preset
     /// is `raw`.
     #[must_use]
-    pub fn replaced(preset: Option<Self>, overhead: Option<i32>, mpu: Option<u32>, framing: Option<Framing>) -> Self {
+    pub fn replaced(
+        preset: Option<Self>,
+        overhead: Option<i32>,
+        mpu: Option<u32>,
+        framing: Option<Framing>,
+    ) -> Self {
         let layer = preset.unwrap_or(Self::NONE);
         Self {
             raw: layer.raw && (preset.is_some() || overhead.is_none()),
@@ -151,11 +169,20 @@ impl FromStr for LinkLayer {
                 is_raw = true;
             } else if word == ETHER_VLAN {
                 layer.overhead += VLAN_TAG;
-            } else if let Some((name, overhead, mpu, framing)) = PRESETS.into_iter().find(|(name, ..)| *name == word) {
+            } else if let Some((name, overhead, mpu, framing)) =
+                PRESETS.into_iter().find(|(name, ..)| *name == word)
+            {
                 if let Some(first) = preset.replace(name) {
-                    return Err(LinkLayerError(format!("'{text}': {first} and {name} exclude each other")));
+                    return Err(LinkLayerError(format!(
+                        "'{text}': {first} and {name} exclude each other"
+                    )));
                 }
-                layer = Self { overhead: layer.overhead + overhead, mpu, framing, ..layer };
+                layer = Self {
+                    overhead: layer.overhead + overhead,
+                    mpu,
+                    framing,
+                    ..layer
+                };
             } else {
                 return Err(unknown(word, Self::names()));
             }
@@ -164,7 +191,9 @@ impl FromStr for LinkLayer {
         match text.split_whitespace().count() {
             0 => Err(unknown("", Self::names())),
             1..=MOST_WORDS => Ok(layer),
-            words => Err(LinkLayerError(format!("{words} words: legal range 1 to {MOST_WORDS}"))),
+            words => Err(LinkLayerError(format!(
+                "{words} words: legal range 1 to {MOST_WORDS}"
+            ))),
         }
     }
 }
@@ -175,11 +204,18 @@ const MOST_WORDS: usize = 32;
 fn unknown<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> LinkLayerError {
     let meant = match word {
         "vdsl" | "vdsl2" => " (VDSL is 'pppoe-ptm' with PPPoE, 'bridged-ptm' without)".into(),
-        "adsl" | "adsl2" | "dsl" => " (ADSL is 'pppoe-llcsnap' or 'pppoa-vcmux', as the provider says; VDSL is 'pppoe-ptm')".into(),
+        "adsl" | "adsl2" | "dsl" => {
+            " (ADSL is 'pppoe-llcsnap' or 'pppoa-vcmux', as the provider says; VDSL is 'pppoe-ptm')"
+                .into()
+        }
         "cable" => " (cable is 'docsis')".into(),
-        _ => suggestion::nearest(word, known.clone()).map_or_else(String::new, |name| format!(" (did you mean '{name}'?)")),
+        _ => suggestion::nearest(word, known.clone())
+            .map_or_else(String::new, |name| format!(" (did you mean '{name}'?)")),
     };
-    LinkLayerError(format!("unknown link '{word}'{meant}: expected {}", known.collect::<Vec<_>>().join(", ")))
+    LinkLayerError(format!(
+        "unknown link '{word}'{meant}: expected {}",
+        known.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// In the words of tc-cake(8): `overhead 18 mpu 64`, `raw`.
@@ -227,7 +263,11 @@ impl FromStr for Framing {
 
     fn from_str(text: &str) -> Result<Self, LinkLayerError> {
         let framing = Self::ALL.into_iter().find(|framing| framing.name() == text);
-        framing.ok_or_else(|| LinkLayerError(format!("unknown framing '{text}': expected none, atm or ptm")))
+        framing.ok_or_else(|| {
+            LinkLayerError(format!(
+                "unknown framing '{text}': expected none, atm or ptm"
+            ))
+        })
     }
 }
 
@@ -241,14 +281,24 @@ mod tests {
 
     /// Cells filled one at a time, bytes added one at a time: another way than division.
     fn counted(len: u32, overhead: i64, mpu: u32, framing: Framing) -> u32 {
-        let content = (i64::from(len) + overhead).max(i64::from(mpu)).max(i64::from(len > 0)) as u32;
+        let content = (i64::from(len) + overhead)
+            .max(i64::from(mpu))
+            .max(i64::from(len > 0)) as u32;
         let (mut left, mut bytes) = (content, 0);
         while left > 0 && framing != Framing::None {
-            let (part, sent) = if framing == Framing::Atm { (left.min(48), 53) } else { (left.min(64), left.min(64) + 1) };
+            let (part, sent) = if framing == Framing::Atm {
+                (left.min(48), 53)
+            } else {
+                (left.min(64), left.min(64) + 1)
+            };
             left -= part;
             bytes += sent;
         }
-        if framing == Framing::None { content } else { bytes }
+        if framing == Framing::None {
+            content
+        } else {
+            bytes
+        }
     }
 
     /// The table of tc-cake(8), from the manual page: keyword, "equivalent to".
@@ -283,7 +333,11 @@ mod tests {
             let link = layer(name);
             assert_eq!(link.raw, name == "raw");
             for len in 0..=9000 {
-                assert_eq!(link.len_on_link(len), counted(len, overhead, mpu, framing), "{name}, {len} bytes");
+                assert_eq!(
+                    link.len_on_link(len),
+                    counted(len, overhead, mpu, framing),
+                    "{name}, {len} bytes"
+                );
             }
         }
     }
@@ -293,9 +347,18 @@ mod tests {
         for framing in Framing::ALL {
             for overhead in [-14, -1, 0, 1, 4, 38, 44, 256] {
                 for mpu in [0, 1, 47, 48, 49, 64, 84, 256, 2000] {
-                    let link = LinkLayer { raw: true, overhead, mpu, framing };
+                    let link = LinkLayer {
+                        raw: true,
+                        overhead,
+                        mpu,
+                        framing,
+                    };
                     for len in 0..=9000 {
-                        assert_eq!(link.len_on_link(len), counted(len, overhead.into(), mpu, framing), "{link}, {len} bytes");
+                        assert_eq!(
+                            link.len_on_link(len),
+                            counted(len, overhead.into(), mpu, framing),
+                            "{link}, {len} bytes"
+                        );
                     }
                 }
             }
@@ -306,19 +369,39 @@ mod tests {
     /// 80 bytes, takes two.
     #[test]
     fn examples_of_the_literature() {
-        let atm = LinkLayer { framing: Framing::Atm, ..LinkLayer::NONE };
+        let atm = LinkLayer {
+            framing: Framing::Atm,
+            ..LinkLayer::NONE
+        };
         assert_eq!(atm.len_on_link(100), 159);
         assert_eq!(layer("pppoe-llcsnap").len_on_link(40), 106);
         assert_eq!(layer("ethernet").len_on_link(1500), 1538);
-        assert_eq!([40, 46, 47].map(|len| layer("ethernet").len_on_link(len)), [84, 84, 85]);
-        assert_eq!([40, 46, 47].map(|len| layer("docsis").len_on_link(len)), [64, 64, 65]);
-        assert_eq!([34, 35].map(|len| layer("pppoe-ptm").len_on_link(len)), [65, 67]);
+        assert_eq!(
+            [40, 46, 47].map(|len| layer("ethernet").len_on_link(len)),
+            [84, 84, 85]
+        );
+        assert_eq!(
+            [40, 46, 47].map(|len| layer("docsis").len_on_link(len)),
+            [64, 64, 65]
+        );
+        assert_eq!(
+            [34, 35].map(|len| layer("pppoe-ptm").len_on_link(len)),
+            [65, 67]
+        );
     }
 
     #[test]
     fn lengths_neither_vanish_nor_overflow() {
-        let link = |overhead, framing| LinkLayer { raw: true, overhead, mpu: 0, framing };
-        assert_eq!([0, 10, 64, 66].map(|len| link(-64, Framing::None).len_on_link(len)), [0, 1, 1, 2]);
+        let link = |overhead, framing| LinkLayer {
+            raw: true,
+            overhead,
+            mpu: 0,
+            framing,
+        };
+        assert_eq!(
+            [0, 10, 64, 66].map(|len| link(-64, Framing::None).len_on_link(len)),
+            [0, 1, 1, 2]
+        );
         assert_eq!(link(-64, Framing::Atm).len_on_link(10), 53);
         for framing in Framing::ALL {
             assert_eq!(link(65_535, framing).len_on_link(u32::MAX), u32::MAX);
@@ -330,25 +413,61 @@ mod tests {
         let vlan = layer("ethernet ether-vlan");
         assert_eq!((vlan, vlan.overhead), (layer("ether-vlan ethernet"), 42));
         assert_eq!(layer("pppoe-ptm ether-vlan ether-vlan").overhead, 38);
-        assert_eq!(layer("raw docsis"), LinkLayer { raw: true, ..layer("docsis") });
+        assert_eq!(
+            layer("raw docsis"),
+            LinkLayer {
+                raw: true,
+                ..layer("docsis")
+            }
+        );
         assert_eq!(layer("raw"), LinkLayer::NONE);
         let error = |text: &str| text.parse::<LinkLayer>().unwrap_err().to_string();
-        assert_eq!(error("docsis ethernet"), "'docsis ethernet': docsis and ethernet exclude each other");
-        assert!(error("docsi").starts_with("unknown link 'docsi' (did you mean 'docsis'?): expected raw, conservative, ethernet, "));
+        assert_eq!(
+            error("docsis ethernet"),
+            "'docsis ethernet': docsis and ethernet exclude each other"
+        );
+        assert!(error("docsi").starts_with(
+            "unknown link 'docsi' (did you mean 'docsis'?): expected raw, conservative, ethernet, "
+        ));
         assert!(error(" ").starts_with("unknown link '': expected "));
         assert!(error("vdsl").starts_with("unknown link 'vdsl' (VDSL is 'pppoe-ptm' "));
-        assert_eq!(error(&"ether-vlan ".repeat(33)), "33 words: legal range 1 to 32");
+        assert_eq!(
+            error(&"ether-vlan ".repeat(33)),
+            "33 words: legal range 1 to 32"
+        );
     }
 
     #[test]
     fn values_replace_those_of_a_preset() {
-        let of = |preset: Option<&str>, overhead| LinkLayer::replaced(preset.map(layer), overhead, None, None);
+        let of = |preset: Option<&str>, overhead| {
+            LinkLayer::replaced(preset.map(layer), overhead, None, None)
+        };
         assert_eq!(of(None, None), LinkLayer::NONE);
         assert_eq!(of(None, Some(0)), LinkLayer::with_overhead(0));
-        assert_eq!(of(Some("docsis"), Some(20)), LinkLayer { overhead: 20, ..layer("docsis") });
-        assert_eq!(of(Some("raw"), Some(20)), LinkLayer { overhead: 20, ..LinkLayer::NONE });
+        assert_eq!(
+            of(Some("docsis"), Some(20)),
+            LinkLayer {
+                overhead: 20,
+                ..layer("docsis")
+            }
+        );
+        assert_eq!(
+            of(Some("raw"), Some(20)),
+            LinkLayer {
+                overhead: 20,
+                ..LinkLayer::NONE
+            }
+        );
         let mpu = LinkLayer::replaced(None, None, Some(64), Some(Framing::Ptm));
-        assert_eq!(mpu, LinkLayer { raw: true, overhead: 0, mpu: 64, framing: Framing::Ptm });
+        assert_eq!(
+            mpu,
+            LinkLayer {
+                raw: true,
+                overhead: 0,
+                mpu: 64,
+                framing: Framing::Ptm
+            }
+        );
     }
 
     #[test]
@@ -358,11 +477,25 @@ mod tests {
             ("overhead 0", LinkLayer::with_overhead(0)),
             ("overhead 18 mpu 64", layer("docsis")),
             ("overhead 40 atm", layer("pppoe-llcsnap")),
-            ("raw overhead 4 ptm", LinkLayer { overhead: 4, framing: Framing::Ptm, ..LinkLayer::NONE }),
+            (
+                "raw overhead 4 ptm",
+                LinkLayer {
+                    overhead: 4,
+                    framing: Framing::Ptm,
+                    ..LinkLayer::NONE
+                },
+            ),
         ] {
             assert_eq!(link.to_string(), shown);
         }
-        assert!(Framing::ALL.iter().all(|framing| framing.to_string().parse() == Ok(*framing)));
-        assert_eq!("adsl".parse::<Framing>().unwrap_err().to_string(), "unknown framing 'adsl': expected none, atm or ptm");
+        assert!(
+            Framing::ALL
+                .iter()
+                .all(|framing| framing.to_string().parse() == Ok(*framing))
+        );
+        assert_eq!(
+            "adsl".parse::<Framing>().unwrap_err().to_string(),
+            "unknown framing 'adsl': expected none, atm or ptm"
+        );
     }
 }

@@ -130,11 +130,17 @@ impl sealed::Sealed for Age {}
 
 /// For active queue management.
 impl Note for Age {
-    const NONE: Self = Self { arrival: Instant::ZERO, ecn: Ecn::NotCapable };
+    const NONE: Self = Self {
+        arrival: Instant::ZERO,
+        ecn: Ecn::NotCapable,
+    };
 
     #[inline]
     fn of(packet: &Packet<Handle>) -> Self {
-        Self { arrival: packet.arrival, ecn: packet.ecn }
+        Self {
+            arrival: packet.arrival,
+            ecn: packet.ecn,
+        }
     }
 
     #[inline]
@@ -156,7 +162,10 @@ impl Waits<Handle> for InLine {
 
     #[inline]
     fn from_packet(packet: Packet<Handle>) -> Self {
-        Self { handle: packet.payload, len: packet.len }
+        Self {
+            handle: packet.payload,
+            len: packet.len,
+        }
     }
 
     #[inline]
@@ -166,7 +175,10 @@ impl Waits<Handle> for InLine {
 
     #[inline]
     fn leave(self) -> Departure {
-        Departure { handle: self.handle, mark: false }
+        Departure {
+            handle: self.handle,
+            mark: false,
+        }
     }
 }
 
@@ -203,7 +215,10 @@ impl<N> Default for Links<N> {
 }
 
 impl<N: Note> Links<N> {
-    const UNLINKED: Neighbours = Neighbours { next: Link::NONE, previous: NONE };
+    const UNLINKED: Neighbours = Neighbours {
+        next: Link::NONE,
+        previous: NONE,
+    };
 
     /// Grows the table to the next power of two beyond the handle, so that growth is cheap on
     /// average. False if the handle is too large.
@@ -223,7 +238,10 @@ impl<N: Note> Links<N> {
 
     #[inline(always)]
     fn link(&mut self, queue: &mut Queue, link: Link) {
-        self.links[link.place as usize] = Neighbours { next: Link::NONE, previous: queue.tail };
+        self.links[link.place as usize] = Neighbours {
+            next: Link::NONE,
+            previous: queue.tail,
+        };
         match self.links.get_mut(queue.tail as usize) {
             Some(tail) => tail.next = link,
             None => queue.head = link,
@@ -247,7 +265,10 @@ impl<N: Note> Links<N> {
         #[cfg(debug_assertions)]
         {
             let before = core::mem::replace(&mut self.waits[place as usize], waits);
-            assert!(before != waits, "handle {place} is enqueued while it still waits, or leaves without having been enqueued");
+            assert!(
+                before != waits,
+                "handle {place} is enqueued while it still waits, or leaves without having been enqueued"
+            );
         }
         let _ = (place, waits);
     }
@@ -283,7 +304,9 @@ impl<N: Note> Storage<Handle> for Links<N> {
 
     #[inline(always)]
     fn neighbours(&self, place: u32) -> Option<(Link, u32)> {
-        self.links.get(place as usize).map(|links| (links.next, links.previous))
+        self.links
+            .get(place as usize)
+            .map(|links| (links.next, links.previous))
     }
 
     #[inline]
@@ -303,7 +326,13 @@ impl<N: Note> Storage<Handle> for Links<N> {
         if size_of::<N>() > 0 {
             self.notes[place as usize] = N::of(&packet);
         }
-        self.link(queue, Link { place, len: packet.len });
+        self.link(
+            queue,
+            Link {
+                place,
+                len: packet.len,
+            },
+        );
         self.packets += 1;
     }
 
@@ -312,7 +341,10 @@ impl<N: Note> Storage<Handle> for Links<N> {
         let place = self.unlink_head(queue)?;
         self.packets -= 1;
         self.note_waits(place, false);
-        Some(Departure { handle: Handle(place), mark: false })
+        Some(Departure {
+            handle: Handle(place),
+            mark: false,
+        })
     }
 
     #[inline]
@@ -332,7 +364,13 @@ impl<N: Note> Storage<Handle> for Links<N> {
         };
         self.packets -= 1;
         self.note_waits(place, false);
-        Some((Departure { handle: Handle(place), mark: false }, len))
+        Some((
+            Departure {
+                handle: Handle(place),
+                mark: false,
+            },
+            len,
+        ))
     }
 
     fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool {
@@ -356,7 +394,14 @@ impl<N: Note> Storage<Handle> for Links<N> {
 
     fn check(&self, link: Link) {
         #[cfg(debug_assertions)]
-        assert!(self.waits[link.place as usize], "handle {} waits", link.place);
-        assert!((link.place as usize) < self.links.len(), "a link leads to a handle");
+        assert!(
+            self.waits[link.place as usize],
+            "handle {} waits",
+            link.place
+        );
+        assert!(
+            (link.place as usize) < self.links.len(),
+            "a link leads to a handle"
+        );
     }
 }

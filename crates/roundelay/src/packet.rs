@@ -73,8 +73,20 @@ impl<T> Packet<T> {
     /// A packet of `len` bytes without ECN, with priority 0, no slack and no deadline.
     pub const fn new(flow: FlowId, len: u32, payload: T) -> Self {
         let (arrival, ecn, priority) = (Instant::ZERO, Ecn::NotCapable, 0);
-        Self { flow, len, arrival, ecn, priority, slack: Slack::ZERO, deadline: Instant::MAX, payload }
+        Self {
+            flow,
+            len,
+            arrival,
+            ecn,
+            priority,
+            slack: Slack::ZERO,
+            deadline: Instant::MAX,
+            payload,
+        }
     }
 }
 
-const _: () = assert!(size_of::<Packet<u32>>() <= 48, "a packet and its links lie in one cache line");
+const _: () = assert!(
+    size_of::<Packet<u32>>() <= 48,
+    "a packet and its links lie in one cache line"
+);

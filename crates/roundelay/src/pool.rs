@@ -45,10 +45,14 @@ pub struct Link {
 }
 
 impl Link {
-    pub(crate) const NONE: Self = Self { place: NONE, len: 0 };
+    pub(crate) const NONE: Self = Self {
+        place: NONE,
+        len: 0,
+    };
 }
 
-/// A first-in-first-out queue whose packets live in a [`Pool`]: 24 bytes, to sit inside a flow's record.
+/// A first-in-first-out queue whose packets live in a [`Pool`]: 24 bytes, to sit inside a flow's
+/// record.
 ///
 /// A queue belongs to the pool that it was first used with.
 #[derive(Debug, Clone)]
@@ -67,7 +71,12 @@ impl Default for Queue {
 
 impl Queue {
     /// An empty queue.
-    pub const EMPTY: Self = Self { head: Link::NONE, tail: NONE, packets: 0, bytes: 0 };
+    pub const EMPTY: Self = Self {
+        head: Link::NONE,
+        tail: NONE,
+        packets: 0,
+        bytes: 0,
+    };
 
     /// Whether the queue has no packet.
     #[inline]
@@ -84,7 +93,11 @@ impl Queue {
     /// [`head_len`](Self::head_len), or None if the queue is empty.
     #[inline]
     pub const fn next_len(&self) -> Option<u32> {
-        if self.is_empty() { None } else { Some(self.head.len) }
+        if self.is_empty() {
+            None
+        } else {
+            Some(self.head.len)
+        }
     }
 
     /// Packets in the queue.
@@ -104,7 +117,11 @@ impl Queue {
     #[inline]
     pub const fn size(&self) -> u64 {
         let packets = self.packets as u64;
-        if self.bytes > packets { self.bytes } else { packets }
+        if self.bytes > packets {
+            self.bytes
+        } else {
+            packets
+        }
     }
 
     /// [`size`](Self::size) without the head packet. The queue must not be empty.
@@ -127,7 +144,11 @@ struct Node<T> {
 }
 
 impl<T> Node<T> {
-    const FREE: Self = Self { packet: None, next: Link::NONE, previous: NONE };
+    const FREE: Self = Self {
+        packet: None,
+        next: Link::NONE,
+        previous: NONE,
+    };
 }
 
 /// Storage of a pool's packets. Two implementations: [`Nodes`] holds the packets themselves,
@@ -243,7 +264,10 @@ pub struct Nodes<T> {
 
 impl<T> Default for Nodes<T> {
     fn default() -> Self {
-        Self { nodes: Vec::new(), free: Vec::new() }
+        Self {
+            nodes: Vec::new(),
+            free: Vec::new(),
+        }
     }
 }
 
@@ -298,7 +322,9 @@ impl<T> Storage<T> for Nodes<T> {
 
     #[inline(always)]
     fn neighbours(&self, place: u32) -> Option<(Link, u32)> {
-        self.nodes.get(place as usize).map(|node| (node.next, node.previous))
+        self.nodes
+            .get(place as usize)
+            .map(|node| (node.next, node.previous))
     }
 
     #[inline(always)]
@@ -319,7 +345,11 @@ impl<T> Storage<T> for Nodes<T> {
             Some(tail) => tail.next = link,
             None => queue.head = link,
         }
-        nodes[place as usize] = Node { packet: Some(packet), next: Link::NONE, previous: queue.tail };
+        nodes[place as usize] = Node {
+            packet: Some(packet),
+            next: Link::NONE,
+            previous: queue.tail,
+        };
         queue.tail = place;
     }
 
@@ -366,12 +396,20 @@ impl<T> Storage<T> for Nodes<T> {
 
     #[inline]
     fn age(&self, place: u32) -> Option<Age> {
-        self.packet(place).map(|packet| Age { arrival: packet.arrival, ecn: packet.ecn })
+        self.packet(place).map(|packet| Age {
+            arrival: packet.arrival,
+            ecn: packet.ecn,
+        })
     }
 
     fn check(&self, link: Link) {
-        let packet = self.packet(link.place).expect("a queued node holds a packet");
-        assert_eq!(packet.len, link.len, "a link knows the length of what it links to");
+        let packet = self
+            .packet(link.place)
+            .expect("a queued node holds a packet");
+        assert_eq!(
+            packet.len, link.len,
+            "a link knows the length of what it links to"
+        );
     }
 }
 
@@ -406,13 +444,20 @@ impl<T> Pool<T> {
 impl<T, P: Storage<T>> Pool<T, P> {
     /// An empty pool.
     pub fn empty() -> Self {
-        Self { places: P::default(), bytes: 0, carries: PhantomData }
+        Self {
+            places: P::default(),
+            bytes: 0,
+            carries: PhantomData,
+        }
     }
 
     /// Backlog of all queues of this pool.
     #[inline]
     pub fn backlog(&self) -> Backlog {
-        Backlog { packets: self.places.packets(), bytes: self.bytes }
+        Backlog {
+            packets: self.places.packets(),
+            bytes: self.bytes,
+        }
     }
 
     /// Whether the storage exceeds a near cache: the `prefetch` calls for a burst then pay.
@@ -440,7 +485,9 @@ impl<T, P: Storage<T>> Pool<T, P> {
     pub(crate) fn prefetch_behind_head(&self, queue: &Queue, links: usize, most: u32) {
         let (mut link, mut bytes) = (queue.head, u64::from(queue.head.len));
         for _ in 0..links {
-            let Some((next, _)) = self.places.neighbours(link.place) else { return };
+            let Some((next, _)) = self.places.neighbours(link.place) else {
+                return;
+            };
             link = next;
             bytes += u64::from(link.len);
             if bytes > most.into() {
@@ -542,14 +589,24 @@ impl<T, P: Storage<T>> Pool<T, P> {
         let (mut at, mut before, mut packets, mut bytes) = (queue.head, NONE, 0u32, 0u64);
         while at != Link::NONE {
             self.places.check(at);
-            let (next, previous) = self.places.neighbours(at.place).expect("a link leads to a place");
-            assert!(before == NONE || previous == before, "links of the queue agree in both directions");
+            let (next, previous) = self
+                .places
+                .neighbours(at.place)
+                .expect("a link leads to a place");
+            assert!(
+                before == NONE || previous == before,
+                "links of the queue agree in both directions"
+            );
             packets += 1;
             bytes += u64::from(at.len);
             (before, at) = (at.place, next);
         }
         assert_eq!(before, queue.tail, "the queue ends at its tail");
-        assert_eq!((packets, bytes), (queue.packets, queue.bytes), "the queue's counts are those of its packets");
+        assert_eq!(
+            (packets, bytes),
+            (queue.packets, queue.bytes),
+            "the queue's counts are those of its packets"
+        );
     }
 }
 
@@ -569,7 +626,13 @@ mod tests {
         for len in 1..=4 {
             pool.push(if len % 2 == 0 { &mut a } else { &mut b }, packet(len));
         }
-        assert_eq!(pool.backlog(), Backlog { packets: 4, bytes: 10 });
+        assert_eq!(
+            pool.backlog(),
+            Backlog {
+                packets: 4,
+                bytes: 10
+            }
+        );
         assert_eq!(pool.pop(&mut a).map(|p| p.len), Some(2));
         assert_eq!(pool.pop_tail(&mut b).map(|p| p.len), Some(3));
         pool.check_queue(&a);
@@ -578,12 +641,23 @@ mod tests {
             pool.push(&mut a, packet(len));
         }
         assert_eq!(pool.places.nodes.len(), 4, "storage is used again");
-        assert_eq!(core::iter::from_fn(|| pool.pop(&mut a)).map(|p| p.len).collect::<Vec<_>>(), [4, 5, 6]);
+        assert_eq!(
+            core::iter::from_fn(|| pool.pop(&mut a))
+                .map(|p| p.len)
+                .collect::<Vec<_>>(),
+            [4, 5, 6]
+        );
         assert_eq!(pool.pop(&mut a), None);
         assert_eq!(pool.pop_tail(&mut a), None);
         assert_eq!(pool.head(&b).map(|p| p.len), Some(1));
         pool.check_queue(&b);
-        assert_eq!(pool.backlog(), Backlog { packets: 1, bytes: 1 });
+        assert_eq!(
+            pool.backlog(),
+            Backlog {
+                packets: 1,
+                bytes: 1
+            }
+        );
     }
 
     #[test]
@@ -593,8 +667,14 @@ mod tests {
         let mut lens = alloc::collections::VecDeque::new();
         for step in 0..300u32 {
             let (first, last) = match step * 7 % 11 {
-                0..3 => (pool.pop(&mut queue).map(|packet| packet.len), lens.pop_front()),
-                3 | 4 => (pool.pop_tail(&mut queue).map(|packet| packet.len), lens.pop_back()),
+                0..3 => (
+                    pool.pop(&mut queue).map(|packet| packet.len),
+                    lens.pop_front(),
+                ),
+                3 | 4 => (
+                    pool.pop_tail(&mut queue).map(|packet| packet.len),
+                    lens.pop_back(),
+                ),
                 _ => {
                     pool.push(&mut queue, packet(step));
                     lens.push_back(step);

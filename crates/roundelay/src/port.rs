@@ -47,7 +47,14 @@ impl<S> Port<S> {
     {
         scheduler.set_link_rate(rate);
         let (free_at, picks_at, decided_at) = (Instant::ZERO, Instant::ZERO, Instant::MAX);
-        Self { buffer: Buffer::new(limit, scheduler), rate, free_at, picks_at, decision_cost: Duration::ZERO, decided_at }
+        Self {
+            buffer: Buffer::new(limit, scheduler),
+            rate,
+            free_at,
+            picks_at,
+            decision_cost: Duration::ZERO,
+            decided_at,
+        }
     }
 
     /// Sets the time cost of a decision. When the link is free and a packet waits, the link idles
@@ -75,7 +82,9 @@ impl<S> Port<S> {
     where
         S: Scheduler<T>,
     {
-        self.buffer.set_limit(limit, |packet, reason| observer.dropped(packet, now, reason));
+        self.buffer.set_limit(limit, |packet, reason| {
+            observer.dropped(packet, now, reason)
+        });
     }
 
     /// The link's rate.
@@ -113,7 +122,11 @@ impl<S> Port<S> {
     where
         S: Scheduler<T>,
     {
-        if self.scheduler().backlog().is_empty() { None } else { Some(self.picks_at) }
+        if self.scheduler().backlog().is_empty() {
+            None
+        } else {
+            Some(self.picks_at)
+        }
     }
 
     /// A packet arrives. Call [`advance`](Self::advance) up to `now` before.
@@ -125,8 +138,14 @@ impl<S> Port<S> {
         // Also with other packets in the queue: a discipline that lets the link idle may send this
         // packet sooner.
         let could_pick = self.free_at.max(now);
-        self.picks_at = if self.scheduler().backlog().is_empty() { could_pick } else { self.picks_at.min(could_pick) };
-        self.buffer.enqueue(now, packet, |packet, reason| observer.dropped(packet, now, reason));
+        self.picks_at = if self.scheduler().backlog().is_empty() {
+            could_pick
+        } else {
+            self.picks_at.min(could_pick)
+        };
+        self.buffer.enqueue(now, packet, |packet, reason| {
+            observer.dropped(packet, now, reason)
+        });
     }
 
     /// Runs the link up to just before `until`.
@@ -160,7 +179,9 @@ impl<S> Port<S> {
         if self.decision_cost != Duration::ZERO && self.begins_to_decide(start) {
             return;
         }
-        let packet = self.buffer.dequeue(start, |packet, reason| observer.dropped(packet, start, reason));
+        let packet = self.buffer.dequeue(start, |packet, reason| {
+            observer.dropped(packet, start, reason)
+        });
         if let Some(packet) = packet {
             let end = start + self.rate.time_of(packet.len.into());
             (self.free_at, self.picks_at) = (end, end);
@@ -193,7 +214,10 @@ impl<S> Port<S> {
         S: Scheduler<T>,
     {
         let ready = self.scheduler().ready_at();
-        debug_assert!(ready.is_some(), "a work-conserving discipline gave no packet although some wait");
+        debug_assert!(
+            ready.is_some(),
+            "a work-conserving discipline gave no packet although some wait"
+        );
         ready.filter(|ready| *ready > asked).unwrap_or(Instant::MAX)
     }
 }

@@ -6,7 +6,8 @@
 //! interrupted packet waits in the scheduler with all other packets; its remaining transmission
 //! time is exact to the picosecond after any number of interruptions.
 //!
-//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.1, footnote 4: preemption in theory, not in practice.
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.1, footnote 4:
+//! preemption in theory, not in practice.
 
 use crate::buffer::{Buffer, Limit};
 use crate::packet::Packet;
@@ -49,14 +50,27 @@ impl<T> Sending<T> {
 
     /// The rest of the packet at `now`, as it would rejoin the queue.
     fn rest_at(self, now: Instant) -> Packet<Partial<T>> {
-        let Packet { arrival, slack, payload, .. } = self.packet;
-        let payload = Partial { remaining: payload.remaining - now.since(self.since), ..payload };
-        Packet { arrival: now, slack: slack.after(now.since(arrival)), payload, ..self.packet }
+        let Packet {
+            arrival,
+            slack,
+            payload,
+            ..
+        } = self.packet;
+        let payload = Partial {
+            remaining: payload.remaining - now.since(self.since),
+            ..payload
+        };
+        Packet {
+            arrival: now,
+            slack: slack.after(now.since(arrival)),
+            payload,
+            ..self.packet
+        }
     }
 }
 
-/// A [`Port`](crate::Port) that asks the scheduler after each arrival whether the packet on the link should give way
-/// ([`Scheduler::preempts`]).
+/// A [`Port`](crate::Port) that asks the scheduler after each arrival whether the packet on the
+/// link should give way ([`Scheduler::preempts`]).
 ///
 /// Difference in the calls of the observer: `sent` is called once a packet, after its last bit,
 /// with the times of first and last bit; the packet may have waited in between. A scheduler that
@@ -86,7 +100,14 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
     pub fn new(mut scheduler: S, limit: Limit, rate: Rate) -> Self {
         scheduler.set_link_rate(rate);
         let (buffer, free_at) = (Buffer::new(limit, scheduler), Instant::ZERO);
-        Self { buffer, rate, sending: None, at_work: Duration::ZERO, free_at, decides_at: free_at }
+        Self {
+            buffer,
+            rate,
+            sending: None,
+            at_work: Duration::ZERO,
+            free_at,
+            decides_at: free_at,
+        }
     }
 
     /// The scheduler.
@@ -101,7 +122,9 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
 
     /// Changes the limit of the buffer. Excess packets are dropped.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>) {
-        self.buffer.set_limit(limit, |packet, reason| observer.dropped(whole(packet), now, reason));
+        self.buffer.set_limit(limit, |packet, reason| {
+            observer.dropped(whole(packet), now, reason)
+        });
     }
 
     /// The link's rate.
@@ -117,12 +140,19 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
     /// Total sending time of the link up to `now`; `now` must not be after the next event. Includes
     /// the part sent of a packet dropped later.
     pub fn at_work(&self, now: Instant) -> Duration {
-        self.at_work + self.sending.as_ref().map_or(Duration::ZERO, |sending| now.min(sending.end()).since(sending.since))
+        self.at_work
+            + self.sending.as_ref().map_or(Duration::ZERO, |sending| {
+                now.min(sending.end()).since(sending.since)
+            })
     }
 
     /// Time of the link's next decision or end of a packet. None while there is nothing to send.
     pub fn next_event(&self) -> Option<Instant> {
-        if self.sending.is_none() && self.backlog().is_empty() { None } else { Some(self.decides_at) }
+        if self.sending.is_none() && self.backlog().is_empty() {
+            None
+        } else {
+            Some(self.decides_at)
+        }
     }
 
     /// A packet arrives. Call [`advance`](Self::advance) up to `now` before.
@@ -131,7 +161,11 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
             Some(sending) => now.min(sending.end()),
             None => self.free_at.max(now),
         };
-        self.decides_at = if self.next_event().is_none() { could_decide } else { self.decides_at.min(could_decide) };
+        self.decides_at = if self.next_event().is_none() {
+            could_decide
+        } else {
+            self.decides_at.min(could_decide)
+        };
         let partial = Partial {
             arrival: now,
             slack: packet.slack,
@@ -139,9 +173,29 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
             remaining: self.rate.time_of(packet.len.into()),
             payload: packet.payload,
         };
-        let Packet { flow, len, arrival, ecn, priority, slack, deadline, .. } = packet;
-        let packet = Packet { flow, len, arrival, ecn, priority, slack, deadline, payload: partial };
-        self.buffer.enqueue(now, packet, |packet, reason| observer.dropped(whole(packet), now, reason));
+        let Packet {
+            flow,
+            len,
+            arrival,
+            ecn,
+            priority,
+            slack,
+            deadline,
+            ..
+        } = packet;
+        let packet = Packet {
+            flow,
+            len,
+            arrival,
+            ecn,
+            priority,
+            slack,
+            deadline,
+            payload: partial,
+        };
+        self.buffer.enqueue(now, packet, |packet, reason| {
+            observer.dropped(whole(packet), now, reason)
+        });
     }
 
     /// Runs the link up to just before `until`.
@@ -160,7 +214,9 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
 
     /// Whether the last bit of a packet leaves at [`next_event`](Self::next_event).
     pub fn ends_next(&self) -> bool {
-        self.sending.as_ref().is_some_and(|sending| sending.end() <= self.decides_at)
+        self.sending
+            .as_ref()
+            .is_some_and(|sending| sending.end() <= self.decides_at)
     }
 
     /// Ends the packet whose last bit leaves now, if [any](Self::ends_next), and leaves the link
@@ -191,12 +247,22 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
     /// After an arrival: the packet on the link continues, or is interrupted and queued.
     fn reconsider(&mut self, now: Instant, sending: Sending<T>, observer: &mut impl Observer<T>) {
         let rest = sending.rest_at(now);
-        let next = if self.scheduler().preempts(now, &rest) { self.dequeue(now, observer) } else { None };
-        let Some(next) = next else { return self.send(now, rest) };
+        let next = if self.scheduler().preempts(now, &rest) {
+            self.dequeue(now, observer)
+        } else {
+            None
+        };
+        let Some(next) = next else {
+            return self.send(now, rest);
+        };
         self.send(now, next);
         self.buffer.enqueue(now, rest, |packet, reason| {
             // None of the dropped packets has just arrived.
-            let reason = if reason == DropReason::Full { DropReason::PushedOut } else { reason };
+            let reason = if reason == DropReason::Full {
+                DropReason::PushedOut
+            } else {
+                reason
+            };
             observer.dropped(whole(packet), now, reason);
         });
     }
@@ -209,13 +275,22 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
             self.send(now, packet);
         } else if !self.backlog().is_empty() {
             let ready = self.scheduler().ready_at();
-            debug_assert!(ready.is_some(), "a work-conserving discipline gave no packet although some wait");
+            debug_assert!(
+                ready.is_some(),
+                "a work-conserving discipline gave no packet although some wait"
+            );
             self.decides_at = ready.filter(|ready| *ready > now).unwrap_or(Instant::MAX);
         }
     }
 
-    fn dequeue(&mut self, now: Instant, observer: &mut impl Observer<T>) -> Option<Packet<Partial<T>>> {
-        self.buffer.dequeue(now, |packet, reason| observer.dropped(whole(packet), now, reason))
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        observer: &mut impl Observer<T>,
+    ) -> Option<Packet<Partial<T>>> {
+        self.buffer.dequeue(now, |packet, reason| {
+            observer.dropped(whole(packet), now, reason)
+        })
     }
 
     fn send(&mut self, now: Instant, mut packet: Packet<Partial<T>>) {
@@ -229,7 +304,29 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
 
 /// The packet as it arrived at the port.
 fn whole<T>(packet: Packet<Partial<T>>) -> Packet<T> {
-    let Packet { flow, len, ecn, priority, deadline, payload, .. } = packet;
-    let Partial { payload, arrival, slack, .. } = payload;
-    Packet { flow, len, arrival, ecn, priority, slack, deadline, payload }
+    let Packet {
+        flow,
+        len,
+        ecn,
+        priority,
+        deadline,
+        payload,
+        ..
+    } = packet;
+    let Partial {
+        payload,
+        arrival,
+        slack,
+        ..
+    } = payload;
+    Packet {
+        flow,
+        len,
+        arrival,
+        ecn,
+        priority,
+        slack,
+        deadline,
+        payload,
+    }
 }

@@ -4,7 +4,10 @@
 //! The only file with unsafe code. The prefetch instruction changes only the caches: no read value,
 //! no write, no fault at any address. Any address is allowed, even outside the slice, so the
 //! functions here are safe.
-#![allow(unsafe_code, reason = "there is no safe call for the prefetch instruction")]
+#![allow(
+    unsafe_code,
+    reason = "there is no safe call for the prefetch instruction"
+)]
 
 use alloc::vec::Vec;
 
@@ -52,13 +55,15 @@ pub(crate) fn dequeue_in_windows<S, L>(
         if number.is_multiple_of(WINDOW) {
             ask(scheduler, WINDOW.min(most - number));
         }
-        let Some(packet) = dequeue(scheduler) else { return };
+        let Some(packet) = dequeue(scheduler) else {
+            return;
+        };
         into.push(packet);
     }
 }
 
-/// Prefetches the first cache line of an item of a slice, for a read some hundred nanoseconds later.
-/// An index outside the slice is allowed and has no effect.
+/// Prefetches the first cache line of an item of a slice, for a read some hundred nanoseconds
+/// later. An index outside the slice is allowed and has no effect.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     fetch(slice.as_ptr().wrapping_add(index).cast());
@@ -78,7 +83,9 @@ fn fetch(address: *const i8) {
 fn fetch(address: *const i8) {
     // SAFETY: PRFM is a hint: any address is allowed, and there is no fault. Neither stack nor
     // flags change.
-    unsafe { core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags)) }
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags))
+    }
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -103,7 +110,11 @@ mod tests {
             };
             let ask = |_: &usize, _| asks.set(asks.get() + 1);
             dequeue_in_windows(&mut waiting, most, &mut into, ask, take);
-            assert_eq!((asks.get(), into.len()), (asked, most.min(2 * WINDOW)), "{most}");
+            assert_eq!(
+                (asks.get(), into.len()),
+                (asked, most.min(2 * WINDOW)),
+                "{most}"
+            );
         }
     }
 

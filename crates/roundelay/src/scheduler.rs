@@ -31,8 +31,8 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
     /// The reason to refuse this packet, in the present state. A refused [`enqueue`](Self::enqueue)
     /// changes nothing, so a call after the refusal gives the reason of the refusal.
     ///
-    /// None: an enqueue at the time of the last call would accept the packet, or the scheduler gives
-    /// no reasons. All disciplines of this crate give reasons.
+    /// None: an enqueue at the time of the last call would accept the packet, or the scheduler
+    /// gives no reasons. All disciplines of this crate give reasons.
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let _ = packet;
         None
@@ -72,7 +72,11 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
     /// # Panics
     /// The scheduler refuses the packet of `refill`: see [`refusal`](Self::refusal). A node checks
     /// its children's packets before.
-    fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<L> {
+    fn dequeue_refilled(
+        &mut self,
+        now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<L> {
         let packet = self.dequeue(now)?;
         if let Some(next) = packet.flow().and_then(refill) {
             assert!(self.enqueue(now, next).is_ok(), "a refilled packet fits");
@@ -159,8 +163,8 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
         None
     }
 
-    /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on. No effect on other
-    /// schedulers.
+    /// Sends a flow to a leaf of a [`tree`](crate::tree), from its next packet on. No effect on
+    /// other schedulers.
     ///
     /// # Errors
     /// See [`Config::assign`](crate::tree::Config::assign).
@@ -180,8 +184,8 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
         Vec::new()
     }
 
-    /// Memory of the discipline, packets excluded. Default: the scheduler itself, without a table of
-    /// flows.
+    /// Memory of the discipline, packets excluded. Default: the scheduler itself, without a table
+    /// of flows.
     fn footprint(&self) -> Footprint {
         Footprint::fixed(size_of_val(self))
     }
@@ -200,8 +204,8 @@ pub trait Scheduler<T, L: Leaving = Packet<T>> {
 /// Settings of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowConfig {
-    /// Share of the link, relative to the other flows' weights: 1 to 1024, as in `tc qfq`. DRR takes
-    /// up to 65,535, as its weights are multiples of a quantum in bytes.
+    /// Share of the link, relative to the other flows' weights: 1 to 1024, as in `tc qfq`. DRR
+    /// takes up to 65,535, as its weights are multiples of a quantum in bytes.
     pub weight: u32,
     /// Longest packet of the flow in bytes: 512 to 65536, as in `tc qfq`.
     pub max_packet_len: u32,
@@ -219,7 +223,10 @@ impl FlowConfig {
     pub const LARGEST_WEIGHT: u32 = 65_535;
 
     /// Weight 1 and packets of up to 2048 bytes.
-    pub const DEFAULT: Self = Self { weight: 1, max_packet_len: 2048 };
+    pub const DEFAULT: Self = Self {
+        weight: 1,
+        max_packet_len: 2048,
+    };
 
     /// Whether a discipline with a table of flows can take these settings for `flow`.
     ///
@@ -233,11 +240,34 @@ impl FlowConfig {
     ///
     /// # Errors
     /// A value out of its range, or a flow number beyond [`FlowId::LARGEST_TABLED`].
-    pub fn check_up_to(&self, max_weight: u32, discipline: &'static str, flow: FlowId) -> Result<(), ConfigError> {
-        ConfigError::in_range(discipline, "flow", flow.0.into(), 0, FlowId::LARGEST_TABLED.0.into())?;
-        ConfigError::in_range(discipline, "weight", self.weight.into(), 1, max_weight.into())?;
+    pub fn check_up_to(
+        &self,
+        max_weight: u32,
+        discipline: &'static str,
+        flow: FlowId,
+    ) -> Result<(), ConfigError> {
+        ConfigError::in_range(
+            discipline,
+            "flow",
+            flow.0.into(),
+            0,
+            FlowId::LARGEST_TABLED.0.into(),
+        )?;
+        ConfigError::in_range(
+            discipline,
+            "weight",
+            self.weight.into(),
+            1,
+            max_weight.into(),
+        )?;
         let (min, max) = (Self::MIN_MAX_PACKET_LEN, Self::MAX_PACKET_LEN);
-        ConfigError::in_range(discipline, "maxpkt", self.max_packet_len.into(), min.into(), max.into())
+        ConfigError::in_range(
+            discipline,
+            "maxpkt",
+            self.max_packet_len.into(),
+            min.into(),
+            max.into(),
+        )
     }
 }
 
@@ -259,12 +289,18 @@ pub struct Footprint {
 impl Footprint {
     /// A cost for each flow only.
     pub const fn of_a_flow(bytes: usize) -> Self {
-        Self { fixed_bytes: 0, bytes_per_flow: bytes }
+        Self {
+            fixed_bytes: 0,
+            bytes_per_flow: bytes,
+        }
     }
 
     /// A fixed cost only.
     pub const fn fixed(bytes: usize) -> Self {
-        Self { fixed_bytes: bytes, bytes_per_flow: 0 }
+        Self {
+            fixed_bytes: bytes,
+            bytes_per_flow: 0,
+        }
     }
 }
 
@@ -305,7 +341,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { most } => write!(f, "the packet is longer than {most} bytes"),
-            Self::FlowNumber => write!(f, "the flow's number is above {}", FlowId::LARGEST_TABLED.0),
+            Self::FlowNumber => {
+                write!(f, "the flow's number is above {}", FlowId::LARGEST_TABLED.0)
+            }
             Self::HandleNumber => write!(f, "the handle is above {}", Handle::LARGEST.0),
             Self::NoClass => f.write_str("no class takes the flow's packets"),
             Self::QueueFull => f.write_str("the flow's queue is full"),
@@ -349,7 +387,11 @@ mod tests {
 
     #[test]
     fn reports_tell_the_reasons_apart() {
-        let names: BTreeSet<_> = DropReason::ALL.map(DropReason::name).into_iter().filter(|name| !name.is_empty()).collect();
+        let names: BTreeSet<_> = DropReason::ALL
+            .map(DropReason::name)
+            .into_iter()
+            .filter(|name| !name.is_empty())
+            .collect();
         assert_eq!(names.len(), DropReason::ALL.len());
     }
 }

@@ -22,20 +22,34 @@ pub struct QueueSpec {
 }
 
 impl QueueSpec {
-    /// Reads a queue's text, in which the disciplines of `own` have their names too: custom ones of the
-    /// program, without parameters.
+    /// Reads a queue's text, in which the disciplines of `own` have their names too: custom ones of
+    /// the program, without parameters.
     ///
     /// # Errors
     /// As of [`AnyDiscipline::named`] and of the discipline's parameters.
     pub fn read(text: &str, own: &[AnyDiscipline]) -> Result<Self, ConfigError> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let ours = TC_NAMES.iter().find(|(of_tc, _)| *of_tc == name).map_or(name, |(_, ours)| ours);
+        let ours = TC_NAMES
+            .iter()
+            .find(|(of_tc, _)| *of_tc == name)
+            .map_or(name, |(_, ours)| ours);
         let own = own.iter().find(|own| own.name() == name);
-        let mut discipline = own.map_or_else(|| AnyDiscipline::named(ours), |own| Ok(own.clone()))?;
-        let default = if name == BFIFO { Limit::UNBOUNDED } else { discipline.default_limit() };
+        let mut discipline =
+            own.map_or_else(|| AnyDiscipline::named(ours), |own| Ok(own.clone()))?;
+        let default = if name == BFIFO {
+            Limit::UNBOUNDED
+        } else {
+            discipline.default_limit()
+        };
         let in_bytes = name == BFIFO || default.is_in_bytes();
-        let mut limit = LimitReader { discipline: discipline.name(), default, in_bytes, limit: None, memory_bytes: None };
+        let mut limit = LimitReader {
+            discipline: discipline.name(),
+            default,
+            in_bytes,
+            limit: None,
+            memory_bytes: None,
+        };
         let mut written: Vec<(&str, &str)> = Vec::new();
         while let Some(word) = words.next() {
             let parameter = match limit.read(word, &mut words)? {
@@ -44,36 +58,51 @@ impl QueueSpec {
             };
             if let Some((_, first)) = written.iter().find(|(other, _)| *other == parameter) {
                 let (first, second) = ((*first).to_owned(), word.to_owned());
-                return Err(ConfigError::Repeated { discipline: discipline.name(), first, second });
+                return Err(ConfigError::Repeated {
+                    discipline: discipline.name(),
+                    first,
+                    second,
+                });
             }
             written.push((parameter, word));
         }
         discipline.visit(Check)?;
         let limit = limit.over_default();
         if name == BFIFO && limit.is_none() {
-            let (parameter, expected) = ("limit".to_owned(), "bytes, as in bfifo limit 150000".to_owned());
-            return Err(ConfigError::BadValue { discipline: BFIFO, parameter, expected });
+            let (parameter, expected) = (
+                "limit".to_owned(),
+                "bytes, as in bfifo limit 150000".to_owned(),
+            );
+            return Err(ConfigError::BadValue {
+                discipline: BFIFO,
+                parameter,
+                expected,
+            });
         }
         Ok(Self { limit, discipline })
     }
 
     /// The limit: as written, else the discipline's default.
     pub fn limit_or_default(&self) -> Limit {
-        self.limit.unwrap_or_else(|| self.discipline.default_limit())
+        self.limit
+            .unwrap_or_else(|| self.discipline.default_limit())
     }
 }
 
 /// Names of `tc` for disciplines of another name here.
 const TC_NAMES: [(&str, &str); 3] = [("pfifo", "fifo"), (BFIFO, "fifo"), ("prio", "priority")];
 
-/// `tc`'s name for a FIFO queue with a limit in bytes. `tc`'s default limit depends on the device, so
-/// here the limit must be written.
+/// `tc`'s name for a FIFO queue with a limit in bytes. `tc`'s default limit depends on the device,
+/// so here the limit must be written.
 const BFIFO: &str = "bfifo";
 
 impl From<AnyDiscipline> for QueueSpec {
     /// The discipline with its default limit.
     fn from(discipline: AnyDiscipline) -> Self {
-        Self { discipline, limit: None }
+        Self {
+            discipline,
+            limit: None,
+        }
     }
 }
 
@@ -97,11 +126,19 @@ struct LimitReader {
 
 impl LimitReader {
     /// The parameter named by `word`, if one of the two; the value is then read from `words`.
-    fn read<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<Option<&'static str>, ConfigError> {
-        let (discipline, parameter) =
-            (self.discipline, |value: Option<&str>| value.map_or(word.to_owned(), |value| format!("{word} {value}")));
-        let error =
-            |value, expected: &str| ConfigError::BadValue { discipline, parameter: parameter(value), expected: expected.to_owned() };
+    fn read<'a>(
+        &mut self,
+        word: &str,
+        words: &mut impl Iterator<Item = &'a str>,
+    ) -> Result<Option<&'static str>, ConfigError> {
+        let (discipline, parameter) = (self.discipline, |value: Option<&str>| {
+            value.map_or(word.to_owned(), |value| format!("{word} {value}"))
+        });
+        let error = |value, expected: &str| ConfigError::BadValue {
+            discipline,
+            parameter: parameter(value),
+            expected: expected.to_owned(),
+        };
         match word {
             "limit" => {
                 let (expected, bare) = if self.in_bytes {
@@ -109,14 +146,26 @@ impl LimitReader {
                 } else {
                     ("packets (limit 1000) or bytes (limit 150kb)", "p")
                 };
-                let read = |text: &str| if is_bare(text) { parse_limit(&(text.to_owned() + bare)) } else { parse_limit(text) };
+                let read = |text: &str| {
+                    if is_bare(text) {
+                        parse_limit(&(text.to_owned() + bare))
+                    } else {
+                        parse_limit(text)
+                    }
+                };
                 let text = words.next();
                 self.limit = Some(text.and_then(read).ok_or_else(|| error(text, expected))?);
                 Ok(Some("limit"))
             }
             "memory_limit" => {
-                let text = words.next().ok_or_else(|| error(None, "a size, as in 32mb"))?;
-                self.memory_bytes = Some(Kind::Size.read(text).map_err(|expected| error(Some(text), &expected))?);
+                let text = words
+                    .next()
+                    .ok_or_else(|| error(None, "a size, as in 32mb"))?;
+                self.memory_bytes = Some(
+                    Kind::Size
+                        .read(text)
+                        .map_err(|expected| error(Some(text), &expected))?,
+                );
                 Ok(Some("memory_limit"))
             }
             _ => Ok(None),
@@ -132,8 +181,15 @@ impl LimitReader {
             return None;
         }
         let written = self.limit.unwrap_or(Limit::of_packets(default.packets));
-        let unwritten = if written.bytes == u64::MAX { default.bytes } else { u64::MAX };
-        Some(Limit { packets: written.packets, bytes: written.bytes.min(self.memory_bytes.unwrap_or(unwritten)) })
+        let unwritten = if written.bytes == u64::MAX {
+            default.bytes
+        } else {
+            u64::MAX
+        };
+        Some(Limit {
+            packets: written.packets,
+            bytes: written.bytes.min(self.memory_bytes.unwrap_or(unwritten)),
+        })
     }
 }
 
@@ -171,41 +227,87 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
             Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
             kind if word == parameter.name && kind != Kind::Switch => {
                 let bad = |written: String, expected| bad_value(parameter, written, expected);
-                written = words.next().ok_or_else(|| bad(word.to_owned(), "a value after it".to_owned()))?;
-                kind.read(written).map_err(|expected| bad(format!("{word} {written}"), expected))?
+                written = words
+                    .next()
+                    .ok_or_else(|| bad(word.to_owned(), "a value after it".to_owned()))?;
+                kind.read(written)
+                    .map_err(|expected| bad(format!("{word} {written}"), expected))?
             }
             _ => continue,
         };
         parameter.write(config, value);
-        return parameter.check(D::NAME, config).map(|()| parameter.name).map_err(|error| as_written(error, written));
+        return parameter
+            .check(D::NAME, config)
+            .map(|()| parameter.name)
+            .map_err(|error| as_written(error, written));
     }
     Err(unknown_parameter(config, word))
 }
 
 /// Error for a missing or unreadable value, with the legal values.
-fn bad_value<D: Discipline>(parameter: &Parameter<D>, written: String, expected: String) -> ConfigError {
+fn bad_value<D: Discipline>(
+    parameter: &Parameter<D>,
+    written: String,
+    expected: String,
+) -> ConfigError {
     let expected = match parameter.kind {
         Kind::Choice(words) => suggestion::alternatives(words),
         kind => {
-            let link = if kind == Kind::LinkRate { ", or link" } else { "" };
-            format!("{expected}, legal range {} to {}{link}", kind.show(parameter.min), kind.show(parameter.max))
+            let link = if kind == Kind::LinkRate {
+                ", or link"
+            } else {
+                ""
+            };
+            format!(
+                "{expected}, legal range {} to {}{link}",
+                kind.show(parameter.min),
+                kind.show(parameter.max)
+            )
         }
     };
-    ConfigError::BadValue { discipline: D::NAME, parameter: written, expected }
+    ConfigError::BadValue {
+        discipline: D::NAME,
+        parameter: written,
+        expected,
+    }
 }
 
 fn unknown_parameter<D: Discipline>(config: &D, word: &str) -> ConfigError {
-    let known: Vec<_> = D::PARAMETERS.iter().map(|p| p.name).chain(["limit", "memory_limit"]).collect();
+    let known: Vec<_> = D::PARAMETERS
+        .iter()
+        .map(|p| p.name)
+        .chain(["limit", "memory_limit"])
+        .collect();
     let meant = suggestion::nearest(word, known.iter().copied());
-    ConfigError::UnknownParameter { discipline: config.name(), parameter: word.to_owned(), meant, known: known.join(", ") }
+    ConfigError::UnknownParameter {
+        discipline: config.name(),
+        parameter: word.to_owned(),
+        meant,
+        known: known.join(", "),
+    }
 }
 
 pub(crate) fn unknown_discipline(name: &str) -> ConfigError {
-    let known: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::name).collect();
+    let known: Vec<_> = AnyDiscipline::all()
+        .iter()
+        .map(AnyDiscipline::name)
+        .collect();
     let meant = suggestion::discipline(name, known.iter().copied());
-    let has_it = |discipline: &AnyDiscipline| discipline.info().parameters.iter().any(|parameter| parameter.name == name);
-    let is_parameter = ["limit", "memory_limit"].contains(&name) || AnyDiscipline::all().iter().any(has_it);
-    ConfigError::UnknownDiscipline { name: name.to_owned(), is_parameter, meant, known: known.join(", ") }
+    let has_it = |discipline: &AnyDiscipline| {
+        discipline
+            .info()
+            .parameters
+            .iter()
+            .any(|parameter| parameter.name == name)
+    };
+    let is_parameter =
+        ["limit", "memory_limit"].contains(&name) || AnyDiscipline::all().iter().any(has_it);
+    ConfigError::UnknownDiscipline {
+        name: name.to_owned(),
+        is_parameter,
+        meant,
+        known: known.join(", "),
+    }
 }
 
 /// The error with the user's text in place of the configuration's value, which may be saturated.

@@ -27,15 +27,24 @@ const SYNONYMS: [(&str, &str); 13] = [
 ];
 
 /// The intended discipline among the known ones.
-pub(crate) fn discipline<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn discipline<'a>(
+    written: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let written = as_names_are(written);
-    let meant = SYNONYMS.iter().find(|(other, _)| *other == written).map_or(written.as_str(), |(_, ours)| ours);
+    let meant = SYNONYMS
+        .iter()
+        .find(|(other, _)| *other == written)
+        .map_or(written.as_str(), |(_, ours)| ours);
     nearest(meant, known)
 }
 
 /// `WF2Q+` as `wf2q_plus`, `fq-codel` as `fq_codel`.
 fn as_names_are(written: &str) -> String {
-    written.to_lowercase().replace('+', "_plus").replace('-', "_")
+    written
+        .to_lowercase()
+        .replace('+', "_plus")
+        .replace('-', "_")
 }
 
 /// `one, two or three`.
@@ -89,11 +98,25 @@ mod tests {
 
     #[test]
     fn distances_count_letters() {
-        let of = |one: &str, other: &str| distance(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>());
-        for (one, other, expected) in
-            [("", "", 0), ("", "abc", 3), ("qfq", "qfq", 0), ("qqf", "qfq", 1), ("kitten", "sitting", 3), ("ca", "abc", 3)]
-        {
-            assert_eq!((of(one, other), of(other, one)), (expected, expected), "{one} {other}");
+        let of = |one: &str, other: &str| {
+            distance(
+                &one.chars().collect::<Vec<_>>(),
+                &other.chars().collect::<Vec<_>>(),
+            )
+        };
+        for (one, other, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("qfq", "qfq", 0),
+            ("qqf", "qfq", 1),
+            ("kitten", "sitting", 3),
+            ("ca", "abc", 3),
+        ] {
+            assert_eq!(
+                (of(one, other), of(other, one)),
+                (expected, expected),
+                "{one} {other}"
+            );
         }
     }
 
@@ -119,7 +142,10 @@ mod tests {
         ] {
             assert_eq!(meant(written), Some(name), "{written}");
         }
-        for written in ["cake", "hfsc", "htb", "hhf", "netem", "purple", "", "f", "target", "5ms", "1000", "größe"] {
+        for written in [
+            "cake", "hfsc", "htb", "hhf", "netem", "purple", "", "f", "target", "5ms", "1000",
+            "größe",
+        ] {
             assert_eq!(meant(written), None, "{written}");
         }
     }

@@ -122,7 +122,10 @@ impl Duration {
 /// At most [`Duration::MAX`].
 impl From<core::time::Duration> for Duration {
     fn from(span: core::time::Duration) -> Self {
-        Self(u64::try_from(span.as_nanos().saturating_mul(PICOS_PER_NANO.into())).unwrap_or(u64::MAX))
+        Self(
+            u64::try_from(span.as_nanos().saturating_mul(PICOS_PER_NANO.into()))
+                .unwrap_or(u64::MAX),
+        )
     }
 }
 
@@ -146,7 +149,11 @@ impl Slack {
     /// A slack of this span, saturating at 106 days.
     #[inline]
     pub const fn of(span: Duration) -> Self {
-        Self(if span.0 > i64::MAX as u64 { i64::MAX } else { span.0 as i64 })
+        Self(if span.0 > i64::MAX as u64 {
+            i64::MAX
+        } else {
+            span.0 as i64
+        })
     }
 
     /// Picoseconds.
@@ -197,8 +204,17 @@ impl Sub for Duration {
 impl fmt::Display for Duration {
     /// In the largest unit without a fraction: `5ms`; 1.5 s is written `1500ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(&str, u64); 5] = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
-        let (unit, size) = UNITS.into_iter().find(|(_, size)| self.0.is_multiple_of(*size)).unwrap_or(UNITS[4]);
+        const UNITS: [(&str, u64); 5] = [
+            ("s", 1_000_000_000_000),
+            ("ms", 1_000_000_000),
+            ("us", 1_000_000),
+            ("ns", 1_000),
+            ("ps", 1),
+        ];
+        let (unit, size) = UNITS
+            .into_iter()
+            .find(|(_, size)| self.0.is_multiple_of(*size))
+            .unwrap_or(UNITS[4]);
         write!(f, "{}{unit}", self.0 / size)
     }
 }
@@ -217,9 +233,15 @@ mod tests {
     #[test]
     fn spans_of_the_standard_library_are_read_and_given() {
         use core::time::Duration as Standard;
-        assert_eq!(Duration::from(Standard::from_millis(5)), Duration::from_millis(5));
+        assert_eq!(
+            Duration::from(Standard::from_millis(5)),
+            Duration::from_millis(5)
+        );
         assert_eq!(Duration::from(Standard::MAX), Duration::MAX);
-        assert_eq!(Standard::from(Duration::from_picos(2_999)), Standard::from_nanos(2));
+        assert_eq!(
+            Standard::from(Duration::from_picos(2_999)),
+            Standard::from_nanos(2)
+        );
     }
 
     #[test]
@@ -228,8 +250,16 @@ mod tests {
         assert_eq!(Duration::from_millis(3), Duration::from_micros(3_000));
         assert_eq!(Duration::from_micros(3), Duration::from_nanos(3_000));
         assert_eq!(Duration::from_nanos(3), Duration::from_picos(3_000));
-        assert_eq!(Instant::ZERO + Duration::from_nanos(3), Instant::from_nanos(3));
-        let of = [Duration::from_nanos, Duration::from_micros, Duration::from_millis, Duration::from_secs];
+        assert_eq!(
+            Instant::ZERO + Duration::from_nanos(3),
+            Instant::from_nanos(3)
+        );
+        let of = [
+            Duration::from_nanos,
+            Duration::from_micros,
+            Duration::from_millis,
+            Duration::from_secs,
+        ];
         assert_eq!(of.map(|of| of(u64::MAX)), [Duration::MAX; 4]);
         assert_eq!(Instant::from_nanos(u64::MAX), Instant::MAX);
     }
@@ -237,29 +267,53 @@ mod tests {
     #[test]
     fn whole_nanoseconds_are_rounded_down_and_seconds_are_not_rounded() {
         let span = Duration::from_picos(1_500_000_000_999);
-        assert_eq!((span.as_nanos(), span.as_picos()), (1_500_000_000, 1_500_000_000_999));
+        assert_eq!(
+            (span.as_nanos(), span.as_picos()),
+            (1_500_000_000, 1_500_000_000_999)
+        );
         let half = Duration::from_millis(2_500);
-        assert_eq!((half.as_secs_f64(), (Instant::ZERO + half).as_secs_f64()), (2.5, 2.5));
+        assert_eq!(
+            (half.as_secs_f64(), (Instant::ZERO + half).as_secs_f64()),
+            (2.5, 2.5)
+        );
     }
 
     #[test]
     fn differences_end_at_zero() {
         let (short, long) = (Duration::from_millis(2), Duration::from_millis(5));
-        assert_eq!((long - short, short - long), (Duration::from_millis(3), Duration::ZERO));
+        assert_eq!(
+            (long - short, short - long),
+            (Duration::from_millis(3), Duration::ZERO)
+        );
         let (early, late) = (Instant::ZERO + short, Instant::ZERO + long);
-        assert_eq!((late.since(early), early.since(late)), (Duration::from_millis(3), Duration::ZERO));
+        assert_eq!(
+            (late.since(early), early.since(late)),
+            (Duration::from_millis(3), Duration::ZERO)
+        );
     }
 
     #[test]
     fn slack_becomes_negative_and_stops_at_what_can_be_told() {
         let slack = Slack::of(Duration::from_nanos(5));
-        assert_eq!((slack, slack.after(Duration::from_nanos(7))), (Slack::from_picos(5_000), Slack::from_picos(-2_000)));
+        assert_eq!(
+            (slack, slack.after(Duration::from_nanos(7))),
+            (Slack::from_picos(5_000), Slack::from_picos(-2_000))
+        );
         assert_eq!(Slack::of(Duration::MAX).as_picos(), i64::MAX);
-        assert_eq!(Slack::of(Duration::MAX).after(Duration::MAX).after(Duration::MAX).as_picos(), i64::MIN);
+        assert_eq!(
+            Slack::of(Duration::MAX)
+                .after(Duration::MAX)
+                .after(Duration::MAX)
+                .as_picos(),
+            i64::MIN
+        );
     }
 
     #[test]
     fn an_instant_is_written_as_the_time_since_zero() {
-        assert_eq!((Instant::ZERO + Duration::from_millis(1_500)).to_string(), "1500ms");
+        assert_eq!(
+            (Instant::ZERO + Duration::from_millis(1_500)).to_string(),
+            "1500ms"
+        );
     }
 }

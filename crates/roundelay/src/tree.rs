@@ -116,7 +116,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     ) -> Result<Self, TreeError> {
         let default_leaf = plan.default_leaf()?;
         let mut made = plan.nodes.iter().map(|placed| {
-            let Some(Placed { node, is_class, .. }) = placed else { return Ok(State::Absent) };
+            let Some(Placed { node, is_class, .. }) = placed else {
+                return Ok(State::Absent);
+            };
             let state = if *is_class {
                 class(node).map(|scheduler| State::Class(Class::new(scheduler)))
             } else {
@@ -125,12 +127,36 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             state.map_err(|error| setting(&node.name, error))
         });
         let root = made.next();
-        let Some(State::Class(root)) = root.transpose()? else { return Err(problem("", Problem::NoDefault)) };
-        let nodes = core::iter::once(Ok(State::Absent)).chain(made).collect::<Result<_, _>>()?;
-        let (backlog, longest, asleep, dropped) = (Backlog::default(), Longest::default(), Vec::new(), VecDeque::new());
-        let below = Below { plan: plan.clone(), nodes, backlog, longest, asleep, dropped, now: Instant::ZERO };
-        let mut tree = Self { root, below, default_leaf, seed: 0 };
-        (1..tree.below.nodes.len()).filter(|number| plan.placed(*number).is_some()).try_for_each(|number| tree.adopt(number))?;
+        let Some(State::Class(root)) = root.transpose()? else {
+            return Err(problem("", Problem::NoDefault));
+        };
+        let nodes = core::iter::once(Ok(State::Absent))
+            .chain(made)
+            .collect::<Result<_, _>>()?;
+        let (backlog, longest, asleep, dropped) = (
+            Backlog::default(),
+            Longest::default(),
+            Vec::new(),
+            VecDeque::new(),
+        );
+        let below = Below {
+            plan: plan.clone(),
+            nodes,
+            backlog,
+            longest,
+            asleep,
+            dropped,
+            now: Instant::ZERO,
+        };
+        let mut tree = Self {
+            root,
+            below,
+            default_leaf,
+            seed: 0,
+        };
+        (1..tree.below.nodes.len())
+            .filter(|number| plan.placed(*number).is_some())
+            .try_for_each(|number| tree.adopt(number))?;
         Ok(tree)
     }
 
@@ -142,7 +168,10 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     /// The leaf of a flow.
     pub fn leaf_of(&self, flow: FlowId) -> &str {
         let number = self.below.plan.leaf_of(flow, self.default_leaf);
-        self.below.plan.placed(number).map_or("", |placed| &placed.node.name)
+        self.below
+            .plan
+            .placed(number)
+            .map_or("", |placed| &placed.node.name)
     }
 
     /// The backlog of a node with everything below. None if there is no such node.
@@ -154,24 +183,38 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 && (node == ROOT || self.below.plan.path(number).any(|above| above == node))
             {
                 let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
-                sum.packets = sum.packets.saturating_add(leaf.told.packets).saturating_add(leaf.head.is_some().into());
-                sum.bytes = sum.bytes.saturating_add(leaf.told.bytes).saturating_add(head);
+                sum.packets = sum
+                    .packets
+                    .saturating_add(leaf.told.packets)
+                    .saturating_add(leaf.head.is_some().into());
+                sum.bytes = sum
+                    .bytes
+                    .saturating_add(leaf.told.bytes)
+                    .saturating_add(head);
             }
         }
         Some(sum)
     }
 
     fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
-        if number == ROOT { Some(&mut self.root) } else { self.below.class_mut(number) }
+        if number == ROOT {
+            Some(&mut self.root)
+        } else {
+            self.below.class_mut(number)
+        }
     }
 
     fn adopt(&mut self, number: usize) -> Result<(), TreeError> {
-        let Some(placed) = self.below.plan.placed(number) else { return Ok(()) };
+        let Some(placed) = self.below.plan.placed(number) else {
+            return Ok(());
+        };
         let class = match self.below.nodes.get_mut(placed.parent) {
             Some(State::Class(class)) => class,
             _ => &mut self.root,
         };
-        class.adopt(number, placed).map_err(|error| setting(&placed.node.name, error))
+        class
+            .adopt(number, placed)
+            .map_err(|error| setting(&placed.node.name, error))
     }
 
     /// A node has a new head: reports it to the class; if the class chooses it, to the class above,
@@ -184,7 +227,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 return self.report_to_root(number);
             }
             self.below.report(number);
-            let Some(class) = self.below.class_mut(parent).filter(|class| class.head.is_none()) else { return };
+            let Some(class) = self
+                .below
+                .class_mut(parent)
+                .filter(|class| class.head.is_none())
+            else {
+                return;
+            };
             class.choose(now);
             number = parent;
         }
@@ -204,7 +253,10 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn wake(&mut self) {
         let mut at = 0;
         while let Some(&number) = self.below.asleep.get(at) {
-            let ready = self.below.leaf(number).and_then(|leaf| leaf.buffer.scheduler().ready_at());
+            let ready = self
+                .below
+                .leaf(number)
+                .and_then(|leaf| leaf.buffer.scheduler().ready_at());
             if ready.is_none_or(|ready| ready <= self.below.now) {
                 self.below.commit(number);
                 self.activate(number);
@@ -235,7 +287,10 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         let mut top = leaf;
         loop {
             let (parent, place) = (self.below.parent(top), self.below.place(top));
-            let chosen = self.below.class(parent).and_then(|class| class.head.as_ref());
+            let chosen = self
+                .below
+                .class(parent)
+                .and_then(|class| class.head.as_ref());
             if chosen.is_none_or(|head| head.flow != place) {
                 break;
             }
@@ -253,7 +308,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     }
 
     fn evict_from(&mut self, leaf: usize) -> Option<Packet<T>> {
-        self.below.evict_waiting(leaf).or_else(|| self.withdraw(leaf))
+        self.below
+            .evict_waiting(leaf)
+            .or_else(|| self.withdraw(leaf))
     }
 }
 
@@ -265,7 +322,12 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
 
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
-        if self.below.plan.placed(number).is_none_or(|placed| packet.len > placed.longest) {
+        if self
+            .below
+            .plan
+            .placed(number)
+            .is_none_or(|placed| packet.len > placed.longest)
+        {
             return Err(packet);
         }
         self.below.now = self.below.now.max(now);
@@ -281,7 +343,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
         match self.below.plan.placed(number) {
             None => Some(Refusal::NoClass),
-            Some(placed) if packet.len > placed.longest => Some(Refusal::TooLong { most: placed.longest }),
+            Some(placed) if packet.len > placed.longest => Some(Refusal::TooLong {
+                most: placed.longest,
+            }),
             Some(_) => self.below.refusal(number, packet),
         }
     }
@@ -294,7 +358,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
     /// Evicts from the leaf with the largest backlog: a packet given up by its discipline, else the
     /// leaf's ready packet.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let sizes = self.below.nodes.iter().map(|state| if let State::Leaf(leaf) = state { leaf.size() } else { 0 });
+        let sizes = self.below.nodes.iter().map(|state| {
+            if let State::Leaf(leaf) = state {
+                leaf.size()
+            } else {
+                0
+            }
+        });
         let leaf = self.below.longest.find(sizes)?;
         let victim = self.evict_from(leaf);
         // A leaf that gives nothing up must not block evictions from other leaves.
@@ -312,7 +382,16 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         if !self.root.scheduler.backlog().is_empty() {
             return None;
         }
-        let ready = |leaf: &usize| Some(self.below.leaf(*leaf)?.buffer.scheduler().ready_at().unwrap_or(Instant::MAX));
+        let ready = |leaf: &usize| {
+            Some(
+                self.below
+                    .leaf(*leaf)?
+                    .buffer
+                    .scheduler()
+                    .ready_at()
+                    .unwrap_or(Instant::MAX),
+            )
+        };
         self.below.asleep.iter().filter_map(ready).min()
     }
 
@@ -332,8 +411,16 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         if let Some((leaf, _)) = self.below.leaf_mut(number) {
             leaf.buffer.scheduler_mut().set_flow(flow, config)?;
         }
-        if self.below.plan.placed(number).is_some_and(|placed| placed.longest < config.max_packet_len) {
-            self.lengthen(number, config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN))?;
+        if self
+            .below
+            .plan
+            .placed(number)
+            .is_some_and(|placed| placed.longest < config.max_packet_len)
+        {
+            self.lengthen(
+                number,
+                config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN),
+            )?;
         }
         Ok(())
     }
@@ -352,9 +439,24 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
             State::Class(class) => class.footprint(),
         };
         let nodes = self.below.nodes.iter().map(of);
-        let bytes_per_flow = nodes.clone().map(|node| node.bytes_per_flow).max().unwrap_or(0) + size_of::<u32>();
-        let fixed: usize = nodes.map(|node| node.fixed_bytes + size_of::<State<T, L, I>>() + size_of::<Option<Placed>>()).sum();
-        Footprint { fixed_bytes: fixed + self.root.footprint().fixed_bytes + size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+        let bytes_per_flow = nodes
+            .clone()
+            .map(|node| node.bytes_per_flow)
+            .max()
+            .unwrap_or(0)
+            + size_of::<u32>();
+        let fixed: usize = nodes
+            .map(|node| {
+                node.fixed_bytes + size_of::<State<T, L, I>>() + size_of::<Option<Placed>>()
+            })
+            .sum();
+        Footprint {
+            fixed_bytes: fixed
+                + self.root.footprint().fixed_bytes
+                + size_of::<Self>()
+                + Longest::FIXED_BYTES,
+            bytes_per_flow,
+        }
     }
 
     /// 1. A class's scheduler holds exactly the stand-ins of the children with a head that are not
@@ -388,10 +490,17 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
                 State::Class(class) => self.check_class(class, false),
                 State::Leaf(leaf) => {
                     let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
-                    sum.packets = sum.packets.wrapping_add(leaf.told.packets).wrapping_add(leaf.head.is_some().into());
+                    sum.packets = sum
+                        .packets
+                        .wrapping_add(leaf.told.packets)
+                        .wrapping_add(leaf.head.is_some().into());
                     sum.bytes = sum.bytes.wrapping_add(leaf.told.bytes).wrapping_add(head);
                     let sleeps = leaf.head.is_none() && !leaf.told.is_empty();
-                    assert_eq!((leaf.is_asleep, self.below.asleep.contains(&number)), (sleeps, sleeps), "invariant 5");
+                    assert_eq!(
+                        (leaf.is_asleep, self.below.asleep.contains(&number)),
+                        (sleeps, sleeps),
+                        "invariant 5"
+                    );
                 }
             }
         }
@@ -401,19 +510,37 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn check_class(&self, class: &Class<I>, is_root: bool) {
         let mut expected = Backlog::default();
         let mut some = false;
-        for (place, child) in class.children.iter().enumerate().filter(|(_, child)| child.node != NONE) {
+        for (place, child) in class
+            .children
+            .iter()
+            .enumerate()
+            .filter(|(_, child)| child.node != NONE)
+        {
             let len = match &self.below.nodes[child.node as usize] {
                 State::Leaf(leaf) => leaf.head.as_ref().map(|head| head.len),
                 State::Class(class) => class.head.as_ref().map(|head| head.len),
                 State::Absent => None,
             };
-            let chosen = class.head.as_ref().filter(|head| head.flow.index() == place);
-            expected.packets += u64::from(child.holds_place) + u64::from(len.is_some() && chosen.is_none());
+            let chosen = class
+                .head
+                .as_ref()
+                .filter(|head| head.flow.index() == place);
+            expected.packets +=
+                u64::from(child.holds_place) + u64::from(len.is_some() && chosen.is_none());
             expected.bytes += len.filter(|_| chosen.is_none()).map_or(0, u64::from);
             some |= len.is_some();
-            assert!(chosen.is_none_or(|head| len == Some(head.len)), "invariant 2: the length of the child's head");
-            assert!(!child.holds_place || class.head.is_some(), "invariant 3: places go with the last packet");
-            assert!(chosen.is_none() || child.holds_place, "invariant 3: the child that is chosen holds its place");
+            assert!(
+                chosen.is_none_or(|head| len == Some(head.len)),
+                "invariant 2: the length of the child's head"
+            );
+            assert!(
+                !child.holds_place || class.head.is_some(),
+                "invariant 3: places go with the last packet"
+            );
+            assert!(
+                chosen.is_none() || child.holds_place,
+                "invariant 3: the child that is chosen holds its place"
+            );
         }
         assert_eq!(class.scheduler.backlog(), expected, "invariant 1");
         assert_eq!(class.head.is_some(), some && !is_root, "invariant 2");

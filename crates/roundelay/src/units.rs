@@ -67,7 +67,11 @@ impl Rate {
             return Duration::from_picos(product.div_ceil(self.0));
         }
         let picos = (bytes as u128 * PICO_BITS_PER_BYTE as u128).div_ceil(self.0 as u128);
-        Duration::from_picos(if picos > u64::MAX as u128 || bytes == u64::MAX { u64::MAX } else { picos as u64 })
+        Duration::from_picos(if picos > u64::MAX as u128 || bytes == u64::MAX {
+            u64::MAX
+        } else {
+            picos as u64
+        })
     }
 }
 
@@ -87,8 +91,16 @@ const RATES: Units = &[
     ("tibit", 1 << 40),
 ];
 
-const SIZES: Units =
-    &[("", 1), ("b", 1), ("k", 1 << 10), ("kb", 1 << 10), ("m", 1 << 20), ("mb", 1 << 20), ("g", 1 << 30), ("gb", 1 << 30)];
+const SIZES: Units = &[
+    ("", 1),
+    ("b", 1),
+    ("k", 1 << 10),
+    ("kb", 1 << 10),
+    ("m", 1 << 20),
+    ("mb", 1 << 20),
+    ("g", 1 << 30),
+    ("gb", 1 << 30),
+];
 
 /// In picoseconds. As in `tc`, a bare number is microseconds.
 const TIMES: Units = &[
@@ -111,7 +123,10 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let expected = "a number and bit, kbit, mbit, gbit or tbit (bits per second), as in 20mbit";
-        let error = |expected: &str| UnitError { text: text.to_string(), expected: expected.to_string() };
+        let error = |expected: &str| UnitError {
+            text: text.to_string(),
+            expected: expected.to_string(),
+        };
         let (number, suffix) = split(text);
         if let Some(both) = both_readings(number, suffix) {
             return Err(error(&both));
@@ -124,10 +139,15 @@ impl FromStr for Rate {
 /// `tc` reads `mbps` as megabytes per second, people mean megabits: both are refused.
 fn both_readings(number: &str, suffix: &str) -> Option<String> {
     let lower = suffix.to_ascii_lowercase();
-    let scale = lower.strip_suffix("bps").or_else(|| lower.strip_suffix("b/s")).or_else(|| lower.strip_suffix("bit/s"))?;
+    let scale = lower
+        .strip_suffix("bps")
+        .or_else(|| lower.strip_suffix("b/s"))
+        .or_else(|| lower.strip_suffix("bit/s"))?;
     let bits = quantity(number, &format!("{scale}bit"), RATES)?;
     let eightfold = bits.checked_mul(8).and_then(Rate::from_bits_per_second)?;
-    Some(format!("{number}{scale}bit for bits per second, or {eightfold} for bytes per second (which is what tc takes {suffix} for)"))
+    Some(format!(
+        "{number}{scale}bit for bits per second, or {eightfold} for bytes per second (which is what tc takes {suffix} for)"
+    ))
 }
 
 impl FromStr for Bytes {
@@ -150,7 +170,10 @@ impl FromStr for Billionths {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (number, suffix) = split(text);
         let value = quantity(number, suffix, &[("", Self::ONE.0)]).map(Self);
-        value.ok_or_else(|| UnitError { text: text.to_string(), expected: "a number, as in 0.02".to_string() })
+        value.ok_or_else(|| UnitError {
+            text: text.to_string(),
+            expected: "a number, as in 0.02".to_string(),
+        })
     }
 }
 
@@ -161,7 +184,10 @@ impl FromStr for Duration {
         let (number, suffix) = split(text);
         quantity(number, suffix, TIMES)
             .map(Self::from_picos)
-            .ok_or_else(|| UnitError { text: text.to_string(), expected: expected_time("microseconds", "5ms") })
+            .ok_or_else(|| UnitError {
+                text: text.to_string(),
+                expected: expected_time("microseconds", "5ms"),
+            })
     }
 }
 
@@ -171,34 +197,49 @@ pub(crate) fn expected_time(bare: &str, example: &str) -> String {
 }
 
 fn split(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
     text.split_at(end)
 }
 
 /// `number` times its unit, exactly and rounded down; None if either is unknown or the product is
 /// too large.
 fn quantity(number: &str, suffix: &str, units: Units) -> Option<u64> {
-    let (_, unit) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(suffix))?;
+    let (_, unit) = units
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(suffix))?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
     if digits.is_empty() || fraction.len() > 12 {
         return None;
     }
-    let scaled = digits.parse::<u128>().ok()?.checked_mul(u128::from(*unit))?;
+    let scaled = digits
+        .parse::<u128>()
+        .ok()?
+        .checked_mul(u128::from(*unit))?;
     u64::try_from(scaled / 10u128.pow(fraction.len() as u32)).ok()
 }
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, size) = RATES[1..6].iter().rev().find(|(_, size)| self.0.is_multiple_of(*size)).unwrap_or(&RATES[1]);
+        let (unit, size) = RATES[1..6]
+            .iter()
+            .rev()
+            .find(|(_, size)| self.0.is_multiple_of(*size))
+            .unwrap_or(&RATES[1]);
         write!(f, "{}{unit}", self.0 / size)
     }
 }
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMED: [(&str, u64); 4] = [("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10), ("b", 1)];
-        let (unit, size) = NAMED.into_iter().find(|(_, size)| self.0 >= *size && self.0.is_multiple_of(*size)).unwrap_or(NAMED[3]);
+        const NAMED: [(&str, u64); 4] =
+            [("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10), ("b", 1)];
+        let (unit, size) = NAMED
+            .into_iter()
+            .find(|(_, size)| self.0 >= *size && self.0.is_multiple_of(*size))
+            .unwrap_or(NAMED[3]);
         write!(f, "{}{unit}", self.0 / size)
     }
 }
@@ -216,18 +257,39 @@ mod tests {
 
     #[test]
     fn rates_read_as_tc_writes_them() {
-        for (text, bits) in
-            [("20mbit", 20_000_000), ("1.5Mbit", 1_500_000), ("9600", 9_600), ("1gibit", 1 << 30), ("2tbit", 2_000_000_000_000)]
-        {
-            assert_eq!(text.parse::<Rate>().map(Rate::bits_per_second), Ok(bits), "{text}");
+        for (text, bits) in [
+            ("20mbit", 20_000_000),
+            ("1.5Mbit", 1_500_000),
+            ("9600", 9_600),
+            ("1gibit", 1 << 30),
+            ("2tbit", 2_000_000_000_000),
+        ] {
+            assert_eq!(
+                text.parse::<Rate>().map(Rate::bits_per_second),
+                Ok(bits),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn mbps_is_refused_with_both_readings() {
         let error = "20Mbps".parse::<Rate>().unwrap_err().to_string();
-        assert!(error.contains("20mbit") && error.contains("160mbit"), "{error}");
-        for bad in ["", "mbit", "20 mbit", "-1mbit", "0", "1e6", "20mb", "1.2.3mbit", "99999999999999999999"] {
+        assert!(
+            error.contains("20mbit") && error.contains("160mbit"),
+            "{error}"
+        );
+        for bad in [
+            "",
+            "mbit",
+            "20 mbit",
+            "-1mbit",
+            "0",
+            "1e6",
+            "20mb",
+            "1.2.3mbit",
+            "99999999999999999999",
+        ] {
             assert!(bad.parse::<Rate>().is_err(), "{bad}");
         }
     }
@@ -255,11 +317,22 @@ mod tests {
             assert_eq!(number.to_string().parse(), Ok(number));
         }
         assert_eq!(
-            ["0.02", "1", ".5", "1.7"].map(|text| text.parse::<Billionths>().map(|number| number.to_string()).ok()),
+            ["0.02", "1", ".5", "1.7"].map(|text| text
+                .parse::<Billionths>()
+                .map(|number| number.to_string())
+                .ok()),
             ["0.02", "1", "0.5", "1.7"].map(|text| Some(text.to_string()))
         );
-        assert!(["", ".", "-1", "1e-3", "2%", "1b"].into_iter().all(|bad| bad.parse::<Billionths>().is_err()));
-        for span in [Duration::ZERO, Duration::from_micros(1500), Duration::from_picos(7)] {
+        assert!(
+            ["", ".", "-1", "1e-3", "2%", "1b"]
+                .into_iter()
+                .all(|bad| bad.parse::<Billionths>().is_err())
+        );
+        for span in [
+            Duration::ZERO,
+            Duration::from_micros(1500),
+            Duration::from_picos(7),
+        ] {
             assert_eq!(span.to_string().parse(), Ok(span));
         }
     }
@@ -269,8 +342,15 @@ mod tests {
         let rate: Rate = "8mbit".parse().unwrap();
         assert_eq!(rate.time_of(1500), Duration::from_micros(1500));
         assert_eq!(Rate(3).time_of(1), Duration::from_picos(2_666_666_666_667));
-        assert_eq!(Rate(8_000_000_000_000).time_of(1 << 40), Duration::from_picos(1 << 40));
+        assert_eq!(
+            Rate(8_000_000_000_000).time_of(1 << 40),
+            Duration::from_picos(1 << 40)
+        );
         assert_eq!(Rate(1).time_of(u64::MAX), Duration::MAX);
-        assert_eq!(Rate(u64::MAX).time_of(u64::MAX), Duration::MAX, "a number of bytes that has saturated");
+        assert_eq!(
+            Rate(u64::MAX).time_of(u64::MAX),
+            Duration::MAX,
+            "a number of bytes that has saturated"
+        );
     }
 }

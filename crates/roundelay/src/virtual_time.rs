@@ -6,7 +6,8 @@ use crate::mechanisms::heap::FlowHeap;
 use crate::packet::FlowId;
 use crate::scheduler::FlowConfig;
 
-/// A point in virtual time: bytes served per unit of weight, with [`VirtualTime::FRACTION_BITS`] binary places.
+/// A point in virtual time: bytes served per unit of weight, with [`VirtualTime::FRACTION_BITS`]
+/// binary places.
 ///
 /// Wraps. Two points can be compared while they are less than 2^63 apart, which each discipline's
 /// bounds ensure; hence `is_after` and, on purpose, no `Ord`.
@@ -85,7 +86,8 @@ pub(crate) const MAX_AHEAD: i64 = 1 << 47;
 /// Virtual time of a byte at this weight, rounded up, with [`VirtualTime::FRACTION_BITS`] binary
 /// places.
 ///
-/// Rounded up here and down in [`VirtualClock`], so that the shares of all flows never add up to more than the link (sum of phi <= 1).
+/// Rounded up here and down in [`VirtualClock`], so that the shares of all flows never add up to
+/// more than the link (sum of phi <= 1).
 #[inline]
 pub const fn byte_time(weight: u32) -> u64 {
     (1u64 << VirtualTime::FRACTION_BITS).div_ceil(weight as u64)
@@ -151,7 +153,11 @@ impl VirtualClock {
     /// time.
     pub fn remove_weight(&mut self, flow: FlowId, weight: u32, finish: VirtualTime) {
         // A finish time with a larger lead is from before the clock wrapped.
-        let finish = if finish.since(self.now) <= MAX_AHEAD { finish } else { self.now };
+        let finish = if finish.since(self.now) <= MAX_AHEAD {
+            finish
+        } else {
+            self.now
+        };
         let mut until = finish.plus(self.span_of(FlowConfig::MAX_PACKET_LEN));
         if flow.index() >= self.leaving_weights.len() {
             self.leaving_weights.resize(flow.index() + 1, 0);
@@ -236,7 +242,10 @@ impl VirtualClock {
 
     #[cfg(test)]
     pub(crate) fn start_at(now: VirtualTime) -> Self {
-        Self { now, ..Self::default() }
+        Self {
+            now,
+            ..Self::default()
+        }
     }
 }
 
@@ -267,7 +276,11 @@ mod tests {
         let mut clock = one_leaving();
         clock.advance(1 << 16);
         clock.let_go(false);
-        assert_eq!(clock.total_weight(), 4, "V has reached its finish, not passed it by a packet");
+        assert_eq!(
+            clock.total_weight(),
+            4,
+            "V has reached its finish, not passed it by a packet"
+        );
         clock.advance(1 << 16);
         clock.let_go(false);
         assert_eq!(clock.total_weight(), 1);
@@ -286,8 +299,15 @@ mod tests {
             clock.advance_exactly(100);
             clock.let_go(false);
         }
-        assert_eq!(clock.total_weight(), 6, "the weight is still there, so that V ought to be exact");
-        assert_eq!(clock.now().since(start), 10_000 << VirtualTime::FRACTION_BITS);
+        assert_eq!(
+            clock.total_weight(),
+            6,
+            "the weight is still there, so that V ought to be exact"
+        );
+        assert_eq!(
+            clock.now().since(start),
+            10_000 << VirtualTime::FRACTION_BITS
+        );
     }
 
     #[test]
@@ -304,7 +324,11 @@ mod tests {
         let mut clock = one_leaving();
         clock.add_weight(FlowId(1), 2);
         clock.let_go(true);
-        assert_eq!((clock.total_weight(), clock.has_leaving()), (3, false), "the flow's two of three, and the other's");
+        assert_eq!(
+            (clock.total_weight(), clock.has_leaving()),
+            (3, false),
+            "the flow's two of three, and the other's"
+        );
     }
 
     /// Many flows join and leave while V rests, two of them repeatedly: regression test for several
@@ -338,7 +362,15 @@ mod tests {
     /// weights too.
     #[test]
     fn rounding_does_not_add_up() {
-        for total in [1u64, 3, 64, 65_521, 734_003_200, (1 << 30) - 1, (1 << 31) - 1] {
+        for total in [
+            1u64,
+            3,
+            64,
+            65_521,
+            734_003_200,
+            (1 << 30) - 1,
+            (1 << 31) - 1,
+        ] {
             for len in [1u32, 64, 1500, 1 << 16] {
                 let mut clock = VirtualClock::default();
                 clock.set_total_weight(total);
@@ -346,7 +378,10 @@ mod tests {
                 (0..packets).for_each(|_| clock.advance(len));
                 let exact = (u128::from(len) * u128::from(packets)) << VirtualTime::FRACTION_BITS;
                 let lost = exact - u128::from(clock.now().bits()) * u128::from(total);
-                assert!(lost < (exact >> 30) + u128::from(total), "{total}, {len} bytes: {lost} of {exact}");
+                assert!(
+                    lost < (exact >> 30) + u128::from(total),
+                    "{total}, {len} bytes: {lost} of {exact}"
+                );
             }
         }
     }

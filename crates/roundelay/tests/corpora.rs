@@ -31,7 +31,13 @@ fn write_seeds() {
         let name = subject.to_string().replace(' ', "-");
         // Some of each: arrivals of a few lengths, departures, an eviction, time, a setting, a
         // removal, mixed by a stride.
-        let calls = (0..120u8).flat_map(|call| [call.wrapping_mul(37).wrapping_add(number), call.wrapping_mul(11), call / 3]);
+        let calls = (0..120u8).flat_map(|call| {
+            [
+                call.wrapping_mul(37).wrapping_add(number),
+                call.wrapping_mul(11),
+                call / 3,
+            ]
+        });
         let bytes: Vec<u8> = [number, 7].into_iter().chain(calls).collect();
         fs::write(corpus().join(name), bytes).expect("a file");
     }

@@ -8,17 +8,29 @@ use roundelay::{QueueSpec, Scheduler as _};
 
 /// `ROUNDELAY_WRITE=1` writes the table anew.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "debug builds check invariants, with records of their own")]
+#[cfg_attr(
+    debug_assertions,
+    ignore = "debug builds check invariants, with records of their own"
+)]
 fn the_browsers_table_has_the_memory_of_every_discipline() {
-    let names =
-        AnyDiscipline::all().into_iter().flat_map(|discipline| [discipline.name().to_owned(), format!("{} linux", discipline.name())]);
+    let names = AnyDiscipline::all().into_iter().flat_map(|discipline| {
+        [
+            discipline.name().to_owned(),
+            format!("{} linux", discipline.name()),
+        ]
+    });
     let line = |name: String| {
         let QueueSpec { discipline, .. } = name.parse().ok()?;
         let footprint = discipline.build_arena::<()>(1).ok()?.footprint();
-        Some(format!("{name}: {} {}\n", footprint.fixed_bytes, footprint.bytes_per_flow))
+        Some(format!(
+            "{name}: {} {}\n",
+            footprint.fixed_bytes, footprint.bytes_per_flow
+        ))
     };
-    let (now, file): (String, _) =
-        (names.filter_map(line).collect(), Path::new(env!("CARGO_MANIFEST_DIR")).join("../roundelay-trace/src/memory.txt"));
+    let (now, file): (String, _) = (
+        names.filter_map(line).collect(),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../roundelay-trace/src/memory.txt"),
+    );
     assert!(now.contains("qfq_plus linux: ") && now.lines().count() > 30);
     if std::env::var_os("ROUNDELAY_WRITE").is_some() {
         return fs::write(file, now).unwrap();

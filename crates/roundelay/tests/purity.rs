@@ -10,15 +10,31 @@ fn crates() -> PathBuf {
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
-    let nested = entries.map(|path| if path.is_dir() { files(&path) } else { vec![path] });
-    nested.flatten().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+    let entries = fs::read_dir(directory)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path());
+    let nested = entries.map(|path| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
+    });
+    nested
+        .flatten()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
 }
 
 /// A file's code without comments and without the tests at the end.
 fn code(text: &str) -> Vec<&str> {
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect()
+    let code = text
+        .split("#[cfg(test)]\nmod tests")
+        .next()
+        .unwrap_or_default();
+    code.lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect()
 }
 
 /// Words that the core must not use, with reasons.
@@ -38,13 +54,19 @@ const IMPURE: [(&str, &str); 11] = [
 
 /// Lines with seconds for human readers.
 fn is_for_people(line: &str) -> bool {
-    ["PICOS_PER_SECOND", "as_secs_f64"].iter().any(|name| line.contains(name))
+    ["PICOS_PER_SECOND", "as_secs_f64"]
+        .iter()
+        .any(|name| line.contains(name))
 }
 
 fn impurities(text: &str) -> Vec<String> {
     let found = |line: &str| {
-        let of_line = IMPURE.iter().filter(|(word, _)| line.contains(word) && !is_for_people(line));
-        of_line.map(|(word, reason)| format!("'{word}': {reason}: {line}")).collect::<Vec<_>>()
+        let of_line = IMPURE
+            .iter()
+            .filter(|(word, _)| line.contains(word) && !is_for_people(line));
+        of_line
+            .map(|(word, reason)| format!("'{word}': {reason}: {line}"))
+            .collect::<Vec<_>>()
     };
     code(text).into_iter().flat_map(found).collect()
 }
@@ -55,29 +77,52 @@ fn the_core_reads_no_clock_and_keeps_no_floats() {
     assert!(sources.len() > 10);
     let all = sources.iter().flat_map(|path| {
         let of_file = impurities(&fs::read_to_string(path).expect("a file"));
-        of_file.into_iter().map(move |impurity| format!("{}: {impurity}", path.display()))
+        of_file
+            .into_iter()
+            .map(move |impurity| format!("{}: {impurity}", path.display()))
     });
     assert_eq!(all.collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 /// Files with unsafe code or with names that count as unsafe: a hint to the processor, the
-/// command's allocator, and the names of WebAssembly's exports and imports. In order of their paths.
-const UNSAFE: [&str; 4] =
-    ["roundelay/src/prefetch.rs", "roundelay-cli/src/allocator.rs", "roundelay-compare-wasm/src/lib.rs", "roundelay-wasm/src/lib.rs"];
+/// command's allocator, and the names of WebAssembly's exports and imports. In order of their
+/// paths.
+const UNSAFE: [&str; 4] = [
+    "roundelay/src/prefetch.rs",
+    "roundelay-cli/src/allocator.rs",
+    "roundelay-compare-wasm/src/lib.rs",
+    "roundelay-wasm/src/lib.rs",
+];
 
 #[test]
 fn unsafe_code_is_in_four_files() {
-    let is_unsafe = |path: &PathBuf| code(&fs::read_to_string(path).expect("a file")).iter().any(|line| line.contains("unsafe"));
-    let sources = files(&crates()).into_iter().filter(|path| !path.ends_with("roundelay/tests/purity.rs"));
+    let is_unsafe = |path: &PathBuf| {
+        code(&fs::read_to_string(path).expect("a file"))
+            .iter()
+            .any(|line| line.contains("unsafe"))
+    };
+    let sources = files(&crates())
+        .into_iter()
+        .filter(|path| !path.ends_with("roundelay/tests/purity.rs"));
     let mut found: Vec<_> = sources.filter(is_unsafe).collect();
     found.sort();
-    let is_known = found.iter().zip(UNSAFE).all(|(found, known)| found.ends_with(known));
-    assert!(found.len() == UNSAFE.len() && is_known, "unsafe code, or leave for it, in {found:?}");
+    let is_known = found
+        .iter()
+        .zip(UNSAFE)
+        .all(|(found, known)| found.ends_with(known));
+    assert!(
+        found.len() == UNSAFE.len() && is_known,
+        "unsafe code, or leave for it, in {found:?}"
+    );
 }
 
 #[test]
 fn impurities_are_found() {
-    for line in ["let now = std::time::Instant::now();", "state: f64,", "use alloc::HashMap;"] {
+    for line in [
+        "let now = std::time::Instant::now();",
+        "state: f64,",
+        "use alloc::HashMap;",
+    ] {
         assert!(!impurities(line).is_empty(), "{line}");
     }
     assert!(impurities("// std::time\n#[cfg(test)]\nmod tests { use std::f64; }").is_empty());
@@ -85,14 +130,21 @@ fn impurities_are_found() {
 
 #[test]
 fn the_core_is_no_std() {
-    let lib = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("a file");
+    let lib = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))
+        .expect("a file");
     assert!(lib.contains("no_std)]") && lib.contains("extern crate alloc;"));
 }
 
 /// Layers of crates: later rows may depend on earlier rows, crates in one row not on each other.
 const ORDER: [&[&str]; 8] = [
     &["roundelay"],
-    &["roundelay-conformance", "roundelay-reference", "roundelay-metrics", "roundelay-tcp", "roundelay-verify"],
+    &[
+        "roundelay-conformance",
+        "roundelay-reference",
+        "roundelay-metrics",
+        "roundelay-tcp",
+        "roundelay-verify",
+    ],
     &["roundelay-trace", "roundelay-wasm"],
     &["roundelay-sim", "roundelay-live", "roundelay-bench"],
     &["roundelay-report"],
@@ -107,29 +159,57 @@ fn rank(name: &str) -> Option<usize> {
 
 /// Names under `[dependencies]`.
 fn dependencies(manifest: &str) -> Vec<String> {
-    let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
+    let section = manifest
+        .split("\n[dependencies]")
+        .nth(1)
+        .unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
-    let name = |line: &str| line.split(['=', '.', ' ']).next().unwrap_or_default().to_owned();
-    section.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(name).collect()
+    let name = |line: &str| {
+        line.split(['=', '.', ' '])
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    section
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(name)
+        .collect()
 }
 
 fn manifests() -> BTreeMap<String, String> {
-    let entries = fs::read_dir(crates()).expect("a directory").map(|entry| entry.expect("an entry").path());
-    let named = |path: PathBuf| Some((path.file_name()?.to_str()?.to_owned(), fs::read_to_string(path.join("Cargo.toml")).ok()?));
+    let entries = fs::read_dir(crates())
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path());
+    let named = |path: PathBuf| {
+        Some((
+            path.file_name()?.to_str()?.to_owned(),
+            fs::read_to_string(path.join("Cargo.toml")).ok()?,
+        ))
+    };
     entries.filter_map(named).collect()
 }
 
 #[test]
 fn the_core_has_no_dependencies() {
-    assert_eq!(dependencies(&manifests()["roundelay"]), Vec::<String>::new());
+    assert_eq!(
+        dependencies(&manifests()["roundelay"]),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn crates_depend_one_way() {
     for (name, manifest) in manifests() {
         let own = rank(&name).unwrap_or_else(|| panic!("{name} has no place in the order"));
-        for dependency in dependencies(&manifest).iter().filter(|dependency| dependency.starts_with("roundelay")) {
-            assert!(rank(dependency).is_some_and(|other| other < own), "{name} must not depend on {dependency}");
+        for dependency in dependencies(&manifest)
+            .iter()
+            .filter(|dependency| dependency.starts_with("roundelay"))
+        {
+            assert!(
+                rank(dependency).is_some_and(|other| other < own),
+                "{name} must not depend on {dependency}"
+            );
         }
     }
 }

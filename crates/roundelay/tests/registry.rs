@@ -13,33 +13,53 @@ fn root() -> PathBuf {
 }
 
 fn parse(text: &str) -> QueueSpec {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    text.parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn error(text: &str) -> String {
-    text.parse::<QueueSpec>().map(|spec| panic!("{text} reads as {spec:?}")).unwrap_err().to_string()
+    text.parse::<QueueSpec>()
+        .map(|spec| panic!("{text} reads as {spec:?}"))
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
 fn names_are_unique_and_words() {
-    let names: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::name).collect();
-    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+    let names: Vec<_> = AnyDiscipline::all()
+        .iter()
+        .map(AnyDiscipline::name)
+        .collect();
+    assert_eq!(
+        names.iter().collect::<BTreeSet<_>>().len(),
+        names.len(),
+        "{names:?}"
+    );
     for name in names {
         assert!(name.starts_with(|c: char| c.is_ascii_lowercase()), "{name}");
-        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
+        assert!(
+            name.chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'),
+            "{name}"
+        );
         assert!(!name.ends_with('_') && !name.contains("__"), "{name}");
     }
 }
 
 #[test]
 fn each_discipline_has_its_file_its_theorems_and_its_page() {
-    let modules = fs::read_to_string(root().join("crates/roundelay/tests/theorems/mod.rs")).unwrap_or_default();
+    let modules = fs::read_to_string(root().join("crates/roundelay/tests/theorems/mod.rs"))
+        .unwrap_or_default();
     let mut missing = Vec::new();
     for name in AnyDiscipline::all().iter().map(AnyDiscipline::name) {
         let source = format!("crates/roundelay/src/schedulers/{name}.rs");
         let theorems = format!("crates/roundelay/tests/theorems/{name}.rs");
         let page = format!("docs/schedulers/{name}.md");
-        missing.extend([source, theorems, page].into_iter().filter(|file| !root().join(file).is_file()));
+        missing.extend(
+            [source, theorems, page]
+                .into_iter()
+                .filter(|file| !root().join(file).is_file()),
+        );
         if !modules.lines().any(|line| line == format!("mod {name};")) {
             missing.push(format!("'mod {name};' in tests/theorems/mod.rs"));
         }
@@ -50,11 +70,34 @@ fn each_discipline_has_its_file_its_theorems_and_its_page() {
 #[test]
 fn each_discipline_says_what_it_is() {
     for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
-        assert!(!info.about.is_empty() && !info.source.is_empty(), "{}", info.name);
-        let names: BTreeSet<_> = info.parameters.iter().map(|parameter| parameter.name).collect();
-        assert_eq!(names.len(), info.parameters.len(), "{}: parameters have unique names", info.name);
-        assert!(!names.contains("limit") && !names.contains("memory_limit"), "{}: these belong to the buffer", info.name);
-        assert!(info.parameters.iter().all(|parameter| !parameter.about.is_empty()), "{}", info.name);
+        assert!(
+            !info.about.is_empty() && !info.source.is_empty(),
+            "{}",
+            info.name
+        );
+        let names: BTreeSet<_> = info
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name)
+            .collect();
+        assert_eq!(
+            names.len(),
+            info.parameters.len(),
+            "{}: parameters have unique names",
+            info.name
+        );
+        assert!(
+            !names.contains("limit") && !names.contains("memory_limit"),
+            "{}: these belong to the buffer",
+            info.name
+        );
+        assert!(
+            info.parameters
+                .iter()
+                .all(|parameter| !parameter.about.is_empty()),
+            "{}",
+            info.name
+        );
     }
 }
 
@@ -62,14 +105,28 @@ fn each_discipline_says_what_it_is() {
 fn rows(page: &str) -> Vec<Vec<String>> {
     let section = page.split("\n## Parameters").nth(1).unwrap_or_default();
     let section = section.split("\n## ").next().unwrap_or_default();
-    let cells = |line: &str| line.trim().trim_matches('|').split('|').map(|cell| cell.replace('`', "").trim().to_owned()).collect();
-    section.lines().filter(|line| line.trim_start().starts_with('|')).skip(2).map(cells).collect()
+    let cells = |line: &str| {
+        line.trim()
+            .trim_matches('|')
+            .split('|')
+            .map(|cell| cell.replace('`', "").trim().to_owned())
+            .collect()
+    };
+    section
+        .lines()
+        .filter(|line| line.trim_start().starts_with('|'))
+        .skip(2)
+        .map(cells)
+        .collect()
 }
 
 /// Missing parts of a parameter on a page: row, default or range.
 fn lacking(name: &str, parameter: &ParameterInfo, rows: &[Vec<String>]) -> Vec<String> {
     let lacks = |what: &str| format!("docs/schedulers/{name}.md: {}: {what}", parameter.name);
-    let Some(row) = rows.iter().find(|row| row[0].split_whitespace().any(|word| word == parameter.name)) else {
+    let Some(row) = rows
+        .iter()
+        .find(|row| row[0].split_whitespace().any(|word| word == parameter.name))
+    else {
         return vec![lacks("no row under '## Parameters'")];
     };
     let (min, max) = &parameter.range;
@@ -81,9 +138,19 @@ fn lacking(name: &str, parameter: &ParameterInfo, rows: &[Vec<String>]) -> Vec<S
     }
     // The largest time means "never", also accepted on the page.
     let never = Kind::Time.show(u64::MAX);
-    let says = |text: &str| row.iter().any(|cell| cell.split([' ', ',', '(', ')', ';']).any(|word| word == text));
-    let is_said = |text: &str| says(text) || text == never && says("never") || text == "0s" && says("0");
-    texts.into_iter().filter(|text| !is_said(text)).map(lacks).collect()
+    let says = |text: &str| {
+        row.iter().any(|cell| {
+            cell.split([' ', ',', '(', ')', ';'])
+                .any(|word| word == text)
+        })
+    };
+    let is_said =
+        |text: &str| says(text) || text == never && says("never") || text == "0s" && says("0");
+    texts
+        .into_iter()
+        .filter(|text| !is_said(text))
+        .map(lacks)
+        .collect()
 }
 
 #[test]
@@ -93,12 +160,29 @@ fn pages_list_the_parameters_with_their_defaults_and_ranges() {
         let info = discipline.info();
         let page = root().join(format!("docs/schedulers/{}.md", info.name));
         let rows = rows(&fs::read_to_string(page).unwrap_or_default());
-        lacks.extend(info.parameters.iter().flat_map(|parameter| lacking(info.name, parameter, &rows)));
+        lacks.extend(
+            info.parameters
+                .iter()
+                .flat_map(|parameter| lacking(info.name, parameter, &rows)),
+        );
         // Settings of the buffer or of flows may be in the same table.
         let others = ["limit", "memory_limit", "weight", "maxpkt"];
-        let is_known = |word: &str| others.contains(&word) || info.parameters.iter().any(|parameter| parameter.name == word);
-        let unknown = rows.iter().filter(|row| !row[0].split_whitespace().any(is_known));
-        lacks.extend(unknown.map(|row| format!("docs/schedulers/{}.md: '{}' is no parameter", info.name, row[0])));
+        let is_known = |word: &str| {
+            others.contains(&word)
+                || info
+                    .parameters
+                    .iter()
+                    .any(|parameter| parameter.name == word)
+        };
+        let unknown = rows
+            .iter()
+            .filter(|row| !row[0].split_whitespace().any(is_known));
+        lacks.extend(unknown.map(|row| {
+            format!(
+                "docs/schedulers/{}.md: '{}' is no parameter",
+                info.name, row[0]
+            )
+        }));
     }
     assert!(lacks.is_empty(), "{lacks:#?}");
 }
@@ -116,16 +200,35 @@ fn pages_show_no_more_and_no_less_than_asked() {
     };
     assert_eq!(rows(page).len(), 1);
     assert!(lacking("drr", &parameter("1514b", "1mb"), &rows(page)).is_empty());
-    assert_eq!(lacking("drr", &parameter("1500b", "2mb"), &rows(page)).len(), 2);
-    assert_eq!(lacking("drr", &ParameterInfo { name: "flows", ..parameter("1", "2") }, &rows(page)).len(), 1);
+    assert_eq!(
+        lacking("drr", &parameter("1500b", "2mb"), &rows(page)).len(),
+        2
+    );
+    assert_eq!(
+        lacking(
+            "drr",
+            &ParameterInfo {
+                name: "flows",
+                ..parameter("1", "2")
+            },
+            &rows(page)
+        )
+        .len(),
+        1
+    );
 }
 
-/// Parameters that need another one, with that one, as in `tc`: the default of choke's `max` does not
-/// depend on `min` and must be larger; red's `nodrop` concerns packets without ECN, and needs `ecn`.
-const NOT_ALONE: [(&str, &str, &str); 2] = [("choke", "min", " max 4194304"), ("red", "nodrop", " ecn")];
+/// Parameters that need another one, with that one, as in `tc`: the default of choke's `max` does
+/// not depend on `min` and must be larger; red's `nodrop` concerns packets without ECN, and needs
+/// `ecn`.
+const NOT_ALONE: [(&str, &str, &str); 2] =
+    [("choke", "min", " max 4194304"), ("red", "nodrop", " ecn")];
 
 fn companion(discipline: &str, parameter: &str) -> &'static str {
-    NOT_ALONE.iter().find(|(of, name, _)| (*of, *name) == (discipline, parameter)).map_or("", |(_, _, companion)| companion)
+    NOT_ALONE
+        .iter()
+        .find(|(of, name, _)| (*of, *name) == (discipline, parameter))
+        .map_or("", |(_, _, companion)| companion)
 }
 
 /// Specs with one parameter at a legal or an illegal value, as text, and the words required in the
@@ -146,13 +249,30 @@ impl Texts {
             (Kind::Switch, _) => format!("{} {}", D::NAME, parameter.name),
             _ => format!("{} {} {}", D::NAME, parameter.name, show(value)),
         };
-        self.legal.extend([parameter.min, parameter.max].map(|value| spec(value) + companion(D::NAME, parameter.name)));
+        self.legal.extend(
+            [parameter.min, parameter.max]
+                .map(|value| spec(value) + companion(D::NAME, parameter.name)),
+        );
         if !parameter.kind.has_range() {
             return;
         }
-        let beyond = [parameter.min.checked_sub(1), parameter.max.checked_add(1), Some(1 << 40).filter(|huge| parameter.max < *huge)];
-        let names = [D::NAME.to_owned(), parameter.name.to_owned(), show(parameter.min), show(parameter.max)];
-        self.illegal.extend(beyond.into_iter().flatten().map(|value| (spec(value), names.clone())));
+        let beyond = [
+            parameter.min.checked_sub(1),
+            parameter.max.checked_add(1),
+            Some(1 << 40).filter(|huge| parameter.max < *huge),
+        ];
+        let names = [
+            D::NAME.to_owned(),
+            parameter.name.to_owned(),
+            show(parameter.min),
+            show(parameter.max),
+        ];
+        self.illegal.extend(
+            beyond
+                .into_iter()
+                .flatten()
+                .map(|value| (spec(value), names.clone())),
+        );
     }
 }
 
@@ -161,25 +281,50 @@ impl Visitor for Written {
 
     fn visit<D: Discipline>(self, _discipline: &D) -> Texts {
         let mut texts = Texts::default();
-        D::PARAMETERS.iter().for_each(|parameter| texts.add(parameter));
+        D::PARAMETERS
+            .iter()
+            .for_each(|parameter| texts.add(parameter));
         texts
     }
 }
 
 fn values(discipline: &AnyDiscipline) -> Vec<(&'static str, String)> {
-    discipline.info().parameters.into_iter().map(|parameter| (parameter.name, parameter.value)).collect()
+    discipline
+        .info()
+        .parameters
+        .into_iter()
+        .map(|parameter| (parameter.name, parameter.value))
+        .collect()
 }
 
 #[test]
 fn what_is_written_reads_back() {
     for discipline in AnyDiscipline::all() {
-        assert_eq!(discipline.to_string(), discipline.name(), "defaults are not written");
-        assert_eq!(values(&parse(discipline.name()).discipline), values(&discipline));
+        assert_eq!(
+            discipline.to_string(),
+            discipline.name(),
+            "defaults are not written"
+        );
+        assert_eq!(
+            values(&parse(discipline.name()).discipline),
+            values(&discipline)
+        );
         for text in discipline.visit(Written).legal {
             let read = parse(&text).discipline;
-            assert_eq!(values(&parse(&read.to_string()).discipline), values(&read), "{text} is written {read}");
-            let changed = values(&read).into_iter().zip(values(&discipline)).filter(|(new, old)| new != old).count();
-            let companions = NOT_ALONE.iter().filter(|(.., companion)| text.ends_with(companion)).count();
+            assert_eq!(
+                values(&parse(&read.to_string()).discipline),
+                values(&read),
+                "{text} is written {read}"
+            );
+            let changed = values(&read)
+                .into_iter()
+                .zip(values(&discipline))
+                .filter(|(new, old)| new != old)
+                .count();
+            let companions = NOT_ALONE
+                .iter()
+                .filter(|(.., companion)| text.ends_with(companion))
+                .count();
             assert!(changed <= 1 + companions, "{text} changes one parameter");
         }
     }
@@ -188,10 +333,16 @@ fn what_is_written_reads_back() {
 #[test]
 fn values_out_of_range_name_the_discipline_the_parameter_and_the_range() {
     let mut count = 0;
-    for (text, names) in AnyDiscipline::all().iter().flat_map(|discipline| discipline.visit(Written).illegal) {
+    for (text, names) in AnyDiscipline::all()
+        .iter()
+        .flat_map(|discipline| discipline.visit(Written).illegal)
+    {
         let error = error(&text);
         let value = text.split(' ').next_back().unwrap_or_default();
-        assert!(names.iter().all(|name| error.contains(name)) && error.contains(value), "{text}: {error}");
+        assert!(
+            names.iter().all(|name| error.contains(name)) && error.contains(value),
+            "{text}: {error}"
+        );
         count += 1;
     }
     assert!(count > 10, "{count} values");
@@ -201,7 +352,12 @@ fn values_out_of_range_name_the_discipline_the_parameter_and_the_range() {
 fn unknown_words_are_answered_with_the_known_ones() {
     for discipline in AnyDiscipline::all() {
         let error = error(&format!("{} speed 9", discipline.name()));
-        let known = discipline.info().parameters.into_iter().map(|parameter| parameter.name).chain(["speed", "limit", "memory_limit"]);
+        let known = discipline
+            .info()
+            .parameters
+            .into_iter()
+            .map(|parameter| parameter.name)
+            .chain(["speed", "limit", "memory_limit"]);
         known.for_each(|name| assert!(error.contains(name), "{name} is not in: {error}"));
     }
     assert!(error("cheese").contains("cheese"));
@@ -219,12 +375,22 @@ fn unknown_words_are_answered_with_the_one_that_is_meant() {
         ("fq_codel intervall 9ms", "interval"),
         ("fifo limits 9", "limit"),
     ] {
-        assert!(error(text).contains(&format!("did you mean '{meant}'?")), "{}", error(text));
+        assert!(
+            error(text).contains(&format!("did you mean '{meant}'?")),
+            "{}",
+            error(text)
+        );
     }
     for text in ["cake", "purple", "fq_codel aim 5ms"] {
         assert!(!error(text).contains("did you mean"), "{}", error(text));
     }
-    assert!(AnyDiscipline::all().iter().all(|discipline| error("cake").contains(discipline.name())), "{}", error("cake"));
+    assert!(
+        AnyDiscipline::all()
+            .iter()
+            .all(|discipline| error("cake").contains(discipline.name())),
+        "{}",
+        error("cake")
+    );
 }
 
 /// Errors for unreadable values name the value and the legal range (both were missing).
@@ -243,22 +409,49 @@ fn values_that_cannot_be_read_are_named_with_what_is_legal() {
             "sfb rehash x",
             "sfb: rehash x: expected a number and s, ms, us or ns (a bare number is milliseconds, as in tc), as in 500ms, legal range 0s to 86400s",
         ),
-        ("drr quantum", "drr: quantum: expected a value after it, legal range 1b to 1mb"),
-        ("sp_pifo rank age", "sp_pifo: rank age: expected slack, priority or deadline"),
-        ("lstf_levels map", "lstf_levels: map: expected uniform, exponential or rotating"),
-        ("sfb levels many", "sfb: levels many: expected a whole number, legal range 1 to 16"),
-        ("drr limit abc", "drr: limit abc: expected packets (limit 1000) or bytes (limit 150kb)"),
-        ("drr limit", "drr: limit: expected packets (limit 1000) or bytes (limit 150kb)"),
+        (
+            "drr quantum",
+            "drr: quantum: expected a value after it, legal range 1b to 1mb",
+        ),
+        (
+            "sp_pifo rank age",
+            "sp_pifo: rank age: expected slack, priority or deadline",
+        ),
+        (
+            "lstf_levels map",
+            "lstf_levels: map: expected uniform, exponential or rotating",
+        ),
+        (
+            "sfb levels many",
+            "sfb: levels many: expected a whole number, legal range 1 to 16",
+        ),
+        (
+            "drr limit abc",
+            "drr: limit abc: expected packets (limit 1000) or bytes (limit 150kb)",
+        ),
+        (
+            "drr limit",
+            "drr: limit: expected packets (limit 1000) or bytes (limit 150kb)",
+        ),
         (
             "drr memory_limit 1x",
             "drr: memory_limit 1x: expected a whole number of bytes, or a number and kb (1024 bytes), mb or gb, as in 1514b",
         ),
-        ("drr weight 3", "drr: no parameter is called 'weight'; it has quantum, limit, memory_limit; weights are settings of flows"),
+        (
+            "drr weight 3",
+            "drr: no parameter is called 'weight'; it has quantum, limit, memory_limit; weights are settings of flows",
+        ),
     ] {
         assert_eq!(error(text), expected);
     }
     let unquoted = "which is a parameter: write it after its discipline, as in \"sfq depth 64\"";
-    assert!(["target", "limit", "ecn", "quantum"].iter().all(|name| error(name).contains(unquoted)), "{}", error("target"));
+    assert!(
+        ["target", "limit", "ecn", "quantum"]
+            .iter()
+            .all(|name| error(name).contains(unquoted)),
+        "{}",
+        error("target")
+    );
 }
 
 /// `pfifo` and `prio` count packets, `bfifo` counts bytes, as in `tc`.
@@ -268,20 +461,41 @@ fn names_of_tc_are_read() {
         let spec: QueueSpec = text.parse().expect("legal");
         (spec.discipline.to_string(), spec.limit_or_default())
     };
-    assert_eq!(read("pfifo limit 50"), ("fifo".to_owned(), Limit::of_packets(50)));
+    assert_eq!(
+        read("pfifo limit 50"),
+        ("fifo".to_owned(), Limit::of_packets(50))
+    );
     assert_eq!(read("pfifo"), read("fifo"));
-    assert_eq!(parse("prio").limit, None, "a limit that is not written gives way to that of the caller");
-    assert_eq!(read("bfifo limit 50000"), ("fifo".to_owned(), Limit::of_bytes(50_000)));
+    assert_eq!(
+        parse("prio").limit,
+        None,
+        "a limit that is not written gives way to that of the caller"
+    );
+    assert_eq!(
+        read("bfifo limit 50000"),
+        ("fifo".to_owned(), Limit::of_bytes(50_000))
+    );
     assert_eq!(read("bfifo limit 50p").1.packets, 50);
-    assert_eq!(error("bfifo"), "bfifo: limit: expected bytes, as in bfifo limit 150000");
-    assert_eq!(read("prio limit 20"), ("priority".to_owned(), Limit::of_packets(20)));
+    assert_eq!(
+        error("bfifo"),
+        "bfifo: limit: expected bytes, as in bfifo limit 150000"
+    );
+    assert_eq!(
+        read("prio limit 20"),
+        ("priority".to_owned(), Limit::of_packets(20))
+    );
 }
 
 /// A parameter's range on a page: the two words around the last "to".
 fn range_on_page(rows: &[Vec<String>], parameter: &str) -> Option<(String, String)> {
-    let row = rows.iter().find(|row| row[0].split_whitespace().any(|word| word == parameter))?;
+    let row = rows
+        .iter()
+        .find(|row| row[0].split_whitespace().any(|word| word == parameter))?;
     let (lower, upper) = row.get(2)?.rsplit_once(" to ")?;
-    Some((lower.split_whitespace().next_back()?.to_owned(), upper.split_whitespace().next()?.to_owned()))
+    Some((
+        lower.split_whitespace().next_back()?.to_owned(),
+        upper.split_whitespace().next()?.to_owned(),
+    ))
 }
 
 /// The lowest and highest values in help and pages are accepted for each parameter; values one
@@ -290,17 +504,44 @@ fn range_on_page(rows: &[Vec<String>], parameter: &str) -> Option<(String, Strin
 fn help_and_pages_name_the_ranges_that_are_taken() {
     let mut count = 0;
     for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
-        let page = fs::read_to_string(root().join(format!("docs/schedulers/{}.md", info.name))).unwrap_or_default();
+        let page = fs::read_to_string(root().join(format!("docs/schedulers/{}.md", info.name)))
+            .unwrap_or_default();
         let page = rows(&page);
-        for ParameterInfo { name, range, kind, .. } in info.parameters.into_iter().filter(|parameter| parameter.kind.has_range()) {
+        for ParameterInfo {
+            name, range, kind, ..
+        } in info
+            .parameters
+            .into_iter()
+            .filter(|parameter| parameter.kind.has_range())
+        {
             let companion = companion(info.name, name);
-            let is_taken = |value: &str| format!("{} {name} {value}{companion}", info.name).parse::<QueueSpec>().is_ok();
-            let told = range_on_page(&page, name).unwrap_or_else(|| panic!("docs/schedulers/{}.md: {name}: no range", info.name));
+            let is_taken = |value: &str| {
+                format!("{} {name} {value}{companion}", info.name)
+                    .parse::<QueueSpec>()
+                    .is_ok()
+            };
+            let told = range_on_page(&page, name)
+                .unwrap_or_else(|| panic!("docs/schedulers/{}.md: {name}: no range", info.name));
             for (lowest, highest) in [&range, &told] {
-                let [low, high] = [lowest, highest].map(|value| kind.read(value).unwrap_or_else(|what| panic!("{value}: {what}")));
-                assert!(is_taken(lowest) && is_taken(highest), "{} {name}: {lowest} to {highest}", info.name);
-                for beyond in [low.checked_sub(1), high.checked_add(1)].into_iter().flatten().map(|value| kind.show(value)) {
-                    assert!(!is_taken(&beyond), "{} {name}: {beyond} is taken beside {lowest} to {highest}", info.name);
+                let [low, high] = [lowest, highest].map(|value| {
+                    kind.read(value)
+                        .unwrap_or_else(|what| panic!("{value}: {what}"))
+                });
+                assert!(
+                    is_taken(lowest) && is_taken(highest),
+                    "{} {name}: {lowest} to {highest}",
+                    info.name
+                );
+                for beyond in [low.checked_sub(1), high.checked_add(1)]
+                    .into_iter()
+                    .flatten()
+                    .map(|value| kind.show(value))
+                {
+                    assert!(
+                        !is_taken(&beyond),
+                        "{} {name}: {beyond} is taken beside {lowest} to {highest}",
+                        info.name
+                    );
                 }
                 count += 1;
             }
@@ -312,12 +553,28 @@ fn help_and_pages_name_the_ranges_that_are_taken() {
 /// The unit named in help for bare numbers.
 #[test]
 fn bare_numbers_are_in_the_unit_that_help_names() {
-    for kind in [Kind::Size, Kind::Time, Kind::Seconds, Kind::Milliseconds, Kind::LinkRate] {
-        let unit = kind.bare_unit().unwrap_or_else(|| panic!("{kind:?} has none"));
+    for kind in [
+        Kind::Size,
+        Kind::Time,
+        Kind::Seconds,
+        Kind::Milliseconds,
+        Kind::LinkRate,
+    ] {
+        let unit = kind
+            .bare_unit()
+            .unwrap_or_else(|| panic!("{kind:?} has none"));
         let written = unit.replace("bytes", "b").replace("bit/s", "bit");
-        assert_eq!(kind.read("7"), kind.read(&format!("7{written}")), "{kind:?}");
+        assert_eq!(
+            kind.read("7"),
+            kind.read(&format!("7{written}")),
+            "{kind:?}"
+        );
     }
-    assert!([Kind::Count, Kind::Number, Kind::Switch].iter().all(|kind| kind.bare_unit().is_none()));
+    assert!(
+        [Kind::Count, Kind::Number, Kind::Switch]
+            .iter()
+            .all(|kind| kind.bare_unit().is_none())
+    );
 }
 
 #[test]
@@ -331,8 +588,16 @@ fn limits_are_read_in_any_order() {
     assert_eq!(limit("fifo memory_limit 32mb"), both(1000, 32 << 20));
     for (one, two, expected) in [
         ("limit 7", "memory_limit 32mb", both(7, 32 << 20)),
-        ("limit 150kb", "memory_limit 32mb", both(u64::MAX, 150 << 10)),
-        ("limit 32mb", "memory_limit 150kb", both(u64::MAX, 150 << 10)),
+        (
+            "limit 150kb",
+            "memory_limit 32mb",
+            both(u64::MAX, 150 << 10),
+        ),
+        (
+            "limit 32mb",
+            "memory_limit 150kb",
+            both(u64::MAX, 150 << 10),
+        ),
     ] {
         assert_eq!(limit(&format!("fifo {one} {two}")), expected);
         assert_eq!(limit(&format!("fifo {two} {one}")), expected);
@@ -344,15 +609,30 @@ fn limits_are_read_in_any_order() {
 fn what_is_written_twice_is_an_error() {
     for discipline in AnyDiscipline::all() {
         let name = discipline.name();
-        let texts = discipline.visit(Written).legal.into_iter().map(|text| text[name.len()..].to_owned());
-        for parameter in texts.chain([" limit 7", " limit 7kb", " memory_limit 7b"].map(str::to_owned)) {
+        let texts = discipline
+            .visit(Written)
+            .legal
+            .into_iter()
+            .map(|text| text[name.len()..].to_owned());
+        for parameter in
+            texts.chain([" limit 7", " limit 7kb", " memory_limit 7b"].map(str::to_owned))
+        {
             let twice = error(&format!("{name}{parameter}{parameter}"));
             let word = parameter.split_whitespace().next().unwrap_or_default();
-            assert_eq!(twice, format!("{name}: {word} is written twice; expected it once"));
+            assert_eq!(
+                twice,
+                format!("{name}: {word} is written twice; expected it once")
+            );
         }
     }
-    assert_eq!(error("fq_codel ecn target 5ms noecn"), "fq_codel: ecn and noecn are opposites; expected one of them");
-    assert_eq!(error("fq_codel noecn ecn"), "fq_codel: noecn and ecn are opposites; expected one of them");
+    assert_eq!(
+        error("fq_codel ecn target 5ms noecn"),
+        "fq_codel: ecn and noecn are opposites; expected one of them"
+    );
+    assert_eq!(
+        error("fq_codel noecn ecn"),
+        "fq_codel: noecn and ecn are opposites; expected one of them"
+    );
 }
 
 /// As in tc, with separate parameters for packets and memory.
@@ -361,11 +641,37 @@ fn a_limit_in_packets_leaves_the_default_memory_and_the_other_way_round() {
     for discipline in AnyDiscipline::all() {
         let (name, default) = (discipline.name(), discipline.default_limit());
         assert_eq!(parse(name).limit_or_default(), default);
-        let bare = if name == "red" { Limit::of_bytes(7) } else { Limit { packets: 7, ..default } };
-        assert_eq!(parse(&format!("{name} limit 7")).limit, Some(bare), "as tc counts: bytes for red");
-        assert_eq!(parse(&format!("{name} limit 7p")).limit, Some(Limit { packets: 7, ..default }));
-        assert_eq!(parse(&format!("{name} memory_limit 7b")).limit, Some(Limit { bytes: 7, ..default }));
-        assert_eq!(parse(&format!("{name} limit 7b")).limit, Some(Limit::of_bytes(7)));
+        let bare = if name == "red" {
+            Limit::of_bytes(7)
+        } else {
+            Limit {
+                packets: 7,
+                ..default
+            }
+        };
+        assert_eq!(
+            parse(&format!("{name} limit 7")).limit,
+            Some(bare),
+            "as tc counts: bytes for red"
+        );
+        assert_eq!(
+            parse(&format!("{name} limit 7p")).limit,
+            Some(Limit {
+                packets: 7,
+                ..default
+            })
+        );
+        assert_eq!(
+            parse(&format!("{name} memory_limit 7b")).limit,
+            Some(Limit {
+                bytes: 7,
+                ..default
+            })
+        );
+        assert_eq!(
+            parse(&format!("{name} limit 7b")).limit,
+            Some(Limit::of_bytes(7))
+        );
     }
 }
 
@@ -467,5 +773,8 @@ fn parameters_that_need_another_one_are_errors_alone() {
         other => panic!("{other}"),
     };
     // As tc does with its limit of 1000 packets: max is a quarter of the limit, whatever min is.
-    assert_eq!((lengths("choke min 100"), lengths("choke")), ((100, 250, 150), (83, 250, 138)));
+    assert_eq!(
+        (lengths("choke min 100"), lengths("choke")),
+        ((100, 250, 150), (83, 250, 138))
+    );
 }

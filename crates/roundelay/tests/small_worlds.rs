@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 
 use roundelay::schedulers::wf2q_plus::Wf2qPlus;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor, drr};
-use roundelay::{Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, QueueSpec, Scheduler};
+use roundelay::{
+    Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, QueueSpec, Scheduler,
+};
 use roundelay_conformance::{Audited, Operation, Violation};
 use roundelay_reference::Wf2qPlus as Reference;
 
@@ -15,7 +17,11 @@ const LENGTHS: [u32; 3] = [64, 700, 1500];
 /// Calls in a sequence; one more for interchangeable flows in release builds. Remaining packets are
 /// drained.
 const CALLS: usize = 5;
-const CALLS_OF_ALIKE: usize = if cfg!(debug_assertions) { CALLS } else { CALLS + 1 };
+const CALLS_OF_ALIKE: usize = if cfg!(debug_assertions) {
+    CALLS
+} else {
+    CALLS + 1
+};
 
 /// Calls `visit` with every sequence of arrivals, departures and evictions, with up to four packets
 /// of each of three flows. If flows are `alike`, their numbers follow the order of first arrival. A
@@ -43,18 +49,37 @@ fn choices(sequence: &[Operation], alike: bool) -> Vec<Operation> {
         }
     }
     let seen = packets.iter().take_while(|packets| **packets > 0).count() as u32;
-    let flows = (0..FLOWS).filter(|flow| packets[*flow as usize] < PACKETS && (!alike || *flow <= seen));
-    let arrivals = flows.flat_map(|flow| LENGTHS.map(|len| Operation::Enqueue { flow, len, ecn: Ecn::NotCapable, urgency: 0 }));
+    let flows =
+        (0..FLOWS).filter(|flow| packets[*flow as usize] < PACKETS && (!alike || *flow <= seen));
+    let arrivals = flows.flat_map(|flow| {
+        LENGTHS.map(|len| Operation::Enqueue {
+            flow,
+            len,
+            ecn: Ecn::NotCapable,
+            urgency: 0,
+        })
+    });
     let taken = sequence.len() - packets.iter().sum::<usize>();
     let can_take = sequence.is_empty() || packets.iter().sum::<usize>() > taken;
-    let takes = if can_take { &[Operation::Dequeue, Operation::Evict][..] } else { &[] };
+    let takes = if can_take {
+        &[Operation::Dequeue, Operation::Evict][..]
+    } else {
+        &[]
+    };
     arrivals.chain(takes.iter().copied()).collect()
 }
 
 /// Runs one sequence after `before` on a fresh scheduler.
-fn run<S: Scheduler<u64>>(scheduler: S, reorders: bool, before: &[Operation], sequence: &[Operation]) -> Result<(), Violation> {
+fn run<S: Scheduler<u64>>(
+    scheduler: S,
+    reorders: bool,
+    before: &[Operation],
+    sequence: &[Operation],
+) -> Result<(), Violation> {
     let mut audited = Audited::new(scheduler, reorders);
-    before.iter().try_for_each(|operation| audited.apply(*operation))?;
+    before
+        .iter()
+        .try_for_each(|operation| audited.apply(*operation))?;
     for operation in sequence {
         audited.apply(*operation)?;
         audited.scheduler().check_invariants();
@@ -69,12 +94,23 @@ impl Visitor for Explore {
 
     fn visit<D: Discipline>(self, discipline: &D) -> u64 {
         let weights = if D::WEIGHTED { &[4, 1, 2][..] } else { &[] };
-        let set = |(flow, weight): (u32, &u32)| Operation::SetFlow { flow, config: FlowConfig { weight: *weight, ..FlowConfig::DEFAULT } };
+        let set = |(flow, weight): (u32, &u32)| Operation::SetFlow {
+            flow,
+            config: FlowConfig {
+                weight: *weight,
+                ..FlowConfig::DEFAULT
+            },
+        };
         let before: Vec<_> = (0..).zip(weights).map(set).collect();
         let mut count = 0;
         every_sequence(!D::WEIGHTED, &mut |sequence| {
             count += 1;
-            let outcome = run(discipline.build(1).expect("legal parameters"), D::REORDERS, &before, sequence);
+            let outcome = run(
+                discipline.build(1).expect("legal parameters"),
+                D::REORDERS,
+                &before,
+                sequence,
+            );
             assert_eq!(outcome, Ok(()), "{discipline:?}: {sequence:?}");
         });
         count
@@ -84,7 +120,12 @@ impl Visitor for Explore {
 /// The registry, with fewer queues than flows in `sfq` and `fq_codel` for collisions, and `drr`
 /// with a quantum of 1 byte.
 fn subjects() -> Vec<AnyDiscipline> {
-    let hashed = ["sfq divisor 2", "sfq divisor 4 depth 2 headdrop", "fq_codel flows 2 target 1us interval 1us", "drr quantum 1b"];
+    let hashed = [
+        "sfq divisor 2",
+        "sfq divisor 4 depth 2 headdrop",
+        "fq_codel flows 2 target 1us interval 1us",
+        "drr quantum 1b",
+    ];
     let linux = [
         "sfq divisor 2 linux",
         "sfq divisor 4 depth 2 headdrop linux",
@@ -93,8 +134,13 @@ fn subjects() -> Vec<AnyDiscipline> {
         "qfq_plus aggregate 1 linux",
     ];
     let parse = |text: &str| text.parse::<QueueSpec>().expect("a legal spec").discipline;
-    let plain = AnyDiscipline::all().into_iter().filter(|discipline| !["sfq", "fq_codel"].contains(&discipline.name()));
-    plain.chain(hashed.map(parse)).chain(linux.map(parse)).collect()
+    let plain = AnyDiscipline::all()
+        .into_iter()
+        .filter(|discipline| !["sfq", "fq_codel"].contains(&discipline.name()));
+    plain
+        .chain(hashed.map(parse))
+        .chain(linux.map(parse))
+        .collect()
 }
 
 #[test]
@@ -134,12 +180,18 @@ impl Scheduler<u64> for Twice {
     }
 
     fn evict(&mut self) -> Option<Packet<u64>> {
-        self.queues.iter_mut().max_by_key(|queue| queue.len())?.pop_back()
+        self.queues
+            .iter_mut()
+            .max_by_key(|queue| queue.len())?
+            .pop_back()
     }
 
     fn backlog(&self) -> Backlog {
         let packets = self.queues.iter().flatten();
-        packets.fold(Backlog::default(), |sum, packet| Backlog { packets: sum.packets + 1, bytes: sum.bytes + u64::from(packet.len) })
+        packets.fold(Backlog::default(), |sum, packet| Backlog {
+            packets: sum.packets + 1,
+            bytes: sum.bytes + u64::from(packet.len),
+        })
     }
 
     fn footprint(&self) -> Footprint {
@@ -150,13 +202,18 @@ impl Scheduler<u64> for Twice {
 #[test]
 fn a_flow_that_is_in_the_ring_twice_is_found() {
     let mut found = 0;
-    every_sequence(true, &mut |sequence| found += u32::from(run(Twice::default(), false, &[], sequence).is_err()));
+    every_sequence(true, &mut |sequence| {
+        found += u32::from(run(Twice::default(), false, &[], sequence).is_err())
+    });
     assert!(found > 0, "no small world shows the bug");
 }
 
 /// The first small world with a difference between a scheduler and the exact reference in the
 /// packets served.
-fn first_difference<S: Scheduler<u64>>(weights: [u32; 3], build: impl Fn() -> S) -> Option<Vec<Operation>> {
+fn first_difference<S: Scheduler<u64>>(
+    weights: [u32; 3],
+    build: impl Fn() -> S,
+) -> Option<Vec<Operation>> {
     let mut first = None;
     every_sequence(false, &mut |sequence| {
         if first.is_none() && !serves_alike(build(), &weights, sequence) {
@@ -166,28 +223,59 @@ fn first_difference<S: Scheduler<u64>>(weights: [u32; 3], build: impl Fn() -> S)
     first
 }
 
-fn serves_alike<S: Scheduler<u64>>(mut scheduler: S, weights: &[u32], sequence: &[Operation]) -> bool {
+fn serves_alike<S: Scheduler<u64>>(
+    mut scheduler: S,
+    weights: &[u32],
+    sequence: &[Operation],
+) -> bool {
     let mut reference = Reference::new(weights);
     for (flow, weight) in (0..).map(FlowId).zip(weights) {
-        scheduler.set_flow(flow, FlowConfig { weight: *weight, ..FlowConfig::DEFAULT }).expect("a legal weight");
+        scheduler
+            .set_flow(
+                flow,
+                FlowConfig {
+                    weight: *weight,
+                    ..FlowConfig::DEFAULT
+                },
+            )
+            .expect("a legal weight");
     }
     let now = Instant::ZERO;
     let rest = std::iter::repeat_n(&Operation::Dequeue, CALLS);
-    sequence.iter().chain(rest).all(|operation| match *operation {
-        Operation::Enqueue { flow, len, .. } => {
-            reference.enqueue(FlowId(flow), len);
-            scheduler.enqueue(now, Packet::new(FlowId(flow), len, 0)).is_ok()
-        }
-        Operation::Evict => scheduler.evict().is_none_or(|victim| reference.evict(victim.flow) == Some(victim.len)),
-        _ => scheduler.dequeue(now).map(|packet| (packet.flow, packet.len)) == reference.dequeue(),
-    })
+    sequence
+        .iter()
+        .chain(rest)
+        .all(|operation| match *operation {
+            Operation::Enqueue { flow, len, .. } => {
+                reference.enqueue(FlowId(flow), len);
+                scheduler
+                    .enqueue(now, Packet::new(FlowId(flow), len, 0))
+                    .is_ok()
+            }
+            Operation::Evict => scheduler
+                .evict()
+                .is_none_or(|victim| reference.evict(victim.flow) == Some(victim.len)),
+            _ => {
+                scheduler
+                    .dequeue(now)
+                    .map(|packet| (packet.flow, packet.len))
+                    == reference.dequeue()
+            }
+        })
 }
 
 #[test]
 fn wf2q_plus_equals_the_exact_reference_in_every_small_world() {
     for weights in [[1, 1, 1], [4, 1, 2], [3, 5, 7]] {
-        assert_eq!(first_difference(weights, Wf2qPlus::default), None, "weights {weights:?}");
+        assert_eq!(
+            first_difference(weights, Wf2qPlus::default),
+            None,
+            "weights {weights:?}"
+        );
     }
     let drr = || drr::Config::default().build(0).expect("a legal quantum");
-    assert!(first_difference([4, 1, 2], drr).is_some(), "another discipline differs");
+    assert!(
+        first_difference([4, 1, 2], drr).is_some(),
+        "another discipline differs"
+    );
 }

@@ -16,7 +16,10 @@ impl Scheduler<Handle, Departure> for LongestQueue {
         if packet.flow.0 >= 1 << 20 {
             return Err(packet);
         }
-        self.queues.resize_with(self.queues.len().max(packet.flow.index() + 1), Default::default);
+        self.queues.resize_with(
+            self.queues.len().max(packet.flow.index() + 1),
+            Default::default,
+        );
         let (queue, bytes) = &mut self.queues[packet.flow.index()];
         queue.push_back((packet.payload, packet.len));
         *bytes += u64::from(packet.len);
@@ -26,13 +29,19 @@ impl Scheduler<Handle, Departure> for LongestQueue {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Departure> {
-        let waiting = self.queues.iter_mut().filter(|(queue, _)| !queue.is_empty());
+        let waiting = self
+            .queues
+            .iter_mut()
+            .filter(|(queue, _)| !queue.is_empty());
         let (queue, bytes) = waiting.max_by_key(|(_, bytes)| *bytes)?;
         let (handle, len) = queue.pop_front()?;
         *bytes -= u64::from(len);
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(len);
-        Some(Departure { handle, mark: false })
+        Some(Departure {
+            handle,
+            mark: false,
+        })
     }
 
     /// A full buffer gives up the packet that would be sent next.

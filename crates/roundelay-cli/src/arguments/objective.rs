@@ -32,8 +32,8 @@ pub(crate) struct Objective {
     #[arg(long, value_name = "RULE", value_parser = |text: &str| text.parse::<SlackText>())]
     pub(crate) slack: Option<SlackText>,
 
-    /// Discipline made for the objective, compared with lstf [default: the file's, else by objective
-    /// sjf, fifo_plus, fq, wf2q_plus or edf]
+    /// Discipline made for the objective, compared with lstf [default: the file's, else by
+    /// objective sjf, fifo_plus, fq, wf2q_plus or edf]
     #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
     pub(crate) specialist: Option<DisciplineText>,
 

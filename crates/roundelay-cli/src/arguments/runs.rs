@@ -37,11 +37,14 @@ impl Runs {
         let runs = u64::from(self.replicas);
         match first_seed.checked_add(runs - 1) {
             Some(_) => Ok(runs),
-            None => Err(Failure::usage(format!("seed {first_seed}: the last replica's must be below 2^64"))),
+            None => Err(Failure::usage(format!(
+                "seed {first_seed}: the last replica's must be below 2^64"
+            ))),
         }
     }
 
-    /// Shared progress of `runs` runs, each until `end`; no bar with `--quiet` or without a terminal.
+    /// Shared progress of `runs` runs, each until `end`; no bar with `--quiet` or without a
+    /// terminal.
     pub(crate) fn meeting(&self, end: Duration, runs: u64, gauge: &Gauge) -> Meeting {
         Meeting::new(end, runs, gauge, !self.quiet && io::stderr().is_terminal())
     }

@@ -10,8 +10,8 @@ use crate::sweep::{Precision, Shard};
 
 #[derive(Debug, Args)]
 pub(crate) struct Sweep {
-    /// Scenario file, or a sweep file: `scenario = "FILE"` (or a table) with tables [grid], [zip] and
-    /// [[points]]; - reads standard input
+    /// Scenario file, or a sweep file: `scenario = "FILE"` (or a table) with tables [grid], [zip]
+    /// and [[points]]; - reads standard input
     pub(crate) file: PathBuf,
 
     /// Key of the scenario with values: queue.core=fq_codel,qfq; source.calls.rate=64kbit..1mbit/2

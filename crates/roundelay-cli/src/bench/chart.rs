@@ -21,31 +21,65 @@ pub(super) fn check(flows: &[FlowSet]) -> Result<(), Failure> {
     if numbers.len() > 1 {
         return Ok(());
     }
-    Err(Failure::usage("--svg: a drawing needs at least two numbers of flows, as in --flows 8 --flows 512"))
+    Err(Failure::usage(
+        "--svg: a drawing needs at least two numbers of flows, as in --flows 8 --flows 512",
+    ))
 }
 
 fn charts(measured: &[Measured]) -> Vec<Chart> {
     let mut by_title: BTreeMap<String, Chart> = BTreeMap::new();
     for Measured { load, rows } in measured {
-        let chart = by_title.entry(title(load)).or_insert_with_key(|title| Chart {
-            title: title.clone(),
-            x: Axis { label: "flows".to_owned(), scaling: Scaling::Doubling, ..Axis::default() },
-            y: Axis { label: format!("{} a packet", rows[0].figures[0].0), scaling: Scaling::Logarithmic, ..Axis::default() },
-            curves: rows.iter().map(|row| Curve { name: row.subject.clone(), ..Curve::default() }).collect(),
-            ..Chart::default()
-        });
-        for (curve, row) in chart.curves.iter_mut().zip(rows).filter(|(_, row)| row.sends()) {
-            curve.points.push(Point { x: load.flows.flows().into(), y: row.gross(), half_width: 0.0 });
+        let chart = by_title
+            .entry(title(load))
+            .or_insert_with_key(|title| Chart {
+                title: title.clone(),
+                x: Axis {
+                    label: "flows".to_owned(),
+                    scaling: Scaling::Doubling,
+                    ..Axis::default()
+                },
+                y: Axis {
+                    label: format!("{} a packet", rows[0].figures[0].0),
+                    scaling: Scaling::Logarithmic,
+                    ..Axis::default()
+                },
+                curves: rows
+                    .iter()
+                    .map(|row| Curve {
+                        name: row.subject.clone(),
+                        ..Curve::default()
+                    })
+                    .collect(),
+                ..Chart::default()
+            });
+        for (curve, row) in chart
+            .curves
+            .iter_mut()
+            .zip(rows)
+            .filter(|(_, row)| row.sends())
+        {
+            curve.points.push(Point {
+                x: load.flows.flows().into(),
+                y: row.gross(),
+                half_width: 0.0,
+            });
         }
     }
     let mut charts: Vec<Chart> = by_title.into_values().collect();
-    charts.iter_mut().flat_map(|chart| &mut chart.curves).for_each(|curve| curve.points.sort_by(|one, other| one.x.total_cmp(&other.x)));
+    charts
+        .iter_mut()
+        .flat_map(|chart| &mut chart.curves)
+        .for_each(|curve| curve.points.sort_by(|one, other| one.x.total_cmp(&other.x)));
     charts.retain(|chart| chart.curves.iter().any(|curve| curve.points.len() > 1));
     charts
 }
 
 fn title(load: &Load) -> String {
-    let burst = if load.burst > 0 { format!(", bursts of {}", load.burst) } else { String::new() };
+    let burst = if load.burst > 0 {
+        format!(", bursts of {}", load.burst)
+    } else {
+        String::new()
+    };
     format!("{}, {}{burst}", load.memory.name(), load.pattern.name())
 }
 
@@ -69,33 +103,81 @@ mod tests {
             subject: subject.to_owned(),
             figures: vec![("ns", cost)],
             net: cost,
-            passed: Passed { offered: 1, sent: 1 },
+            passed: Passed {
+                offered: 1,
+                sent: 1,
+            },
             saved: None,
         };
-        Measured { load, rows: vec![row("none", 1.0), row("drr", cost)] }
+        Measured {
+            load,
+            rows: vec![row("none", 1.0), row("drr", cost)],
+        }
     }
 
     #[test]
     fn a_panel_for_each_memory_with_points_by_flows() {
-        let measured = ["64", "1", "1k"].map(|flows| Memory::ALL.map(|memory| measured(flows, memory, 20.0))).concat();
+        let measured = ["64", "1", "1k"]
+            .map(|flows| Memory::ALL.map(|memory| measured(flows, memory, 20.0)))
+            .concat();
         let charts = charts(&measured);
-        assert_eq!(charts.iter().map(|chart| chart.title.as_str()).collect::<Vec<_>>(), ["packed, small", "scattered, small"]);
+        assert_eq!(
+            charts
+                .iter()
+                .map(|chart| chart.title.as_str())
+                .collect::<Vec<_>>(),
+            ["packed, small", "scattered, small"]
+        );
         let drr = &charts[1].curves[1];
         assert_eq!(
-            (drr.name.as_str(), drr.points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>()),
+            (
+                drr.name.as_str(),
+                drr.points
+                    .iter()
+                    .map(|point| (point.x, point.y))
+                    .collect::<Vec<_>>()
+            ),
             ("drr", vec![(1.0, 20.0), (64.0, 20.0), (1024.0, 20.0)])
         );
         let svg = svg(&measured);
-        assert_eq!((svg.matches("<polyline").count(), svg.matches(">drr</text>").count()), (4, 1), "one legend");
-        assert!(svg.contains(">64<") && svg.contains(">1k<") && svg.contains(">ns a packet<") && !svg.contains("NaN"), "{svg}");
+        assert_eq!(
+            (
+                svg.matches("<polyline").count(),
+                svg.matches(">drr</text>").count()
+            ),
+            (4, 1),
+            "one legend"
+        );
+        assert!(
+            svg.contains(">64<")
+                && svg.contains(">1k<")
+                && svg.contains(">ns a packet<")
+                && !svg.contains("NaN"),
+            "{svg}"
+        );
     }
 
     #[test]
     fn what_costs_more_stands_higher_and_inside() {
-        let svg = svg(&[measured("1", Memory::Packed, 10.0), measured("8", Memory::Packed, 1000.0)]);
-        let line = svg.split("points=\"").nth(2).unwrap().split('"').next().unwrap();
-        let places: Vec<f64> = line.split([' ', ',']).map(|number| number.parse().unwrap()).collect();
+        let svg = svg(&[
+            measured("1", Memory::Packed, 10.0),
+            measured("8", Memory::Packed, 1000.0),
+        ]);
+        let line = svg
+            .split("points=\"")
+            .nth(2)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap();
+        let places: Vec<f64> = line
+            .split([' ', ','])
+            .map(|number| number.parse().unwrap())
+            .collect();
         assert!(places[0] < places[2] && places[1] > places[3], "{places:?}");
-        assert!(places.iter().all(|place| (0.0..620.0).contains(place)), "{places:?}");
+        assert!(
+            places.iter().all(|place| (0.0..620.0).contains(place)),
+            "{places:?}"
+        );
     }
 }

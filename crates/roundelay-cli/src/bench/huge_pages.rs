@@ -46,7 +46,10 @@ pub(super) fn are_asked_for() -> bool {
 
 /// Number of requests in the environment: each restart adds one.
 fn requests() -> usize {
-    tunables().split(':').filter(|tunable| *tunable == REQUEST).count()
+    tunables()
+        .split(':')
+        .filter(|tunable| *tunable == REQUEST)
+        .count()
 }
 
 fn tunables() -> String {
@@ -55,9 +58,21 @@ fn tunables() -> String {
 
 /// Returns only on failure.
 fn start_anew(tunables: &str) -> Failure {
-    let all = [tunables, REQUEST].into_iter().filter(|tunable| !tunable.is_empty()).collect::<Vec<_>>().join(":");
-    let error = env::current_exe().map(|program| Command::new(program).args(env::args_os().skip(1)).env(TUNABLES, all).exec());
-    Failure::run(format!("--huge-pages: the program cannot be started anew: {}", error.unwrap_or_else(|error| error)))
+    let all = [tunables, REQUEST]
+        .into_iter()
+        .filter(|tunable| !tunable.is_empty())
+        .collect::<Vec<_>>()
+        .join(":");
+    let error = env::current_exe().map(|program| {
+        Command::new(program)
+            .args(env::args_os().skip(1))
+            .env(TUNABLES, all)
+            .exec()
+    });
+    Failure::run(format!(
+        "--huge-pages: the program cannot be started anew: {}",
+        error.unwrap_or_else(|error| error)
+    ))
 }
 
 fn gives_them() -> bool {
@@ -70,6 +85,12 @@ fn gives_them() -> bool {
 /// Bytes of this process in huge pages, if the system reports them.
 fn huge_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
-    let kilobytes = text.lines().find_map(|line| line.strip_prefix("AnonHugePages:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let kilobytes = text.lines().find_map(|line| {
+        line.strip_prefix("AnonHugePages:")?
+            .trim()
+            .strip_suffix(" kB")?
+            .parse::<u64>()
+            .ok()
+    });
     kilobytes.unwrap_or(0) << 10
 }

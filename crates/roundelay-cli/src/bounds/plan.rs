@@ -6,7 +6,9 @@ use std::ops::Range;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Bytes, ConfigError, Duration, FlowConfig, QueueSpec, Rate};
 use roundelay_report::clean;
-use roundelay_trace::file::{Entry, Fault, FileError, PacketLen, Reader, Size, Text, Whole, WithUnit, tables};
+use roundelay_trace::file::{
+    Entry, Fault, FileError, PacketLen, Reader, Size, Text, Whole, WithUnit, tables,
+};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -90,8 +92,12 @@ impl Plan {
     /// # Errors
     /// A sentence with the file, the line, the fault and the legal range.
     pub(crate) fn from_toml(name: &str, text: &str, defaults: Defaults) -> Result<Self, String> {
-        let read = Reader::read(name, text).and_then(|(reader, file)| Self::of_file(file, defaults).map_err(|fault| reader.fault(fault)));
-        read.map_err(|FileError { line, message, .. }| format!("{name}:{line}: {}", clean(&message)))
+        let read = Reader::read(name, text).and_then(|(reader, file)| {
+            Self::of_file(file, defaults).map_err(|fault| reader.fault(fault))
+        });
+        read.map_err(|FileError { line, message, .. }| {
+            format!("{name}:{line}: {}", clean(&message))
+        })
     }
 
     fn of_file(file: WrittenPlan, defaults: Defaults) -> Result<Self, Fault> {
@@ -99,40 +105,86 @@ impl Plan {
         for written in &file.flow {
             let flow = written.flow()?;
             if !names.insert(flow.name.clone()) {
-                return Err((written.name.span(), format!("two flows are called '{}'", flow.name)));
+                return Err((
+                    written.name.span(),
+                    format!("two flows are called '{}'", flow.name),
+                ));
             }
             flows.push(flow);
         }
-        let longest = flows.iter().map(|flow| flow.max_packet_len).max().ok_or_else(|| of_all("no [[flow]]"))?;
+        let longest = flows
+            .iter()
+            .map(|flow| flow.max_packet_len)
+            .max()
+            .ok_or_else(|| of_all("no [[flow]]"))?;
         let hops = hops(&file.hop, longest, defaults)?;
         let weights = flows.iter().map(|flow| flow.weight);
-        let (total_weight, least_weight) = (weights.clone().map(u64::from).sum(), weights.min().unwrap_or(1));
-        let slowest = hops.iter().map(|hop| hop.rate).min().ok_or_else(|| of_all("no link"))?;
-        let plan = Self { flows, hops, total_weight, least_weight, slowest };
+        let (total_weight, least_weight) = (
+            weights.clone().map(u64::from).sum(),
+            weights.min().unwrap_or(1),
+        );
+        let slowest = hops
+            .iter()
+            .map(|hop| hop.rate)
+            .min()
+            .ok_or_else(|| of_all("no link"))?;
+        let plan = Self {
+            flows,
+            hops,
+            total_weight,
+            least_weight,
+            slowest,
+        };
         plan.check_rates(&file.flow)?;
         Ok(plan)
     }
 
     /// A flow's share of the slowest link in bits per second, rounded down.
     pub(crate) fn share_of(&self, flow: &Flow) -> u64 {
-        let bits = u128::from(self.slowest.bits_per_second()) * u128::from(flow.weight) / u128::from(self.total_weight);
+        let bits = u128::from(self.slowest.bits_per_second()) * u128::from(flow.weight)
+            / u128::from(self.total_weight);
         u64::try_from(bits).unwrap_or(u64::MAX)
     }
 
     /// Rejects rates above the capacity of the slowest link or of a flow's share: no queue stays
     /// finite then.
     fn check_rates(&self, written: &[WrittenFlow]) -> Result<(), Fault> {
-        let sum: u128 = self.flows.iter().filter_map(|flow| flow.rate).map(|rate| u128::from(rate.bits_per_second())).sum();
+        let sum: u128 = self
+            .flows
+            .iter()
+            .filter_map(|flow| flow.rate)
+            .map(|rate| u128::from(rate.bits_per_second()))
+            .sum();
         let slowest = self.slowest;
         if sum > u128::from(slowest.bits_per_second()) {
-            return Err(of_all(format!("the flows' rates add up to {}, more than a link of {slowest} carries", rate_text(sum))));
+            return Err(of_all(format!(
+                "the flows' rates add up to {}, more than a link of {slowest} carries",
+                rate_text(sum)
+            )));
         }
         for (flow, WrittenFlow { rate, .. }) in self.flows.iter().zip(written) {
             let share = self.share_of(flow);
-            if let Some(rate) = rate.as_ref().filter(|rate| rate.get_ref().0.bits_per_second() > share) {
-                let of = format!("its share of a link of {slowest}, {} of {} weights", flow.weight, self.total_weight);
-                let legal = if share == 0 { "more than".to_owned() } else { format!("legal range 1bit to {},", rate_text(share.into())) };
-                return Err((rate.span(), format!("rate {} of flow '{}': {legal} {of}", rate.get_ref().0, flow.name)));
+            if let Some(rate) = rate
+                .as_ref()
+                .filter(|rate| rate.get_ref().0.bits_per_second() > share)
+            {
+                let of = format!(
+                    "its share of a link of {slowest}, {} of {} weights",
+                    flow.weight, self.total_weight
+                );
+                let legal = if share == 0 {
+                    "more than".to_owned()
+                } else {
+                    format!("legal range 1bit to {},", rate_text(share.into()))
+                };
+                return Err((
+                    rate.span(),
+                    format!(
+                        "rate {} of flow '{}': {legal} {of}",
+                        rate.get_ref().0,
+                        flow.name
+                    ),
+                ));
             }
         }
         Ok(())
@@ -141,11 +193,16 @@ impl Plan {
 
 /// Bits per second with a unit.
 fn rate_text(bits: u128) -> String {
-    u64::try_from(bits).ok().and_then(Rate::from_bits_per_second).map_or_else(|| format!("{bits}bit"), |rate| rate.to_string())
+    u64::try_from(bits)
+        .ok()
+        .and_then(Rate::from_bits_per_second)
+        .map_or_else(|| format!("{bits}bit"), |rate| rate.to_string())
 }
 
 fn proven(text: &str) -> Result<AnyDiscipline, String> {
-    let spec: QueueSpec = text.parse().map_err(|error: ConfigError| error.to_string())?;
+    let spec: QueueSpec = text
+        .parse()
+        .map_err(|error: ConfigError| error.to_string())?;
     without_limit(&spec).cloned()
 }
 
@@ -155,8 +212,14 @@ fn proven(text: &str) -> Result<AnyDiscipline, String> {
 /// The spec sets a limit, and the theorems need a buffer without drops.
 pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, String> {
     let name = spec.discipline.name();
-    let refused = || format!("{name}: the proven bounds hold for a buffer without drops: leave the limit out");
-    if spec.limit.is_some() { Err(refused()) } else { Ok(&spec.discipline) }
+    let refused = || {
+        format!("{name}: the proven bounds hold for a buffer without drops: leave the limit out")
+    };
+    if spec.limit.is_some() {
+        Err(refused())
+    } else {
+        Ok(&spec.discipline)
+    }
 }
 
 impl WrittenFlow {
@@ -164,37 +227,89 @@ impl WrittenFlow {
         let name = self.name.get_ref().clone();
         let max_packet_len = self.maxpkt.and_then(PacketLen::bytes).unwrap_or(1514);
         let least = u64::from(max_packet_len);
-        if let Some(burst) = self.burst.as_ref().filter(|burst| burst.get_ref().0 < least) {
+        if let Some(burst) = self
+            .burst
+            .as_ref()
+            .filter(|burst| burst.get_ref().0 < least)
+        {
             let [written, least, most] = [burst.get_ref().0, least, MOST_BURST].map(Bytes);
-            return Err((burst.span(), format!("flow '{name}': burst {written}: legal range {least} to {most}")));
+            return Err((
+                burst.span(),
+                format!("flow '{name}': burst {written}: legal range {least} to {most}"),
+            ));
         }
         let weight = self.weight.map_or(1, |Whole(weight)| weight);
         let rate = self.rate.as_ref().map(|rate| rate.get_ref().0);
         let burst = self.burst.as_ref().map_or(least, |burst| burst.get_ref().0);
-        Ok(Flow { name, weight, max_packet_len, rate, burst })
+        Ok(Flow {
+            name,
+            weight,
+            max_packet_len,
+            rate,
+            burst,
+        })
     }
 }
 
-fn hops(written: &[Spanned<Entry<WrittenHop>>], longest: u32, defaults: Defaults) -> Result<Vec<Hop>, Fault> {
+fn hops(
+    written: &[Spanned<Entry<WrittenHop>>],
+    longest: u32,
+    defaults: Defaults,
+) -> Result<Vec<Hop>, Fault> {
     let Some(first) = written.first() else {
-        let rate = defaults.rate.ok_or_else(|| of_all("no [[hop]]: say the link's rate, as in --rate 20mbit"))?;
-        let hop = Hop { rate, delay: Duration::ZERO, discipline: None, max_packet_len: longest };
+        let rate = defaults
+            .rate
+            .ok_or_else(|| of_all("no [[hop]]: say the link's rate, as in --rate 20mbit"))?;
+        let hop = Hop {
+            rate,
+            delay: Duration::ZERO,
+            discipline: None,
+            max_packet_len: longest,
+        };
         return Ok(vec![hop; defaults.hops.into()]);
     };
     if defaults.hops > 1 {
-        return Err((first.span(), "the links are listed here: leave out --hops".to_owned()));
+        return Err((
+            first.span(),
+            "the links are listed here: leave out --hops".to_owned(),
+        ));
     }
-    written.iter().map(|hop| hop.get_ref().0.hop(hop.span(), longest, defaults.rate)).collect()
+    written
+        .iter()
+        .map(|hop| hop.get_ref().0.hop(hop.span(), longest, defaults.rate))
+        .collect()
 }
 
 impl WrittenHop {
     fn hop(&self, place: Range<usize>, longest: u32, rate: Option<Rate>) -> Result<Hop, Fault> {
-        let missing = || (place, "a link without a rate: write one here, or --rate 20mbit for all".to_owned());
-        let rate = self.rate.map(|WithUnit(rate)| rate).or(rate).ok_or_else(missing)?;
-        let discipline = self.discipline.as_ref().map(|text| proven(text.get_ref()).map_err(|error| (text.span(), error))).transpose()?;
-        let max_packet_len = self.maxpkt.and_then(PacketLen::bytes).unwrap_or(0).max(longest);
+        let missing = || {
+            (
+                place,
+                "a link without a rate: write one here, or --rate 20mbit for all".to_owned(),
+            )
+        };
+        let rate = self
+            .rate
+            .map(|WithUnit(rate)| rate)
+            .or(rate)
+            .ok_or_else(missing)?;
+        let discipline = self
+            .discipline
+            .as_ref()
+            .map(|text| proven(text.get_ref()).map_err(|error| (text.span(), error)))
+            .transpose()?;
+        let max_packet_len = self
+            .maxpkt
+            .and_then(PacketLen::bytes)
+            .unwrap_or(0)
+            .max(longest);
         let delay = self.delay.map_or(Duration::ZERO, |WithUnit(delay)| delay);
-        Ok(Hop { rate, delay, discipline, max_packet_len })
+        Ok(Hop {
+            rate,
+            delay,
+            discipline,
+            max_packet_len,
+        })
     }
 }
 

@@ -7,7 +7,9 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, 
 use roundelay_sim::scenario::Measures;
 
 use super::paths::{Named, check_distinct, check_no_dash, is_within, try_folder};
-use super::{ALL, OpenFile, OpenText, Opened, Opening, Output, Part, Target, Unopened, Use, Write, Writes};
+use super::{
+    ALL, OpenFile, OpenText, Opened, Opening, Output, Part, Target, Unopened, Use, Write, Writes,
+};
 use crate::failure::Failure;
 
 /// The group of all outputs among the arguments of a command.
@@ -23,7 +25,9 @@ pub(crate) struct Outputs<C> {
 
 /// The outputs of a command.
 fn all<C: Writes>() -> impl Iterator<Item = (&'static Output, &'static Use<C>)> {
-    ALL.iter().copied().filter_map(|output| Some((output, C::of(output)?)))
+    ALL.iter()
+        .copied()
+        .filter_map(|output| Some((output, C::of(output)?)))
 }
 
 impl<C: Writes> Args for Outputs<C> {
@@ -33,11 +37,19 @@ impl<C: Writes> Args for Outputs<C> {
             command = command.arg(match target {
                 Target::Printed => argument.action(ArgAction::SetTrue),
                 Target::FolderOf(other, _) => argument.action(ArgAction::SetTrue).requires(*other),
-                Target::File => argument.value_name("FILE").value_parser(value_parser!(PathBuf)),
-                Target::Folder(_) | Target::Tree => argument.value_name("DIR").value_parser(value_parser!(PathBuf)),
+                Target::File => argument
+                    .value_name("FILE")
+                    .value_parser(value_parser!(PathBuf)),
+                Target::Folder(_) | Target::Tree => argument
+                    .value_name("DIR")
+                    .value_parser(value_parser!(PathBuf)),
             });
         }
-        command.group(ArgGroup::new(GROUP).multiple(true).args(all::<C>().map(|(output, _)| output.option)))
+        command.group(
+            ArgGroup::new(GROUP)
+                .multiple(true)
+                .args(all::<C>().map(|(output, _)| output.option)),
+        )
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -51,12 +63,17 @@ impl<C: Writes> FromArgMatches for Outputs<C> {
         let chosen = all::<C>().filter_map(|(output, of)| {
             let path = match of.target {
                 Target::Printed => matches.get_flag(output.option).then(PathBuf::new),
-                Target::FolderOf(other, _) => path(other).filter(|_| matches.get_flag(output.option)),
+                Target::FolderOf(other, _) => {
+                    path(other).filter(|_| matches.get_flag(output.option))
+                }
                 Target::File | Target::Folder(_) | Target::Tree => path(output.option),
             };
             Some((output, path?))
         });
-        Ok(Self { chosen: chosen.collect(), command: PhantomData })
+        Ok(Self {
+            chosen: chosen.collect(),
+            command: PhantomData,
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -78,7 +95,10 @@ impl<C: Writes> Outputs<C> {
 
     /// The path of an output.
     pub(crate) fn path(&self, option: &str) -> Option<&Path> {
-        self.chosen.iter().find(|(output, _)| output.option == option).map(|(_, path)| path.as_path())
+        self.chosen
+            .iter()
+            .find(|(output, _)| output.option == option)
+            .map(|(_, path)| path.as_path())
     }
 
     /// The text to print in place of the table, if any.
@@ -86,10 +106,17 @@ impl<C: Writes> Outputs<C> {
     /// # Errors
     /// The results have no such text.
     pub(crate) fn printed(&self, results: &C::Results<'_>) -> Result<Option<String>, Failure> {
-        let text = self.chosen.iter().find_map(|(output, _)| match C::of(output) {
-            Some(Use { target: Target::Printed, write: Write::Text(text), .. }) => Some(text),
-            _ => None,
-        });
+        let text = self
+            .chosen
+            .iter()
+            .find_map(|(output, _)| match C::of(output) {
+                Some(Use {
+                    target: Target::Printed,
+                    write: Write::Text(text),
+                    ..
+                }) => Some(text),
+                _ => None,
+            });
         text.map(|text| text(results)).transpose()
     }
 
@@ -99,27 +126,43 @@ impl<C: Writes> Outputs<C> {
     /// An output has a file.
     pub(crate) fn check_none(&self) -> Result<(), Failure> {
         self.written().next().map_or(Ok(()), |(output, ..)| {
-            let message = format!("--{}: --dry-run runs nothing and has nothing to write: leave one of the two out", output.option);
+            let message = format!(
+                "--{}: --dry-run runs nothing and has nothing to write: leave one of the two out",
+                output.option
+            );
             Err(Failure::usage(message))
         })
     }
 
-    /// Checks all paths before a run. `read`: the files that the command reads. `number`: of runs, or
-    /// of other things that some outputs can be of one only.
+    /// Checks all paths before a run. `read`: the files that the command reads. `number`: of runs,
+    /// or of other things that some outputs can be of one only.
     ///
     /// # Errors
-    /// A path is `-`, where the table goes; two files are the same, or one is read; a folder has files
-    /// of another run, which would be taken for those of this run; several runs are asked for
+    /// A path is `-`, where the table goes; two files are the same, or one is read; a folder has
+    /// files of another run, which would be taken for those of this run; several runs are asked for
     /// and an output is of one.
-    pub(crate) fn check<'a>(&self, read: impl IntoIterator<Item = Named<'a>>, measures: &Measures, number: usize) -> Result<(), Failure> {
+    pub(crate) fn check<'a>(
+        &self,
+        read: impl IntoIterator<Item = Named<'a>>,
+        measures: &Measures,
+        number: usize,
+    ) -> Result<(), Failure> {
         self.check_one(number)?;
-        for (output, _, path) in self.written().filter(|(_, of, _)| matches!(of.target, Target::Folder(_) | Target::Tree)) {
+        for (output, _, path) in self
+            .written()
+            .filter(|(_, of, _)| matches!(of.target, Target::Folder(_) | Target::Tree))
+        {
             check_no_dash((&format!("--{}", output.option), path), "a folder")?;
         }
         self.check_stale(measures)?;
         let files = self.files(measures);
         let read: Vec<Named<'_>> = read.into_iter().collect();
-        check_distinct(read, files.iter().map(|(option, path)| (option.as_str(), path.as_path())))?;
+        check_distinct(
+            read,
+            files
+                .iter()
+                .map(|(option, path)| (option.as_str(), path.as_path())),
+        )?;
         self.check_trees(&files)
     }
 
@@ -128,22 +171,35 @@ impl<C: Writes> Outputs<C> {
     ///
     /// # Errors
     /// A file cannot be created.
-    pub(crate) fn begin(&self, measures: &Measures, start: &C::Start<'_>) -> Result<Vec<Box<dyn Opened<C>>>, Failure> {
+    pub(crate) fn begin(
+        &self,
+        measures: &Measures,
+        start: &C::Start<'_>,
+    ) -> Result<Vec<Box<dyn Opened<C>>>, Failure> {
         for (output, of, path) in self.written() {
             match of.target {
                 Target::Folder(parts) | Target::FolderOf(_, parts) => {
                     let wanted = parts.iter().filter(|part| part.is_wanted(measures));
-                    try_folder(path, wanted.map(|part| output.file_name(of.target, part.name)))?;
+                    try_folder(
+                        path,
+                        wanted.map(|part| output.file_name(of.target, part.name)),
+                    )?;
                 }
                 Target::Tree => try_folder(path, [output.option.to_owned()])?,
-                Target::File if matches!(of.write, Write::After(_)) => drop(OpenFile::create(path)?),
+                Target::File if matches!(of.write, Write::After(_)) => {
+                    drop(OpenFile::create(path)?)
+                }
                 Target::File | Target::Printed => {}
             }
         }
         let open = |(_, of, path): (_, &'static Use<C>, &Path)| -> Option<Opening<C>> {
             Some(match of.write {
-                Write::Text(text) => OpenFile::create(path).map(|file| Box::new(OpenText { file, text }) as Box<dyn Opened<C>>),
-                Write::After(write) => Ok(Box::new(Unopened { path: path.to_owned(), write })),
+                Write::Text(text) => OpenFile::create(path)
+                    .map(|file| Box::new(OpenText { file, text }) as Box<dyn Opened<C>>),
+                Write::After(write) => Ok(Box::new(Unopened {
+                    path: path.to_owned(),
+                    write,
+                })),
                 Write::During(open) => open(path, start),
                 Write::Command => return None,
             })
@@ -153,7 +209,10 @@ impl<C: Writes> Outputs<C> {
 
     /// The outputs with files, their uses and paths.
     fn written(&self) -> impl Iterator<Item = (&'static Output, &'static Use<C>, &Path)> {
-        let written = self.chosen.iter().filter_map(|(output, path)| Some((*output, C::of(output)?, path.as_path())));
+        let written = self
+            .chosen
+            .iter()
+            .filter_map(|(output, path)| Some((*output, C::of(output)?, path.as_path())));
         written.filter(|(_, of, _)| !matches!(of.target, Target::Printed))
     }
 
@@ -164,24 +223,46 @@ impl<C: Writes> Outputs<C> {
             if matches!(of.target, Target::File) {
                 return vec![(option, path.to_owned())];
             }
-            let wanted = of.target.parts().iter().filter(|part| part.is_wanted(measures));
-            wanted.map(|part| (option.clone(), path.join(output.file_name(of.target, part.name)))).collect()
+            let wanted = of
+                .target
+                .parts()
+                .iter()
+                .filter(|part| part.is_wanted(measures));
+            wanted
+                .map(|part| {
+                    (
+                        option.clone(),
+                        path.join(output.file_name(of.target, part.name)),
+                    )
+                })
+                .collect()
         };
         self.written().flat_map(of_output).collect()
     }
 
     fn check_one(&self, number: usize) -> Result<(), Failure> {
-        let of_one = self.written().find_map(|(output, of, _)| Some((output.option, of.only?))).filter(|_| number != 1);
+        let of_one = self
+            .written()
+            .find_map(|(output, of, _)| Some((output.option, of.only?)))
+            .filter(|_| number != 1);
         of_one.map_or(Ok(()), |(option, only)| {
             let (name, several, instead) = (only.name, only.several, only.instead);
-            Err(Failure::usage(format!("--{option} tells of one {name}, not of {number} {several}: {instead}")))
+            Err(Failure::usage(format!(
+                "--{option} tells of one {name}, not of {number} {several}: {instead}"
+            )))
         })
     }
 
     fn check_stale(&self, measures: &Measures) -> Result<(), Failure> {
         for (output, of) in all::<C>() {
-            let of_folder = if let Target::FolderOf(other, _) = of.target { other } else { output.option };
-            let Some(folder) = self.path(of_folder) else { continue };
+            let of_folder = if let Target::FolderOf(other, _) = of.target {
+                other
+            } else {
+                output.option
+            };
+            let Some(folder) = self.path(of_folder) else {
+                continue;
+            };
             let lacks = |part: &Part| match part.needs {
                 _ if !self.has(output.option) => Some(format!("--{}", output.option)),
                 Some((setting, is_met)) if !is_met(measures) => Some(setting.to_owned()),
@@ -189,21 +270,30 @@ impl<C: Writes> Outputs<C> {
             };
             let stale = of.target.parts().iter().find_map(|part| {
                 let path = folder.join(output.file_name(of.target, part.name));
-                lacks(part).filter(|_| path.exists()).map(|lacks| (path, lacks))
+                lacks(part)
+                    .filter(|_| path.exists())
+                    .map(|lacks| (path, lacks))
             });
             if let Some((path, lacks)) = stale {
                 let path = path.display();
-                return Err(Failure::usage(format!("{path}: left by another run with {lacks}; expected {lacks}, or a folder without it")));
+                return Err(Failure::usage(format!(
+                    "{path}: left by another run with {lacks}; expected {lacks}, or a folder without it"
+                )));
             }
         }
         Ok(())
     }
 
     fn check_trees(&self, files: &[(String, PathBuf)]) -> Result<(), Failure> {
-        for (output, _, folder) in self.written().filter(|(_, of, _)| matches!(of.target, Target::Tree)) {
+        for (output, _, folder) in self
+            .written()
+            .filter(|(_, of, _)| matches!(of.target, Target::Tree))
+        {
             if let Some((option, path)) = files.iter().find(|(_, path)| is_within(path, folder)) {
                 let (path, tree) = (path.display(), output.option);
-                return Err(Failure::usage(format!("{path}: {option} would write into the folder of --{tree}; expected a file elsewhere")));
+                return Err(Failure::usage(format!(
+                    "{path}: {option} would write into the folder of --{tree}; expected a file elsewhere"
+                )));
             }
         }
         Ok(())

@@ -14,7 +14,12 @@ pub(super) static OUTPUT: Output = Output {
         target: Target::Folder(&COMPARED_PARTS),
         only: None,
         write: Write::After(|folder, compared| {
-            COMPARED.iter().try_for_each(|table| write(&file_of(folder, table.name, &OUTPUT), &table.rows(&compared.comparison)))
+            COMPARED.iter().try_for_each(|table| {
+                write(
+                    &file_of(folder, table.name, &OUTPUT),
+                    &table.rows(&compared.comparison),
+                )
+            })
         }),
     }),
     simulate: Some(Use {
@@ -22,8 +27,15 @@ pub(super) static OUTPUT: Output = Output {
         target: Target::Folder(&SIMULATED_PARTS),
         only: None,
         write: Write::After(|folder, Ran { simulated, .. }| {
-            let mut tables = SIMULATED.iter().filter(|table| table.is_wanted(&simulated.measures));
-            tables.try_for_each(|table| write(&file_of(folder, table.name, &OUTPUT), &table.rows(simulated)))
+            let mut tables = SIMULATED
+                .iter()
+                .filter(|table| table.is_wanted(&simulated.measures));
+            tables.try_for_each(|table| {
+                write(
+                    &file_of(folder, table.name, &OUTPUT),
+                    &table.rows(simulated),
+                )
+            })
         }),
     }),
     ..Output::new("csv")
@@ -55,7 +67,10 @@ fn texts(column: &Column) -> Vec<String> {
         values.iter().map(T::to_string).collect()
     }
     fn known<T: ToString>(values: &[Option<T>]) -> Vec<String> {
-        values.iter().map(|value| value.as_ref().map_or_else(String::new, T::to_string)).collect()
+        values
+            .iter()
+            .map(|value| value.as_ref().map_or_else(String::new, T::to_string))
+            .collect()
     }
     match column.cells() {
         Cells::Signed(values) => all(values),

@@ -18,29 +18,51 @@ pub(super) struct OpenFile {
 
 impl OpenFile {
     pub(super) fn create(path: &Path) -> Result<Self, Failure> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         if !folder.is_dir() {
-            return Err(Failure::run(format!("{}: cannot create: there is no folder {}", path.display(), folder.display())));
+            return Err(Failure::run(format!(
+                "{}: cannot create: there is no folder {}",
+                path.display(),
+                folder.display()
+            )));
         }
         let file = PartialFile::create(path).map_err(Failure::run)?;
-        Ok(Self { path: path.to_owned(), file: Arc::new(Mutex::new(file)) })
+        Ok(Self {
+            path: path.to_owned(),
+            file: Arc::new(Mutex::new(file)),
+        })
     }
 
     /// Gives the file its name, if all was written. Other clones are gone by then.
     pub(super) fn finish(self, written: io::Result<()>) -> Result<(), Failure> {
-        written.map_err(|error| Failure::run(format!("{}: cannot write: {error}", self.path.display())))?;
-        let file = Arc::into_inner(self.file).ok_or_else(|| Failure::run(format!("{}: still being written", self.path.display())))?;
-        file.into_inner().unwrap_or_else(PoisonError::into_inner).finish().map_err(Failure::run)
+        written.map_err(|error| {
+            Failure::run(format!("{}: cannot write: {error}", self.path.display()))
+        })?;
+        let file = Arc::into_inner(self.file)
+            .ok_or_else(|| Failure::run(format!("{}: still being written", self.path.display())))?;
+        file.into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .finish()
+            .map_err(Failure::run)
     }
 }
 
 impl io::Write for OpenFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        self.file
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).flush()
+        self.file
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .flush()
     }
 }
 

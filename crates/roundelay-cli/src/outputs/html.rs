@@ -11,7 +11,10 @@ pub(super) static OUTPUT: Output = Output {
     objective: Some(Use::text(HELP, |result| Ok(result.html()))),
     papers: Some(Use {
         only: Some(&One::ITEM),
-        ..Use::text("Write one item as a self-contained HTML page with charts", |result| Ok(result.html()))
+        ..Use::text(
+            "Write one item as a self-contained HTML page with charts",
+            |result| Ok(result.html()),
+        )
     }),
     ..Output::new("html")
 };

@@ -23,7 +23,11 @@ pub(super) static OUTPUT: Output = Output {
 fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
     let file = OpenFile::create(path)?;
     let log = Log::new(file.clone(), run.network);
-    Ok(Box::new(Events { file, log, end: Instant::ZERO + run.scenario.duration }))
+    Ok(Box::new(Events {
+        file,
+        log,
+        end: Instant::ZERO + run.scenario.duration,
+    }))
 }
 
 struct Events {

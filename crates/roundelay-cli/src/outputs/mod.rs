@@ -1,6 +1,6 @@
 //! Outputs of all commands: one declaration each gives the option and its help, the files, whether
-//! these are of one run only, and the writer; checks and the documented table follow. A new output is
-//! a file and a line in the list.
+//! these are of one run only, and the writer; checks and the documented table follow. A new output
+//! is a file and a line in the list.
 
 mod asked;
 mod files;
@@ -127,12 +127,22 @@ pub(crate) struct Use<C: Writes> {
 impl<C: Writes> Use<C> {
     /// JSON on standard output.
     const fn printed(help: &'static str, text: TextOf<C>) -> Self {
-        Self { help, target: Target::Printed, only: None, write: Write::Text(text) }
+        Self {
+            help,
+            target: Target::Printed,
+            only: None,
+            write: Write::Text(text),
+        }
     }
 
     /// A file with a text of the results.
     const fn text(help: &'static str, text: TextOf<C>) -> Self {
-        Self { help, target: Target::File, only: None, write: Write::Text(text) }
+        Self {
+            help,
+            target: Target::File,
+            only: None,
+            write: Write::Text(text),
+        }
     }
 }
 
@@ -201,7 +211,10 @@ const fn parts<R, const N: usize>(tables: [&TableOf<R>; N]) -> [Part; N] {
     let mut parts = [const { Part::named("") }; N];
     let mut number = 0;
     while number < N {
-        parts[number] = Part { name: tables[number].name, needs: tables[number].needs };
+        parts[number] = Part {
+            name: tables[number].name,
+            needs: tables[number].needs,
+        };
         number += 1;
     }
     parts
@@ -219,9 +232,20 @@ pub(crate) struct One {
 }
 
 impl One {
-    const RUN: Self = Self { name: "run", several: "replicas", instead: "leave out --replicas, or choose one with --seed" };
-    const SCHEDULE: Self = Self { name: "schedule", ..Self::RUN };
-    const ITEM: Self = Self { name: "item", several: "items", instead: "name one with a plan" };
+    const RUN: Self = Self {
+        name: "run",
+        several: "replicas",
+        instead: "leave out --replicas, or choose one with --seed",
+    };
+    const SCHEDULE: Self = Self {
+        name: "schedule",
+        ..Self::RUN
+    };
+    const ITEM: Self = Self {
+        name: "item",
+        several: "items",
+        instead: "name one with a plan",
+    };
 }
 
 /// An output during a run.
@@ -230,7 +254,12 @@ pub(crate) trait Opened<C: Writes>: Send {
     ///
     /// # Errors
     /// The file cannot be created.
-    fn sink(&mut self, name: &str, index: usize, zero_unix_nanos: i64) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
+    fn sink(
+        &mut self,
+        name: &str,
+        index: usize,
+        zero_unix_nanos: i64,
+    ) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
         let _ = (name, index, zero_unix_nanos);
         Ok(None)
     }
@@ -258,7 +287,11 @@ pub(crate) struct Run<'a> {
 impl Output {
     /// The name of a file in a folder. Its extension is the option of the folder.
     fn file_name(&self, target: Target, name: &str) -> String {
-        let extension = if let Target::FolderOf(other, _) = target { other } else { self.option };
+        let extension = if let Target::FolderOf(other, _) = target {
+            other
+        } else {
+            self.option
+        };
         format!("{name}.{extension}")
     }
 }
@@ -280,7 +313,9 @@ mod tests {
 
     pub(super) fn rows<C: Writes>(command: &str) -> String {
         let row = |output: &'static Output| {
-            let Use { help, target, only, .. } = C::of(output)?;
+            let Use {
+                help, target, only, ..
+            } = C::of(output)?;
             let value = match target {
                 Target::File => " FILE",
                 Target::Folder(_) | Target::Tree => " DIR",
@@ -288,11 +323,22 @@ mod tests {
             };
             let of_part = |part: &Part| {
                 let name = output.file_name(*target, part.name);
-                part.needs.map_or_else(|| format!("`{name}`"), |(needs, _)| format!("`{name}` (with `{needs}`)"))
+                part.needs.map_or_else(
+                    || format!("`{name}`"),
+                    |(needs, _)| format!("`{name}` (with `{needs}`)"),
+                )
             };
-            let files = target.parts().iter().map(of_part).collect::<Vec<_>>().join(", ");
+            let files = target
+                .parts()
+                .iter()
+                .map(of_part)
+                .collect::<Vec<_>>()
+                .join(", ");
             let only = only.map_or("", |one| one.name);
-            Some(format!("| `--{}{value}` | `{command}` | {help} | {files} | {only} |\n", output.option))
+            Some(format!(
+                "| `--{}{value}` | `{command}` | {help} | {files} | {only} |\n",
+                output.option
+            ))
         };
         ALL.iter().copied().filter_map(row).collect()
     }
@@ -301,16 +347,23 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_output() {
         let rows = documented();
-        let table = format!("| option | command | | files in the folder | only of one |\n|---|---|---|---|---|\n{rows}");
+        let table = format!(
+            "| option | command | | files in the folder | only of one |\n|---|---|---|---|---|\n{rows}"
+        );
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulator/outputs.md");
         let page = std::fs::read_to_string(&path).unwrap();
-        let (before, rest) = page.split_once("| option | command |").expect("a table of outputs");
+        let (before, rest) = page
+            .split_once("| option | command |")
+            .expect("a table of outputs");
         let after = rest.split_once("\n\n").expect("text after the table").1;
         let new = format!("{before}{table}\n{after}");
         if std::env::var_os("ROUNDELAY_WRITE").is_some() {
             std::fs::write(&path, &new).unwrap();
         } else {
-            assert!(page == new, "write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --lib outputs::");
+            assert!(
+                page == new,
+                "write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --lib outputs::"
+            );
         }
     }
 
@@ -319,9 +372,29 @@ mod tests {
     fn outputs_within_a_folder_have_one() {
         fn check<C: Writes>() {
             for output in ALL.iter().copied() {
-                let Some(Use { target: Target::FolderOf(other, _), .. }) = C::of(output) else { continue };
-                let other = ALL.iter().find(|each| each.option == *other).copied().and_then(C::of);
-                assert!(matches!(other, Some(Use { target: Target::Folder(_), .. })), "--{}", output.option);
+                let Some(Use {
+                    target: Target::FolderOf(other, _),
+                    ..
+                }) = C::of(output)
+                else {
+                    continue;
+                };
+                let other = ALL
+                    .iter()
+                    .find(|each| each.option == *other)
+                    .copied()
+                    .and_then(C::of);
+                assert!(
+                    matches!(
+                        other,
+                        Some(Use {
+                            target: Target::Folder(_),
+                            ..
+                        })
+                    ),
+                    "--{}",
+                    output.option
+                );
             }
         }
         check::<Simulating>();

@@ -1,4 +1,5 @@
-//! Output `--packets`: with `--parquet`, a row for each packet of a run, and for each packet and link.
+//! Output `--packets`: with `--parquet`, a row for each packet of a run, and for each packet and
+//! link.
 
 use std::path::Path;
 
@@ -23,8 +24,11 @@ const PACKETS: &str = "packets";
 const HOPS: &str = "hops";
 
 fn open(folder: &Path, run: &Run<'_>) -> Opening<Simulating> {
-    let packets = SimulatedPackets::create(&parquet::file(folder, PACKETS), run.network, run.metadata).map_err(Failure::run)?;
-    let hops = SimulatedHops::create(&parquet::file(folder, HOPS), run.network, run.metadata).map_err(Failure::run)?;
+    let packets =
+        SimulatedPackets::create(&parquet::file(folder, PACKETS), run.network, run.metadata)
+            .map_err(Failure::run)?;
+    let hops = SimulatedHops::create(&parquet::file(folder, HOPS), run.network, run.metadata)
+        .map_err(Failure::run)?;
     Ok(Box::new(Rows((packets, hops))))
 }
 
@@ -37,6 +41,9 @@ impl Opened<Simulating> for Rows {
 
     fn finish(self: Box<Self>, _: &Ran) -> Result<(), Failure> {
         let Self((packets, hops)) = *self;
-        packets.finish().and_then(|()| hops.finish()).map_err(Failure::run)
+        packets
+            .finish()
+            .and_then(|()| hops.finish())
+            .map_err(Failure::run)
     }
 }

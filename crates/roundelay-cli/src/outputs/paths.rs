@@ -18,7 +18,9 @@ pub(super) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result
     if path.as_os_str() != "-" {
         return Ok(());
     }
-    Err(Failure::usage(format!("{option} -: standard output is for the table; expected {expected}; ./- for a file with the name -")))
+    Err(Failure::usage(format!(
+        "{option} -: standard output is for the table; expected {expected}; ./- for a file with the name -"
+    )))
 }
 
 /// # Errors
@@ -27,32 +29,53 @@ pub(super) fn check_distinct<'a>(
     read: impl IntoIterator<Item = Named<'a>>,
     written: impl IntoIterator<Item = Named<'a>>,
 ) -> Result<(), Failure> {
-    let mut taken: Vec<(&str, PathBuf)> = read.into_iter().map(|(option, path)| (option, canonical(path))).collect();
+    let mut taken: Vec<(&str, PathBuf)> = read
+        .into_iter()
+        .map(|(option, path)| (option, canonical(path)))
+        .collect();
     for (option, path) in written {
         check_no_dash((option, path), "a file")?;
         let file = canonical(path);
         if let Some((other, _)) = taken.iter().find(|(_, taken)| *taken == file) {
-            return Err(Failure::usage(format!("{}: both {other} and {option}; expected a file each", path.display())));
+            return Err(Failure::usage(format!(
+                "{}: both {other} and {option}; expected a file each",
+                path.display()
+            )));
         }
         taken.push((option, file));
     }
     Ok(())
 }
 
-/// The scenario's file, unless read from standard input, and the files that it names, for the checks
-/// of outputs.
-pub(crate) fn files_of<'a>(path: &'a Path, scenario: &'a Scenario) -> impl Iterator<Item = Named<'a>> {
+/// The scenario's file, unless read from standard input, and the files that it names, for the
+/// checks of outputs.
+pub(crate) fn files_of<'a>(
+    path: &'a Path,
+    scenario: &'a Scenario,
+) -> impl Iterator<Item = Named<'a>> {
     let itself = Some(("the scenario", path)).filter(|(_, path)| path.as_os_str() != "-");
-    itself.into_iter().chain(scenario.files.iter().map(|path| ("a file of the scenario", path.as_path())))
+    itself.into_iter().chain(
+        scenario
+            .files
+            .iter()
+            .map(|path| ("a file of the scenario", path.as_path())),
+    )
 }
 
 /// Creates a folder with the files to be written there, and drops the files again, before a run.
 ///
 /// # Errors
 /// The folder or a file cannot be created.
-pub(super) fn try_folder(folder: &Path, files: impl IntoIterator<Item = String>) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
-    files.into_iter().try_for_each(|name| PartialFile::create(&folder.join(name)).map(drop)).map_err(Failure::run)
+pub(super) fn try_folder(
+    folder: &Path,
+    files: impl IntoIterator<Item = String>,
+) -> Result<(), Failure> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
+    files
+        .into_iter()
+        .try_for_each(|name| PartialFile::create(&folder.join(name)).map(drop))
+        .map_err(Failure::run)
 }
 
 /// Whether a file is in a folder, or in a folder within.
@@ -62,9 +85,12 @@ pub(super) fn is_within(path: &Path, folder: &Path) -> bool {
 
 /// Canonical form of a path, for an existing file or a new one, also in a new folder.
 fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
-        (Some(folder), Some(name)) if folder.as_os_str().is_empty() => canonical(Path::new(".")).join(name),
-        (Some(folder), Some(name)) => canonical(folder).join(name),
-        _ => path.to_owned(),
-    })
+    path.canonicalize()
+        .unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) if folder.as_os_str().is_empty() => {
+                canonical(Path::new(".")).join(name)
+            }
+            (Some(folder), Some(name)) => canonical(folder).join(name),
+            _ => path.to_owned(),
+        })
 }

@@ -22,7 +22,8 @@ pub(super) static OUTPUT: Output = Output {
 
 fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
     let file = OpenFile::create(path)?;
-    let capture = Pcapng::new(file.clone(), run.network).with_marks(run.scenario.groups.iter().map(Group::marks));
+    let capture = Pcapng::new(file.clone(), run.network)
+        .with_marks(run.scenario.groups.iter().map(Group::marks));
     Ok(Box::new(Links { file, capture }))
 }
 

@@ -9,9 +9,17 @@ pub(super) static OUTPUT: Output = Output {
     papers: Some(Use {
         only: Some(&One::ITEM),
         ..Use::text("Write the first chart of one item, as SVG", |result| {
-            Ok(result.judged.charts().first().map(Chart::svg).unwrap_or_default())
+            Ok(result
+                .judged
+                .charts()
+                .first()
+                .map(Chart::svg)
+                .unwrap_or_default())
         })
     }),
-    bench: Some(Use::text("Write a chart of cost against number of flows, as SVG", |measured| Ok(bench::svg(measured)))),
+    bench: Some(Use::text(
+        "Write a chart of cost against number of flows, as SVG",
+        |measured| Ok(bench::svg(measured)),
+    )),
     ..Output::new("svg")
 };

@@ -9,6 +9,10 @@ pub(super) fn forget_peak() {
 /// Peak resident bytes since the reset.
 pub(super) fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.trim().strip_suffix(" kB")?;
+    let kilobytes = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?
+        .trim()
+        .strip_suffix(" kB")?;
     Some(kilobytes.parse::<u64>().ok()? * 1024)
 }

@@ -7,8 +7,9 @@ use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
 use roundelay_trace::{
-    CUT_OFF, Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LARGE_FRACTIONS, LONG_PACKETS, NOT_IP, RAISED_LENGTHS,
-    SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE, UnparsableCounts, parse, sentences,
+    CUT_OFF, Capture, CaptureNotes, Classifier, ENCRYPTED, FlowBy, Frame, LARGE_FRACTIONS,
+    LONG_PACKETS, NOT_IP, RAISED_LENGTHS, SKIPPED_BLOCKS, TRUNCATED_COMPRESSION, UNREADABLE,
+    UnparsableCounts, parse, sentences,
 };
 
 /// Maximum number of packets of a capture: all are kept in memory.
@@ -16,14 +17,22 @@ const MOST_PACKETS: usize = 100_000_000;
 
 /// Reads a capture's packets before `end`. Lengths, flows and times are the same as in
 /// `roundelay compare`, but long silences keep their length. Oddities go to `notes`.
-pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &RefCell<Vec<String>>) -> Result<Vec<Entry>, String> {
+pub(super) fn read(
+    path: &Path,
+    by: scenario::FlowBy,
+    end: Duration,
+    notes: &RefCell<Vec<String>>,
+) -> Result<Vec<Entry>, String> {
     let by = match by {
         scenario::FlowBy::FiveTuple => FlowBy::FiveTuple,
         scenario::FlowBy::Source => FlowBy::Source,
         scenario::FlowBy::Destination => FlowBy::Destination,
         scenario::FlowBy::Dscp => FlowBy::Dscp,
     };
-    let (mut capture, mut classifier) = (Capture::open(path).map_err(|error| error.to_string())?, Classifier::new(by));
+    let (mut capture, mut classifier) = (
+        Capture::open(path).map_err(|error| error.to_string())?,
+        Classifier::new(by),
+    );
     let (mut packets, mut clock, mut lengths) = (Vec::new(), Clock::default(), Lengths::default());
     while let Some(frame) = capture.next().map_err(|error| error.to_string())? {
         let since = clock.read(frame.time_nanos);
@@ -31,23 +40,38 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &Ref
             break;
         }
         if packets.len() == MOST_PACKETS {
-            return Err(format!("{}: legal range up to {MOST_PACKETS} packets within the run", path.display()));
+            return Err(format!(
+                "{}: legal range up to {MOST_PACKETS} packets within the run",
+                path.display()
+            ));
         }
         let headers = parse(frame.link, frame.bytes);
-        let flow = classifier.classify(headers.as_ref().map_err(|reason| *reason)).0;
-        packets.push(Entry::new(Instant::ZERO + since, flow, lengths.legal(&frame)));
+        let flow = classifier
+            .classify(headers.as_ref().map_err(|reason| *reason))
+            .0;
+        packets.push(Entry::new(
+            Instant::ZERO + since,
+            flow,
+            lengths.legal(&frame),
+        ));
     }
     if packets.is_empty() {
         return Err(format!("{}: no packet in it", path.display()));
     }
     let met = capture.notes();
     let odd = odd(&met, classifier.unparsable(), &lengths);
-    notes.borrow_mut().extend(odd.map(|note| format!("{}: {note}", path.display())));
+    notes
+        .borrow_mut()
+        .extend(odd.map(|note| format!("{}: {note}", path.display())));
     Ok(packets)
 }
 
 /// A sentence for each oddity found, as `roundelay compare` reports them.
-fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) -> impl Iterator<Item = String> {
+fn odd(
+    capture: &CaptureNotes,
+    unparsable: UnparsableCounts,
+    lengths: &Lengths,
+) -> impl Iterator<Item = String> {
     let counted = [
         (unparsable.not_ip, NOT_IP),
         (unparsable.total() - unparsable.not_ip, UNREADABLE),
@@ -57,8 +81,14 @@ fn odd(capture: &CaptureNotes, unparsable: UnparsableCounts, lengths: &Lengths) 
             "{packet has|packets have} an earlier time than the packet before; {it is|they are} sent at the time of that packet",
         ),
         (lengths.superframes, LONG_PACKETS),
-        (lengths.cut, "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and were} taken for so many"),
-        (lengths.raised, "{packet has no bytes and was|packets have no bytes and were} taken for one"),
+        (
+            lengths.cut,
+            "{packet is longer than 65,535 bytes and was|packets are longer than 65,535 bytes and were} taken for so many",
+        ),
+        (
+            lengths.raised,
+            "{packet has no bytes and was|packets have no bytes and were} taken for one",
+        ),
         (capture.truncated_tail_bytes, CUT_OFF),
         (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (
@@ -104,7 +134,9 @@ impl Clock {
     fn read(&mut self, nanos: i64) -> Duration {
         let first = *self.first.get_or_insert(nanos);
         let since = u64::try_from(i128::from(nanos) - i128::from(first)).unwrap_or(0);
-        self.since = self.since.max(Duration::from_picos(since.saturating_mul(1_000)));
+        self.since = self
+            .since
+            .max(Duration::from_picos(since.saturating_mul(1_000)));
         self.since
     }
 }
@@ -116,7 +148,8 @@ mod tests {
     #[test]
     fn the_clock_starts_at_zero_and_never_runs_back() {
         let mut clock = Clock::default();
-        let times = [7_000, 9_000, 8_000, 10_000, i64::MAX].map(|nanos| clock.read(nanos).as_nanos());
+        let times =
+            [7_000, 9_000, 8_000, 10_000, i64::MAX].map(|nanos| clock.read(nanos).as_nanos());
         assert_eq!(times[..4], [0, 2_000, 2_000, 3_000]);
         assert!(times[4] > 1 << 53);
     }

@@ -19,13 +19,24 @@ pub(super) struct FirstRun {
 impl FirstRun {
     /// `has_curves`: whether curves over time are kept.
     pub(super) fn new(outputs: Observers, has_curves: bool) -> Self {
-        Self { outputs: Mutex::new(outputs), has_curves, curves: OnceLock::new() }
+        Self {
+            outputs: Mutex::new(outputs),
+            has_curves,
+            curves: OnceLock::new(),
+        }
     }
 
     /// Runs the scenario, with observers only if one is needed.
-    pub(super) fn run(&self, scenario: &Scenario, progress: impl FnMut(Progress)) -> Result<Results, RunError> {
+    pub(super) fn run(
+        &self,
+        scenario: &Scenario,
+        progress: impl FnMut(Progress),
+    ) -> Result<Results, RunError> {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut probes: Vec<&mut dyn Probe> = outputs.iter_mut().filter_map(|output| output.probe()).collect();
+        let mut probes: Vec<&mut dyn Probe> = outputs
+            .iter_mut()
+            .filter_map(|output| output.probe())
+            .collect();
         if probes.is_empty() && !self.has_curves {
             return scenario.run(scenario.seed, progress);
         }
@@ -36,6 +47,11 @@ impl FirstRun {
 
     /// The outputs, and the curves over time.
     pub(super) fn finish(self) -> (Observers, Curves) {
-        (self.outputs.into_inner().unwrap_or_else(PoisonError::into_inner), self.curves.into_inner().unwrap_or_default())
+        (
+            self.outputs
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner),
+            self.curves.into_inner().unwrap_or_default(),
+        )
     }
 }

@@ -1,9 +1,9 @@
-//! Behaviour versions: fingerprints of disciplines, sources, TCP and the simulator, and the ones that a
-//! scenario uses.
+//! Behaviour versions: fingerprints of disciplines, sources, TCP and the simulator, and the ones
+//! that a scenario uses.
 //!
 //! `behaviours.json` has a fingerprint for each name: the hash of the results of canonical runs. A
-//! test repeats the runs and fails if the file is stale (`fingerprints.rs`). The version of a run is
-//! therefore the behaviour of the code, not of a commit or a file's time.
+//! test repeats the runs and fails if the file is stale (`fingerprints.rs`). The version of a run
+//! is therefore the behaviour of the code, not of a commit or a file's time.
 
 #[cfg(test)]
 mod fingerprints;
@@ -32,7 +32,11 @@ impl Behaviours {
 
     /// The table with the versions of a program's own parts.
     pub(super) fn with(mut self, versions: &BTreeMap<String, String>) -> Self {
-        self.0.extend(versions.iter().map(|(name, version)| (name.clone(), version.clone())));
+        self.0.extend(
+            versions
+                .iter()
+                .map(|(name, version)| (name.clone(), version.clone())),
+        );
         self
     }
 
@@ -50,15 +54,32 @@ impl Behaviours {
     pub(super) fn of(&self, scenario: &Scenario) -> Result<BTreeMap<String, String>, String> {
         let find = |name: String| match self.0.get(&name) {
             Some(hash) => Ok((name, hash.clone())),
-            None => Err(format!("{name}: a behaviour without a version; sweeps run the disciplines of 'roundelay list'")),
+            None => Err(format!(
+                "{name}: a behaviour without a version; sweeps run the disciplines of 'roundelay list'"
+            )),
         };
-        let mut all: BTreeMap<_, _> = used(scenario).into_iter().map(find).collect::<Result<_, _>>()?;
+        let mut all: BTreeMap<_, _> = used(scenario)
+            .into_iter()
+            .map(find)
+            .collect::<Result<_, _>>()?;
         for group in &scenario.groups {
-            let Some(control) = &group.control else { continue };
+            let Some(control) = &group.control else {
+                continue;
+            };
             // A built-in control of the program has the fingerprint of its setting.
-            let version = ["control", "tcp.control"].iter().find_map(|kind| self.0.get(&format!("{kind}.{}", control.name())));
-            let version = version.ok_or_else(|| format!("congestion control {}: a behaviour without a version", control.name()))?;
-            all.insert(format!("congestion.{}", group.name), format!("{} {version}", control.name()));
+            let version = ["control", "tcp.control"]
+                .iter()
+                .find_map(|kind| self.0.get(&format!("{kind}.{}", control.name())));
+            let version = version.ok_or_else(|| {
+                format!(
+                    "congestion control {}: a behaviour without a version",
+                    control.name()
+                )
+            })?;
+            all.insert(
+                format!("congestion.{}", group.name),
+                format!("{} {version}", control.name()),
+            );
         }
         Ok(all)
     }
@@ -70,7 +91,13 @@ impl Behaviours {
 
     /// Hash of all fingerprints: equal for programs with equal results.
     pub(super) fn hash(&self) -> String {
-        super::identity::hash(&self.0.iter().flat_map(|(name, hash)| [name.as_str(), hash.as_str()]).collect::<Vec<_>>())
+        super::identity::hash(
+            &self
+                .0
+                .iter()
+                .flat_map(|(name, hash)| [name.as_str(), hash.as_str()])
+                .collect::<Vec<_>>(),
+        )
     }
 }
 
@@ -85,7 +112,11 @@ fn used(scenario: &Scenario) -> BTreeSet<String> {
     }
     for group in &scenario.groups {
         all.insert(format!("source.{}", group.source.kind()));
-        group.source.protocol().into_iter().for_each(|protocol| of_tcp(protocol, &mut all));
+        group
+            .source
+            .protocol()
+            .into_iter()
+            .for_each(|protocol| of_tcp(protocol, &mut all));
         urgency(&group.urgency, &mut all);
         if group.edge_codel.is_some() {
             all.insert("edge_codel".to_owned());
@@ -129,10 +160,20 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
         Control::Reno => "control.reno",
         Control::Cubic => "control.cubic",
     });
-    let option = |is_on: Option<bool>, name: &'static str| is_on.filter(|is_on| *is_on).map(|_| name);
-    let options = [option(protocol.ecn, "option.ecn"), option(protocol.pacing, "option.pacing")];
+    let option =
+        |is_on: Option<bool>, name: &'static str| is_on.filter(|is_on| *is_on).map(|_| name);
+    let options = [
+        option(protocol.ecn, "option.ecn"),
+        option(protocol.pacing, "option.pacing"),
+    ];
     all.insert(format!("tcp.preset.{preset}"));
-    all.extend([flavour, control].into_iter().chain(options).flatten().map(|name| format!("tcp.{name}")));
+    all.extend(
+        [flavour, control]
+            .into_iter()
+            .chain(options)
+            .flatten()
+            .map(|name| format!("tcp.{name}")),
+    );
 }
 
 fn urgency(rule: &Urgency, all: &mut BTreeSet<String>) {

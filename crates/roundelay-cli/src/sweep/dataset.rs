@@ -1,9 +1,9 @@
 //! Dataset of a sweep: Parquet files in folders by swept keys, and a journal of unfinished points.
 //!
-//! `DIR/KEY=VALUE/.../POINT.parquet` has the runs of one point. While a process works, it appends each
-//! finished run to `DIR/.journal/NAME/runs.jsonl`. A killed process leaves its journal, and the next
-//! one takes it over. A file gets its name when complete. At the end the file system is synced, and
-//! the journal removed.
+//! `DIR/KEY=VALUE/.../POINT.parquet` has the runs of one point. While a process works, it appends
+//! each finished run to `DIR/.journal/NAME/runs.jsonl`. A killed process leaves its journal, and
+//! the next one takes it over. A file gets its name when complete. At the end the file system is
+//! synced, and the journal removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -24,7 +24,8 @@ use crate::failure::Failure;
 const JOURNAL: &str = ".journal";
 /// Name of the file that a process locks while changing the dataset.
 const LOCK: &str = ".lock";
-/// Time between two syncs of the journal. A killed process loses nothing; a power failure these runs.
+/// Time between two syncs of the journal. A killed process loses nothing; a power failure these
+/// runs.
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 /// Pauses between two attempts to lock the dataset.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
@@ -57,22 +58,52 @@ struct Line {
 impl Done {
     /// A line without its end.
     pub(super) fn line(&self) -> String {
-        let number = |figure: &Option<f64>| figure.map_or_else(String::new, |figure| figure.to_string());
-        let texts = |figures: &Vec<Option<f64>>| figures.iter().map(number).collect::<Vec<_>>().join(" ");
-        let sources = self.rows.iter().map(|(source, figures)| (source.to_string(), texts(figures))).collect();
-        let line = Line { point: self.point.clone(), seed: self.seed, replica: self.replica, sources };
+        let number =
+            |figure: &Option<f64>| figure.map_or_else(String::new, |figure| figure.to_string());
+        let texts =
+            |figures: &Vec<Option<f64>>| figures.iter().map(number).collect::<Vec<_>>().join(" ");
+        let sources = self
+            .rows
+            .iter()
+            .map(|(source, figures)| (source.to_string(), texts(figures)))
+            .collect();
+        let line = Line {
+            point: self.point.clone(),
+            seed: self.seed,
+            replica: self.replica,
+            sources,
+        };
         serde_json::to_string(&line).expect("texts and numbers are JSON")
     }
 
     /// None for an incomplete line.
     pub(super) fn parse(line: &str) -> Option<Self> {
-        let Line { point, seed, replica, sources } = serde_json::from_str(line).ok()?;
-        let figure = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
+        let Line {
+            point,
+            seed,
+            replica,
+            sources,
+        } = serde_json::from_str(line).ok()?;
+        let figure = |text: &str| {
+            if text.is_empty() {
+                Some(None)
+            } else {
+                text.parse().ok().map(Some)
+            }
+        };
         let row = |(source, text): (String, String)| {
             let figures: Option<Vec<_>> = text.split(' ').map(figure).collect();
-            Some((Arc::from(source), figures.filter(|figures| figures.len() == SWEEP_FIGURES.len())?))
+            Some((
+                Arc::from(source),
+                figures.filter(|figures| figures.len() == SWEEP_FIGURES.len())?,
+            ))
         };
-        Some(Self { point, seed, replica, rows: sources.into_iter().map(row).collect::<Option<_>>()? })
+        Some(Self {
+            point,
+            seed,
+            replica,
+            rows: sources.into_iter().map(row).collect::<Option<_>>()?,
+        })
     }
 
     /// The rows of the dataset.
@@ -145,7 +176,9 @@ fn lock<'a>(file: &'a Mutex<File>, stop: &Stop) -> io::Result<Locked<'a>> {
         match file.try_lock() {
             Ok(()) => return Ok(Locked(file)),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if stop.is_requested() => return Err(io::ErrorKind::Interrupted.into()),
+            Err(TryLockError::WouldBlock) if stop.is_requested() => {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -156,7 +189,8 @@ impl Dataset {
     /// Opens the dataset in a folder, made if missing, over these keys.
     ///
     /// # Errors
-    /// The operating system's error, the folder has a sweep over other keys, or a stop was requested.
+    /// The operating system's error, the folder has a sweep over other keys, or a stop was
+    /// requested.
     pub(super) fn open(folder: &Path, keys: &[&str], stop: &Stop) -> Result<Self, Failure> {
         check_keys(folder, keys).map_err(Failure::usage)?;
         let of = |path: &Path, error: io::Error| match stop.is_requested() {
@@ -168,20 +202,33 @@ impl Dataset {
         let failed = |error: io::Error| of(&journals, error);
         // Under the lock: a process that ends removes an empty folder of journals.
         let path = folder.join(LOCK);
-        let lock_file = OpenOptions::new().create(true).append(true).open(&path).map_err(|error| of(&path, error))?;
+        let lock_file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(|error| of(&path, error))?;
         let lock_file = Mutex::new(lock_file);
         let locked = lock(&lock_file, stop).map_err(|error| of(&path, error))?;
         fs::create_dir_all(&journals).map_err(failed)?;
         let (mut adopted, mut found) = (Vec::new(), Vec::new());
         for path in entries(&journals).map_err(failed)? {
-            for file in
-                entries(&path).map_err(failed)?.into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
-            {
+            for file in entries(&path).map_err(failed)?.into_iter().filter(|file| {
+                file.extension()
+                    .is_some_and(|extension| extension == "jsonl")
+            }) {
                 let bytes = fs::read(&file).map_err(failed)?;
-                found.extend(String::from_utf8_lossy(&bytes).lines().filter_map(Done::parse));
+                found.extend(
+                    String::from_utf8_lossy(&bytes)
+                        .lines()
+                        .filter_map(Done::parse),
+                );
             }
             // A living process holds the lock.
-            if let Ok(file) = OpenOptions::new().create(true).append(true).open(path.join("runs.jsonl")) {
+            if let Ok(file) = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(path.join("runs.jsonl"))
+            {
                 match file.try_lock() {
                     Ok(()) => adopted.push((path, file)),
                     Err(TryLockError::WouldBlock) => {}
@@ -189,14 +236,32 @@ impl Dataset {
                 }
             }
         }
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos());
         let own = journals.join(format!("{}-{now}", std::process::id()));
         fs::create_dir(&own).map_err(failed)?;
-        let file = OpenOptions::new().create(true).append(true).open(own.join("runs.jsonl")).map_err(failed)?;
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(own.join("runs.jsonl"))
+            .map_err(failed)?;
         file.lock().map_err(failed)?;
-        let journal = Mutex::new(Journal { folder: own, file, synced: Instant::now(), files: 0 });
+        let journal = Mutex::new(Journal {
+            folder: own,
+            file,
+            synced: Instant::now(),
+            files: 0,
+        });
         drop(locked);
-        Ok(Self { folder: folder.to_owned(), lock: lock_file, stop: stop.clone(), journal, adopted, found })
+        Ok(Self {
+            folder: folder.to_owned(),
+            lock: lock_file,
+            stop: stop.clone(),
+            journal,
+            adopted,
+            found,
+        })
     }
 
     /// Appends a run to the journal.
@@ -239,16 +304,30 @@ impl Dataset {
             journal.files += 1;
             journal.folder.join(format!("{}.partial", journal.files))
         };
-        let new: BTreeMap<u64, Vec<SweepRow>> = runs.into_iter().map(|done| (done.seed, done.rows().collect())).collect();
+        let new: BTreeMap<u64, Vec<SweepRow>> = runs
+            .into_iter()
+            .map(|done| (done.seed, done.rows().collect()))
+            .collect();
         loop {
             let before = if is_new { None } else { State::of(&path) };
             // An incomplete file, after a power failure, is replaced.
-            let file = if before.is_some() { SweepFile::read(&path).unwrap_or_default() } else { SweepFile::default() };
+            let file = if before.is_some() {
+                SweepFile::read(&path).unwrap_or_default()
+            } else {
+                SweepFile::default()
+            };
             let mut all: BTreeMap<u64, Vec<SweepRow>> = BTreeMap::new();
-            file.rows.into_iter().for_each(|row| all.entry(row.seed).or_default().push(row));
+            file.rows
+                .into_iter()
+                .for_each(|row| all.entry(row.seed).or_default().push(row));
             all.extend(new.iter().map(|(seed, rows)| (*seed, rows.clone())));
-            let file = SweepFile { metadata: metadata.to_vec(), rows: all.into_values().flatten().collect() };
-            let bytes = file.bytes().map_err(|error| format!("{}: {error}", path.display()))?;
+            let file = SweepFile {
+                metadata: metadata.to_vec(),
+                rows: all.into_values().flatten().collect(),
+            };
+            let bytes = file
+                .bytes()
+                .map_err(|error| format!("{}: {error}", path.display()))?;
             fs::write(&partial, bytes).map_err(failed)?;
             let _locked = lock(&self.lock, &self.stop).map_err(failed)?;
             // Otherwise another process has added runs of the same point meanwhile.
@@ -257,7 +336,10 @@ impl Dataset {
                 if is_new {
                     return Ok(());
                 }
-                let mut others = entries(&folder).map_err(failed)?.into_iter().filter(|other| is_parquet(other) && *other != path);
+                let mut others = entries(&folder)
+                    .map_err(failed)?
+                    .into_iter()
+                    .filter(|other| is_parquet(other) && *other != path);
                 return others.try_for_each(fs::remove_file).map_err(failed);
             }
             is_new = false;
@@ -270,7 +352,10 @@ impl Dataset {
     /// The operating system's error.
     pub(super) fn leave(self) -> Result<(), String> {
         let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
-        let own = self.journal.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let own = self
+            .journal
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         fs::remove_dir_all(&own.folder).map_err(failed)?;
         drop(fs::remove_dir(self.folder.join(JOURNAL)));
         if entries(&self.folder).map_err(failed)? == [self.folder.join(LOCK)] {
@@ -279,8 +364,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// Ends the work: all files are on disk, and journals without other runs are removed. Returns the
-    /// number of runs left in journals.
+    /// Ends the work: all files are on disk, and journals without other runs are removed. Returns
+    /// the number of runs left in journals.
     ///
     /// # Errors
     /// The operating system's error.
@@ -289,9 +374,15 @@ impl Dataset {
         let _locked = lock(&self.lock, &self.stop).map_err(failed)?;
         sync(&self.folder).map_err(failed)?;
         let left = self.found.iter().filter(|done| !is_written(done)).count();
-        let own = self.journal.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let own = self
+            .journal
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         if left == 0 {
-            self.adopted.iter().try_for_each(|(path, _)| fs::remove_dir_all(path)).map_err(failed)?;
+            self.adopted
+                .iter()
+                .try_for_each(|(path, _)| fs::remove_dir_all(path))
+                .map_err(failed)?;
         }
         fs::remove_dir_all(&own.folder).map_err(failed)?;
         // Not empty: another process is at work.
@@ -327,7 +418,8 @@ fn sync(folder: &Path) -> io::Result<()> {
 }
 
 fn is_parquet(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "parquet")
+    path.extension()
+        .is_some_and(|extension| extension == "parquet")
 }
 
 /// Paths in a folder, sorted; none if the folder is missing.
@@ -336,14 +428,20 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
     };
-    let mut all = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    let mut all = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
     all.sort();
     Ok(all)
 }
 
 /// Parquet files in a folder.
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
-    entries(folder).unwrap_or_default().into_iter().filter(|path| is_parquet(path)).collect()
+    entries(folder)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|path| is_parquet(path))
+        .collect()
 }
 
 /// Number of Parquet files below a folder whose paths are not in `known`.
@@ -354,18 +452,26 @@ pub(super) fn others(folder: &Path, known: &BTreeSet<PathBuf>) -> usize {
         // No paths in a file.
         false => others(&path, known),
     };
-    entries(folder).unwrap_or_default().into_iter().map(of).sum()
+    entries(folder)
+        .unwrap_or_default()
+        .into_iter()
+        .map(of)
+        .sum()
 }
 
 /// # Errors
 /// The folder has a dataset over other keys, or Parquet files without keys.
 fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
     let (mut found, mut path) = (Vec::new(), folder.to_owned());
-    while let Some((next, key)) = entries(&path).unwrap_or_default().into_iter().find_map(|path| {
-        let (key, _) = path.file_name()?.to_str()?.split_once('=')?;
-        let key = key.to_owned();
-        Some((path, key))
-    }) {
+    while let Some((next, key)) = entries(&path)
+        .unwrap_or_default()
+        .into_iter()
+        .find_map(|path| {
+            let (key, _) = path.file_name()?.to_str()?.split_once('=')?;
+            let key = key.to_owned();
+            Some((path, key))
+        })
+    {
         found.push(key);
         path = next;
     }
@@ -376,7 +482,13 @@ fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
     if !is_there || found == expected || is_begun {
         return Ok(());
     }
-    let named = |keys: &[String]| if keys.is_empty() { "no keys".to_owned() } else { keys.join(", ") };
+    let named = |keys: &[String]| {
+        if keys.is_empty() {
+            "no keys".to_owned()
+        } else {
+            keys.join(", ")
+        }
+    };
     Err(format!(
         "{}: has a sweep over {}; this one is over {}: expected another folder in --out",
         folder.display(),
@@ -387,7 +499,10 @@ fn check_keys(folder: &Path, keys: &[&str]) -> Result<(), String> {
 
 /// The folder of a point: `KEY=VALUE` for each key, special characters as in URLs.
 pub(super) fn folder_of(labels: &[(String, String)]) -> PathBuf {
-    labels.iter().map(|(key, value)| format!("{}={}", escaped(key), escaped(value))).collect()
+    labels
+        .iter()
+        .map(|(key, value)| format!("{}={}", escaped(key), escaped(value)))
+        .collect()
 }
 
 fn escaped(text: &str) -> String {
@@ -404,7 +519,11 @@ fn escaped(text: &str) -> String {
         }
     }
     // An empty value is no folder's name; Hive's readers take this one for none.
-    if all.is_empty() { "__HIVE_DEFAULT_PARTITION__".to_owned() } else { all }
+    if all.is_empty() {
+        "__HIVE_DEFAULT_PARTITION__".to_owned()
+    } else {
+        all
+    }
 }
 
 #[cfg(test)]
@@ -412,8 +531,15 @@ mod tests {
     use super::*;
 
     fn done(seed: u64) -> Done {
-        let figures = (0..SWEEP_FIGURES.len()).map(|number| (number % 2 > 0).then(|| (number as f64).sqrt() * 1e-7)).collect();
-        Done { point: "ab".to_owned(), seed, replica: seed - 1, rows: vec![("calls".into(), figures)] }
+        let figures = (0..SWEEP_FIGURES.len())
+            .map(|number| (number % 2 > 0).then(|| (number as f64).sqrt() * 1e-7))
+            .collect();
+        Done {
+            point: "ab".to_owned(),
+            seed,
+            replica: seed - 1,
+            rows: vec![("calls".into(), figures)],
+        }
     }
 
     #[test]
@@ -425,16 +551,26 @@ mod tests {
 
     #[test]
     fn folders_are_named_as_in_urls() {
-        let labels = [("queue.core".to_owned(), "fq_codel limit 5".to_owned()), ("a".to_owned(), "0.5/x".to_owned())];
-        assert_eq!(folder_of(&labels), Path::new("queue.core=fq_codel%20limit%205/a=0.5%2Fx"));
+        let labels = [
+            ("queue.core".to_owned(), "fq_codel limit 5".to_owned()),
+            ("a".to_owned(), "0.5/x".to_owned()),
+        ];
+        assert_eq!(
+            folder_of(&labels),
+            Path::new("queue.core=fq_codel%20limit%205/a=0.5%2Fx")
+        );
         let long = escaped(&"x".repeat(1000));
-        assert!(long.len() < 255 && long != escaped(&"x".repeat(1001)), "{long}");
+        assert!(
+            long.len() < 255 && long != escaped(&"x".repeat(1001)),
+            "{long}"
+        );
     }
 
     /// Regression: killed between two folders.
     #[test]
     fn folders_without_files_are_no_other_dataset() {
-        let folder = std::env::temp_dir().join(format!("roundelay-dataset-begun-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-dataset-begun-{}", std::process::id()));
         fs::create_dir_all(folder.join("k=1")).unwrap();
         assert_eq!(check_keys(&folder, &["k", "j"]), Ok(()));
         assert!(check_keys(&folder, &["j", "k"]).is_err());
@@ -445,7 +581,8 @@ mod tests {
 
     #[test]
     fn a_stop_is_heard_while_another_process_holds_the_lock() {
-        let folder = std::env::temp_dir().join(format!("roundelay-dataset-locked-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-dataset-locked-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let other = File::create(folder.join(LOCK)).unwrap();
         other.lock().unwrap();
@@ -476,15 +613,30 @@ mod tests {
         assert_eq!(second.finish(|_| true), Ok(0));
         drop(first);
         let third = open();
-        assert_eq!((third.found.clone(), third.adopted.len()), (vec![done(1)], 1));
-        third.add(Path::new("k=1"), "ab", &[], &third.found).unwrap();
+        assert_eq!(
+            (third.found.clone(), third.adopted.len()),
+            (vec![done(1)], 1)
+        );
+        third
+            .add(Path::new("k=1"), "ab", &[], &third.found)
+            .unwrap();
         third.add(Path::new("k=1"), "ab", &[], [&done(3)]).unwrap();
         assert_eq!(third.finish(|_| true), Ok(0));
-        let rows = SweepFile::read(&folder.join("k=1/ab.parquet")).unwrap().rows;
-        assert_eq!(rows.iter().map(|row| row.seed).collect::<Vec<_>>(), [1, 2, 3]);
+        let rows = SweepFile::read(&folder.join("k=1/ab.parquet"))
+            .unwrap()
+            .rows;
+        assert_eq!(
+            rows.iter().map(|row| row.seed).collect::<Vec<_>>(),
+            [1, 2, 3]
+        );
         assert!(!folder.join(JOURNAL).exists());
-        let error = Dataset::open(&folder, &["other"], &Stop::default()).unwrap_err().to_string();
-        assert!(error.contains("has a sweep over k; this one is over other"), "{error}");
+        let error = Dataset::open(&folder, &["other"], &Stop::default())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("has a sweep over k; this one is over other"),
+            "{error}"
+        );
         // Runs of another plan stay in the journal.
         let fourth = Dataset::open(&folder, &["k"], &Stop::default()).unwrap();
         fourth.note(&done(9)).unwrap();

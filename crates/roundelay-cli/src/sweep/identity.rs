@@ -42,7 +42,8 @@ impl FileHashes {
             return Ok(hash.clone());
         }
         let mut hash = Sha256::new();
-        let read = File::open(path).and_then(|mut file| io::copy(&mut file, &mut Writer(&mut hash)));
+        let read =
+            File::open(path).and_then(|mut file| io::copy(&mut file, &mut Writer(&mut hash)));
         read.map_err(|error| format!("{}: cannot read: {error}", path.display()))?;
         let hash = hex(&hash.finalize());
         known.insert(path.to_owned(), hash.clone());
@@ -67,22 +68,42 @@ impl io::Write for Writer<'_> {
 impl Origin {
     /// # Errors
     /// A file of the scenario cannot be read, or a behaviour has no fingerprint.
-    pub(super) fn new(table: &Table, scenario: &Scenario, behaviours: &Behaviours, files: &FileHashes) -> Result<Self, String> {
+    pub(super) fn new(
+        table: &Table,
+        scenario: &Scenario,
+        behaviours: &Behaviours,
+        files: &FileHashes,
+    ) -> Result<Self, String> {
         let mut kept = table.clone();
         kept.retain(|key, _| !IGNORED.contains(&key));
         let text = canonical("", &toml::Value::Table(kept)).to_string();
-        let mut inputs = BTreeMap::from([("network".to_owned(), hash_of_network(&scenario.network(NETWORK_SEED)))]);
+        let mut inputs = BTreeMap::from([(
+            "network".to_owned(),
+            hash_of_network(&scenario.network(NETWORK_SEED)),
+        )]);
         for path in &scenario.files {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             inputs.insert(format!("{}:{name}", inputs.len()), files.of(path)?);
         }
-        Ok(Self { scenario: text, inputs, behaviours: behaviours.of(scenario)? })
+        Ok(Self {
+            scenario: text,
+            inputs,
+            behaviours: behaviours.of(scenario)?,
+        })
     }
 
     /// Identity of the point.
     pub(super) fn identity(&self) -> String {
-        let all = [&self.inputs, &self.behaviours]
-            .map(|map| map.iter().map(|(name, hash)| format!("{name}={hash}")).collect::<Vec<_>>().join("\n"));
+        let all = [&self.inputs, &self.behaviours].map(|map| {
+            map.iter()
+                .map(|(name, hash)| format!("{name}={hash}"))
+                .collect::<Vec<_>>()
+                .join("\n")
+        });
         hash(&[&self.scenario, &all[0], &all[1]])
     }
 
@@ -96,15 +117,25 @@ impl Origin {
             ("inputs", json(&self.inputs)),
             ("behaviours", json(&self.behaviours)),
         ];
-        entries.map(|(key, value)| (format!("roundelay.{key}"), value)).to_vec()
+        entries
+            .map(|(key, value)| (format!("roundelay.{key}"), value))
+            .to_vec()
     }
 
     /// The origin in the metadata of a Parquet file.
     pub(super) fn of_metadata(metadata: &[(String, String)]) -> Option<Self> {
-        let text =
-            |name: &str| metadata.iter().find(|(key, _)| key.strip_prefix("roundelay.") == Some(name)).map(|(_, value)| value.as_str());
+        let text = |name: &str| {
+            metadata
+                .iter()
+                .find(|(key, _)| key.strip_prefix("roundelay.") == Some(name))
+                .map(|(_, value)| value.as_str())
+        };
         let map = |name: &str| text(name).and_then(|text| serde_json::from_str(text).ok());
-        Some(Self { scenario: text("scenario")?.to_owned(), inputs: map("inputs")?, behaviours: map("behaviours")? })
+        Some(Self {
+            scenario: text("scenario")?.to_owned(),
+            inputs: map("inputs")?,
+            behaviours: map("behaviours")?,
+        })
     }
 
     /// Differences from an earlier origin: keys of the scenario, files, behaviours.
@@ -123,16 +154,30 @@ impl Origin {
                 (old, new) if old == new => {}
                 (Some(old), Some(new)) => all.push(format!("{key} was {old}, is {new}")),
                 (None, Some(new)) => all.push(format!("{key} is {new}, was not set")),
-                (old, None) => all.push(format!("{key} is not set, was {}", old.unwrap_or_default())),
+                (old, None) => {
+                    all.push(format!("{key} is not set, was {}", old.unwrap_or_default()))
+                }
             }
         }
         let by_key = all.len();
-        for (what, old, new) in [("", &before.inputs, &self.inputs), ("behaviour of ", &before.behaviours, &self.behaviours)] {
+        for (what, old, new) in [
+            ("", &before.inputs, &self.inputs),
+            ("behaviour of ", &before.behaviours, &self.behaviours),
+        ] {
             let is_other = |(name, hash): &(&String, &String)| old.get(*name) != Some(*hash);
             // A changed key may bring another network and other disciplines with it.
-            let known = |(name, _): &(&String, &String)| by_key == 0 || old.contains_key(*name) && *name != "network";
-            all.extend(new.iter().filter(is_other).filter(known).map(|(name, _)| format!("{what}{name}")));
-            let gone = old.keys().filter(|name| by_key == 0 && !new.contains_key(*name));
+            let known = |(name, _): &(&String, &String)| {
+                by_key == 0 || old.contains_key(*name) && *name != "network"
+            };
+            all.extend(
+                new.iter()
+                    .filter(is_other)
+                    .filter(known)
+                    .map(|(name, _)| format!("{what}{name}")),
+            );
+            let gone = old
+                .keys()
+                .filter(|name| by_key == 0 && !new.contains_key(*name));
             all.extend(gone.map(|name| format!("{what}{name}, not used any more")));
         }
         all
@@ -145,13 +190,26 @@ pub(super) fn run_identity(point: &str, seed: u64) -> String {
 }
 
 fn leaf_values(path: &str, value: &Json, leaves: &mut BTreeMap<String, String>) {
-    let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let under = |key: &str| {
+        if path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{path}.{key}")
+        }
+    };
     match value {
-        Json::Object(table) => table.iter().for_each(|(key, value)| leaf_values(&under(key), value, leaves)),
-        Json::Array(values) if values.iter().any(Json::is_object) => values.iter().enumerate().for_each(|(number, value)| {
-            let name = value.get("name").and_then(Json::as_str).map_or_else(|| number.to_string(), str::to_owned);
-            leaf_values(&under(&name), value, leaves);
-        }),
+        Json::Object(table) => table
+            .iter()
+            .for_each(|(key, value)| leaf_values(&under(key), value, leaves)),
+        Json::Array(values) if values.iter().any(Json::is_object) => {
+            values.iter().enumerate().for_each(|(number, value)| {
+                let name = value
+                    .get("name")
+                    .and_then(Json::as_str)
+                    .map_or_else(|| number.to_string(), str::to_owned);
+                leaf_values(&under(&name), value, leaves);
+            })
+        }
         other => drop(leaves.insert(path.to_owned(), other.to_string())),
     }
 }

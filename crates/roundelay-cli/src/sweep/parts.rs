@@ -1,5 +1,5 @@
-//! Disciplines and congestion controls of a program in a sweep: code without a fingerprint, for which
-//! the program states a version.
+//! Disciplines and congestion controls of a program in a sweep: code without a fingerprint, for
+//! which the program states a version.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,8 @@ use crate::scenario::Read;
 pub struct Parts {
     /// Disciplines, by their names in values of keys.
     pub disciplines: Vec<AnyDiscipline>,
-    /// Congestion controls by names of sources, as in [`Host::controls`](crate::call::Host::controls).
+    /// Congestion controls by names of sources, as in
+    /// [`Host::controls`](crate::call::Host::controls).
     pub controls: Vec<(String, CustomControl)>,
     /// Message of a failure, asked after the run.
     pub failure: Box<dyn Fn() -> Option<String> + Send + Sync>,
@@ -28,14 +29,16 @@ pub struct Parts {
 pub struct OwnParts {
     /// Makes parts for one run, whose failure is theirs alone.
     pub make: Arc<dyn Fn() -> Parts + Send + Sync>,
-    /// Versions by `discipline.NAME` and `control.NAME`: part of a run's identity. The program changes
-    /// the version with the behaviour.
+    /// Versions by `discipline.NAME` and `control.NAME`: part of a run's identity. The program
+    /// changes the version with the behaviour.
     pub versions: BTreeMap<String, String>,
 }
 
 impl fmt::Debug for OwnParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnParts").field("versions", &self.versions).finish_non_exhaustive()
+        f.debug_struct("OwnParts")
+            .field("versions", &self.versions)
+            .finish_non_exhaustive()
     }
 }
 
@@ -43,11 +46,20 @@ impl Parts {
     /// Reads a scenario whose queues may have the names of the program's disciplines.
     ///
     /// # Errors
-    /// The text is not a valid scenario, or no source over TCP has the name of a congestion control.
-    pub(super) fn read(&self, name: &str, text: &str, folder: &Path, stop: &Stop) -> Result<Scenario, String> {
+    /// The text is not a valid scenario, or no source over TCP has the name of a congestion
+    /// control.
+    pub(super) fn read(
+        &self,
+        name: &str,
+        text: &str,
+        folder: &Path,
+        stop: &Stop,
+    ) -> Result<Scenario, String> {
         let mut scenario = Read::of_text(name, text, folder, &self.disciplines, stop)?;
         for (source, control) in &self.controls {
-            scenario.set_control(source, control).map_err(|error| error.to_string())?;
+            scenario
+                .set_control(source, control)
+                .map_err(|error| error.to_string())?;
         }
         Ok(scenario)
     }

@@ -60,15 +60,31 @@ impl Plan {
         let (mut plan, mut dimensions) = if table.contains_key("scenario") {
             Self::of_file(&reader, table, &folder, &host.stop)?
         } else {
-            (Self { name, text: content, is_file: false, folder, table, points: Vec::new(), replicas: None, seed: None }, Vec::new())
+            (
+                Self {
+                    name,
+                    text: content,
+                    is_file: false,
+                    folder,
+                    table,
+                    points: Vec::new(),
+                    replicas: None,
+                    seed: None,
+                },
+                Vec::new(),
+            )
         };
         plan.replicas = arguments.replicas.or(plan.replicas);
         plan.seed = arguments.seed.or(plan.seed);
         for word in &arguments.keys {
-            let (key, values) =
-                word.split_once('=').ok_or_else(|| Failure::usage(format!("'{word}': expected KEY=VALUES, as in queue.core=fifo,qfq")))?;
+            let (key, values) = word.split_once('=').ok_or_else(|| {
+                Failure::usage(format!(
+                    "'{word}': expected KEY=VALUES, as in queue.core=fifo,qfq"
+                ))
+            })?;
             let values = list(values).map_err(|error| Failure::usage(format!("{key}: {error}")))?;
-            replace(&mut dimensions, one_key(key.trim(), values)).map_err(|error| Failure::usage(format!("{key}: {error}")))?;
+            replace(&mut dimensions, one_key(key.trim(), values))
+                .map_err(|error| Failure::usage(format!("{key}: {error}")))?;
         }
         plan.points = product(&dimensions)?;
         plan.check()?;
@@ -76,37 +92,66 @@ impl Plan {
     }
 
     /// A plan with the dimensions of a sweep file.
-    fn of_file(file: &Reader<'_>, mut table: Table, folder: &Path, stop: &Stop) -> Result<(Self, Vec<Dimension>), Failure> {
+    fn of_file(
+        file: &Reader<'_>,
+        mut table: Table,
+        folder: &Path,
+        stop: &Stop,
+    ) -> Result<(Self, Vec<Dimension>), Failure> {
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let meant = did_you_mean(key, &KEYS);
-            return Err(error_at(file, key, format!("unknown key '{key}'{meant}: expected {}", KEYS.join(", "))));
+            return Err(error_at(
+                file,
+                key,
+                format!("unknown key '{key}'{meant}: expected {}", KEYS.join(", ")),
+            ));
         }
         let (name, text, folder) = match table.remove("scenario") {
             Some(Value::String(scenario)) => {
                 let path = folder.join(&scenario);
-                let text = text_file::read(&path, "a scenario in TOML", stop).map_err(|error| match error.is_stopped() {
-                    true => error,
-                    false => error_at(file, "scenario", format!("scenario: {error}")),
-                })?;
-                (path.display().to_string(), text, path.parent().unwrap_or(Path::new("")).to_owned())
+                let text =
+                    text_file::read(&path, "a scenario in TOML", stop).map_err(
+                        |error| match error.is_stopped() {
+                            true => error,
+                            false => error_at(file, "scenario", format!("scenario: {error}")),
+                        },
+                    )?;
+                (
+                    path.display().to_string(),
+                    text,
+                    path.parent().unwrap_or(Path::new("")).to_owned(),
+                )
             }
             Some(Value::Table(scenario)) => {
                 let text = toml::to_string(&scenario).map_err(Failure::run)?;
                 (file.name().to_owned(), text, folder.to_owned())
             }
-            _ => return Err(error_at(file, "scenario", "scenario: expected a path, as in \"home.toml\", or a table".to_owned())),
+            _ => {
+                return Err(error_at(
+                    file,
+                    "scenario",
+                    "scenario: expected a path, as in \"home.toml\", or a table".to_owned(),
+                ));
+            }
         };
         let whole = |key: &str, least: i64, most: i64| match table.get(key) {
             None => Ok(None),
             Some(Value::Integer(number)) if (least..=most).contains(number) => Ok(Some(*number)),
-            Some(other) => Err(error_at(file, key, format!("{key} {other}: expected a whole number, legal range {least} to {most}"))),
+            Some(other) => Err(error_at(
+                file,
+                key,
+                format!("{key} {other}: expected a whole number, legal range {least} to {most}"),
+            )),
         };
         let replicas = whole("replicas", 1, 1_000_000)?.map(|number| number as u32);
         let seed = whole("seed", 0, i64::MAX)?.map(i64::cast_unsigned);
         let mut dimensions = Vec::new();
         let of = |key: &str, message: String| error_at(file, key, format!("{key}: {message}"));
         for (key, values) in keys_of(file, &table, "grid")? {
-            dimensions.push(one_key(&key, many(values).map_err(|message| of("grid", format!("{key}: {message}")))?));
+            dimensions.push(one_key(
+                &key,
+                many(values).map_err(|message| of("grid", format!("{key}: {message}")))?,
+            ));
         }
         if let Some(zip) = zipped(file, &table)? {
             dimensions.push(zip);
@@ -115,7 +160,19 @@ impl Plan {
             dimensions.push(points);
         }
         let (_, table) = Reader::read(&name, &text).map_err(failure)?;
-        Ok((Self { name, text, is_file: true, folder, table, points: Vec::new(), replicas, seed }, dimensions))
+        Ok((
+            Self {
+                name,
+                text,
+                is_file: true,
+                folder,
+                table,
+                points: Vec::new(),
+                replicas,
+                seed,
+            },
+            dimensions,
+        ))
     }
 
     /// # Errors
@@ -123,17 +180,30 @@ impl Plan {
     fn check(&self) -> Result<(), Failure> {
         let keys = || self.points.iter().flatten().map(|(key, _)| key);
         if keys().any(|key| key == "seed") {
-            return Err(Failure::usage("seed: seeds are consecutive: --seed and --replicas set them"));
+            return Err(Failure::usage(
+                "seed: seeds are consecutive: --seed and --replicas set them",
+            ));
         }
-        if let Some((key, parts)) = keys().map(|key| (key, key.split('.').count())).find(|(_, parts)| *parts > MOST_PARTS) {
+        if let Some((key, parts)) = keys()
+            .map(|key| (key, key.split('.').count()))
+            .find(|(_, parts)| *parts > MOST_PARTS)
+        {
             let begin: String = key.chars().take(40).collect();
-            return Err(Failure::usage(format!("{begin}..: a key of {parts} parts: legal range 1 to {MOST_PARTS}, as in queue.core")));
+            return Err(Failure::usage(format!(
+                "{begin}..: a key of {parts} parts: legal range 1 to {MOST_PARTS}, as in queue.core"
+            )));
         }
         let mut seen = std::collections::BTreeSet::new();
         for point in &self.points {
             if !seen.insert(labels(point)) {
-                let values: Vec<_> = labels(point).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
-                return Err(Failure::usage(format!("two points are the same: {}", clean(&values.join(", ")))));
+                let values: Vec<_> = labels(point)
+                    .into_iter()
+                    .map(|(key, value)| format!("{key}={value}"))
+                    .collect();
+                return Err(Failure::usage(format!(
+                    "two points are the same: {}",
+                    clean(&values.join(", "))
+                )));
             }
         }
         Ok(())
@@ -158,7 +228,10 @@ impl Plan {
 
 /// Keys and values of a point as in the dataset.
 pub(super) fn labels(point: &Values) -> Vec<(String, String)> {
-    point.iter().map(|(key, value)| (key.clone(), label(key, value))).collect()
+    point
+        .iter()
+        .map(|(key, value)| (key.clone(), label(key, value)))
+        .collect()
 }
 
 /// An error about a key of a sweep file, with its line.
@@ -168,7 +241,10 @@ fn error_at(file: &Reader<'_>, key: &str, message: String) -> Failure {
 
 /// An error in a file as a failure, without control characters of the file.
 fn failure(error: FileError) -> Failure {
-    Failure::usage(FileError { message: clean(&error.message), ..error })
+    Failure::usage(FileError {
+        message: clean(&error.message),
+        ..error
+    })
 }
 
 /// The dotted keys of a table with their values.
@@ -177,14 +253,24 @@ fn keys_of(file: &Reader<'_>, table: &Table, name: &str) -> Result<Vec<(String, 
     match table.get(name) {
         None => {}
         Some(Value::Table(table)) => flatten("", table, &mut all),
-        Some(_) => return Err(error_at(file, name, format!("{name}: expected a table, as in [{name}]"))),
+        Some(_) => {
+            return Err(error_at(
+                file,
+                name,
+                format!("{name}: expected a table, as in [{name}]"),
+            ));
+        }
     }
     Ok(all)
 }
 
 fn flatten(before: &str, table: &Table, all: &mut Vec<(String, Value)>) {
     for (key, value) in table {
-        let key = if before.is_empty() { key.clone() } else { format!("{before}.{key}") };
+        let key = if before.is_empty() {
+            key.clone()
+        } else {
+            format!("{before}.{key}")
+        };
         match value {
             Value::Table(table) => flatten(&key, table, all),
             value => all.push((key, value.clone())),
@@ -203,30 +289,46 @@ fn many(value: Value) -> Result<Vec<Value>, String> {
 }
 
 fn one_key(key: &str, values: Vec<Value>) -> Dimension {
-    values.into_iter().map(|value| vec![(key.to_owned(), value)]).collect()
+    values
+        .into_iter()
+        .map(|value| vec![(key.to_owned(), value)])
+        .collect()
 }
 
 /// `[zip]`: the first value of each key together, then the second, and so on.
 fn zipped(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure> {
     let mut dimension: Option<Dimension> = None;
     for (key, values) in keys_of(file, table, "zip")? {
-        let values = many(values).map_err(|message| error_at(file, "zip", format!("zip: {key}: {message}")))?;
+        let values = many(values)
+            .map_err(|message| error_at(file, "zip", format!("zip: {key}: {message}")))?;
         let rows = dimension.get_or_insert_with(|| vec![Vec::new(); values.len()]);
         if rows.len() != values.len() {
             return Err(error_at(
                 file,
                 "zip",
-                format!("zip: {key} has {} values, the keys before have {}: expected as many", values.len(), rows.len()),
+                format!(
+                    "zip: {key} has {} values, the keys before have {}: expected as many",
+                    values.len(),
+                    rows.len()
+                ),
             ));
         }
-        rows.iter_mut().zip(values).for_each(|(row, value)| row.push((key.clone(), value)));
+        rows.iter_mut()
+            .zip(values)
+            .for_each(|(row, value)| row.push((key.clone(), value)));
     }
     Ok(dimension)
 }
 
 /// `[[points]]`: each table is a set of values.
 fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure> {
-    let expected = || error_at(file, "points", "points: expected tables, as in [[points]]".to_owned());
+    let expected = || {
+        error_at(
+            file,
+            "points",
+            "points: expected tables, as in [[points]]".to_owned(),
+        )
+    };
     let points = match table.get("points") {
         None => return Ok(None),
         Some(Value::Array(points)) if !points.is_empty() => points,
@@ -234,14 +336,30 @@ fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
     };
     let mut dimension = Dimension::new();
     for point in points {
-        let Value::Table(point) = point else { return Err(expected()) };
+        let Value::Table(point) = point else {
+            return Err(expected());
+        };
         let mut values = Vec::new();
         flatten("", point, &mut values);
         values.sort_by(|one, other| one.0.cmp(&other.0));
-        let keys = |values: &Values| values.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
-        if let Some(first) = dimension.first().filter(|first| keys(first) != keys(&values)) {
+        let keys = |values: &Values| {
+            values
+                .iter()
+                .map(|(key, _)| key.clone())
+                .collect::<Vec<_>>()
+        };
+        if let Some(first) = dimension
+            .first()
+            .filter(|first| keys(first) != keys(&values))
+        {
             let (first, other) = (keys(first).join(", "), keys(&values).join(", "));
-            return Err(error_at(file, "points", format!("points: one has the keys {first}, another {other}: expected the same for all")));
+            return Err(error_at(
+                file,
+                "points",
+                format!(
+                    "points: one has the keys {first}, another {other}: expected the same for all"
+                ),
+            ));
         }
         dimension.push(values);
     }
@@ -254,7 +372,8 @@ fn listed(file: &Reader<'_>, table: &Table) -> Result<Option<Dimension>, Failure
 /// The key belongs to a `[zip]` or `[[points]]` with several keys, or stands twice.
 fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), String> {
     let key = new[0][0].0.clone();
-    let has_key = |dimension: &Dimension| dimension.iter().flatten().any(|(other, _)| *other == key);
+    let has_key =
+        |dimension: &Dimension| dimension.iter().flatten().any(|(other, _)| *other == key);
     match dimensions.iter_mut().find(|dimension| has_key(dimension)) {
         Some(dimension) if dimension[0].len() == 1 => *dimension = new,
         Some(_) => return Err("the sweep file sets the key together with others".to_owned()),
@@ -268,18 +387,32 @@ fn replace(dimensions: &mut Vec<Dimension>, new: Dimension) -> Result<(), String
 /// # Errors
 /// A key stands twice, or there are too many points.
 fn product(dimensions: &[Dimension]) -> Result<Vec<Values>, Failure> {
-    let mut keys: Vec<_> = dimensions.iter().flat_map(|dimension| dimension[0].iter().map(|(key, _)| key)).collect();
+    let mut keys: Vec<_> = dimensions
+        .iter()
+        .flat_map(|dimension| dimension[0].iter().map(|(key, _)| key))
+        .collect();
     keys.sort();
     if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(Failure::usage(format!("{}: swept twice", pair[0])));
     }
-    let count = dimensions.iter().try_fold(1_usize, |count, dimension| count.checked_mul(dimension.len()));
+    let count = dimensions.iter().try_fold(1_usize, |count, dimension| {
+        count.checked_mul(dimension.len())
+    });
     if count.is_none_or(|count| count > MOST_POINTS) {
-        return Err(Failure::usage(format!("more than {MOST_POINTS} points: choose fewer values")));
+        return Err(Failure::usage(format!(
+            "more than {MOST_POINTS} points: choose fewer values"
+        )));
     }
     let mut points = vec![Values::new()];
     for dimension in dimensions {
-        points = points.iter().flat_map(|point| dimension.iter().map(move |values| [&point[..], values].concat())).collect();
+        points = points
+            .iter()
+            .flat_map(|point| {
+                dimension
+                    .iter()
+                    .map(move |values| [&point[..], values].concat())
+            })
+            .collect();
     }
     Ok(points)
 }
@@ -296,15 +429,35 @@ fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<()
             table.insert((*key).to_owned(), new.clone());
             Ok(())
         }
-        Value::Table(table) => set(table.entry(*key).or_insert_with(|| Value::Table(Table::new())), rest, key, new),
+        Value::Table(table) => set(
+            table
+                .entry(*key)
+                .or_insert_with(|| Value::Table(Table::new())),
+            rest,
+            key,
+            new,
+        ),
         Value::Array(elements) => {
-            let names: Vec<Vec<String>> = elements.iter().enumerate().map(|(number, element)| names(number, element)).collect();
-            match names.iter().position(|names| names.iter().any(|name| name == key)) {
+            let names: Vec<Vec<String>> = elements
+                .iter()
+                .enumerate()
+                .map(|(number, element)| names(number, element))
+                .collect();
+            match names
+                .iter()
+                .position(|names| names.iter().any(|name| name == key))
+            {
                 Some(place) => set(&mut elements[place], rest, parent, new),
                 None => {
-                    let known: Vec<&str> = names.iter().filter_map(|names| Some(names.first()?.as_str())).collect();
+                    let known: Vec<&str> = names
+                        .iter()
+                        .filter_map(|names| Some(names.first()?.as_str()))
+                        .collect();
                     let meant = did_you_mean(key, &known);
-                    Err(format!("no {parent} is called '{key}'{meant}: {}", known.join(", ")))
+                    Err(format!(
+                        "no {parent} is called '{key}'{meant}: {}",
+                        known.join(", ")
+                    ))
                 }
             }
         }
@@ -315,36 +468,57 @@ fn set(value: &mut Value, path: &[&str], parent: &str, new: &Value) -> Result<()
 /// Names of an element of a list, the best one first.
 fn names(number: usize, element: &Value) -> Vec<String> {
     let text = |key: &str| element.get(key).and_then(Value::as_str);
-    let ends = text("from").zip(text("to")).map(|(from, to)| format!("{from}>{to}"));
+    let ends = text("from")
+        .zip(text("to"))
+        .map(|(from, to)| format!("{from}>{to}"));
     let of_kind = text("kind").map(|kind| format!("{kind}{number}"));
     // A source without a name has its kind and number.
     let name = text("name").map(str::to_owned).or(of_kind);
-    name.into_iter().chain(ends).chain([number.to_string()]).collect()
+    name.into_iter()
+        .chain(ends)
+        .chain([number.to_string()])
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SCENARIO: &str =
-        "duration = '1s'\n[[source]]\nname = 'calls'\nkind = 'cbr'\n[[source]]\nkind = 'tcp'\n[[port]]\nfrom = 'a'\nto = 'b'";
+    const SCENARIO: &str = "duration = '1s'\n[[source]]\nname = 'calls'\nkind = 'cbr'\n[[source]]\nkind = 'tcp'\n[[port]]\nfrom = 'a'\nto = 'b'";
 
     fn plan(points: Vec<Values>) -> Plan {
         let table = toml::from_str(SCENARIO).unwrap();
         let (name, text) = ("a.toml".to_owned(), SCENARIO.to_owned());
-        Plan { name, text, is_file: false, folder: PathBuf::new(), table, points, replicas: None, seed: None }
+        Plan {
+            name,
+            text,
+            is_file: false,
+            folder: PathBuf::new(),
+            table,
+            points,
+            replicas: None,
+            seed: None,
+        }
     }
 
     fn resolved(key: &str) -> Result<String, String> {
         let value = Value::Integer(5);
-        plan(Vec::new()).resolved(&vec![(key.to_owned(), value)]).map(|table| toml::to_string(&table).unwrap())
+        plan(Vec::new())
+            .resolved(&vec![(key.to_owned(), value)])
+            .map(|table| toml::to_string(&table).unwrap())
     }
 
     #[test]
     fn keys_lead_to_values_by_name_and_number() {
         for (key, expected) in [
-            ("source.calls.rate", "name = \"calls\"\nkind = \"cbr\"\nrate = 5"),
-            ("source.0.rate", "name = \"calls\"\nkind = \"cbr\"\nrate = 5"),
+            (
+                "source.calls.rate",
+                "name = \"calls\"\nkind = \"cbr\"\nrate = 5",
+            ),
+            (
+                "source.0.rate",
+                "name = \"calls\"\nkind = \"cbr\"\nrate = 5",
+            ),
             ("source.tcp1.size", "kind = \"tcp\"\nsize = 5"),
             ("port.a>b.loss", "to = \"b\"\nloss = 5"),
             ("queue.core", "[queue]\ncore = 5"),
@@ -353,8 +527,15 @@ mod tests {
             assert!(text.contains(expected), "{key}: {text}");
         }
         let error = resolved("source.cals.rate").unwrap_err();
-        assert_eq!(error, "source.cals.rate: no source is called 'cals' (did you mean 'calls'?): calls, tcp1");
-        assert!(resolved("duration.x").unwrap_err().contains("duration is \"1s\", and has no key 'x'"));
+        assert_eq!(
+            error,
+            "source.cals.rate: no source is called 'cals' (did you mean 'calls'?): calls, tcp1"
+        );
+        assert!(
+            resolved("duration.x")
+                .unwrap_err()
+                .contains("duration is \"1s\", and has no key 'x'")
+        );
     }
 
     /// Regression: a key of thousands of parts overflowed the stack.
@@ -363,7 +544,10 @@ mod tests {
         let check = |key: String| plan(vec![vec![(key, Value::Integer(5))]]).check();
         assert!(check(["a"; MOST_PARTS].join(".")).is_ok());
         let error = check(["a"; 100_000].join(".")).unwrap_err().to_string();
-        assert!(error.ends_with("a...: a key of 100000 parts: legal range 1 to 16, as in queue.core"), "{error}");
+        assert!(
+            error.ends_with("a...: a key of 100000 parts: legal range 1 to 16, as in queue.core"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -381,15 +565,33 @@ mod tests {
         );
         let points = points.unwrap();
         assert_eq!(points.len(), 8);
-        let first: Vec<_> = labels(&points[1]).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let first: Vec<_> = labels(&points[1])
+            .into_iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
         assert_eq!(first, ["queue.core=fifo", "a=1", "b=3", "c=6"]);
         for (text, problem) in [
-            ("scenario = 'a.toml'\nreplics = 2", "sweep.toml:2: unknown key 'replics' (did you mean 'replicas'?)"),
-            ("scenario = 'a.toml'\n\nreplicas = 0", "sweep.toml:3: replicas 0: expected a whole number, legal range 1 to 1000000"),
+            (
+                "scenario = 'a.toml'\nreplics = 2",
+                "sweep.toml:2: unknown key 'replics' (did you mean 'replicas'?)",
+            ),
+            (
+                "scenario = 'a.toml'\n\nreplicas = 0",
+                "sweep.toml:3: replicas 0: expected a whole number, legal range 1 to 1000000",
+            ),
             ("scenario = 'b.toml'", "there is no such file"),
-            ("scenario = 'a.toml'\n[zip]\na = [1]\nb = [1, 2]", "sweep.toml:2: zip: b has 2 values, the keys before have 1"),
-            ("scenario = 'a.toml'\n[[points]]\na = 1\n[[points]]\nb = 1", "expected the same for all"),
-            ("scenario = 'a.toml'\n[grid]\na = 1\n[zip]\na = 1", "a: swept twice"),
+            (
+                "scenario = 'a.toml'\n[zip]\na = [1]\nb = [1, 2]",
+                "sweep.toml:2: zip: b has 2 values, the keys before have 1",
+            ),
+            (
+                "scenario = 'a.toml'\n[[points]]\na = 1\n[[points]]\nb = 1",
+                "expected the same for all",
+            ),
+            (
+                "scenario = 'a.toml'\n[grid]\na = 1\n[zip]\na = 1",
+                "a: swept twice",
+            ),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(problem), "{text}: {error}");

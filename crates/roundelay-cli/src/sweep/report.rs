@@ -33,7 +33,11 @@ pub(super) struct Figures {
 impl Figures {
     /// Whether points have several runs, and all runs of each point the same value.
     fn are_without_spread(&self) -> bool {
-        let mut widths = self.points.iter().filter_map(|point| point.interval?.half_width).peekable();
+        let mut widths = self
+            .points
+            .iter()
+            .filter_map(|point| point.interval?.half_width)
+            .peekable();
         widths.peek().is_some() && widths.all(|half| half == 0.0)
     }
 }
@@ -84,13 +88,20 @@ impl Summary {
     /// The output of `--json`.
     pub fn json(&self) -> String {
         let failed = |failed: &Failed| {
-            let values: BTreeMap<_, _> = failed.values.iter().map(|(key, value)| (key, value)).collect();
+            let values: BTreeMap<_, _> = failed
+                .values
+                .iter()
+                .map(|(key, value)| (key, value))
+                .collect();
             json!({ "point": failed.point, "values": values, "seed": failed.seed, "message": failed.message, "command": failed.command })
         };
         let interval = |interval: &Interval| json!({ "mean": interval.mean, "half_width": interval.half_width });
         let point = |point: &FigureOfPoint| {
-            let keys: serde_json::Map<String, serde_json::Value> =
-                point.point.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
+            let keys: serde_json::Map<String, serde_json::Value> = point
+                .point
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone().into()))
+                .collect();
             json!({
                 "keys": keys,
                 "runs": point.runs,
@@ -120,7 +131,13 @@ impl Summary {
 
     /// The printed summary.
     pub fn text(&self) -> String {
-        let Self { points, cached, done, failed, .. } = self;
+        let Self {
+            points,
+            cached,
+            done,
+            failed,
+            ..
+        } = self;
         let runs = counted((cached + done + failed.len()) as u64, "run");
         let folder = clean(&self.folder.display().to_string());
         let mut text = format!(
@@ -129,8 +146,13 @@ impl Summary {
             counted(*points as u64, "point"),
             failed.len()
         );
-        _ = writeln!(text, "Dataset: {folder} (DuckDB: FROM '{folder}/**/*.parquet')");
-        self.notes().iter().for_each(|note| _ = writeln!(text, "Note: {note}"));
+        _ = writeln!(
+            text,
+            "Dataset: {folder} (DuckDB: FROM '{folder}/**/*.parquet')"
+        );
+        self.notes()
+            .iter()
+            .for_each(|note| _ = writeln!(text, "Note: {note}"));
         if let Some(figures) = &self.figures {
             text += "\n";
             text += &table(figures);
@@ -140,39 +162,90 @@ impl Summary {
 
     /// Remarks on the dataset and on intervals.
     fn notes(&self) -> Vec<String> {
-        let others =
-            || format!("{} in the dataset with other values or from earlier versions, not checked", counted(self.others as u64, "file"));
-        let waiting =
-            || format!("{} of other plans in {}/.journal", counted(self.waiting as u64, "run"), clean(&self.folder.display().to_string()));
+        let others = || {
+            format!(
+                "{} in the dataset with other values or from earlier versions, not checked",
+                counted(self.others as u64, "file")
+            )
+        };
+        let waiting = || {
+            format!(
+                "{} of other plans in {}/.journal",
+                counted(self.waiting as u64, "run"),
+                clean(&self.folder.display().to_string())
+            )
+        };
         let equal = |figures: &Figures| {
             let figure = format!("{}.{}", clean(&figures.source), figures.figure);
-            format!("{figure} is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval")
+            format!(
+                "{figure} is the same for all seeds of a point: nothing random had an effect, and ±0 is no confidence interval"
+            )
         };
-        let figures = self.figures.as_ref().filter(|figures| figures.are_without_spread());
-        [(self.others > 0).then(others), (self.waiting > 0).then(waiting), figures.map(equal)].into_iter().flatten().collect()
+        let figures = self
+            .figures
+            .as_ref()
+            .filter(|figures| figures.are_without_spread());
+        [
+            (self.others > 0).then(others),
+            (self.waiting > 0).then(waiting),
+            figures.map(equal),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     /// The failed runs, each with the command that repeats it. None: no run failed.
     pub fn failure(&self) -> Option<Failure> {
         let first = self.failed.first()?;
         let all = self.cached + self.done + self.failed.len();
-        let mut text = format!("{} of {all} runs failed, the first with: {}", self.failed.len(), first.message);
+        let mut text = format!(
+            "{} of {all} runs failed, the first with: {}",
+            self.failed.len(),
+            first.message
+        );
         for failed in &self.failed {
-            _ = write!(text, "\n  {} seed={}: {}\n    {}", failed.point, failed.seed, failed.message, failed.command);
+            _ = write!(
+                text,
+                "\n  {} seed={}: {}\n    {}",
+                failed.point, failed.seed, failed.message, failed.command
+            );
         }
         Some(Failure::run(text))
     }
 }
 
 fn table(figures: &Figures) -> String {
-    let keys = figures.points.first().into_iter().flat_map(|first| &first.point).map(|(key, _)| clean(key));
+    let keys = figures
+        .points
+        .first()
+        .into_iter()
+        .flat_map(|first| &first.point)
+        .map(|(key, _)| clean(key));
     let figure = format!("{}.{}", figures.source, figures.figure);
-    let mut rows = vec![keys.chain(["runs".to_owned(), figure, "difference, seed by seed".to_owned()]).collect()];
+    let mut rows = vec![
+        keys.chain([
+            "runs".to_owned(),
+            figure,
+            "difference, seed by seed".to_owned(),
+        ])
+        .collect(),
+    ];
     for point in &figures.points {
         let mut row: Vec<String> = point.point.iter().map(|(_, value)| clean(value)).collect();
         row.push(point.runs.to_string());
-        row.push(point.interval.map_or_else(|| "–".to_owned(), |interval| number(&interval, "")));
-        let of = |difference: &Difference| format!("{} from {}", number(&difference.interval, "+"), clean(&difference.from));
+        row.push(
+            point
+                .interval
+                .map_or_else(|| "–".to_owned(), |interval| number(&interval, "")),
+        );
+        let of = |difference: &Difference| {
+            format!(
+                "{} from {}",
+                number(&difference.interval, "+"),
+                clean(&difference.from)
+            )
+        };
         row.push(point.difference.as_ref().map(of).unwrap_or_default());
         rows.push(row);
     }
@@ -182,10 +255,17 @@ fn table(figures: &Figures) -> String {
 /// A mean with half the width of its interval, four digits.
 fn number(interval: &Interval, sign: &str) -> String {
     let digits = |value: f64| {
-        let places = if value == 0.0 { 0 } else { (3.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize };
+        let places = if value == 0.0 {
+            0
+        } else {
+            (3.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize
+        };
         format!("{value:.places$}")
     };
     let sign = if interval.mean >= 0.0 { sign } else { "" };
-    let half = interval.half_width.map(|half| format!(" ±{}", digits(half))).unwrap_or_default();
+    let half = interval
+        .half_width
+        .map(|half| format!(" ±{}", digits(half)))
+        .unwrap_or_default();
     format!("{sign}{}{half}", digits(interval.mean))
 }

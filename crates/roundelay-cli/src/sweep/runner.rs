@@ -28,9 +28,15 @@ pub(super) fn run_jobs(session: &Session, jobs: &[Job]) -> Result<(), Failure> {
         bar.inc(1);
         Ok(())
     };
-    let outcome: Result<(), String> = in_pool(session.arguments.threads, || jobs.par_iter().map(one).collect())?;
+    let outcome: Result<(), String> = in_pool(session.arguments.threads, || {
+        jobs.par_iter().map(one).collect()
+    })?;
     bar.finish_and_clear();
-    if session.stop.is_requested() { Err(Failure::stopped()) } else { outcome.map_err(Failure::run) }
+    if session.stop.is_requested() {
+        Err(Failure::stopped())
+    } else {
+        outcome.map_err(Failure::run)
+    }
 }
 
 /// Progress over the runs, on a terminal.
@@ -38,6 +44,7 @@ fn bar(session: &Session, runs: usize) -> Result<ProgressBar, Failure> {
     if session.arguments.quiet || runs == 0 || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left").map_err(Failure::run)?;
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left")
+        .map_err(Failure::run)?;
     Ok(ProgressBar::new(runs as u64).with_style(style))
 }

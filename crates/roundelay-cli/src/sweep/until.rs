@@ -1,5 +1,5 @@
-//! Sequential replication: runs are added to each point until the confidence interval of a figure is
-//! narrow enough.
+//! Sequential replication: runs are added to each point until the confidence interval of a figure
+//! is narrow enough.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,20 +23,34 @@ pub(super) fn run(session: &mut Session, precision: Precision) -> Result<(), Fai
     run_jobs(session, &jobs)?;
     let mut targets = vec![session.arguments.replicas; session.points.len()];
     loop {
-        let Some((source, figure)) = session.figure()? else { return Ok(()) };
+        let Some((source, figure)) = session.figure()? else {
+            return Ok(());
+        };
         let mut jobs = Vec::new();
         for (number, target) in targets.iter_mut().enumerate() {
             let point = &session.points[number];
             // Seeds of failed runs have no value; these points get no further runs.
-            let Some(values) = values(session, point, &source, figure, *target) else { continue };
-            let Some(more) = more(&values, precision) else { continue };
-            let next = target.saturating_add(more).min(session.arguments.max_replicas);
-            let seeds = session.first_seed + u64::from(*target)..session.first_seed + u64::from(next);
-            jobs.extend(seeds.filter(|seed| !point.has(*seed)).map(|seed| Job { point: number, seed }));
+            let Some(values) = values(session, point, &source, figure, *target) else {
+                continue;
+            };
+            let Some(more) = more(&values, precision) else {
+                continue;
+            };
+            let next = target
+                .saturating_add(more)
+                .min(session.arguments.max_replicas);
+            let seeds =
+                session.first_seed + u64::from(*target)..session.first_seed + u64::from(next);
+            jobs.extend(seeds.filter(|seed| !point.has(*seed)).map(|seed| Job {
+                point: number,
+                seed,
+            }));
             *target = next;
         }
         session.arguments.replicas = targets.iter().copied().max().unwrap_or(0);
-        if jobs.is_empty() && targets_are_settled(session, &source, figure, &targets, precision) || session.is_over() {
+        if jobs.is_empty() && targets_are_settled(session, &source, figure, &targets, precision)
+            || session.is_over()
+        {
             session.targets = Some(targets);
             return Ok(());
         }
@@ -46,18 +60,33 @@ pub(super) fn run(session: &mut Session, precision: Precision) -> Result<(), Fai
 }
 
 /// Whether no point needs or may get more runs.
-fn targets_are_settled(session: &Session, source: &str, figure: usize, targets: &[u32], precision: Precision) -> bool {
+fn targets_are_settled(
+    session: &Session,
+    source: &str,
+    figure: usize,
+    targets: &[u32],
+    precision: Precision,
+) -> bool {
     targets.iter().zip(&session.points).all(|(target, point)| {
         *target >= session.arguments.max_replicas
-            || values(session, point, source, figure, *target).is_none_or(|values| more(&values, precision).is_none())
+            || values(session, point, source, figure, *target)
+                .is_none_or(|values| more(&values, precision).is_none())
     })
 }
 
 /// The figure of the first `runs` runs; None if a run is missing.
-fn values(session: &Session, point: &Point, source: &str, figure: usize, runs: u32) -> Option<Vec<f64>> {
+fn values(
+    session: &Session,
+    point: &Point,
+    source: &str,
+    figure: usize,
+    runs: u32,
+) -> Option<Vec<f64>> {
     let all = point.figures(source, figure);
     let seeds = session.first_seed..session.first_seed + u64::from(runs);
-    let found: Vec<_> = seeds.map(|seed| all.get(&seed).copied()).collect::<Option<_>>()?;
+    let found: Vec<_> = seeds
+        .map(|seed| all.get(&seed).copied())
+        .collect::<Option<_>>()?;
     Some(found.into_iter().flatten().collect())
 }
 
@@ -65,7 +94,13 @@ fn values(session: &Session, point: &Point, source: &str, figure: usize, runs: u
 /// twice the number at hand at most. None: the interval is narrow enough.
 fn more(values: &[f64], Precision(part): Precision) -> Option<u32> {
     let count = values.len() as f64;
-    let Some(Interval { mean, half_width: Some(half) }) = student_95(values) else { return Some(2) };
+    let Some(Interval {
+        mean,
+        half_width: Some(half),
+    }) = student_95(values)
+    else {
+        return Some(2);
+    };
     if half <= part * mean.abs() {
         return None;
     }
@@ -79,13 +114,30 @@ impl Session {
     /// # Errors
     /// The results have no such source or figure.
     pub(super) fn figure(&self) -> Result<Option<(String, usize)>, Failure> {
-        let Some(text) = &self.arguments.figure else { return Ok(None) };
-        let sources = self.points.iter().map(Point::sources).find(|sources| !sources.is_empty()).unwrap_or_default();
-        let (source, figure) = text.rsplit_once('.').map_or((None, text.as_str()), |(source, figure)| (Some(source), figure));
-        let number = SWEEP_FIGURES.iter().position(|known| *known == figure).ok_or_else(|| {
-            let meant = did_you_mean(figure, &SWEEP_FIGURES);
-            Failure::usage(format!("--figure {text}: no figure is called '{figure}'{meant}: {}", SWEEP_FIGURES.join(", ")))
-        })?;
+        let Some(text) = &self.arguments.figure else {
+            return Ok(None);
+        };
+        let sources = self
+            .points
+            .iter()
+            .map(Point::sources)
+            .find(|sources| !sources.is_empty())
+            .unwrap_or_default();
+        let (source, figure) = text
+            .rsplit_once('.')
+            .map_or((None, text.as_str()), |(source, figure)| {
+                (Some(source), figure)
+            });
+        let number = SWEEP_FIGURES
+            .iter()
+            .position(|known| *known == figure)
+            .ok_or_else(|| {
+                let meant = did_you_mean(figure, &SWEEP_FIGURES);
+                Failure::usage(format!(
+                    "--figure {text}: no figure is called '{figure}'{meant}: {}",
+                    SWEEP_FIGURES.join(", ")
+                ))
+            })?;
         if sources.is_empty() {
             return Ok(None);
         }
@@ -94,7 +146,10 @@ impl Session {
         if !sources.contains(&source) {
             let known: Vec<&str> = sources.iter().map(String::as_str).collect();
             let meant = did_you_mean(&source, &known);
-            return Err(Failure::usage(format!("--figure {text}: no source is called '{source}'{meant}: {}", known.join(", "))));
+            return Err(Failure::usage(format!(
+                "--figure {text}: no source is called '{source}'{meant}: {}",
+                known.join(", ")
+            )));
         }
         Ok(Some((source, number)))
     }
@@ -102,33 +157,67 @@ impl Session {
     /// Means of the figure, and paired differences: the same seeds under another value of the first
     /// key.
     pub(super) fn summary_of_figure(&self) -> Result<Option<Figures>, Failure> {
-        let Some((source, figure)) = self.figure()? else { return Ok(None) };
-        let all: Vec<_> = (0..self.points.len()).map(|number| self.used(number, &source, figure)).collect();
+        let Some((source, figure)) = self.figure()? else {
+            return Ok(None);
+        };
+        let all: Vec<_> = (0..self.points.len())
+            .map(|number| self.used(number, &source, figure))
+            .collect();
         // The first point with the same values of all keys but the first.
         let mut references = HashMap::new();
-        for (number, point) in self.points.iter().enumerate().filter(|(_, point)| !point.labels.is_empty()) {
+        for (number, point) in self
+            .points
+            .iter()
+            .enumerate()
+            .filter(|(_, point)| !point.labels.is_empty())
+        {
             references.entry(&point.labels[1..]).or_insert(number);
         }
         let of = |(number, point): (usize, &Point)| {
             let values: Vec<f64> = all[number].values().copied().collect();
-            let reference = point.labels.get(1..).and_then(|rest| references.get(rest)).filter(|reference| **reference != number);
+            let reference = point
+                .labels
+                .get(1..)
+                .and_then(|rest| references.get(rest))
+                .filter(|reference| **reference != number);
             let difference = reference.and_then(|reference| {
-                let pairs: Vec<f64> = all[number].iter().filter_map(|(seed, value)| Some(value - all[*reference].get(seed)?)).collect();
+                let pairs: Vec<f64> = all[number]
+                    .iter()
+                    .filter_map(|(seed, value)| Some(value - all[*reference].get(seed)?))
+                    .collect();
                 let from = self.points[*reference].labels[0].1.clone();
-                student_95(&pairs).map(|interval| Difference { from, pairs: pairs.len(), interval })
+                student_95(&pairs).map(|interval| Difference {
+                    from,
+                    pairs: pairs.len(),
+                    interval,
+                })
             });
-            FigureOfPoint { point: point.labels.clone(), runs: values.len(), interval: student_95(&values), difference }
+            FigureOfPoint {
+                point: point.labels.clone(),
+                runs: values.len(),
+                interval: student_95(&values),
+                difference,
+            }
         };
         let points = self.points.iter().enumerate().map(of).collect();
-        Ok(Some(Figures { source, figure: SWEEP_FIGURES[figure], points }))
+        Ok(Some(Figures {
+            source,
+            figure: SWEEP_FIGURES[figure],
+            points,
+        }))
     }
 
     /// Values of a figure by seed, of the plan's runs.
     fn used(&self, number: usize, source: &str, figure: usize) -> BTreeMap<u64, f64> {
-        let runs = self.targets.as_ref().map_or(self.arguments.replicas, |targets| targets[number]);
+        let runs = self
+            .targets
+            .as_ref()
+            .map_or(self.arguments.replicas, |targets| targets[number]);
         let seeds = self.first_seed..self.first_seed + u64::from(runs);
         let all = self.points[number].figures(source, figure).into_iter();
-        all.filter(|(seed, _)| seeds.contains(seed)).filter_map(|(seed, value)| Some((seed, value?))).collect()
+        all.filter(|(seed, _)| seeds.contains(seed))
+            .filter_map(|(seed, value)| Some((seed, value?)))
+            .collect()
     }
 }
 
@@ -144,6 +233,10 @@ mod tests {
         // Just too wide: a quarter more.
         assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.64)), Some(2));
         assert_eq!(more(&[1.0, 2.0, 3.0, 4.0, 5.0], Precision(0.66)), None);
-        assert_eq!(more(&[1.0], Precision(0.02)), Some(2), "one value has no interval");
+        assert_eq!(
+            more(&[1.0], Precision(0.02)),
+            Some(2),
+            "one value has no interval"
+        );
     }
 }

@@ -33,7 +33,11 @@ struct Quantity {
 
 impl Quantity {
     const fn whole(unit: Unit, whole: u64) -> Self {
-        Self { unit, whole, plain: whole as f64 }
+        Self {
+            unit,
+            whole,
+            plain: whole as f64,
+        }
     }
 
     /// None for a text without a number, or with an unknown unit.
@@ -46,11 +50,27 @@ impl Quantity {
         }
         if !text.ends_with(|c: char| c.is_ascii_alphabetic()) {
             let plain = text.parse().ok().filter(|plain: &f64| plain.is_finite())?;
-            return Some(Self { unit: Unit::Plain, whole: 0, plain });
+            return Some(Self {
+                unit: Unit::Plain,
+                whole: 0,
+                plain,
+            });
         }
-        let rate = || text.parse().ok().map(|rate: Rate| Self::whole(Unit::BitsPerSecond, rate.bits_per_second()));
-        let time = || text.parse().ok().map(|time: Duration| Self::whole(Unit::Picoseconds, time.as_picos()));
-        let size = || text.parse().ok().map(|Bytes(bytes)| Self::whole(Unit::Bytes, bytes));
+        let rate = || {
+            text.parse()
+                .ok()
+                .map(|rate: Rate| Self::whole(Unit::BitsPerSecond, rate.bits_per_second()))
+        };
+        let time = || {
+            text.parse()
+                .ok()
+                .map(|time: Duration| Self::whole(Unit::Picoseconds, time.as_picos()))
+        };
+        let size = || {
+            text.parse()
+                .ok()
+                .map(|Bytes(bytes)| Self::whole(Unit::Bytes, bytes))
+        };
         rate().or_else(time).or_else(size)
     }
 
@@ -60,7 +80,8 @@ impl Quantity {
             Unit::BitsPerSecond => Value::String(format!("{}bit", self.whole)),
             Unit::Picoseconds => Value::String(format!("{}s", decimal(self.whole, 12))),
             Unit::Bytes => Value::String(format!("{}b", self.whole)),
-            Unit::Whole => i64::try_from(self.whole).map_or_else(|_| Value::String(self.whole.to_string()), Value::Integer),
+            Unit::Whole => i64::try_from(self.whole)
+                .map_or_else(|_| Value::String(self.whole.to_string()), Value::Integer),
             Unit::Plain => Value::Float(self.plain),
         }
     }
@@ -102,7 +123,9 @@ pub(super) fn list(text: &str) -> Result<Vec<Value>, String> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
         if part.is_empty() {
-            return Err(format!("'{text}': an empty value; expected values with commas between, as in fifo,qfq"));
+            return Err(format!(
+                "'{text}': an empty value; expected values with commas between, as in fifo,qfq"
+            ));
         }
         match part.split_once("..") {
             Some((first, rest)) => all.extend(range(part, first.trim(), rest.trim())?),
@@ -127,7 +150,9 @@ fn scalar(text: &str) -> Value {
         _ => match text.parse() {
             Ok(number) => Value::Integer(number),
             Err(_) => match text.parse() {
-                Ok(number) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => Value::Float(number),
+                Ok(number) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+                    Value::Float(number)
+                }
                 _ => Value::String(text.to_owned()),
             },
         },
@@ -137,17 +162,25 @@ fn scalar(text: &str) -> Value {
 /// `64kbit..1mbit/2`: each twice the one before. `10ms..50ms+10ms`: steps. Names like `s0..48` are
 /// texts.
 fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, String> {
-    let Some(from) = Quantity::parse(first) else { return Ok(vec![scalar(part)]) };
-    let wrong = |problem: &str| {
-        format!("'{part}': {problem}; expected FROM..TO/FACTOR, as in 64kbit..1mbit/2, or FROM..TO+STEP, as in 10ms..50ms+10ms")
+    let Some(from) = Quantity::parse(first) else {
+        return Ok(vec![scalar(part)]);
     };
-    let (last, step) = rest.split_once(['/', '+']).ok_or_else(|| wrong("a range without a step"))?;
+    let wrong = |problem: &str| {
+        format!(
+            "'{part}': {problem}; expected FROM..TO/FACTOR, as in 64kbit..1mbit/2, or FROM..TO+STEP, as in 10ms..50ms+10ms"
+        )
+    };
+    let (last, step) = rest
+        .split_once(['/', '+'])
+        .ok_or_else(|| wrong("a range without a step"))?;
     let last = Quantity::parse(last.trim()).ok_or_else(|| wrong("no end"))?;
     let step = Quantity::parse(step.trim()).ok_or_else(|| wrong("no step"))?;
     let is_number = |quantity: Quantity| matches!(quantity.unit, Unit::Whole | Unit::Plain);
     let is_factor = rest.contains('/');
     // A bare number may stand beside one with decimals.
-    let unit = if from.unit == Unit::Whole && (last.unit == Unit::Plain || !is_factor && step.unit == Unit::Plain) {
+    let unit = if from.unit == Unit::Whole
+        && (last.unit == Unit::Plain || !is_factor && step.unit == Unit::Plain)
+    {
         Unit::Plain
     } else {
         from.unit
@@ -160,20 +193,30 @@ fn range(part: &str, first: &str, rest: &str) -> Result<Vec<Value>, String> {
         return Err(wrong("the end is below the start"));
     }
     let next: Box<dyn Fn(f64) -> f64> = match is_factor {
-        true if !is_number(step) || step.plain <= 1.0 => return Err(wrong("a factor has no unit and is above 1")),
+        true if !is_number(step) || step.plain <= 1.0 => {
+            return Err(wrong("a factor has no unit and is above 1"));
+        }
         true if from.plain <= 0.0 => return Err(wrong("a factor needs a start above 0")),
         true => Box::new(|number| from.plain * step.plain.powf(number)),
-        false if step.plain <= 0.0 || step.unit != unit && !(is_number(from) && is_number(step)) => {
+        false
+            if step.plain <= 0.0 || step.unit != unit && !(is_number(from) && is_number(step)) =>
+        {
             return Err(wrong("a step is above 0, in the unit of the ends"));
         }
         false => Box::new(|number| step.plain.mul_add(number, from.plain)),
     };
     let limit = last.plain * (1.0 + 1e-9);
-    let all: Vec<_> = (0..=MOST_VALUES).map(|number| next(number as f64)).take_while(|plain| *plain <= limit).collect();
+    let all: Vec<_> = (0..=MOST_VALUES)
+        .map(|number| next(number as f64))
+        .take_while(|plain| *plain <= limit)
+        .collect();
     if all.len() > MOST_VALUES {
         return Err(wrong(&format!("more than {MOST_VALUES} values")));
     }
-    Ok(all.into_iter().map(|plain| from.with(plain).value()).collect())
+    Ok(all
+        .into_iter()
+        .map(|plain| from.with(plain).value())
+        .collect())
 }
 
 /// Canonical JSON of a value: keys sorted, quantities in base units, spaces of texts single.
@@ -191,7 +234,12 @@ pub(super) fn canonical(key: &str, value: &Value) -> Json {
         Value::Array(values) => values.iter().map(|value| canonical(key, value)).collect(),
         Value::Table(table) => {
             let sorted: BTreeMap<_, _> = table.iter().collect();
-            Json::Object(sorted.into_iter().map(|(key, value)| (key.clone(), canonical(key, value))).collect())
+            Json::Object(
+                sorted
+                    .into_iter()
+                    .map(|(key, value)| (key.clone(), canonical(key, value)))
+                    .collect(),
+            )
         }
     }
 }
@@ -228,7 +276,11 @@ pub(super) fn word(key: &str, value: &Value) -> String {
 /// A word for a shell.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]
@@ -236,12 +288,19 @@ mod tests {
     use super::*;
 
     fn labels(text: &str) -> Vec<String> {
-        list(text).unwrap().iter().map(|value| label("rate", value)).collect()
+        list(text)
+            .unwrap()
+            .iter()
+            .map(|value| label("rate", value))
+            .collect()
     }
 
     #[test]
     fn lists_and_ranges_are_expanded() {
-        assert_eq!(labels("64kbit..1mbit/2"), ["64000", "128000", "256000", "512000"]);
+        assert_eq!(
+            labels("64kbit..1mbit/2"),
+            ["64000", "128000", "256000", "512000"]
+        );
         assert_eq!(labels("10ms..30ms+10ms"), ["0.01", "0.02", "0.03"]);
         assert_eq!(labels("1..10/2,16"), ["1", "2", "4", "8", "16"]);
         assert_eq!(labels("0.5..1+0.25"), ["0.5", "0.75", "1"]);
@@ -272,9 +331,13 @@ mod tests {
 
     #[test]
     fn canonical_forms_do_not_depend_on_spelling() {
-        let json = |text: &str| canonical("", &Value::Table(toml::from_str(text).unwrap())).to_string();
+        let json =
+            |text: &str| canonical("", &Value::Table(toml::from_str(text).unwrap())).to_string();
         let other = "b = 2 # a comment\na = { rate = \"64000bit\", name = \"5ms\" }\nqueue = \"fifo  limit 5\"";
-        assert_eq!(json("queue = 'fifo limit 5'\na.name = '5ms'\na.rate = '64kbit'\nb = 2"), json(other));
+        assert_eq!(
+            json("queue = 'fifo limit 5'\na.name = '5ms'\na.rate = '64kbit'\nb = 2"),
+            json(other)
+        );
         assert!(json(other).contains("5ms"), "names stay");
         assert_ne!(json("a = '1ms'"), json("a = '2ms'"));
     }
@@ -284,7 +347,11 @@ mod tests {
         for value in ["fifo limit 5", "1mbit", "a,b", "it's", "1..2", "[x"] {
             let value = Value::String(value.to_owned());
             let word = word("k", &value);
-            let inner = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')).unwrap_or(&word).replace("'\\''", "'");
+            let inner = word
+                .strip_prefix('\'')
+                .and_then(|word| word.strip_suffix('\''))
+                .unwrap_or(&word)
+                .replace("'\\''", "'");
             assert_eq!(list(inner.strip_prefix("k=").unwrap()).unwrap(), [value]);
         }
     }

@@ -15,15 +15,37 @@ pub const SLOT: u32 = 2048;
 /// No packet in `behind` should be longer than [`SLOT`]; `ahead` counts from 2.
 pub fn crowded_out(ahead: usize, behind: &[u32]) -> Workload {
     let alone = u64::from(SLOT) * ahead as u64;
-    let lengths = Lengths::Listed([&[SLOT - 1], vec![SLOT; ahead.saturating_sub(1)].as_slice(), behind].concat());
+    let lengths = Lengths::Listed(
+        [
+            &[SLOT - 1],
+            vec![SLOT; ahead.saturating_sub(1)].as_slice(),
+            behind,
+        ]
+        .concat(),
+    );
     let arrivals = [vec![0; ahead], vec![alone; behind.len()]].concat();
-    let light = Source { lengths, arrivals, ..Source::burst(1, SLOT, 0) };
+    let light = Source {
+        lengths,
+        arrivals,
+        ..Source::burst(1, SLOT, 0)
+    };
     // Prevents a jump of V while the light flow is ahead.
     let last_alone = alone.saturating_sub(SLOT.into());
-    let slow = Source { arrivals: vec![last_alone.saturating_sub(6)], ..Source::burst(1, 1 << 16, 0) };
+    let slow = Source {
+        arrivals: vec![last_alone.saturating_sub(6)],
+        ..Source::burst(1, 1 << 16, 0)
+    };
     let lengths = Lengths::Listed([vec![30_660], vec![65_408; 399]].concat());
-    let heavy = Source { lengths, arrivals: vec![last_alone + 4; 400], ..Source::burst(1022, 65_408, 0) };
-    Workload { name: "crowded_out", seed: 0, sources: vec![light, slow, heavy] }
+    let heavy = Source {
+        lengths,
+        arrivals: vec![last_alone + 4; 400],
+        ..Source::burst(1022, 65_408, 0)
+    };
+    Workload {
+        name: "crowded_out",
+        seed: 0,
+        sources: vec![light, slow, heavy],
+    }
 }
 
 /// Against exact timestamps: a packet starts one packet ahead of V and is served after V has passed

@@ -19,20 +19,38 @@ pub(super) struct Arrivals {
 impl Arrivals {
     pub(super) fn of(workload: &Workload) -> Self {
         let of_source = |(flow, source): (usize, &Source)| {
-            source.arrivals.iter().map(move |nanos| (Instant::from_nanos(*nanos), flow)).collect::<Vec<_>>()
+            source
+                .arrivals
+                .iter()
+                .map(move |nanos| (Instant::from_nanos(*nanos), flow))
+                .collect::<Vec<_>>()
         };
-        let mut listed: Vec<_> = workload.sources.iter().enumerate().flat_map(of_source).collect();
+        let mut listed: Vec<_> = workload
+            .sources
+            .iter()
+            .enumerate()
+            .flat_map(of_source)
+            .collect();
         listed.sort_by_key(|(at, _)| *at);
         listed.reverse();
         let flows = workload.sources.len();
-        Self { listed, answers: Vec::new(), sent: vec![0; flows], refilled: vec![0; flows], random: Pcg64::seed_from_u64(!workload.seed) }
+        Self {
+            listed,
+            answers: Vec::new(),
+            sent: vec![0; flows],
+            refilled: vec![0; flows],
+            random: Pcg64::seed_from_u64(!workload.seed),
+        }
     }
 
     /// The next arrival, if at or before the time at which the link picks a packet.
     pub(super) fn take_until(&mut self, pick: Option<Instant>) -> Option<(Instant, usize)> {
         let answer = (0..self.answers.len()).min_by_key(|index| self.answers[*index].0);
         let answer_at = answer.map(|index| self.answers[index].0);
-        let at = [self.listed.last().map(|(at, _)| *at), answer_at].into_iter().flatten().min()?;
+        let at = [self.listed.last().map(|(at, _)| *at), answer_at]
+            .into_iter()
+            .flatten()
+            .min()?;
         if pick.is_some_and(|pick| pick < at) {
             return None;
         }
@@ -44,12 +62,16 @@ impl Arrivals {
 
     pub(super) fn next_length(&mut self, workload: &Workload, flow: usize) -> u32 {
         self.sent[flow] += 1;
-        workload.sources[flow].lengths.of(self.sent[flow] - 1, &mut self.random)
+        workload.sources[flow]
+            .lengths
+            .of(self.sent[flow] - 1, &mut self.random)
     }
 
     /// A packet of a flow has left at `start`; `left` packets of the flow wait.
     pub(super) fn served(&mut self, workload: &Workload, flow: usize, start: Instant, left: u64) {
-        let Some(refill) = workload.sources[flow].refill else { return };
+        let Some(refill) = workload.sources[flow].refill else {
+            return;
+        };
         if left > refill.low || self.answers.iter().any(|(_, other)| *other == flow) {
             return;
         }

@@ -28,13 +28,32 @@ impl SaturatedBursts {
         let light = random.random_range(1..=total.min(32) as usize - 1);
         let rest = total - light as u64;
         let parts = 1 << random.random_range(0..=2);
-        let split = |weight: u64| std::iter::repeat_n((weight / parts).max(1), parts.min(weight) as usize);
-        let heavy = (0..u64::BITS).map(|bit| rest & (1 << bit)).filter(|weight| *weight > 0).flat_map(split);
+        let split =
+            |weight: u64| std::iter::repeat_n((weight / parts).max(1), parts.min(weight) as usize);
+        let heavy = (0..u64::BITS)
+            .map(|bit| rest & (1 << bit))
+            .filter(|weight| *weight > 0)
+            .flat_map(split);
         let weights: Vec<u64> = std::iter::repeat_n(1, light).chain(heavy).collect();
         let light_len = 1 << random.random_range(0..=6);
-        let mut length = |number| if number < light { light_len } else { 1 << random.random_range(0..=6) };
-        let shares = weights.iter().enumerate().map(|(number, weight)| (total / weight, length(number))).collect();
-        Self { random, shares, weights, light }
+        let mut length = |number| {
+            if number < light {
+                light_len
+            } else {
+                1 << random.random_range(0..=6)
+            }
+        };
+        let shares = weights
+            .iter()
+            .enumerate()
+            .map(|(number, weight)| (total / weight, length(number)))
+            .collect();
+        Self {
+            random,
+            shares,
+            weights,
+            light,
+        }
     }
 
     /// 1 / phi and the packet length in bytes of each flow, the same for all its packets.

@@ -20,7 +20,11 @@ struct Lag {
 impl Lags {
     /// Idle flows with these weights.
     pub fn new(weights: &[u64]) -> Self {
-        Self { weights: weights.to_vec(), total_weight: weights.iter().sum(), lags: vec![Lag::default(); weights.len()] }
+        Self {
+            weights: weights.to_vec(),
+            total_weight: weights.iter().sum(),
+            lags: vec![Lag::default(); weights.len()],
+        }
     }
 
     /// A flow becomes backlogged, `rest` bytes before the end of another flow's packet on the link.
@@ -32,11 +36,20 @@ impl Lags {
 
     /// A packet of `len` bytes of a flow is sent; `is_last` if the flow has no other packet.
     pub fn serve(&mut self, served: usize, len: u64, is_last: bool) {
-        for (flow, lag) in self.lags.iter_mut().enumerate().filter(|(_, lag)| lag.is_backlogged) {
+        for (flow, lag) in self
+            .lags
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, lag)| lag.is_backlogged)
+        {
             // A flow is furthest behind just before its own packet, and least just after.
             lag.worst = lag.worst.max(lag.now);
             let due = i128::from(self.weights[flow]) * i128::from(len);
-            let got = if flow == served { i128::from(self.total_weight) * i128::from(len) } else { 0 };
+            let got = if flow == served {
+                i128::from(self.total_weight) * i128::from(len)
+            } else {
+                0
+            };
             lag.now = (lag.now + due - got).max(0);
         }
         self.lags[served].is_backlogged = !is_last;
@@ -44,7 +57,11 @@ impl Lags {
 
     /// The lag of a flow in bytes; 0 for an idle flow.
     pub fn now(&self, flow: usize) -> f64 {
-        if self.lags[flow].is_backlogged { self.lags[flow].now as f64 / self.total_weight as f64 } else { 0.0 }
+        if self.lags[flow].is_backlogged {
+            self.lags[flow].now as f64 / self.total_weight as f64
+        } else {
+            0.0
+        }
     }
 
     /// The largest lag of a flow, in bytes.
@@ -65,7 +82,11 @@ mod tests {
         lags.becomes_backlogged(0, 0);
         lags.becomes_backlogged(1, 0);
         (0..3).for_each(|_| lags.serve(1, 100, false));
-        assert_eq!((lags.now(0), lags.worst(0)), (75.0, 50.0), "the worst is taken as packets begin");
+        assert_eq!(
+            (lags.now(0), lags.worst(0)),
+            (75.0, 50.0),
+            "the worst is taken as packets begin"
+        );
         lags.serve(0, 100, true);
         assert_eq!((lags.now(0), lags.worst(0)), (0.0, 75.0));
     }

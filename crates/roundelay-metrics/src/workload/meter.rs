@@ -79,7 +79,11 @@ impl Meter {
             bits.set_weight(FlowId(flow), source.config.weight);
             time.set_weight(Instant::ZERO, FlowId(flow), source.config.weight);
         }
-        let weights: Vec<u64> = workload.sources.iter().map(|source| source.config.weight.into()).collect();
+        let weights: Vec<u64> = workload
+            .sources
+            .iter()
+            .map(|source| source.config.weight.into())
+            .collect();
         let flows = weights.len();
         Self {
             bits,
@@ -90,18 +94,27 @@ impl Meter {
             on_link: VecDeque::new(),
             watched: None,
             events: Vec::new(),
-            outcome: Outcome { served: vec![0; flows], ..Outcome::default() },
+            outcome: Outcome {
+                served: vec![0; flows],
+                ..Outcome::default()
+            },
         }
     }
 
     /// A meter that also records events and the lag of `flow`.
     pub(super) fn watching(workload: &Workload, flow: usize) -> Self {
-        Self { watched: Some(flow), ..Self::new(workload) }
+        Self {
+            watched: Some(flow),
+            ..Self::new(workload)
+        }
     }
 
     pub(super) fn arrive(&mut self, now: Instant, flow: usize, len: u32) -> Stamp {
         if self.waiting[flow] == 0 {
-            let others = self.on_link.back().filter(|(_, on_link, _)| on_link.index() != flow);
+            let others = self
+                .on_link
+                .back()
+                .filter(|(_, on_link, _)| on_link.index() != flow);
             let rest = others.map_or(0, |(end, ..)| end.since(now).as_picos().div_ceil(NANO));
             self.exact.becomes_backlogged(flow, rest);
         }
@@ -113,7 +126,13 @@ impl Meter {
 
     fn note(&mut self, at: Instant, kind: EventKind, flow: usize, len: u32) {
         if let Some(watched) = self.watched {
-            self.events.push(Event { at, kind, flow, len, lag: self.exact.now(watched) });
+            self.events.push(Event {
+                at,
+                kind,
+                flow,
+                len,
+                lag: self.exact.now(watched),
+            });
         }
     }
 
@@ -125,7 +144,12 @@ impl Meter {
     }
 
     pub(super) fn complete_until(&mut self, now: Instant) {
-        while let Some((end, flow, stamp)) = self.on_link.front().copied().filter(|(end, ..)| *end <= now) {
+        while let Some((end, flow, stamp)) = self
+            .on_link
+            .front()
+            .copied()
+            .filter(|(end, ..)| *end <= now)
+        {
             self.on_link.pop_front();
             self.time.complete(end, flow, stamp);
         }
@@ -134,9 +158,16 @@ impl Meter {
     pub(super) fn finish(mut self) -> (Outcome, Vec<Event>) {
         self.complete_until(Instant::MAX);
         let flows = 0..self.waiting.len() as u32;
-        self.outcome.b_wfi = flows.clone().map(|flow| self.bits.worst(FlowId(flow))).collect();
-        self.outcome.t_wfi = flows.map(|flow| self.time.worst(FlowId(flow)).unwrap_or(f64::NEG_INFINITY)).collect();
-        self.outcome.b_wfi_by_bit = (0..self.waiting.len()).map(|flow| self.exact.worst(flow)).collect();
+        self.outcome.b_wfi = flows
+            .clone()
+            .map(|flow| self.bits.worst(FlowId(flow)))
+            .collect();
+        self.outcome.t_wfi = flows
+            .map(|flow| self.time.worst(FlowId(flow)).unwrap_or(f64::NEG_INFINITY))
+            .collect();
+        self.outcome.b_wfi_by_bit = (0..self.waiting.len())
+            .map(|flow| self.exact.worst(flow))
+            .collect();
         self.outcome.lost = self.waiting.iter().sum();
         (self.outcome, self.events)
     }
@@ -148,7 +179,8 @@ impl Observer<Stamp> for Meter {
         self.complete_until(start);
         self.note(start, EventKind::Departure, flow, packet.len);
         self.waiting[flow] -= 1;
-        self.exact.serve(flow, packet.len.into(), self.waiting[flow] == 0);
+        self.exact
+            .serve(flow, packet.len.into(), self.waiting[flow] == 0);
         self.bits.serve(packet.flow, packet.len);
         self.on_link.push_back((end, packet.flow, packet.payload));
         self.departures.push_back((flow, start));

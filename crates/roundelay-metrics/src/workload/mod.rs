@@ -13,7 +13,10 @@
 //! | bursts on a fully allocated link, for models of listings | [`SaturatedBursts`] |
 
 use roundelay::schedulers::{AnyDiscipline, Discipline};
-use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Limit, Packet, Port, Rate, Scheduler, Share};
+use roundelay::{
+    ConfigError, FlowConfig, FlowId, Guarantees, Instant, Limit, Packet, Port, Rate, Scheduler,
+    Share,
+};
 
 use crate::Stamp;
 use arrivals::Arrivals;
@@ -67,8 +70,16 @@ pub struct Source {
 impl Source {
     /// A flow with `packets` packets of `len` bytes at time zero.
     pub fn burst(weight: u32, len: u32, packets: usize) -> Self {
-        let config = FlowConfig { weight, max_packet_len: len.max(FlowConfig::MIN_MAX_PACKET_LEN) };
-        Self { config, lengths: Lengths::Fixed(len), arrivals: vec![0; packets], refill: None }
+        let config = FlowConfig {
+            weight,
+            max_packet_len: len.max(FlowConfig::MIN_MAX_PACKET_LEN),
+        };
+        Self {
+            config,
+            lengths: Lengths::Fixed(len),
+            arrivals: vec![0; packets],
+            refill: None,
+        }
     }
 
     /// The flow's longest packet, in bytes.
@@ -91,7 +102,10 @@ pub struct Workload {
 impl Workload {
     /// Sum of the weights of all flows, including idle flows.
     pub fn total_weight(&self) -> u64 {
-        self.sources.iter().map(|source| u64::from(source.config.weight)).sum()
+        self.sources
+            .iter()
+            .map(|source| u64::from(source.config.weight))
+            .sum()
     }
 
     /// The flow's share, the input of its bounds. L is the longest packet in the traffic, which can
@@ -100,7 +114,12 @@ impl Workload {
         Share {
             weight: self.sources[flow].config.weight,
             total_weight: self.total_weight(),
-            least_weight: self.sources.iter().map(|source| source.config.weight).min().unwrap_or(1),
+            least_weight: self
+                .sources
+                .iter()
+                .map(|source| source.config.weight)
+                .min()
+                .unwrap_or(1),
             flows: self.sources.len() as u64,
             max_packet_len: self.sources[flow].config.max_packet_len,
             link_max_packet_len: self.sources.iter().map(Source::longest).max().unwrap_or(0),
@@ -124,7 +143,10 @@ impl Workload {
     }
 
     /// The same over handles, whose schedulers the core has compiled.
-    fn build_any(&self, discipline: &AnyDiscipline) -> Result<Box<dyn Scheduler<Stamp>>, ConfigError> {
+    fn build_any(
+        &self,
+        discipline: &AnyDiscipline,
+    ) -> Result<Box<dyn Scheduler<Stamp>>, ConfigError> {
         let mut scheduler = discipline.build_arena(self.seed)?;
         self.set_flows(&mut scheduler)?;
         Ok(Box::new(scheduler))
@@ -140,20 +162,31 @@ impl Workload {
     /// # Errors
     /// See [`build`](Self::build).
     pub fn run(&self, discipline: &AnyDiscipline) -> Result<Outcome, ConfigError> {
-        Ok(self.drive_with(self.build_any(discipline)?, Meter::new(self)).finish().0)
+        Ok(self
+            .drive_with(self.build_any(discipline)?, Meter::new(self))
+            .finish()
+            .0)
     }
 
     /// Runs the load and records each arrival and departure with the lag of one flow.
     ///
     /// # Errors
     /// See [`build`](Self::build).
-    pub fn record(&self, discipline: &AnyDiscipline, flow: usize) -> Result<(Outcome, Vec<Event>), ConfigError> {
-        Ok(self.drive_with(self.build_any(discipline)?, Meter::watching(self, flow)).finish())
+    pub fn record(
+        &self,
+        discipline: &AnyDiscipline,
+        flow: usize,
+    ) -> Result<(Outcome, Vec<Event>), ConfigError> {
+        Ok(self
+            .drive_with(self.build_any(discipline)?, Meter::watching(self, flow))
+            .finish())
     }
 
     /// Drives a scheduler with configured flows through the load until the queue is empty.
     pub fn drive<'a>(&self, scheduler: impl Scheduler<Stamp> + 'a) -> Outcome {
-        self.drive_with(Box::new(scheduler), Meter::new(self)).finish().0
+        self.drive_with(Box::new(scheduler), Meter::new(self))
+            .finish()
+            .0
     }
 
     fn drive_with(&self, scheduler: Box<dyn Scheduler<Stamp> + '_>, mut meter: Meter) -> Meter {

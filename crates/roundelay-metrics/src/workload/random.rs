@@ -17,7 +17,15 @@ impl Workload {
 }
 
 /// The seven kinds.
-const KINDS: [fn(u64, &mut Pcg64) -> Workload; 7] = [mix, on_off, saturated, synchronized, single_packets, returning, short_and_long];
+const KINDS: [fn(u64, &mut Pcg64) -> Workload; 7] = [
+    mix,
+    on_off,
+    saturated,
+    synchronized,
+    single_packets,
+    returning,
+    short_and_long,
+];
 
 /// Any weight, small ones more often.
 fn weight(random: &mut Pcg64) -> u32 {
@@ -30,7 +38,11 @@ fn longest(random: &mut Pcg64) -> (u32, u32) {
     let octave = random.random_range(0..=10);
     let len = random.random_range(64..=64 << octave);
     let least = len.max(FlowConfig::MIN_MAX_PACKET_LEN);
-    let allowed = if random.random_bool(0.7) { least } else { random.random_range(least..=FlowConfig::MAX_PACKET_LEN) };
+    let allowed = if random.random_bool(0.7) {
+        least
+    } else {
+        random.random_range(least..=FlowConfig::MAX_PACKET_LEN)
+    };
     (len, allowed)
 }
 
@@ -41,7 +53,15 @@ fn source(random: &mut Pcg64) -> Source {
         1 => Lengths::Uniform(1, len),
         _ => Lengths::Fixed(len),
     };
-    Source { config: FlowConfig { weight: weight(random), max_packet_len }, lengths, arrivals: Vec::new(), refill: None }
+    Source {
+        config: FlowConfig {
+            weight: weight(random),
+            max_packet_len,
+        },
+        lengths,
+        arrivals: Vec::new(),
+        refill: None,
+    }
 }
 
 /// Arrivals with exponential gaps of this mean.
@@ -64,7 +84,11 @@ fn mix(seed: u64, random: &mut Pcg64) -> Workload {
         source.arrivals = exponential(random, 120 / flows as usize, mean);
         source
     });
-    Workload { name: "mix", seed, sources: sources.collect() }
+    Workload {
+        name: "mix",
+        seed,
+        sources: sources.collect(),
+    }
 }
 
 /// Bursts with silence between them.
@@ -75,10 +99,16 @@ fn on_off(seed: u64, random: &mut Pcg64) -> Workload {
         let burst = random.random_range(1..=8);
         let gap = u64::from(source.longest()) * random.random_range(1..=40);
         let phase = random.random_range(0..=gap);
-        source.arrivals = (0..100 / flows).map(|packet| phase + packet / burst * gap).collect();
+        source.arrivals = (0..100 / flows)
+            .map(|packet| phase + packet / burst * gap)
+            .collect();
         source
     });
-    Workload { name: "on_off", seed, sources: sources.collect() }
+    Workload {
+        name: "on_off",
+        seed,
+        sources: sources.collect(),
+    }
 }
 
 /// Every flow keeps its backlog between two levels.
@@ -88,10 +118,19 @@ fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
         let mut source = source(random);
         let (low, burst) = (random.random_range(0..=3), random.random_range(1..=5));
         source.arrivals = vec![0; (low + burst) as usize];
-        source.refill = Some(Refill { low, burst, after: 0, packets: 80 / flows });
+        source.refill = Some(Refill {
+            low,
+            burst,
+            after: 0,
+            packets: 80 / flows,
+        });
         source
     });
-    Workload { name: "saturated", seed, sources: sources.collect() }
+    Workload {
+        name: "saturated",
+        seed,
+        sources: sources.collect(),
+    }
 }
 
 /// Simultaneous bursts of equal light flows, beside a few heavy flows with a permanent backlog: V
@@ -99,15 +138,37 @@ fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
 fn synchronized(seed: u64, random: &mut Pcg64) -> Workload {
     let (light, heavy) = (random.random_range(2..=24), random.random_range(1..=3));
     let len = random.random_range(64..=1500);
-    let bursts: Vec<u64> = (0..random.random_range(1..=3)).map(|_| random.random_range(0..60_000)).collect();
-    let mut sources: Vec<_> = (0..light).map(|_| Source { arrivals: bursts.clone(), ..Source::burst(1, len, 0) }).collect();
-    sources.iter_mut().for_each(|source| source.arrivals.sort_unstable());
+    let bursts: Vec<u64> = (0..random.random_range(1..=3))
+        .map(|_| random.random_range(0..60_000))
+        .collect();
+    let mut sources: Vec<_> = (0..light)
+        .map(|_| Source {
+            arrivals: bursts.clone(),
+            ..Source::burst(1, len, 0)
+        })
+        .collect();
+    sources
+        .iter_mut()
+        .for_each(|source| source.arrivals.sort_unstable());
     for _ in 0..heavy {
-        let mut source = Source::burst(1 << random.random_range(2..=10), random.random_range(64..=1500), 2);
-        source.refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 40 });
+        let mut source = Source::burst(
+            1 << random.random_range(2..=10),
+            random.random_range(64..=1500),
+            2,
+        );
+        source.refill = Some(Refill {
+            low: 1,
+            burst: 1,
+            after: 0,
+            packets: 40,
+        });
         sources.push(source);
     }
-    Workload { name: "synchronized", seed, sources }
+    Workload {
+        name: "synchronized",
+        seed,
+        sources,
+    }
 }
 
 /// Each packet is its own flow.
@@ -117,7 +178,11 @@ fn single_packets(seed: u64, random: &mut Pcg64) -> Workload {
         source.arrivals = vec![random.random_range(0..100_000)];
         source
     });
-    Workload { name: "single_packets", seed, sources: sources.collect() }
+    Workload {
+        name: "single_packets",
+        seed,
+        sources: sources.collect(),
+    }
 }
 
 /// Flows of one packet that return immediately or a little later after service.
@@ -125,12 +190,26 @@ fn returning(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=10);
     let sources = (0..flows).map(|_| {
         let mut source = source(random);
-        let after = [0, 1, u64::from(source.longest()), random.random_range(0..20_000)][random.random_range(0..4)];
+        let after = [
+            0,
+            1,
+            u64::from(source.longest()),
+            random.random_range(0..20_000),
+        ][random.random_range(0..4)];
         source.arrivals = vec![0];
-        source.refill = Some(Refill { low: 0, burst: 1, after, packets: 100 / flows });
+        source.refill = Some(Refill {
+            low: 0,
+            burst: 1,
+            after,
+            packets: 100 / flows,
+        });
         source
     });
-    Workload { name: "returning", seed, sources: sources.collect() }
+    Workload {
+        name: "returning",
+        seed,
+        sources: sources.collect(),
+    }
 }
 
 /// Shortest and longest packets alternate.
@@ -142,5 +221,9 @@ fn short_and_long(seed: u64, random: &mut Pcg64) -> Workload {
         source.arrivals = exponential(random, 80 / flows as usize, 3_000.0);
         source
     });
-    Workload { name: "short_and_long", seed, sources: sources.collect() }
+    Workload {
+        name: "short_and_long",
+        seed,
+        sources: sources.collect(),
+    }
 }

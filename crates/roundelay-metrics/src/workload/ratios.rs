@@ -32,20 +32,38 @@ impl Ratios {
 impl Workload {
     /// Ratios of an outcome to the proven bounds of a discipline. `rounding` is the part of the
     /// bytes served that fixed-point arithmetic may add to each bound.
-    pub fn ratios<D: Discipline>(&self, promised_by: &D, outcome: &Outcome, rounding: f64) -> Ratios {
+    pub fn ratios<D: Discipline>(
+        &self,
+        promised_by: &D,
+        outcome: &Outcome,
+        rounding: f64,
+    ) -> Ratios {
         self.ratios_to(outcome, rounding, |flow| self.guarantees(promised_by, flow))
     }
 
     /// Ratios to the bounds promised to each flow, by its number.
-    pub fn ratios_to(&self, outcome: &Outcome, rounding: f64, promised: impl Fn(usize) -> Guarantees) -> Ratios {
+    pub fn ratios_to(
+        &self,
+        outcome: &Outcome,
+        rounding: f64,
+        promised: impl Fn(usize) -> Guarantees,
+    ) -> Ratios {
         let slack = rounding * outcome.total() as f64;
         let of_flow = |flow| {
             let Guarantees { b_wfi, t_wfi, .. } = promised(flow);
             let bytes = b_wfi.map_or(f64::INFINITY, |bound| bound.value as f64 + slack);
-            let seconds = t_wfi.map_or(f64::INFINITY, |bound| bound.value.as_secs_f64() + slack * 8.0 / RATE as f64);
+            let seconds = t_wfi.map_or(f64::INFINITY, |bound| {
+                bound.value.as_secs_f64() + slack * 8.0 / RATE as f64
+            });
             let [b_wfi, by_bit] = [outcome.b_wfi[flow], outcome.b_wfi_by_bit[flow]];
-            Ratios { b_wfi: b_wfi / bytes, b_wfi_by_bit: by_bit / bytes, t_wfi: (outcome.t_wfi[flow] / seconds).max(0.0) }
+            Ratios {
+                b_wfi: b_wfi / bytes,
+                b_wfi_by_bit: by_bit / bytes,
+                t_wfi: (outcome.t_wfi[flow] / seconds).max(0.0),
+            }
         };
-        (0..self.sources.len()).map(of_flow).fold(Ratios::default(), Ratios::max)
+        (0..self.sources.len())
+            .map(of_flow)
+            .fold(Ratios::default(), Ratios::max)
     }
 }

@@ -20,20 +20,48 @@ pub(super) struct Change<'a> {
 
 /// Changes by an entry of a table (`columns`, `schemes`): a discipline replaces the keys `queues`;
 /// a table lists its own keys.
-pub(super) fn changes<'a>((name, table): (&str, &'a Table), queues: &'a [String], entry: &str) -> Result<Vec<Change<'a>>, Wrong> {
+pub(super) fn changes<'a>(
+    (name, table): (&str, &'a Table),
+    queues: &'a [String],
+    entry: &str,
+) -> Result<Vec<Change<'a>>, Wrong> {
     let written = format!("{name}.{entry}");
     match table.get(entry) {
-        Some(value @ Value::String(_)) => Ok(queues.iter().map(|path| Change { written: written.clone(), path, value }).collect()),
-        Some(Value::Table(changes)) => {
-            Ok(changes.iter().map(|(path, value)| Change { written: format!("{written}.{path}"), path, value }).collect())
-        }
-        _ => Err(Wrong::new(&written, format!("{written}: expected a discipline, or a table of keys of the scenario"))),
+        Some(value @ Value::String(_)) => Ok(queues
+            .iter()
+            .map(|path| Change {
+                written: written.clone(),
+                path,
+                value,
+            })
+            .collect()),
+        Some(Value::Table(changes)) => Ok(changes
+            .iter()
+            .map(|(path, value)| Change {
+                written: format!("{written}.{path}"),
+                path,
+                value,
+            })
+            .collect()),
+        _ => Err(Wrong::new(
+            &written,
+            format!("{written}: expected a discipline, or a table of keys of the scenario"),
+        )),
     }
 }
 
 /// The scenario with a column's changes.
-pub(super) fn changed(mut table: Table, column: &str, changes: &[Change<'_>]) -> Result<Scenario, Wrong> {
-    for Change { written, path, value } in changes {
+pub(super) fn changed(
+    mut table: Table,
+    column: &str,
+    changes: &[Change<'_>],
+) -> Result<Scenario, Wrong> {
+    for Change {
+        written,
+        path,
+        value,
+    } in changes
+    {
         set(&mut table, path, (*value).clone()).map_err(|problem| Wrong::new(written, problem))?;
     }
     let text = toml::to_string(&table).map_err(|error| Wrong::new("scenario", error))?;
@@ -42,15 +70,29 @@ pub(super) fn changed(mut table: Table, column: &str, changes: &[Change<'_>]) ->
             return Wrong::new("scenario", format!("columns.{column}: {}", error.message));
         }
         // Messages of scenarios have no key; the line gives it.
-        let Ok((reader, _)) = Reader::parse(column, &text) else { return Wrong::new("scenario", error.message) };
+        let Ok((reader, _)) = Reader::parse(column, &text) else {
+            return Wrong::new("scenario", error.message);
+        };
         let at = reader.path(error.line);
         // The path is written in front: the message need not name the key again.
         let key = at.rsplit('.').next().unwrap_or_default();
-        let message = error.message.strip_prefix(key).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&error.message);
-        let is_below = |path: &str| at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        let message = error
+            .message
+            .strip_prefix(key)
+            .and_then(|rest| rest.strip_prefix(": "))
+            .unwrap_or(&error.message);
+        let is_below = |path: &str| {
+            at == path
+                || at
+                    .strip_prefix(path)
+                    .is_some_and(|rest| rest.starts_with('.'))
+        };
         match changes.iter().find(|change| is_below(change.path)) {
             Some(Change { written, .. }) => Wrong::new(written, format!("{written}: {message}")),
-            None => Wrong::new(format!("scenario.{at}"), format!("scenario.{at}: {message}")),
+            None => Wrong::new(
+                format!("scenario.{at}"),
+                format!("scenario.{at}: {message}"),
+            ),
         }
     })
 }

@@ -42,22 +42,34 @@ struct Meeting {
 }
 
 impl Meeting {
-    const NEVER: Self = Self { complete: 0.0, partial: 0.0 };
+    const NEVER: Self = Self {
+        complete: 0.0,
+        partial: 0.0,
+    };
 
     /// For flows with these queues: 1 or 0 each. A discipline without separate queues counts as one
     /// queue.
     fn of(x: &[usize], y: &[usize]) -> Self {
         let is_x = |queue: &usize| x.contains(queue);
         let number = |is: bool| f64::from(u8::from(is));
-        Self { complete: number(y.iter().all(is_x)), partial: number(y.is_empty() || y.iter().any(is_x)) }
+        Self {
+            complete: number(y.iter().all(is_x)),
+            partial: number(y.is_empty() || y.iter().any(is_x)),
+        }
     }
 
     /// Section III: 1/k for one hash; 4/k^2 - 3/k^3 and 4/k - 6/k^2 + 3/k^3 for two.
     fn by_formula(hashes: usize, queues: u32) -> Option<Self> {
         let k = f64::from(queues);
         match hashes {
-            1 => Some(Self { complete: 1.0 / k, partial: 1.0 / k }),
-            2 => Some(Self { complete: 4.0 / k.powi(2) - 3.0 / k.powi(3), partial: 4.0 / k - 6.0 / k.powi(2) + 3.0 / k.powi(3) }),
+            1 => Some(Self {
+                complete: 1.0 / k,
+                partial: 1.0 / k,
+            }),
+            2 => Some(Self {
+                complete: 4.0 / k.powi(2) - 3.0 / k.powi(3),
+                partial: 4.0 / k - 6.0 / k.powi(2) + 3.0 / k.powi(3),
+            }),
             _ => None,
         }
     }
@@ -65,20 +77,34 @@ impl Meeting {
     /// The mean over all hash values of both flows; None for more than 2^20 values.
     fn by_enumeration(hashes: usize, queues: u32) -> Option<Self> {
         const MOST: u64 = 1 << 20;
-        let values = u64::from(queues).checked_pow(2 * hashes as u32).filter(|values| *values <= MOST)?;
+        let values = u64::from(queues)
+            .checked_pow(2 * hashes as u32)
+            .filter(|values| *values <= MOST)?;
         let digits = |mut value: u64| {
-            (0..2 * hashes).map(|_| (value % u64::from(queues), value /= u64::from(queues)).0 as usize).collect::<Vec<_>>()
+            (0..2 * hashes)
+                .map(|_| (value % u64::from(queues), value /= u64::from(queues)).0 as usize)
+                .collect::<Vec<_>>()
         };
-        Some(Self::mean((0..values).map(digits).map(|digits| Self::of(&digits[..hashes], &digits[hashes..]))))
+        Some(Self::mean((0..values).map(digits).map(|digits| {
+            Self::of(&digits[..hashes], &digits[hashes..])
+        })))
     }
 
     fn mean(meetings: impl Iterator<Item = Self>) -> Self {
-        let (sum, count) = meetings.fold((Self::NEVER, 0.0), |(sum, count), one| (sum.and(one), count + 1.0));
-        Self { complete: sum.complete / count, partial: sum.partial / count }
+        let (sum, count) = meetings.fold((Self::NEVER, 0.0), |(sum, count), one| {
+            (sum.and(one), count + 1.0)
+        });
+        Self {
+            complete: sum.complete / count,
+            partial: sum.partial / count,
+        }
     }
 
     fn and(self, other: Self) -> Self {
-        Self { complete: self.complete + other.complete, partial: self.partial + other.partial }
+        Self {
+            complete: self.complete + other.complete,
+            partial: self.partial + other.partial,
+        }
     }
 
     fn both(self) -> [(&'static str, f64); 2] {
@@ -89,8 +115,13 @@ impl Meeting {
 impl Collisions {
     fn scheduler(&self, column: &str, queues: u32, seed: u64) -> Result<AnyArena<()>, Failed> {
         let discipline = self.columns.text(column)?;
-        let spec = format!("{discipline} queues {queues}").parse::<QueueSpec>().or_else(|_| discipline.parse::<QueueSpec>());
-        spec.map_err(Failed::from)?.discipline.build_arena(seed).map_err(Failed::from)
+        let spec = format!("{discipline} queues {queues}")
+            .parse::<QueueSpec>()
+            .or_else(|_| discipline.parse::<QueueSpec>());
+        spec.map_err(Failed::from)?
+            .discipline
+            .build_arena(seed)
+            .map_err(Failed::from)
     }
 
     fn draws(&self) -> f64 {
@@ -101,11 +132,20 @@ impl Collisions {
     fn drawn(&self, column: &str, queues: u32, seed: u64) -> Result<Meeting, Failed> {
         let mut sum = Meeting::NEVER;
         for key in 0..self.keys {
-            let scheduler = self.scheduler(column, queues, seed.wrapping_mul(self.keys).wrapping_add(key))?;
+            let scheduler = self.scheduler(
+                column,
+                queues,
+                seed.wrapping_mul(self.keys).wrapping_add(key),
+            )?;
             let queues_of = |flow| scheduler.queues_of(FlowId(flow));
-            sum = (0..self.pairs).fold(sum, |sum, pair| sum.and(Meeting::of(&queues_of(2 * pair), &queues_of(2 * pair + 1))));
+            sum = (0..self.pairs).fold(sum, |sum, pair| {
+                sum.and(Meeting::of(&queues_of(2 * pair), &queues_of(2 * pair + 1)))
+            });
         }
-        Ok(Meeting { complete: sum.complete / self.draws(), partial: sum.partial / self.draws() })
+        Ok(Meeting {
+            complete: sum.complete / self.draws(),
+            partial: sum.partial / self.draws(),
+        })
     }
 }
 
@@ -123,14 +163,35 @@ impl Experiment for Collisions {
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
         let hashes = self.scheduler(part, 1, seed)?.queues_of(FlowId(0)).len();
-        let at = |queues: &u32| Ok(Point::new(hashes, *queues, self.drawn(part, *queues, seed)?));
-        let points = self.queues.iter().map(at).collect::<Result<Vec<_>, Failed>>()?;
+        let at = |queues: &u32| {
+            Ok(Point::new(
+                hashes,
+                *queues,
+                self.drawn(part, *queues, seed)?,
+            ))
+        };
+        let points = self
+            .queues
+            .iter()
+            .map(at)
+            .collect::<Result<Vec<_>, Failed>>()?;
         let largest = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).fold(0.0, f64::max);
         let mut rows: Vec<_> = points.iter().flat_map(|point| point.rows(part)).collect();
-        rows.push(Row::scalar(part, "largest error, deviations", largest(&|point| point.error(self.draws()))));
-        rows.push(Row::scalar(part, "largest difference, formula to enumeration", largest(&Point::difference)));
+        rows.push(Row::scalar(
+            part,
+            "largest error, deviations",
+            largest(&|point| point.error(self.draws())),
+        ));
+        rows.push(Row::scalar(
+            part,
+            "largest difference, formula to enumeration",
+            largest(&Point::difference),
+        ));
         rows.extend(orders(part, hashes, *self.queues.last().unwrap_or(&1)));
-        Ok(Outcome { rows, trace: Vec::new() })
+        Ok(Outcome {
+            rows,
+            trace: Vec::new(),
+        })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
@@ -150,39 +211,80 @@ struct Point {
 
 impl Point {
     fn new(hashes: usize, queues: u32, drawn: Meeting) -> Self {
-        Self { queues, formula: Meeting::by_formula(hashes, queues), enumeration: Meeting::by_enumeration(hashes, queues), drawn }
+        Self {
+            queues,
+            formula: Meeting::by_formula(hashes, queues),
+            enumeration: Meeting::by_enumeration(hashes, queues),
+            drawn,
+        }
     }
 
     fn rows(&self, run: &str) -> Vec<Row> {
-        let ways = [("by formula", self.formula), ("by enumeration", self.enumeration), ("drawn", Some(self.drawn))];
-        let known = ways.into_iter().filter_map(|(how, meeting)| Some((how, meeting?)));
-        let each = known.flat_map(|(how, meeting)| meeting.both().map(|(name, chance)| (format!("{name}, {how}"), chance)));
-        each.map(|(figure, chance)| Row::point(run, figure, f64::from(self.queues), chance)).collect()
+        let ways = [
+            ("by formula", self.formula),
+            ("by enumeration", self.enumeration),
+            ("drawn", Some(self.drawn)),
+        ];
+        let known = ways
+            .into_iter()
+            .filter_map(|(how, meeting)| Some((how, meeting?)));
+        let each = known.flat_map(|(how, meeting)| {
+            meeting
+                .both()
+                .map(|(name, chance)| (format!("{name}, {how}"), chance))
+        });
+        each.map(|(figure, chance)| Row::point(run, figure, f64::from(self.queues), chance))
+            .collect()
     }
 
     /// The larger error of the drawn values, in standard deviations of `draws` draws.
     fn error(&self, draws: f64) -> f64 {
-        let Some(formula) = self.formula else { return 0.0 };
-        let errors = formula.both().into_iter().zip(self.drawn.both()).map(|((_, expected), (_, drawn))| {
-            let deviation = (expected * (1.0 - expected) / draws).sqrt();
-            if deviation == 0.0 { (drawn - expected).abs() * draws } else { (drawn - expected).abs() / deviation }
-        });
+        let Some(formula) = self.formula else {
+            return 0.0;
+        };
+        let errors =
+            formula
+                .both()
+                .into_iter()
+                .zip(self.drawn.both())
+                .map(|((_, expected), (_, drawn))| {
+                    let deviation = (expected * (1.0 - expected) / draws).sqrt();
+                    if deviation == 0.0 {
+                        (drawn - expected).abs() * draws
+                    } else {
+                        (drawn - expected).abs() / deviation
+                    }
+                });
         errors.fold(0.0, f64::max)
     }
 
     fn difference(&self) -> f64 {
-        let (Some(formula), Some(enumeration)) = (self.formula, self.enumeration) else { return 0.0 };
-        formula.both().iter().zip(enumeration.both()).map(|(one, other)| (one.1 - other.1).abs()).fold(0.0, f64::max)
+        let (Some(formula), Some(enumeration)) = (self.formula, self.enumeration) else {
+            return 0.0;
+        };
+        formula
+            .both()
+            .iter()
+            .zip(enumeration.both())
+            .map(|(one, other)| (one.1 - other.1).abs())
+            .fold(0.0, f64::max)
     }
 }
 
 /// The power of 1/k at which probabilities fall when k doubles.
 fn orders(run: &str, hashes: usize, queues: u32) -> Vec<Row> {
-    let (Some(once), Some(twice)) = (Meeting::by_formula(hashes, queues), Meeting::by_formula(hashes, 2 * queues)) else {
+    let (Some(once), Some(twice)) = (
+        Meeting::by_formula(hashes, queues),
+        Meeting::by_formula(hashes, 2 * queues),
+    ) else {
         return Vec::new();
     };
     let pairs = once.both().into_iter().zip(twice.both());
-    pairs.map(|((name, once), (_, twice))| Row::scalar(run, format!("{name}, order"), (once / twice).log2())).collect()
+    pairs
+        .map(|((name, once), (_, twice))| {
+            Row::scalar(run, format!("{name}, order"), (once / twice).log2())
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -190,23 +292,41 @@ mod tests {
     use super::*;
 
     fn plan(columns: &str) -> Collisions {
-        let table: toml::Table = format!("queues = [2, 3, 16]\nkeys = 20\npairs = 500\ncolumns = {columns}").parse().unwrap();
+        let table: toml::Table =
+            format!("queues = [2, 3, 16]\nkeys = 20\npairs = 500\ncolumns = {columns}")
+                .parse()
+                .unwrap();
         table.try_into().unwrap()
     }
 
     fn value(outcome: &Outcome, figure: &str, x: Option<f64>) -> f64 {
-        outcome.rows.iter().find(|row| row.figure == figure && row.x == x).unwrap_or_else(|| panic!("{figure}: {:?}", outcome.rows)).value
+        outcome
+            .rows
+            .iter()
+            .find(|row| row.figure == figure && row.x == x)
+            .unwrap_or_else(|| panic!("{figure}: {:?}", outcome.rows))
+            .value
     }
 
     #[test]
     fn formulas_are_what_enumeration_counts() {
         for hashes in 1..=2 {
             for queues in [1, 2, 3, 5, 16, 32] {
-                let [formula, counted] = [Meeting::by_formula, Meeting::by_enumeration].map(|by| by(hashes, queues).unwrap().both());
-                assert!(formula.iter().zip(counted).all(|(one, other)| (one.1 - other.1).abs() < 1e-12), "{formula:?}, {counted:?}");
+                let [formula, counted] = [Meeting::by_formula, Meeting::by_enumeration]
+                    .map(|by| by(hashes, queues).unwrap().both());
+                assert!(
+                    formula
+                        .iter()
+                        .zip(counted)
+                        .all(|(one, other)| (one.1 - other.1).abs() < 1e-12),
+                    "{formula:?}, {counted:?}"
+                );
             }
         }
-        assert_eq!(Meeting::by_formula(2, 16).map(|meeting| (meeting.complete * 1e6).round()), Some(14_893.0));
+        assert_eq!(
+            Meeting::by_formula(2, 16).map(|meeting| (meeting.complete * 1e6).round()),
+            Some(14_893.0)
+        );
     }
 
     #[test]
@@ -214,7 +334,10 @@ mod tests {
         let mut plan = plan("{ SFQ = \"mqfq hashes 1\", MQFQ = \"mqfq\" }");
         for column in plan.parts() {
             let outcome = plan.run(&column, 1).unwrap();
-            assert!(value(&outcome, "largest error, deviations", None) < 4.0, "{outcome:?}");
+            assert!(
+                value(&outcome, "largest error, deviations", None) < 4.0,
+                "{outcome:?}"
+            );
             assert!(value(&outcome, "largest difference, formula to enumeration", None) < 1e-12);
         }
         let outcome = plan.run("MQFQ", 1).unwrap();
@@ -227,10 +350,31 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_is_told() {
-        assert!(plan("{ A = 1 }").check().unwrap_err().message.starts_with("columns.A: expected a discipline"));
+        assert!(
+            plan("{ A = 1 }")
+                .check()
+                .unwrap_err()
+                .message
+                .starts_with("columns.A: expected a discipline")
+        );
         assert!(plan("{ A = \"nothing\" }").check().is_err());
-        let wrong = Collisions { keys: 1_000_000_000_000, ..plan("{ A = \"mqfq\" }") }.check().unwrap_err();
-        assert_eq!((wrong.path.as_str(), wrong.message.as_str()), ("keys", "keys: 1000000000000 is out of range, 1 to 10000"));
-        assert!(Collisions { queues: vec![2, 0], ..plan("{ A = \"mqfq\" }") }.check().is_err());
+        let wrong = Collisions {
+            keys: 1_000_000_000_000,
+            ..plan("{ A = \"mqfq\" }")
+        }
+        .check()
+        .unwrap_err();
+        assert_eq!(
+            (wrong.path.as_str(), wrong.message.as_str()),
+            ("keys", "keys: 1000000000000 is out of range, 1 to 10000")
+        );
+        assert!(
+            Collisions {
+                queues: vec![2, 0],
+                ..plan("{ A = \"mqfq\" }")
+            }
+            .check()
+            .is_err()
+        );
     }
 }

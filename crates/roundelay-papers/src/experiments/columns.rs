@@ -21,7 +21,12 @@ impl Columns {
     /// The text of a column's discipline.
     pub(super) fn text(&self, column: &str) -> Result<&str, Wrong> {
         let text = self.0.get(column).and_then(Value::as_str);
-        text.ok_or_else(|| wrong(column, "expected a discipline as tc writes it, as in \"drr quantum 1514b\""))
+        text.ok_or_else(|| {
+            wrong(
+                column,
+                "expected a discipline as tc writes it, as in \"drr quantum 1514b\"",
+            )
+        })
     }
 
     /// The discipline of a column.
@@ -32,18 +37,25 @@ impl Columns {
     /// # Errors
     /// A column is not a discipline.
     pub(super) fn check(&self) -> Result<(), Wrong> {
-        self.0.keys().try_for_each(|column| self.spec(column).map(drop))
+        self.0
+            .keys()
+            .try_for_each(|column| self.spec(column).map(drop))
     }
 
     /// Replaces all disciplines by one.
     pub(super) fn plant(&mut self, discipline: &str) {
-        self.0.iter_mut().for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
+        self.0
+            .iter_mut()
+            .for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
     }
 }
 
 /// An error about a column.
 pub(super) fn wrong(column: &str, problem: impl std::fmt::Display) -> Wrong {
-    Wrong::new(format!("columns.{column}"), format!("columns.{column}: {problem}"))
+    Wrong::new(
+        format!("columns.{column}"),
+        format!("columns.{column}: {problem}"),
+    )
 }
 
 /// An error about a column, with a message that names the column.

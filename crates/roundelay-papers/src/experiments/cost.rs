@@ -10,7 +10,10 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use rayon::prelude::*;
-use roundelay_bench::{Counts, FlowSet, InstructionsError, Lengths, Load, Memory, Order, Passed, Pattern, Subject, Timing, count, time};
+use roundelay_bench::{
+    Counts, FlowSet, InstructionsError, Lengths, Load, Memory, Order, Passed, Pattern, Subject,
+    Timing, count, time,
+};
 use serde::Deserialize;
 use toml::Table;
 
@@ -138,23 +141,57 @@ fn parsed<V: FromStr<Err: Display>>(path: &str, text: &str) -> Result<V, Wrong> 
 
 impl Cost {
     fn new(text: &Text) -> Result<Self, Wrong> {
-        let columns: Vec<_> = text.columns.names().iter().map(|name| Column::read(name, &text.columns)).collect::<Result<_, _>>()?;
-        let generator = columns.iter().position(|column| matches!(column.subject, Subject::Generator));
-        let generator = generator.ok_or_else(|| Wrong::new("columns", "columns: no column is 'none', which is taken off the others"))?;
+        let columns: Vec<_> = text
+            .columns
+            .names()
+            .iter()
+            .map(|name| Column::read(name, &text.columns))
+            .collect::<Result<_, _>>()?;
+        let generator = columns
+            .iter()
+            .position(|column| matches!(column.subject, Subject::Generator));
+        let generator = generator.ok_or_else(|| {
+            Wrong::new(
+                "columns",
+                "columns: no column is 'none', which is taken off the others",
+            )
+        })?;
         let basis = columns.iter().position(|column| column.name == text.basis);
-        let basis = basis.ok_or_else(|| Wrong::new("basis", format!("basis '{}': expected the name of a column", text.basis)))?;
+        let basis = basis.ok_or_else(|| {
+            Wrong::new(
+                "basis",
+                format!("basis '{}': expected the name of a column", text.basis),
+            )
+        })?;
         within("pairs", text.pairs, 1..=1_000_000_000)?;
         within("rounds", text.rounds, 1..=10_000)?;
-        let loads =
-            text.load.iter().enumerate().map(|(number, series)| series.loads(text).map_err(|wrong| wrong.below(&format!("load.{number}"))));
+        let loads = text.load.iter().enumerate().map(|(number, series)| {
+            series
+                .loads(text)
+                .map_err(|wrong| wrong.below(&format!("load.{number}")))
+        });
         let loads = loads.collect::<Result<Vec<_>, _>>()?.concat();
-        Ok(Self { measure: text.measure, columns, generator, basis, loads, pairs: text.pairs, rounds: text.rounds as usize })
+        Ok(Self {
+            measure: text.measure,
+            columns,
+            generator,
+            basis,
+            loads,
+            pairs: text.pairs,
+            rounds: text.rounds as usize,
+        })
     }
 }
 
 impl Column {
     fn read(name: &str, columns: &Columns) -> Result<Self, Wrong> {
-        Ok(Self { name: name.to_owned(), subject: columns.text(name)?.parse().map_err(|error| wrong(name, error))? })
+        Ok(Self {
+            name: name.to_owned(),
+            subject: columns
+                .text(name)?
+                .parse()
+                .map_err(|error| wrong(name, error))?,
+        })
     }
 }
 
@@ -171,7 +208,14 @@ impl Series {
             Ok(Named {
                 series: self.name.clone(),
                 flows: x,
-                load: Load { flows, pattern, order: Order::Shortest, lengths, memory, burst: 0 },
+                load: Load {
+                    flows,
+                    pattern,
+                    order: Order::Shortest,
+                    lengths,
+                    memory,
+                    burst: 0,
+                },
             })
         };
         match &self.flows {
@@ -188,7 +232,10 @@ impl Named {
     }
 
     fn row(&self, column: &str, figure: &str, value: f64) -> Row {
-        Row { x: self.flows, ..Row::scalar(column, format!("{}, {figure}", self.series), value) }
+        Row {
+            x: self.flows,
+            ..Row::scalar(column, format!("{}, {figure}", self.series), value)
+        }
     }
 }
 
@@ -201,17 +248,30 @@ struct Figure {
 
 impl Cost {
     fn figures(&self, load: &Load) -> Result<Vec<Figure>, Failed> {
-        let subjects: Vec<_> = self.columns.iter().map(|column| column.subject.clone()).collect();
+        let subjects: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| column.subject.clone())
+            .collect();
         match self.measure {
             Measure::Time => {
-                let timings =
-                    time(&subjects, std::slice::from_ref(load), self.pairs.max(load.cycle()), self.rounds).map_err(Failed::from)?.remove(0);
+                let timings = time(
+                    &subjects,
+                    std::slice::from_ref(load),
+                    self.pairs.max(load.cycle()),
+                    self.rounds,
+                )
+                .map_err(Failed::from)?
+                .remove(0);
                 self.check_passed(timings.iter().map(|timing| timing.passed))?;
                 Ok(vec![self.time(&timings)])
             }
             Measure::Instructions => {
-                let counts: Vec<_> =
-                    subjects.par_iter().map(|subject| count(subject, load)).collect::<Result<_, _>>().map_err(uncounted)?;
+                let counts: Vec<_> = subjects
+                    .par_iter()
+                    .map(|subject| count(subject, load))
+                    .collect::<Result<_, _>>()
+                    .map_err(uncounted)?;
                 self.check_passed(counts.iter().map(|counts| counts.passed))?;
                 Ok(self.counts(&counts).into())
             }
@@ -220,24 +280,43 @@ impl Cost {
 
     /// Rejects columns that drop: a drop is cheaper than forwarding.
     fn check_passed(&self, passed: impl Iterator<Item = Passed>) -> Result<(), Failed> {
-        match self.columns.iter().zip(passed).find(|(_, passed)| passed.share() < NEARLY_ALL) {
-            Some((Column { name, .. }, passed)) => {
-                Err(Failed(format!("{name} sent {:.1}% of the packets: no cost of forwarding", passed.share() * 100.0)))
-            }
+        match self
+            .columns
+            .iter()
+            .zip(passed)
+            .find(|(_, passed)| passed.share() < NEARLY_ALL)
+        {
+            Some((Column { name, .. }, passed)) => Err(Failed(format!(
+                "{name} sent {:.1}% of the packets: no cost of forwarding",
+                passed.share() * 100.0
+            ))),
             None => Ok(()),
         }
     }
 
     fn time(&self, timings: &[Timing]) -> Figure {
-        let gross = timings.iter().map(|timing| middle(timing.spread())).collect();
-        let net = timings.iter().map(|timing| middle(timing.spread_without(&timings[self.generator]))).collect();
-        Figure { name: "ns", gross, net }
+        let gross = timings
+            .iter()
+            .map(|timing| middle(timing.spread()))
+            .collect();
+        let net = timings
+            .iter()
+            .map(|timing| middle(timing.spread_without(&timings[self.generator])))
+            .collect();
+        Figure {
+            name: "ns",
+            gross,
+            net,
+        }
     }
 
     fn counts(&self, counts: &[Counts]) -> [Figure; 3] {
         let figure = |name, of: fn(&Counts) -> f64| {
             let gross: Vec<_> = counts.iter().map(of).collect();
-            let net = gross.iter().map(|count| count - gross[self.generator]).collect();
+            let net = gross
+                .iter()
+                .map(|count| count - gross[self.generator])
+                .collect();
             Figure { name, gross, net }
         };
         [
@@ -250,14 +329,21 @@ impl Cost {
     fn rows(&self, named: &Named, figures: &[Figure]) -> Vec<Row> {
         let mut rows = Vec::new();
         for (place, column) in self.columns.iter().enumerate() {
-            let mut tell = |figure: &str, value: f64| rows.push(named.row(&column.name, figure, value));
+            let mut tell =
+                |figure: &str, value: f64| rows.push(named.row(&column.name, figure, value));
             for figure in figures {
                 tell(figure.name, figure.gross[place]);
                 tell(&format!("net {}", figure.name), figure.net[place]);
             }
             let basis = &self.columns[self.basis].name;
-            tell(&format!("over {basis}"), figures[0].gross[place] / figures[0].gross[self.basis]);
-            tell(&format!("net over {basis}"), figures[0].net[place] / figures[0].net[self.basis]);
+            tell(
+                &format!("over {basis}"),
+                figures[0].gross[place] / figures[0].gross[self.basis],
+            );
+            tell(
+                &format!("net over {basis}"),
+                figures[0].net[place] / figures[0].net[self.basis],
+            );
         }
         rows
     }
@@ -293,7 +379,10 @@ impl Experiment for Cost {
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let named = self.loads.iter().find(|named| named.part() == part);
         let named = named.ok_or_else(|| Failed(format!("no load is called '{part}'")))?;
-        Ok(Outcome { rows: self.rows(named, &self.figures(&named.load)?), trace: Vec::new() })
+        Ok(Outcome {
+            rows: self.rows(named, &self.figures(&named.load)?),
+            trace: Vec::new(),
+        })
     }
 
     fn runs_alone(&self) -> bool {
@@ -302,7 +391,10 @@ impl Experiment for Cost {
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         let subject: Subject = discipline.parse().map_err(Failed::from)?;
-        let examined = self.columns.iter_mut().filter(|column| !matches!(column.subject, Subject::Generator));
+        let examined = self
+            .columns
+            .iter_mut()
+            .filter(|column| !matches!(column.subject, Subject::Generator));
         examined.for_each(|column| column.subject = subject.clone());
         Ok(())
     }
@@ -317,21 +409,45 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
 
     fn cost(text: &str) -> Result<Cost, String> {
         let table: Table = text.parse().unwrap();
-        places::read(&table).and_then(|text| Cost::new(&text)).map_err(|wrong| wrong.message)
+        places::read(&table)
+            .and_then(|text| Cost::new(&text))
+            .map_err(|wrong| wrong.message)
     }
 
     #[test]
     fn each_load_is_a_part_and_curves_have_the_number_of_flows() {
         let cost = cost(PLAN).unwrap();
         assert_eq!(cost.parts(), ["small, 1", "small, 8", "mix, 1:8,2:4"]);
-        assert!(cost.runs_alone(), "another experiment beside it would be measured too");
+        assert!(
+            cost.runs_alone(),
+            "another experiment beside it would be measured too"
+        );
         let rows = cost.run("small, 8", 1).unwrap().rows;
-        let find = |run: &str, figure: &str| rows.iter().find(|row| row.run == run && row.figure == figure).unwrap();
+        let find = |run: &str, figure: &str| {
+            rows.iter()
+                .find(|row| row.run == run && row.figure == figure)
+                .unwrap()
+        };
         assert_eq!(find("QFQ", "small, ns").x, Some(8.0));
         assert_eq!(find("NONE", "small, net ns").value, 0.0);
-        assert_eq!([find("DRR", "small, over DRR").value, find("DRR", "small, net over DRR").value], [1.0, 1.0]);
-        assert!(cost.run("mix, 1:8,2:4", 1).unwrap().rows.iter().all(|row| row.x.is_none()));
-        assert_eq!(cost.run("mix", 1).unwrap_err().to_string(), "no load is called 'mix'");
+        assert_eq!(
+            [
+                find("DRR", "small, over DRR").value,
+                find("DRR", "small, net over DRR").value
+            ],
+            [1.0, 1.0]
+        );
+        assert!(
+            cost.run("mix, 1:8,2:4", 1)
+                .unwrap()
+                .rows
+                .iter()
+                .all(|row| row.x.is_none())
+        );
+        assert_eq!(
+            cost.run("mix", 1).unwrap_err().to_string(),
+            "no load is called 'mix'"
+        );
     }
 
     #[test]
@@ -341,34 +457,68 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
             instructions,
             first_level_misses: instructions / 10.0,
             last_level_misses: 0.0,
-            passed: Passed { offered: 1, sent: 1 },
+            passed: Passed {
+                offered: 1,
+                sent: 1,
+            },
         });
         let rows = cost.rows(&cost.loads[2], &cost.counts(&counts));
-        let value =
-            |run: &str, figure: &str| rows.iter().find(|row| row.run == run && row.figure == format!("mix, {figure}")).unwrap().value;
-        assert_eq!([value("QFQ", "instructions"), value("QFQ", "net instructions"), value("QFQ", "net D1 misses")], [50.0, 40.0, 4.0]);
-        assert_eq!([value("QFQ", "over DRR"), value("QFQ", "net over DRR")], [50.0 / 30.0, 2.0]);
+        let value = |run: &str, figure: &str| {
+            rows.iter()
+                .find(|row| row.run == run && row.figure == format!("mix, {figure}"))
+                .unwrap()
+                .value
+        };
+        assert_eq!(
+            [
+                value("QFQ", "instructions"),
+                value("QFQ", "net instructions"),
+                value("QFQ", "net D1 misses")
+            ],
+            [50.0, 40.0, 4.0]
+        );
+        assert_eq!(
+            [value("QFQ", "over DRR"), value("QFQ", "net over DRR")],
+            [50.0 / 30.0, 2.0]
+        );
     }
 
     #[test]
     fn a_column_that_drops_has_no_cost() {
-        let cost = cost(&PLAN.replace("'qfq'", "'red min 1b max 2b burst 1 probability 1 avpkt 1000b'")).unwrap();
+        let cost = cost(&PLAN.replace(
+            "'qfq'",
+            "'red min 1b max 2b burst 1 probability 1 avpkt 1000b'",
+        ))
+        .unwrap();
         let message = cost.run("mix, 1:8,2:4", 1).unwrap_err().to_string();
-        assert!(message.starts_with("QFQ sent ") && message.ends_with("no cost of forwarding"), "{message}");
+        assert!(
+            message.starts_with("QFQ sent ") && message.ends_with("no cost of forwarding"),
+            "{message}"
+        );
     }
 
     #[test]
     fn a_planted_discipline_stands_in_every_column_but_the_generators() {
         let mut cost = cost(PLAN).unwrap();
         cost.instead("fifo").unwrap();
-        assert_eq!(cost.columns.iter().map(|column| column.subject.name()).collect::<Vec<_>>(), ["none", "fifo", "fifo"]);
+        assert_eq!(
+            cost.columns
+                .iter()
+                .map(|column| column.subject.name())
+                .collect::<Vec<_>>(),
+            ["none", "fifo", "fifo"]
+        );
     }
 
     #[test]
     fn what_is_wrong_with_a_plan_is_said() {
         for (from, to, expected) in [
             ("'none'", "'fifo'", "no column is 'none'"),
-            ("DRR =", "RR =", "basis 'DRR': expected the name of a column"),
+            (
+                "DRR =",
+                "RR =",
+                "basis 'DRR': expected the name of a column",
+            ),
             ("'qfq'", "'qfx'", "columns.QFQ: "),
             ("'small' }", "'medium' }", "small, large or full"),
             ("'64'", "'0'", "lengths '0'"),

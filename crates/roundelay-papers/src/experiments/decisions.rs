@@ -5,7 +5,10 @@ use roundelay::{Instant, Packet, Scheduler};
 
 /// The next packet and the number of decisions taken: 0 if the packet follows from an earlier
 /// decision, as within a turn of `afq`, otherwise 1.
-pub(super) fn dequeue<T: Send>(scheduler: &mut AnyScheduler<T>, now: Instant) -> Option<(Packet<T>, u64)> {
+pub(super) fn dequeue<T: Send>(
+    scheduler: &mut AnyScheduler<T>,
+    now: Instant,
+) -> Option<(Packet<T>, u64)> {
     let decisions = u64::from(!scheduler.has_decided());
     Some((scheduler.dequeue(now)?, decisions))
 }

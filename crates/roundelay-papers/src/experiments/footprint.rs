@@ -30,16 +30,43 @@ impl Experiment for Memory {
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let scheduler = self.columns.spec(part)?.discipline.build::<()>(seed).map_err(Failed::from)?;
+        let scheduler = self
+            .columns
+            .spec(part)?
+            .discipline
+            .build::<()>(seed)
+            .map_err(Failed::from)?;
         let mut rows = vec![
-            Row::scalar(part, "a flow, bytes", scheduler.footprint().bytes_per_flow as f64),
-            Row::scalar(part, "fixed, bytes", scheduler.footprint().fixed_bytes as f64),
+            Row::scalar(
+                part,
+                "a flow, bytes",
+                scheduler.footprint().bytes_per_flow as f64,
+            ),
+            Row::scalar(
+                part,
+                "fixed, bytes",
+                scheduler.footprint().fixed_bytes as f64,
+            ),
         ];
-        for (name, Footprint { bytes_per_flow, fixed_bytes }) in scheduler.footprint_parts() {
-            let parts = [("a flow", bytes_per_flow), ("fixed", fixed_bytes)].into_iter().filter(|(_, bytes)| *bytes > 0);
-            rows.extend(parts.map(|(of, bytes)| Row::scalar(part, format!("{of}, {name}, bytes"), bytes as f64)));
+        for (
+            name,
+            Footprint {
+                bytes_per_flow,
+                fixed_bytes,
+            },
+        ) in scheduler.footprint_parts()
+        {
+            let parts = [("a flow", bytes_per_flow), ("fixed", fixed_bytes)]
+                .into_iter()
+                .filter(|(_, bytes)| *bytes > 0);
+            rows.extend(parts.map(|(of, bytes)| {
+                Row::scalar(part, format!("{of}, {name}, bytes"), bytes as f64)
+            }));
         }
-        Ok(Outcome { rows, trace: Vec::new() })
+        Ok(Outcome {
+            rows,
+            trace: Vec::new(),
+        })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
@@ -58,13 +85,23 @@ mod tests {
         let memory: Memory = table.try_into().unwrap();
         let rows = memory.run("QFQ", 1).unwrap().rows;
         for of in ["a flow", "fixed"] {
-            let stated = rows.iter().find(|row| row.figure == format!("{of}, bytes")).unwrap().value;
+            let stated = rows
+                .iter()
+                .find(|row| row.figure == format!("{of}, bytes"))
+                .unwrap()
+                .value;
             let parts: Vec<_> = rows
                 .iter()
-                .filter(|row| row.figure.starts_with(&format!("{of}, ")) && row.figure != format!("{of}, bytes"))
+                .filter(|row| {
+                    row.figure.starts_with(&format!("{of}, "))
+                        && row.figure != format!("{of}, bytes")
+                })
                 .map(|row| row.value)
                 .collect();
-            assert!(parts.len() > 2 && parts.iter().sum::<f64>() == stated, "{of}: {stated}, {parts:?}");
+            assert!(
+                parts.len() > 2 && parts.iter().sum::<f64>() == stated,
+                "{of}: {stated}, {parts:?}"
+            );
         }
         assert_eq!(memory.run("FIFO", 1).unwrap().rows.len(), 2);
     }

@@ -75,8 +75,16 @@ impl Parent for Tree<Offer> {
     }
 
     fn take(&mut self) -> Option<Departure> {
-        let Packet { len, payload: Offer { class }, .. } = self.dequeue(NOW)?;
-        Some(Departure { class, len, stamped: len })
+        let Packet {
+            len,
+            payload: Offer { class },
+            ..
+        } = self.dequeue(NOW)?;
+        Some(Departure {
+            class,
+            len,
+            stamped: len,
+        })
     }
 }
 
@@ -108,8 +116,13 @@ struct Inferring {
 impl Inferring {
     fn new(discipline: &AnyDiscipline, config: FlowConfig) -> Result<Self, Failed> {
         let mut parent = discipline.build_arena(1).map_err(Failed::from)?;
-        (0..CLASSES.len() as u32).try_for_each(|class| parent.set_flow(FlowId(class), config)).map_err(Failed::from)?;
-        Ok(Self { parent, classes: Default::default() })
+        (0..CLASSES.len() as u32)
+            .try_for_each(|class| parent.set_flow(FlowId(class), config))
+            .map_err(Failed::from)?;
+        Ok(Self {
+            parent,
+            classes: Default::default(),
+        })
     }
 }
 
@@ -121,7 +134,10 @@ impl Parent for Inferring {
         class.queues[packet.priority as usize].push_back(packet.len);
         if was_idle {
             class.stamped = packet.len;
-            let refused = self.parent.enqueue(NOW, Packet::new(FlowId(number as u32), packet.len, ())).is_err();
+            let refused = self
+                .parent
+                .enqueue(NOW, Packet::new(FlowId(number as u32), packet.len, ()))
+                .is_err();
             debug_assert!(!refused, "lengths are checked");
         }
     }
@@ -130,7 +146,11 @@ impl Parent for Inferring {
         let (classes, mut departure) = (&mut self.classes, None);
         self.parent.dequeue_refilled(NOW, &mut |flow| {
             let class = &mut classes[flow.index()];
-            departure = class.pop().map(|len| Departure { class: flow.index(), len, stamped: class.stamped });
+            departure = class.pop().map(|len| Departure {
+                class: flow.index(),
+                len,
+                stamped: class.stamped,
+            });
             class.stamped = class.head()?;
             Some(Packet::new(flow, class.stamped, ()))
         })?;
@@ -141,7 +161,11 @@ impl Parent for Inferring {
 impl Hierarchy {
     fn discipline(&self, column: &str) -> Result<AnyDiscipline, Wrong> {
         let discipline = self.columns.spec(column)?.discipline;
-        if discipline.info().interior { Ok(discipline) } else { Err(wrong(column, format!("{discipline} cannot be a class"))) }
+        if discipline.info().interior {
+            Ok(discipline)
+        } else {
+            Err(wrong(column, format!("{discipline} cannot be a class")))
+        }
     }
 
     /// Lengths of a class's urgent packets and of its other packets.
@@ -154,7 +178,10 @@ impl Hierarchy {
     }
 
     fn config(&self) -> FlowConfig {
-        FlowConfig { weight: 1, max_packet_len: self.long.max(FlowConfig::MIN_MAX_PACKET_LEN) }
+        FlowConfig {
+            weight: 1,
+            max_packet_len: self.long.max(FlowConfig::MIN_MAX_PACKET_LEN),
+        }
     }
 
     fn parent(&self, column: &str) -> Result<Box<dyn Parent>, Failed> {
@@ -166,18 +193,35 @@ impl Hierarchy {
     }
 
     fn tree(&self, discipline: AnyDiscipline) -> Result<Tree<Offer>, Failed> {
-        let mut tree = Config::new(Node::new("link", QueueSpec { discipline, limit: None })).map_err(Failed::from)?;
+        let mut tree = Config::new(Node::new(
+            "link",
+            QueueSpec {
+                discipline,
+                limit: None,
+            },
+        ))
+        .map_err(Failed::from)?;
         for (flow, name) in (0..).map(FlowId).zip(CLASSES) {
             let spec = "priority".parse().map_err(Failed::from)?;
-            let node = Node { max_packet_len: self.config().max_packet_len, ..Node::new(name, spec) };
-            tree.add_leaf("link", node).and_then(|()| tree.assign(flow, name)).map_err(Failed::from)?;
+            let node = Node {
+                max_packet_len: self.config().max_packet_len,
+                ..Node::new(name, spec)
+            };
+            tree.add_leaf("link", node)
+                .and_then(|()| tree.assign(flow, name))
+                .map_err(Failed::from)?;
         }
-        tree.set_default(CLASSES[0]).and_then(|()| tree.build_tree(1)).map_err(Failed::from)
+        tree.set_default(CLASSES[0])
+            .and_then(|()| tree.build_tree(1))
+            .map_err(Failed::from)
     }
 
     fn give(&self, parent: &mut dyn Parent, class: usize, short: u32, priority: u32) {
         let len = self.lengths(class, short)[priority as usize];
-        parent.give(Packet { priority, ..Packet::new(FlowId(class as u32), len, Offer { class }) });
+        parent.give(Packet {
+            priority,
+            ..Packet::new(FlowId(class as u32), len, Offer { class })
+        });
     }
 
     /// B-WFI bound of the parent's discipline for each class, in bytes.
@@ -185,7 +229,9 @@ impl Hierarchy {
         let config = self.config();
         let classes = CLASSES.len() as u64;
         // A B-WFI in bytes does not depend on the rate.
-        let Some(rate) = Rate::from_bits_per_second(1) else { return Ok(None) };
+        let Some(rate) = Rate::from_bits_per_second(1) else {
+            return Ok(None);
+        };
         let share = Share {
             weight: config.weight,
             total_weight: classes,
@@ -195,46 +241,78 @@ impl Hierarchy {
             link_max_packet_len: self.long,
             rate,
         };
-        Ok(self.discipline(column)?.guarantees(&share).b_wfi.map(|bound| bound.value as f64))
+        Ok(self
+            .discipline(column)?
+            .guarantees(&share)
+            .b_wfi
+            .map(|bound| bound.value as f64))
     }
 
     /// Bytes and B-WFI of each class, and a trace of the first departures.
     fn serve(&self, column: &str, short: u32) -> Result<(Vec<Served>, Vec<String>), Failed> {
         let mut parent = self.parent(column)?;
-        let (mut served, mut meter, mut trace) = (vec![Served::default(); CLASSES.len()], BitWfi::default(), Vec::new());
+        let (mut served, mut meter, mut trace) = (
+            vec![Served::default(); CLASSES.len()],
+            BitWfi::default(),
+            Vec::new(),
+        );
         for class in 0..CLASSES.len() {
-            [1, 1, 0].into_iter().for_each(|priority| self.give(&mut *parent, class, short, priority));
+            [1, 1, 0]
+                .into_iter()
+                .for_each(|priority| self.give(&mut *parent, class, short, priority));
             // More than will ever leave: classes are always backlogged.
             meter.set_weight(FlowId(class as u32), 1);
             meter.arrive(FlowId(class as u32), u32::MAX);
         }
         for number in 0..self.packets {
-            let Departure { class, len, stamped } =
-                parent.take().ok_or_else(|| Failed(format!("{column}: nothing left, yet packets wait")))?;
+            let Departure {
+                class,
+                len,
+                stamped,
+            } = parent
+                .take()
+                .ok_or_else(|| Failed(format!("{column}: nothing left, yet packets wait")))?;
             served[class].bytes += u64::from(len);
             meter.serve(FlowId(class as u32), len);
             meter.arrive(FlowId(class as u32), len);
             if number < SHOWN {
-                trace.push(format!("{column}: {} sends {len} bytes, ordered as {stamped}", CLASSES[class]));
+                trace.push(format!(
+                    "{column}: {} sends {len} bytes, ordered as {stamped}",
+                    CLASSES[class]
+                ));
             }
             self.give(&mut *parent, class, short, 0);
         }
-        (0..).map(FlowId).zip(&mut served).for_each(|(flow, class)| class.b_wfi = meter.worst(flow));
+        (0..)
+            .map(FlowId)
+            .zip(&mut served)
+            .for_each(|(flow, class)| class.b_wfi = meter.worst(flow));
         Ok((served, trace))
     }
 
     fn rows(&self, column: &str, short: u32, served: &[Served]) -> Result<Vec<Row>, Failed> {
         let bound = self.bound(column)?;
         let total: u64 = served.iter().map(|class| class.bytes).sum();
-        let shares: Vec<_> = served.iter().map(|class| class.bytes as f64 * CLASSES.len() as f64 / total as f64).collect();
+        let shares: Vec<_> = served
+            .iter()
+            .map(|class| class.bytes as f64 * CLASSES.len() as f64 / total as f64)
+            .collect();
         let point = |figure: String, value: f64| Row::point(column, figure, short.into(), value);
         let mut rows = vec![
-            point("least, shares".to_owned(), shares.iter().copied().fold(f64::MAX, f64::min)),
-            point("most, shares".to_owned(), shares.iter().copied().fold(0.0, f64::max)),
+            point(
+                "least, shares".to_owned(),
+                shares.iter().copied().fold(f64::MAX, f64::min),
+            ),
+            point(
+                "most, shares".to_owned(),
+                shares.iter().copied().fold(0.0, f64::max),
+            ),
         ];
         for ((name, class), share) in CLASSES.iter().zip(served).zip(shares) {
             rows.push(point(format!("{name}, shares"), share));
-            rows.extend(bound.map(|bound| point(format!("{name}, B-WFI in bounds"), class.b_wfi / bound)));
+            rows.extend(
+                bound.map(|bound| point(format!("{name}, B-WFI in bounds"), class.b_wfi / bound)),
+            );
         }
         Ok(rows)
     }
@@ -256,7 +334,10 @@ impl Experiment for Hierarchy {
         within("long", self.long, 64..=FlowConfig::MAX_PACKET_LEN)?;
         all_within("short", &self.short, 1..=self.long)?;
         within("packets", self.packets, 1..=100_000_000)?;
-        self.columns.names().iter().try_for_each(|column| self.discipline(column).map(drop))
+        self.columns
+            .names()
+            .iter()
+            .try_for_each(|column| self.discipline(column).map(drop))
     }
 
     /// Nothing is random: all seeds give the same result.
@@ -290,16 +371,37 @@ infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
     }
 
     fn value(outcome: &Outcome, figure: &str, x: f64) -> f64 {
-        outcome.rows.iter().find(|row| row.figure == figure && row.x == Some(x)).unwrap().value
+        outcome
+            .rows
+            .iter()
+            .find(|row| row.figure == figure && row.x == Some(x))
+            .unwrap()
+            .value
     }
 
     #[test]
     fn a_parent_that_infers_serves_by_lengths_that_are_no_longer_true() {
         let outcome = hierarchy(PLAN).run("inferring", 1).unwrap();
-        assert!(value(&outcome, "grows, shares", 60.0) > 2.5 && value(&outcome, "shrinks, shares", 60.0) < 0.2);
-        assert!(value(&outcome, "plain, B-WFI in bounds", 60.0) > 10.0, "the lag grows during the whole run");
-        assert!((value(&outcome, "grows, shares", 1500.0) - 1.0).abs() < 0.01, "where lengths are the same there is nothing to infer");
-        assert!(outcome.trace.iter().any(|line| line == "inferring: grows sends 1500 bytes, ordered as 60"), "{:?}", outcome.trace);
+        assert!(
+            value(&outcome, "grows, shares", 60.0) > 2.5
+                && value(&outcome, "shrinks, shares", 60.0) < 0.2
+        );
+        assert!(
+            value(&outcome, "plain, B-WFI in bounds", 60.0) > 10.0,
+            "the lag grows during the whole run"
+        );
+        assert!(
+            (value(&outcome, "grows, shares", 1500.0) - 1.0).abs() < 0.01,
+            "where lengths are the same there is nothing to infer"
+        );
+        assert!(
+            outcome
+                .trace
+                .iter()
+                .any(|line| line == "inferring: grows sends 1500 bytes, ordered as 60"),
+            "{:?}",
+            outcome.trace
+        );
     }
 
     #[test]
@@ -307,8 +409,14 @@ infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
         for column in ["told", "plus"] {
             let outcome = hierarchy(PLAN).run(column, 1).unwrap();
             for class in CLASSES {
-                assert!((value(&outcome, &format!("{class}, shares"), 60.0) - 1.0).abs() < 0.05, "{column}, {class}");
-                assert!(value(&outcome, &format!("{class}, B-WFI in bounds"), 60.0) <= 1.0, "{column}, {class}");
+                assert!(
+                    (value(&outcome, &format!("{class}, shares"), 60.0) - 1.0).abs() < 0.05,
+                    "{column}, {class}"
+                );
+                assert!(
+                    value(&outcome, &format!("{class}, B-WFI in bounds"), 60.0) <= 1.0,
+                    "{column}, {class}"
+                );
             }
         }
     }
@@ -318,10 +426,17 @@ infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
         for (from, to, expected) in [
             ("'qfq_plus'", "'wfq'", "columns.plus: wfq cannot be a class"),
             ("1500]", "1501]", "short: 1501 is out of range, 1 to 1500"),
-            ("long = 1500", "long = 63", "long: 63 is out of range, 64 to 65536"),
+            (
+                "long = 1500",
+                "long = 63",
+                "long: 63 is out of range, 64 to 65536",
+            ),
             ("'qfq_plus'", "'cake'", "columns.plus: "),
         ] {
-            let message = hierarchy(&PLAN.replace(from, to)).check().unwrap_err().message;
+            let message = hierarchy(&PLAN.replace(from, to))
+                .check()
+                .unwrap_err()
+                .message;
             assert!(message.contains(expected), "{message}");
         }
     }

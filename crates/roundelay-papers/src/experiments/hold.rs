@@ -62,35 +62,92 @@ pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
 impl Hold {
     fn new(text: &Text) -> Result<Self, Wrong> {
         let column = |name: String| {
-            let subject = text.columns.text(&name)?.parse().map_err(|error| wrong(&name, error))?;
+            let subject = text
+                .columns
+                .text(&name)?
+                .parse()
+                .map_err(|error| wrong(&name, error))?;
             Ok((name, subject))
         };
-        let columns: Vec<(String, HoldSubject)> = text.columns.names().into_iter().map(column).collect::<Result<_, _>>()?;
-        let model = columns.iter().position(|(_, subject)| *subject == HoldSubject::Nothing);
-        let model = model.ok_or_else(|| Wrong::new("columns", "columns: no column is 'none', which is taken off the others"))?;
+        let columns: Vec<(String, HoldSubject)> = text
+            .columns
+            .names()
+            .into_iter()
+            .map(column)
+            .collect::<Result<_, _>>()?;
+        let model = columns
+            .iter()
+            .position(|(_, subject)| *subject == HoldSubject::Nothing);
+        let model = model.ok_or_else(|| {
+            Wrong::new(
+                "columns",
+                "columns: no column is 'none', which is taken off the others",
+            )
+        })?;
         let basis = columns.iter().position(|(name, _)| *name == text.basis);
-        let basis = basis.ok_or_else(|| Wrong::new("basis", format!("basis '{}': expected the name of a column", text.basis)))?;
+        let basis = basis.ok_or_else(|| {
+            Wrong::new(
+                "basis",
+                format!("basis '{}': expected the name of a column", text.basis),
+            )
+        })?;
         all_within("held", &text.held, 1..=MOST_HELD)?;
         within("pairs", text.pairs, 1..=1_000_000_000)?;
         within("rounds", text.rounds, 1..=10_000)?;
-        Ok(Self { columns, model, basis, held: text.held.clone(), pairs: text.pairs, rounds: text.rounds as usize })
+        Ok(Self {
+            columns,
+            model,
+            basis,
+            held: text.held.clone(),
+            pairs: text.pairs,
+            rounds: text.rounds as usize,
+        })
     }
 
     fn time(&self, held: u32) -> Result<Vec<Row>, Failed> {
-        let subjects: Vec<_> = self.columns.iter().map(|(_, subject)| subject.clone()).collect();
+        let subjects: Vec<_> = self
+            .columns
+            .iter()
+            .map(|(_, subject)| subject.clone())
+            .collect();
         let timings = time_hold(&subjects, held, self.pairs, self.rounds).map_err(Failed::from)?;
-        let gross: Vec<_> = timings.iter().map(|timing| middle(timing.spread())).collect();
-        let net: Vec<_> = timings.iter().map(|timing| middle(timing.spread_without(&timings[self.model]))).collect();
-        Ok([self.rows(held, "ns", &gross), self.net_rows(held, ["net ns", "time"], &net)].concat())
+        let gross: Vec<_> = timings
+            .iter()
+            .map(|timing| middle(timing.spread()))
+            .collect();
+        let net: Vec<_> = timings
+            .iter()
+            .map(|timing| middle(timing.spread_without(&timings[self.model])))
+            .collect();
+        Ok([
+            self.rows(held, "ns", &gross),
+            self.net_rows(held, ["net ns", "time"], &net),
+        ]
+        .concat())
     }
 
     fn counts(&self, held: u32) -> Result<Vec<Row>, Failed> {
-        let count = |(_, subject): &(String, HoldSubject)| count_hold(subject, held, COUNTED_PAIRS).map_err(uncounted);
-        let counts: Vec<_> = self.columns.par_iter().map(count).collect::<Result<_, _>>()?;
+        let count = |(_, subject): &(String, HoldSubject)| {
+            count_hold(subject, held, COUNTED_PAIRS).map_err(uncounted)
+        };
+        let counts: Vec<_> = self
+            .columns
+            .par_iter()
+            .map(count)
+            .collect::<Result<_, _>>()?;
         let gross: Vec<_> = counts.iter().map(|counts| counts.instructions).collect();
-        let net: Vec<_> = gross.iter().map(|count| count - gross[self.model]).collect();
-        let first: Vec<_> = counts.iter().map(|counts| counts.first_level_misses).collect();
-        let last: Vec<_> = counts.iter().map(|counts| counts.last_level_misses).collect();
+        let net: Vec<_> = gross
+            .iter()
+            .map(|count| count - gross[self.model])
+            .collect();
+        let first: Vec<_> = counts
+            .iter()
+            .map(|counts| counts.first_level_misses)
+            .collect();
+        let last: Vec<_> = counts
+            .iter()
+            .map(|counts| counts.last_level_misses)
+            .collect();
         Ok([
             self.rows(held, "instructions", &gross),
             self.net_rows(held, ["net instructions", "instructions"], &net),
@@ -102,15 +159,24 @@ impl Hold {
 
     /// Rows of a figure, one per column.
     fn rows(&self, held: u32, figure: &str, values: &[f64]) -> Vec<Row> {
-        let row = |((name, _), value): (&(String, HoldSubject), &f64)| Row::point(name, figure, held.into(), *value);
+        let row = |((name, _), value): (&(String, HoldSubject), &f64)| {
+            Row::point(name, figure, held.into(), *value)
+        };
         self.columns.iter().zip(values).map(row).collect()
     }
 
     /// Rows of net values and of their ratios to the basis, without the model.
     fn net_rows(&self, held: u32, [net, ratio]: [&str; 2], values: &[f64]) -> Vec<Row> {
         let over = format!("{ratio} over {}", self.columns[self.basis].0);
-        let ratios: Vec<_> = values.iter().map(|value| value / values[self.basis]).collect();
-        let mut rows = [self.rows(held, net, values), self.rows(held, &over, &ratios)].concat();
+        let ratios: Vec<_> = values
+            .iter()
+            .map(|value| value / values[self.basis])
+            .collect();
+        let mut rows = [
+            self.rows(held, net, values),
+            self.rows(held, &over, &ratios),
+        ]
+        .concat();
         rows.retain(|row| row.run != self.columns[self.model].0);
         rows
     }
@@ -125,15 +191,33 @@ impl Experiment for Hold {
     /// Two parts per number of packets. The queues take turns, and disturbances of the machine hit
     /// all alike.
     fn parts(&self) -> Vec<String> {
-        ["time", "instructions"].iter().flat_map(|measure| self.held.iter().map(move |held| format!("{measure}, {held} held"))).collect()
+        ["time", "instructions"]
+            .iter()
+            .flat_map(|measure| {
+                self.held
+                    .iter()
+                    .map(move |held| format!("{measure}, {held} held"))
+            })
+            .collect()
     }
 
     /// Seeds are repetitions with the same load.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
-        let number = self.parts().iter().position(|other| other == part).ok_or_else(|| Failed(format!("no part is called '{part}'")))?;
+        let number = self
+            .parts()
+            .iter()
+            .position(|other| other == part)
+            .ok_or_else(|| Failed(format!("no part is called '{part}'")))?;
         let held = self.held[number % self.held.len()];
-        let rows = if number < self.held.len() { self.time(held)? } else { self.counts(held)? };
-        Ok(Outcome { rows, trace: Vec::new() })
+        let rows = if number < self.held.len() {
+            self.time(held)?
+        } else {
+            self.counts(held)?
+        };
+        Ok(Outcome {
+            rows,
+            trace: Vec::new(),
+        })
     }
 
     fn runs_alone(&self) -> bool {
@@ -142,7 +226,10 @@ impl Experiment for Hold {
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         let subject: HoldSubject = discipline.parse().map_err(Failed::from)?;
-        let examined = self.columns.iter_mut().filter(|(_, subject)| *subject != HoldSubject::Nothing);
+        let examined = self
+            .columns
+            .iter_mut()
+            .filter(|(_, subject)| *subject != HoldSubject::Nothing);
         examined.for_each(|(_, column)| *column = subject.clone());
         Ok(())
     }
@@ -158,40 +245,83 @@ basis = 'LSTF'\nheld = [10, 100]\npairs = 100\nrounds = 3";
 
     fn hold(text: &str) -> Result<Hold, String> {
         let table: Table = text.parse().unwrap();
-        places::read(&table).and_then(|text| Hold::new(&text)).map_err(|wrong| wrong.message)
+        places::read(&table)
+            .and_then(|text| Hold::new(&text))
+            .map_err(|wrong| wrong.message)
     }
 
     #[test]
     fn times_are_curves_over_the_packets_held() {
         let hold = hold(PLAN).unwrap();
-        assert_eq!(hold.parts(), ["time, 10 held", "time, 100 held", "instructions, 10 held", "instructions, 100 held"]);
+        assert_eq!(
+            hold.parts(),
+            [
+                "time, 10 held",
+                "time, 100 held",
+                "instructions, 10 held",
+                "instructions, 100 held"
+            ]
+        );
         let rows = hold.run("time, 100 held", 1).unwrap().rows;
-        let find = |run: &str, figure: &str| rows.iter().find(|row| row.run == run && row.figure == figure);
-        assert_eq!(find("LSTF", "time over LSTF").map(|row| (row.x, row.value)), Some((Some(100.0), 1.0)));
-        assert!(["ns", "net ns", "time over LSTF"].iter().all(|figure| find("calendar", figure).is_some()));
+        let find = |run: &str, figure: &str| {
+            rows.iter()
+                .find(|row| row.run == run && row.figure == figure)
+        };
+        assert_eq!(
+            find("LSTF", "time over LSTF").map(|row| (row.x, row.value)),
+            Some((Some(100.0), 1.0))
+        );
+        assert!(
+            ["ns", "net ns", "time over LSTF"]
+                .iter()
+                .all(|figure| find("calendar", figure).is_some())
+        );
         assert!(find("NONE", "ns").is_some() && find("NONE", "net ns").is_none());
-        assert_eq!(hold.run("time", 1).unwrap_err().to_string(), "no part is called 'time'");
+        assert_eq!(
+            hold.run("time", 1).unwrap_err().to_string(),
+            "no part is called 'time'"
+        );
     }
 
     #[test]
     fn ratios_are_of_what_is_net() {
-        let rows = hold(PLAN).unwrap().net_rows(10, ["net ns", "time"], &[0.0, 20.0, 50.0, 10.0]);
-        let of = |figure: &str| rows.iter().filter(|row| row.figure == figure).map(|row| row.value).collect::<Vec<_>>();
-        assert_eq!([of("net ns"), of("time over LSTF")], [[20.0, 50.0, 10.0], [1.0, 2.5, 0.5]]);
+        let rows = hold(PLAN)
+            .unwrap()
+            .net_rows(10, ["net ns", "time"], &[0.0, 20.0, 50.0, 10.0]);
+        let of = |figure: &str| {
+            rows.iter()
+                .filter(|row| row.figure == figure)
+                .map(|row| row.value)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            [of("net ns"), of("time over LSTF")],
+            [[20.0, 50.0, 10.0], [1.0, 2.5, 0.5]]
+        );
     }
 
     #[test]
     fn a_planted_discipline_stands_in_every_column_but_the_models() {
         let mut hold = hold(PLAN).unwrap();
         hold.instead("fifo").unwrap();
-        assert_eq!(hold.columns.iter().map(|(_, subject)| subject.to_string()).collect::<Vec<_>>(), ["none", "fifo", "fifo", "fifo"]);
+        assert_eq!(
+            hold.columns
+                .iter()
+                .map(|(_, subject)| subject.to_string())
+                .collect::<Vec<_>>(),
+            ["none", "fifo", "fifo", "fifo"]
+        );
     }
 
     #[test]
     fn what_is_wrong_with_a_plan_is_said() {
         for (from, to, expected) in [
             ("'none'", "'fifo'", "no column is 'none'"),
-            ("basis = 'LSTF'", "basis = 'EDF'", "basis 'EDF': expected the name of a column"),
+            (
+                "basis = 'LSTF'",
+                "basis = 'EDF'",
+                "basis 'EDF': expected the name of a column",
+            ),
             ("'lstf'", "'lsft'", "columns.LSTF: "),
             ("{slot}", "{step}", "columns.calendar: "),
             ("[10, 100]", "[0]", "held: 0 is out of range, 1 to 16777216"),

@@ -58,9 +58,19 @@ impl Leftover {
     }
 
     fn scheduler(&self, column: &str) -> Result<AnyArena<()>, Failed> {
-        let mut scheduler = self.columns.spec(column)?.discipline.build_arena(1).map_err(Failed::from)?;
-        let config = FlowConfig { weight: 1, max_packet_len: self.len.max(FlowConfig::MIN_MAX_PACKET_LEN) };
-        (0..self.flows()).try_for_each(|flow| scheduler.set_flow(FlowId(flow), config)).map_err(Failed::from)?;
+        let mut scheduler = self
+            .columns
+            .spec(column)?
+            .discipline
+            .build_arena(1)
+            .map_err(Failed::from)?;
+        let config = FlowConfig {
+            weight: 1,
+            max_packet_len: self.len.max(FlowConfig::MIN_MAX_PACKET_LEN),
+        };
+        (0..self.flows())
+            .try_for_each(|flow| scheduler.set_flow(FlowId(flow), config))
+            .map_err(Failed::from)?;
         Ok(scheduler)
     }
 
@@ -68,7 +78,14 @@ impl Leftover {
         let flows = self.flows() as usize;
         let gap = f64::from(self.len) * f64::from(self.flows()) / light;
         let (scheduler, sent, served) = (self.scheduler(column)?, vec![0; flows], vec![0; flows]);
-        let mut link = Link { plan: self, scheduler, now: 0, gap, sent, served };
+        let mut link = Link {
+            plan: self,
+            scheduler,
+            now: 0,
+            gap,
+            sent,
+            served,
+        };
         for flow in (0..self.flows()).filter(|flow| !self.is_light(*flow)) {
             (0..KEPT).try_for_each(|_| link.give(flow))?;
         }
@@ -83,10 +100,18 @@ impl Leftover {
     fn rows(&self, column: &str, light: f64, served: &[u64]) -> Vec<Row> {
         let members = self.members as usize;
         let total: u64 = served.iter().sum();
-        let shares: Vec<_> = served.iter().map(|bytes| *bytes as f64 * f64::from(self.flows()) / total as f64).collect();
+        let shares: Vec<_> = served
+            .iter()
+            .map(|bytes| *bytes as f64 * f64::from(self.flows()) / total as f64)
+            .collect();
         let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
-        let (fellow, light_ones, others) = (shares[0], mean(&shares[1..members]), mean(&shares[members..]));
-        let due = (f64::from(self.flows()) - f64::from(self.members - 1) * light_ones) / f64::from(self.members + 1);
+        let (fellow, light_ones, others) = (
+            shares[0],
+            mean(&shares[1..members]),
+            mean(&shares[members..]),
+        );
+        let due = (f64::from(self.flows()) - f64::from(self.members - 1) * light_ones)
+            / f64::from(self.members + 1);
         let figures = [
             ("fellow, shares", fellow),
             ("others, shares", others),
@@ -94,15 +119,24 @@ impl Leftover {
             ("fellow over others", fellow / others),
             ("fellow over its due", fellow / due),
         ];
-        figures.map(|(figure, value)| Row::point(column, figure, light, value)).into()
+        figures
+            .map(|(figure, value)| Row::point(column, figure, light, value))
+            .into()
     }
 }
 
 impl Link<'_> {
     fn give(&mut self, flow: u32) -> Result<(), Failed> {
         let packet = Packet::new(FlowId(flow), self.plan.len, ());
-        let taken = self.scheduler.enqueue(Instant::from_nanos(self.now), packet);
-        taken.map_err(|packet| Failed(format!("a packet of {} bytes of flow {flow} was refused", packet.len)))
+        let taken = self
+            .scheduler
+            .enqueue(Instant::from_nanos(self.now), packet);
+        taken.map_err(|packet| {
+            Failed(format!(
+                "a packet of {} bytes of flow {flow} was refused",
+                packet.len
+            ))
+        })
     }
 
     /// Adds the due packets of light flows, evenly staggered over a gap.
@@ -121,10 +155,15 @@ impl Link<'_> {
     fn step(&mut self) -> Result<(), Failed> {
         self.arrive()?;
         let packet = self.scheduler.dequeue(Instant::from_nanos(self.now));
-        let Packet { flow, len, .. } = packet.ok_or_else(|| Failed("nothing left, yet packets wait".to_owned()))?;
+        let Packet { flow, len, .. } =
+            packet.ok_or_else(|| Failed("nothing left, yet packets wait".to_owned()))?;
         self.served[flow.index()] += u64::from(len);
         self.now += u64::from(len);
-        if self.plan.is_light(flow.0) { Ok(()) } else { self.give(flow.0) }
+        if self.plan.is_light(flow.0) {
+            Ok(())
+        } else {
+            self.give(flow.0)
+        }
     }
 }
 
@@ -144,8 +183,15 @@ impl Experiment for Leftover {
     /// Nothing is random: all seeds give the same result.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let point = |light: &f64| Ok(self.rows(part, *light, &self.serve(part, *light)?));
-        let rows: Vec<_> = self.light.iter().map(point).collect::<Result<_, Failed>>()?;
-        Ok(Outcome { rows: rows.concat(), trace: Vec::new() })
+        let rows: Vec<_> = self
+            .light
+            .iter()
+            .map(point)
+            .collect::<Result<_, Failed>>()?;
+        Ok(Outcome {
+            rows: rows.concat(),
+            trace: Vec::new(),
+        })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
@@ -167,30 +213,59 @@ members = 8\nlight = [0.1, 1.0]\nlen = 1000\npackets = 20000";
 
     fn value(column: &str, figure: &str, light: f64) -> f64 {
         let rows = leftover(PLAN).run(column, 1).unwrap().rows;
-        rows.iter().find(|row| row.figure == figure && row.x == Some(light)).unwrap().value
+        rows.iter()
+            .find(|row| row.figure == figure && row.x == Some(light))
+            .unwrap()
+            .value
     }
 
     #[test]
     fn an_aggregate_keeps_what_its_light_flows_leave() {
-        assert!((value("M=8", "fellow, shares", 0.1) - 7.3).abs() < 0.1, "8 shares less seven tenths");
-        assert!((value("M=8", "others, shares", 0.1) - 1.0).abs() < 0.01, "their shares, and nothing of what is left");
+        assert!(
+            (value("M=8", "fellow, shares", 0.1) - 7.3).abs() < 0.1,
+            "8 shares less seven tenths"
+        );
+        assert!(
+            (value("M=8", "others, shares", 0.1) - 1.0).abs() < 0.01,
+            "their shares, and nothing of what is left"
+        );
         for column in ["M=1", "QFQ"] {
-            assert!((value(column, "fellow over others", 0.1) - 1.0).abs() < 0.01, "{column}");
-            assert!((value(column, "fellow over its due", 0.1) - 1.0).abs() < 0.01, "{column}");
+            assert!(
+                (value(column, "fellow over others", 0.1) - 1.0).abs() < 0.01,
+                "{column}"
+            );
+            assert!(
+                (value(column, "fellow over its due", 0.1) - 1.0).abs() < 0.01,
+                "{column}"
+            );
         }
-        assert!((value("M=8", "fellow over others", 1.0) - 1.0).abs() < 0.01, "nothing is left");
+        assert!(
+            (value("M=8", "fellow over others", 1.0) - 1.0).abs() < 0.01,
+            "nothing is left"
+        );
     }
 
     #[test]
     fn what_cannot_be_run_is_said() {
         for (from, to, expected) in [
-            ("members = 8", "members = 1", "members: 1 is out of range, 2 to 64"),
+            (
+                "members = 8",
+                "members = 1",
+                "members: 1 is out of range, 2 to 64",
+            ),
             ("0.1,", "0.0,", "light: 0 is out of range, 0.000001 to 1"),
-            ("len = 1000", "len = 65537", "len: 65537 is out of range, 1 to 65536"),
+            (
+                "len = 1000",
+                "len = 65537",
+                "len: 65537 is out of range, 1 to 65536",
+            ),
             ("packets = ", "packets = 1000000000", "packets: 1000000000"),
             ("'qfq'", "'qfx'", "columns.QFQ: "),
         ] {
-            let message = leftover(&PLAN.replace(from, to)).check().unwrap_err().message;
+            let message = leftover(&PLAN.replace(from, to))
+                .check()
+                .unwrap_err()
+                .message;
             assert!(message.contains(expected), "{message}");
         }
     }

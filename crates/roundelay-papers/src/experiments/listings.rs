@@ -9,7 +9,9 @@
 use std::fmt::Write;
 
 use roundelay_metrics::workload::{Lags, SaturatedBursts};
-use roundelay_reference::qfq_listings::{Checked, Claim, FindLastSet, GroupTimes, QfqListings, Reading, StartTime};
+use roundelay_reference::qfq_listings::{
+    Checked, Claim, FindLastSet, GroupTimes, QfqListings, Reading, StartTime,
+};
 use serde::Deserialize;
 
 use super::columns::wrong;
@@ -48,35 +50,64 @@ fn rounded() -> String {
 
 impl Column {
     fn reading(&self) -> Result<Reading, Failed> {
-        let known = StartTime::ALL.iter().find(|(name, _)| *name == self.start_time);
+        let known = StartTime::ALL
+            .iter()
+            .find(|(name, _)| *name == self.start_time);
         let names = StartTime::ALL.map(|(name, _)| name).join("', '");
-        let (_, start_time) = *known.ok_or_else(|| Failed(format!("start_time = '{}': expected one of '{names}'", self.start_time)))?;
+        let (_, start_time) = *known.ok_or_else(|| {
+            Failed(format!(
+                "start_time = '{}': expected one of '{names}'",
+                self.start_time
+            ))
+        })?;
         let group_times = match self.group_times.as_str() {
             "rounded" => GroupTimes::Rounded,
             "of head flow" => GroupTimes::OfHeadFlow,
-            other => return Err(Failed(format!("group_times = '{other}': expected 'rounded' or 'of head flow'"))),
+            other => {
+                return Err(Failed(format!(
+                    "group_times = '{other}': expected 'rounded' or 'of head flow'"
+                )));
+            }
         };
         let find_last_set = match self.lowest_bit {
             0 => FindLastSet::FromZero,
             1 => FindLastSet::FromOne,
             other => return Err(Failed(format!("lowest_bit = {other}: expected 0 or 1"))),
         };
-        Ok(Reading { start_time, group_times, find_last_set })
+        Ok(Reading {
+            start_time,
+            group_times,
+            find_last_set,
+        })
     }
 }
 
 impl Listings {
     fn reading(&self, column: &str) -> Result<Reading, Wrong> {
-        let table = self.columns.get(column).cloned().ok_or_else(|| wrong(column, "no such column"))?;
-        let read = table.try_into::<Column>().map_err(|error| wrong(column, error.message()))?;
-        read.reading().map_err(|Failed(problem)| wrong(column, problem))
+        let table = self
+            .columns
+            .get(column)
+            .cloned()
+            .ok_or_else(|| wrong(column, "no such column"))?;
+        let read = table
+            .try_into::<Column>()
+            .map_err(|error| wrong(column, error.message()))?;
+        read.reading()
+            .map_err(|Failed(problem)| wrong(column, problem))
     }
 
     fn traced(&self) -> Result<Option<Claim>, Wrong> {
-        let Some(name) = &self.trace else { return Ok(None) };
+        let Some(name) = &self.trace else {
+            return Ok(None);
+        };
         let claim = Claim::ALL.into_iter().find(|claim| claim.name() == name);
         let names = Claim::ALL.map(Claim::name).join("', '");
-        claim.map(Some).ok_or_else(|| Wrong::new("trace", format!("trace = '{name}': expected one of '{names}'")))
+        claim.map(Some).ok_or_else(|| {
+            Wrong::new(
+                "trace",
+                format!("trace = '{name}': expected one of '{names}'"),
+            )
+        })
     }
 }
 
@@ -88,7 +119,9 @@ impl Experiment for Listings {
     fn check(&self) -> Result<(), Wrong> {
         within("runs", self.runs, 1..=1_000_000)?;
         self.traced()?;
-        self.columns.keys().try_for_each(|column| self.reading(column).map(drop))
+        self.columns
+            .keys()
+            .try_for_each(|column| self.reading(column).map(drop))
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -100,16 +133,25 @@ impl Experiment for Listings {
             let run = Run::of(reading, traffic_seed, |_, _| ())?;
             counts.add(&run);
             if let Some(calls) = traced.and_then(|claim| run.calls_until(claim)) {
-                shortest = shortest.filter(|(fewest, _)| *fewest <= calls).or(Some((calls, traffic_seed)));
+                shortest = shortest
+                    .filter(|(fewest, _)| *fewest <= calls)
+                    .or(Some((calls, traffic_seed)));
             }
         }
-        let trace = shortest.map_or(Ok(Vec::new()), |(calls, traffic_seed)| trace(reading, traffic_seed, calls, traced))?;
-        Ok(Outcome { rows: counts.rows(part, self.runs), trace })
+        let trace = shortest.map_or(Ok(Vec::new()), |(calls, traffic_seed)| {
+            trace(reading, traffic_seed, calls, traced)
+        })?;
+        Ok(Outcome {
+            rows: counts.rows(part, self.runs),
+            trace,
+        })
     }
 
     /// The listings are not in the registry of disciplines: replacement is an error.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        Err(Failed(format!("the paper's listings are run, in whose place {discipline} cannot be put")))
+        Err(Failed(format!(
+            "the paper's listings are run, in whose place {discipline} cannot be put"
+        )))
     }
 }
 
@@ -130,19 +172,34 @@ struct Run {
 
 impl Run {
     /// Runs the bursts of a seed; `watch` is called after each call.
-    fn of(reading: Reading, seed: u64, mut watch: impl FnMut(Call, &Checked)) -> Result<Self, Failed> {
+    fn of(
+        reading: Reading,
+        seed: u64,
+        mut watch: impl FnMut(Call, &Checked),
+    ) -> Result<Self, Failed> {
         let mut traffic = SaturatedBursts::new(seed);
         let mut checked = Checked::new(reading, traffic.shares()).map_err(Failed::from)?;
         let mut lags = Lags::new(traffic.weights());
         let (mut broken, mut calls) = (Vec::new(), 0);
         let mut note = |call, checked: &Checked| {
             calls += 1;
-            broken.extend(checked.broken().iter().skip(broken.len()).map(|claim| (*claim, calls)).collect::<Vec<_>>());
+            broken.extend(
+                checked
+                    .broken()
+                    .iter()
+                    .skip(broken.len())
+                    .map(|claim| (*claim, calls))
+                    .collect::<Vec<_>>(),
+            );
             watch(call, checked);
         };
         for step in 0.. {
             let is_loaded = step < SaturatedBursts::STEPS;
-            let arrivals = if is_loaded { traffic.next(|flow| checked.listings().waiting(flow)) } else { Vec::new() };
+            let arrivals = if is_loaded {
+                traffic.next(|flow| checked.listings().waiting(flow))
+            } else {
+                Vec::new()
+            };
             for (flow, len) in arrivals {
                 if checked.listings().waiting(flow) == 0 {
                     lags.becomes_backlogged(flow, 0);
@@ -158,20 +215,37 @@ impl Run {
                 None => break,
             }
         }
-        Ok(Self { b_wfi: largest_b_wfi(&traffic, checked.listings(), &lags), broken })
+        Ok(Self {
+            b_wfi: largest_b_wfi(&traffic, checked.listings(), &lags),
+            broken,
+        })
     }
 
     fn calls_until(&self, claim: Claim) -> Option<usize> {
-        self.broken.iter().find(|(broken, _)| *broken == claim).map(|(_, calls)| *calls)
+        self.broken
+            .iter()
+            .find(|(broken, _)| *broken == claim)
+            .map(|(_, calls)| *calls)
     }
 }
 
 fn largest_b_wfi(traffic: &SaturatedBursts, listings: &QfqListings, lags: &Lags) -> f64 {
-    let longest = traffic.shares().iter().map(|(_, len)| *len).max().unwrap_or(0);
+    let longest = traffic
+        .shares()
+        .iter()
+        .map(|(_, len)| *len)
+        .max()
+        .unwrap_or(0);
     let of_flow = |(flow, (inverse_share, _)): (usize, &(u64, u64))| {
-        lags.worst(flow) * *inverse_share as f64 / (3 * listings.slot_size(flow) + 2 * longest) as f64
+        lags.worst(flow) * *inverse_share as f64
+            / (3 * listings.slot_size(flow) + 2 * longest) as f64
     };
-    traffic.shares().iter().enumerate().map(of_flow).fold(0.0, f64::max)
+    traffic
+        .shares()
+        .iter()
+        .enumerate()
+        .map(of_flow)
+        .fold(0.0, f64::max)
 }
 
 #[derive(Default)]
@@ -193,17 +267,33 @@ impl Counts {
     }
 
     fn rows(&self, column: &str, runs: u64) -> Vec<Row> {
-        let mut rows = vec![Row::scalar(column, "runs", runs as f64), Row::scalar(column, "B-WFI over Theorem 1", self.b_wfi)];
+        let mut rows = vec![
+            Row::scalar(column, "runs", runs as f64),
+            Row::scalar(column, "B-WFI over Theorem 1", self.b_wfi),
+        ];
         for (claim, (broken, first)) in Claim::ALL.iter().zip(self.broken.iter().zip(&self.first)) {
-            rows.push(Row::scalar(column, format!("{}, runs that break it", claim.name()), *broken as f64));
-            rows.push(Row::scalar(column, format!("{}, runs that break it first", claim.name()), *first as f64));
+            rows.push(Row::scalar(
+                column,
+                format!("{}, runs that break it", claim.name()),
+                *broken as f64,
+            ));
+            rows.push(Row::scalar(
+                column,
+                format!("{}, runs that break it first", claim.name()),
+                *first as f64,
+            ));
         }
         rows
     }
 }
 
 /// The first `calls` calls of a run, a line each.
-fn trace(reading: Reading, seed: u64, calls: usize, claim: Option<Claim>) -> Result<Vec<String>, Failed> {
+fn trace(
+    reading: Reading,
+    seed: u64,
+    calls: usize,
+    claim: Option<Claim>,
+) -> Result<Vec<String>, Failed> {
     let mut lines = vec![flows_line(reading, seed)?];
     let mut number = 0;
     Run::of(reading, seed, |call, checked| {
@@ -220,10 +310,16 @@ fn flows_line(reading: Reading, seed: u64) -> Result<String, Failed> {
     let traffic = SaturatedBursts::new(seed);
     let listings = QfqListings::new(reading, traffic.shares()).map_err(Failed::from)?;
     let flow = |(flow, (inverse_share, len)): (usize, &(u64, u64))| {
-        format!("{flow}: 1/{inverse_share}, {len} bytes, slot {}", listings.slot_size(flow))
+        format!(
+            "{flow}: 1/{inverse_share}, {len} bytes, slot {}",
+            listings.slot_size(flow)
+        )
     };
     let flows: Vec<_> = traffic.shares().iter().enumerate().map(flow).collect();
-    Ok(format!("bursts of seed {seed}; flows (share, packets, slot size): {}", flows.join("; ")))
+    Ok(format!(
+        "bursts of seed {seed}; flows (share, packets, slot size): {}",
+        flows.join("; ")
+    ))
 }
 
 fn line(number: usize, call: Call, listings: &QfqListings) -> String {
@@ -254,7 +350,12 @@ mod tests {
     }
 
     fn value(outcome: &Outcome, figure: &str) -> f64 {
-        outcome.rows.iter().find(|row| row.figure == figure).unwrap().value
+        outcome
+            .rows
+            .iter()
+            .find(|row| row.figure == figure)
+            .unwrap()
+            .value
     }
 
     #[test]
@@ -263,19 +364,45 @@ mod tests {
         let experiment = listings(plan);
         assert_eq!(experiment.parts(), ["printed", "every"]);
         let printed = experiment.run("printed", 1).unwrap();
-        assert!(value(&printed, "Theorem 6, runs that break it") > 0.0 && value(&printed, "runs") == 400.0);
-        assert!(printed.trace.len() > 3 && printed.trace.last().unwrap().ends_with("Theorem 6"), "{:?}", printed.trace);
+        assert!(
+            value(&printed, "Theorem 6, runs that break it") > 0.0
+                && value(&printed, "runs") == 400.0
+        );
+        assert!(
+            printed.trace.len() > 3 && printed.trace.last().unwrap().ends_with("Theorem 6"),
+            "{:?}",
+            printed.trace
+        );
         let every = experiment.run("every", 1).unwrap();
-        assert_eq!((value(&every, "Theorem 6, runs that break it"), every.trace.len()), (0.0, 0));
-        assert_ne!(experiment.run("printed", 2).unwrap(), printed, "another seed, other bursts");
+        assert_eq!(
+            (
+                value(&every, "Theorem 6, runs that break it"),
+                every.trace.len()
+            ),
+            (0.0, 0)
+        );
+        assert_ne!(
+            experiment.run("printed", 2).unwrap(),
+            printed,
+            "another seed, other bursts"
+        );
     }
 
     #[test]
     fn a_rule_that_is_not_known_is_named_with_those_that_are() {
         let error = |plan: &str| listings(plan).check().unwrap_err().message;
         let rule = error("runs = 1\ncolumns.a.start_time = 'b'");
-        assert!(rule.starts_with("columns.a: start_time = 'b': expected one of 'as printed'"), "{rule}");
-        assert!(error("runs = 1\ncolumns.a = { start_time = 'linux', lowest_bit = 2 }").ends_with("expected 0 or 1"));
-        assert!(error("runs = 1\ntrace = 'x'\ncolumns.a.start_time = 'linux'").starts_with("trace = 'x': expected one of 'Theorem 3'"));
+        assert!(
+            rule.starts_with("columns.a: start_time = 'b': expected one of 'as printed'"),
+            "{rule}"
+        );
+        assert!(
+            error("runs = 1\ncolumns.a = { start_time = 'linux', lowest_bit = 2 }")
+                .ends_with("expected 0 or 1")
+        );
+        assert!(
+            error("runs = 1\ntrace = 'x'\ncolumns.a.start_time = 'linux'")
+                .starts_with("trace = 'x': expected one of 'Theorem 3'")
+        );
     }
 }

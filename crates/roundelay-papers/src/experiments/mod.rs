@@ -52,12 +52,20 @@ pub struct Row {
 impl Row {
     /// A figure of one number.
     pub fn scalar(run: &str, figure: impl Into<String>, value: f64) -> Self {
-        Self { run: run.to_owned(), figure: figure.into(), x: None, value }
+        Self {
+            run: run.to_owned(),
+            figure: figure.into(),
+            x: None,
+            value,
+        }
     }
 
     /// A point of a curve.
     pub fn point(run: &str, figure: impl Into<String>, x: f64, value: f64) -> Self {
-        Self { x: Some(x), ..Self::scalar(run, figure, value) }
+        Self {
+            x: Some(x),
+            ..Self::scalar(run, figure, value)
+        }
     }
 }
 
@@ -96,7 +104,9 @@ pub trait Experiment: Send + Sync {
 
     /// Files that the scenario of a part reads.
     fn files(&self, part: &str) -> Vec<PathBuf> {
-        self.simulated(part).map(|scenario| scenario.files).unwrap_or_default()
+        self.simulated(part)
+            .map(|scenario| scenario.files)
+            .unwrap_or_default()
     }
 
     /// True if nothing else may run at the same time, as for measurements of time.
@@ -132,24 +142,50 @@ impl From<Wrong> for Failed {
 
 /// # Errors
 /// The number is outside its legal range.
-fn within<N: PartialOrd + Display>(path: &str, number: N, legal: RangeInclusive<N>) -> Result<(), Wrong> {
+fn within<N: PartialOrd + Display>(
+    path: &str,
+    number: N,
+    legal: RangeInclusive<N>,
+) -> Result<(), Wrong> {
     if legal.contains(&number) {
         return Ok(());
     }
-    Err(Wrong::new(path, format!("{path}: {number} is out of range, {} to {}", legal.start(), legal.end())))
+    Err(Wrong::new(
+        path,
+        format!(
+            "{path}: {number} is out of range, {} to {}",
+            legal.start(),
+            legal.end()
+        ),
+    ))
 }
 
 /// Checks each number of a list, and that the list is not empty.
-fn all_within<N: PartialOrd + Display + Copy>(path: &str, numbers: &[N], legal: RangeInclusive<N>) -> Result<(), Wrong> {
+fn all_within<N: PartialOrd + Display + Copy>(
+    path: &str,
+    numbers: &[N],
+    legal: RangeInclusive<N>,
+) -> Result<(), Wrong> {
     if numbers.is_empty() {
-        return Err(Wrong::new(path, format!("{path}: expected a number or more, each {} to {}", legal.start(), legal.end())));
+        return Err(Wrong::new(
+            path,
+            format!(
+                "{path}: expected a number or more, each {} to {}",
+                legal.start(),
+                legal.end()
+            ),
+        ));
     }
-    numbers.iter().try_for_each(|number| within(path, *number, legal.clone()))
+    numbers
+        .iter()
+        .try_for_each(|number| within(path, *number, legal.clone()))
 }
 
 type Read = fn(&Table) -> Result<Box<dyn Experiment>, Wrong>;
 
-fn read<E: Experiment + DeserializeOwned + 'static>(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
+fn read<E: Experiment + DeserializeOwned + 'static>(
+    table: &Table,
+) -> Result<Box<dyn Experiment>, Wrong> {
     Ok(Box::new(places::read::<E>(table)?))
 }
 

@@ -15,7 +15,9 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{AnyDiscipline, qfq};
 use roundelay::{FlowConfig, Guarantees};
-use roundelay_metrics::workload::{Event, EventKind, Outcome as Served, RATE, Refill, Source, Workload};
+use roundelay_metrics::workload::{
+    Event, EventKind, Outcome as Served, RATE, Refill, Source, Workload,
+};
 use serde::Deserialize;
 
 use super::columns::Columns;
@@ -66,7 +68,10 @@ struct Ratios {
 
 impl Ratios {
     const fn max(self, other: Self) -> Self {
-        Self { promise: self.promise.max(other.promise), bound: self.bound.max(other.bound) }
+        Self {
+            promise: self.promise.max(other.promise),
+            bound: self.bound.max(other.bound),
+        }
     }
 }
 
@@ -74,11 +79,27 @@ impl Promise {
     /// The heavy flow sends every 50 microseconds or so, each time at another point of the others'
     /// turns.
     fn behind_an_aggregate(&self) -> Workload {
-        let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 40 });
-        let light = Source { arrivals: vec![0; 2], refill, ..Source::burst(self.light.weight, self.light.len, 0) };
+        let refill = Some(Refill {
+            low: 1,
+            burst: 1,
+            after: 0,
+            packets: 40,
+        });
+        let light = Source {
+            arrivals: vec![0; 2],
+            refill,
+            ..Source::burst(self.light.weight, self.light.len, 0)
+        };
         let arrivals = (0..30).map(|packet| 1 + packet * 50_021).collect();
-        let heavy = Source { arrivals, ..Source::burst(self.heavy.weight, self.heavy.len, 0) };
-        Workload { name: "behind an aggregate", seed: 0, sources: [vec![heavy], vec![light; self.lights]].concat() }
+        let heavy = Source {
+            arrivals,
+            ..Source::burst(self.heavy.weight, self.heavy.len, 0)
+        };
+        Workload {
+            name: "behind an aggregate",
+            seed: 0,
+            sources: [vec![heavy], vec![light; self.lights]].concat(),
+        }
     }
 
     /// Delay in seconds promised to a flow by the summary: QFQ's corrected bound, plus some packets
@@ -92,20 +113,43 @@ impl Promise {
 
     fn ratios(&self, discipline: &AnyDiscipline, workload: &Workload, served: &Served) -> Ratios {
         let slack = ROUNDING * served.total() as f64 * 8.0 / RATE as f64;
-        let over = |seconds: Option<f64>, flow: usize| seconds.map_or(0.0, |seconds| served.t_wfi[flow] / (seconds + slack));
-        let of_flow = |flow| {
-            let proven = discipline.guarantees(&workload.share(flow)).t_wfi.map(|bound| bound.value.as_secs_f64());
-            Ratios { promise: over(self.promised(workload, flow), flow), bound: over(proven, flow) }
+        let over = |seconds: Option<f64>, flow: usize| {
+            seconds.map_or(0.0, |seconds| served.t_wfi[flow] / (seconds + slack))
         };
-        (0..workload.sources.len()).map(of_flow).fold(Ratios::default(), Ratios::max)
+        let of_flow = |flow| {
+            let proven = discipline
+                .guarantees(&workload.share(flow))
+                .t_wfi
+                .map(|bound| bound.value.as_secs_f64());
+            Ratios {
+                promise: over(self.promised(workload, flow), flow),
+                bound: over(proven, flow),
+            }
+        };
+        (0..workload.sources.len())
+            .map(of_flow)
+            .fold(Ratios::default(), Ratios::max)
     }
 
     fn behind(&self, column: &str, outcome: &mut Outcome) -> Result<(), Failed> {
-        let (discipline, workload) = (self.columns.spec(column)?.discipline, self.behind_an_aggregate());
+        let (discipline, workload) = (
+            self.columns.spec(column)?.discipline,
+            self.behind_an_aggregate(),
+        );
         let (served, events) = workload.record(&discipline, 0).map_err(Failed::from)?;
-        outcome.rows.extend(rows(column, workload.name, self.ratios(&discipline, &workload, &served)));
-        outcome.rows.push(Row::scalar(column, "delay, us", served.t_wfi[0] * MICROSECONDS));
-        let promised = self.promised(&workload, 0).map(|seconds| Row::scalar(column, "promise, us", seconds * MICROSECONDS));
+        outcome.rows.extend(rows(
+            column,
+            workload.name,
+            self.ratios(&discipline, &workload, &served),
+        ));
+        outcome.rows.push(Row::scalar(
+            column,
+            "delay, us",
+            served.t_wfi[0] * MICROSECONDS,
+        ));
+        let promised = self
+            .promised(&workload, 0)
+            .map(|seconds| Row::scalar(column, "promise, us", seconds * MICROSECONDS));
         outcome.rows.extend(promised);
         outcome.trace = trace(column, &events);
         Ok(())
@@ -122,7 +166,11 @@ impl Promise {
             worst = worst.max(ratios);
         }
         outcome.rows.extend(rows(column, "random", worst));
-        outcome.rows.push(Row::scalar(column, "random, part beyond promise", beyond as f64 / self.random.max(1) as f64));
+        outcome.rows.push(Row::scalar(
+            column,
+            "random, part beyond promise",
+            beyond as f64 / self.random.max(1) as f64,
+        ));
         Ok(())
     }
 }
@@ -134,30 +182,50 @@ fn alike(seed: u64) -> Workload {
     let kinds = random.random_range(1..=KINDS.min(workload.sources.len()));
     for flow in kinds..workload.sources.len() {
         let kind = workload.sources[random.random_range(0..kinds)].clone();
-        (workload.sources[flow].config, workload.sources[flow].lengths) = (kind.config, kind.lengths);
+        (
+            workload.sources[flow].config,
+            workload.sources[flow].lengths,
+        ) = (kind.config, kind.lengths);
     }
     workload
 }
 
 fn rows(column: &str, load: &str, ratios: Ratios) -> [Row; 2] {
     [
-        Row::scalar(column, format!("{load}, T-WFI over promise"), ratios.promise),
+        Row::scalar(
+            column,
+            format!("{load}, T-WFI over promise"),
+            ratios.promise,
+        ),
         Row::scalar(column, format!("{load}, T-WFI over bound"), ratios.bound),
     ]
 }
 
 /// Events around the largest lag of the heavy flow.
 fn trace(column: &str, events: &[Event]) -> Vec<String> {
-    let worst = (0..events.len()).max_by(|one, other| events[*one].lag.total_cmp(&events[*other].lag)).unwrap_or(0);
+    let worst = (0..events.len())
+        .max_by(|one, other| events[*one].lag.total_cmp(&events[*other].lag))
+        .unwrap_or(0);
     let line = |event: &Event| {
-        let verb = if event.kind == EventKind::Arrival { "arrives at" } else { "leaves at" };
-        let Event { at, flow, len, lag, .. } = event;
+        let verb = if event.kind == EventKind::Arrival {
+            "arrives at"
+        } else {
+            "leaves at"
+        };
+        let Event {
+            at, flow, len, lag, ..
+        } = event;
         format!(
             "{column}: a packet of flow {flow}, {len} bytes, {verb} {:.3} us; flow 0 is {lag:.0} bytes behind",
             at.as_picos() as f64 * 1e-6
         )
     };
-    events.iter().skip(worst.saturating_sub(SHOWN)).take(2 * SHOWN).map(line).collect()
+    events
+        .iter()
+        .skip(worst.saturating_sub(SHOWN))
+        .take(2 * SHOWN)
+        .map(line)
+        .collect()
 }
 
 impl Experiment for Promise {
@@ -171,8 +239,16 @@ impl Experiment for Promise {
         within("lights", self.lights, 1..=1024)?;
         within("random", self.random, 0..=1_000_000)?;
         for (name, kind) in [("heavy", self.heavy), ("light", self.light)] {
-            within(&format!("{name}.weight"), kind.weight, 1..=FlowConfig::MAX_WEIGHT)?;
-            within(&format!("{name}.len"), kind.len, 1..=FlowConfig::MAX_PACKET_LEN)?;
+            within(
+                &format!("{name}.weight"),
+                kind.weight,
+                1..=FlowConfig::MAX_WEIGHT,
+            )?;
+            within(
+                &format!("{name}.len"),
+                kind.len,
+                1..=FlowConfig::MAX_PACKET_LEN,
+            )?;
         }
         Ok(())
     }
@@ -214,7 +290,13 @@ packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 
         assert!(value("DRR", "behind an aggregate, T-WFI over promise") > 0.0);
         assert!(value("M=8", "random, T-WFI over bound") > 0.1);
         let late = promise(PLAN).run("M=8", 1).unwrap().trace;
-        assert!(late.len() == 2 * SHOWN && late.iter().any(|line| line.contains("flow 0, 512 bytes, leaves")), "{late:#?}");
+        assert!(
+            late.len() == 2 * SHOWN
+                && late
+                    .iter()
+                    .any(|line| line.contains("flow 0, 512 bytes, leaves")),
+            "{late:#?}"
+        );
     }
 
     #[test]
@@ -229,12 +311,31 @@ packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 
     #[test]
     fn what_cannot_be_run_is_said() {
         for (from, to, expected) in [
-            ("lights = 8", "lights = 0", "lights: 0 is out of range, 1 to 1024"),
-            ("weight = 1024", "weight = 1025", "heavy.weight: 1025 is out of range, 1 to 1024"),
-            ("len = 8192", "len = 65537", "light.len: 65537 is out of range, 1 to 65536"),
-            ("random = 20", "random = 2000000", "random: 2000000 is out of range, 0 to 1000000"),
+            (
+                "lights = 8",
+                "lights = 0",
+                "lights: 0 is out of range, 1 to 1024",
+            ),
+            (
+                "weight = 1024",
+                "weight = 1025",
+                "heavy.weight: 1025 is out of range, 1 to 1024",
+            ),
+            (
+                "len = 8192",
+                "len = 65537",
+                "light.len: 65537 is out of range, 1 to 65536",
+            ),
+            (
+                "random = 20",
+                "random = 2000000",
+                "random: 2000000 is out of range, 0 to 1000000",
+            ),
         ] {
-            let message = promise(&PLAN.replace(from, to)).check().unwrap_err().message;
+            let message = promise(&PLAN.replace(from, to))
+                .check()
+                .unwrap_err()
+                .message;
             assert!(message.contains(expected), "{message}");
         }
     }

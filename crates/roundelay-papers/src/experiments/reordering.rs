@@ -25,7 +25,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyArena;
-use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Port, QueueSpec, Rate};
+use roundelay::{
+    DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Port, QueueSpec, Rate,
+};
 use serde::Deserialize;
 
 use super::columns::Columns;
@@ -74,16 +76,23 @@ impl Reordering {
     }
 
     fn listen(&self, spec: &QueueSpec, lengths: &[u32], seed: u64) -> Result<Listener, Failed> {
-        let rate = Rate::from_bits_per_second(self.link).ok_or_else(|| Failed("link: expected 1 bit per second or more".to_owned()))?;
+        let rate = Rate::from_bits_per_second(self.link)
+            .ok_or_else(|| Failed("link: expected 1 bit per second or more".to_owned()))?;
         let scheduler: AnyArena<u64> = spec.discipline.build_arena(seed).map_err(Failed::from)?;
-        let (mut port, mut listener) = (Port::new(scheduler, spec.limit_or_default(), rate), Listener::default());
+        let (mut port, mut listener) = (
+            Port::new(scheduler, spec.limit_or_default(), rate),
+            Listener::default(),
+        );
         for (number, (at, flow, len)) in (0..).zip(self.arrivals(lengths, seed)) {
             let now = Instant::from_nanos(at);
             port.advance(now, &mut listener);
             listener.arrives(flow, number, len);
             port.arrive(now, Packet::new(flow, len, number), &mut listener);
         }
-        port.advance(Instant::ZERO + Duration::from_secs(self.duration), &mut listener);
+        port.advance(
+            Instant::ZERO + Duration::from_secs(self.duration),
+            &mut listener,
+        );
         Ok(listener)
     }
 
@@ -99,7 +108,9 @@ impl Reordering {
         let most = Self::MOST_PACKETS;
         Err(Wrong::new(
             path,
-            format!("{path}: up to {packets} packets with this rate, duration and number of flows, legal range up to {most}"),
+            format!(
+                "{path}: up to {packets} packets with this rate, duration and number of flows, legal range up to {most}"
+            ),
         ))
     }
 }
@@ -138,7 +149,12 @@ impl Experiment for Reordering {
             );
         }
         let (figures, trace) = example::run(&spec, seed)?;
-        rows.extend(figures.into_iter().chain(model::figures()).map(|(figure, value)| Row::scalar(part, figure, value)));
+        rows.extend(
+            figures
+                .into_iter()
+                .chain(model::figures())
+                .map(|(figure, value)| Row::scalar(part, figure, value)),
+        );
         Ok(Outcome { rows, trace })
     }
 
@@ -193,11 +209,17 @@ impl Listener {
     fn settle(&mut self, flow: FlowId) {
         let order = self.flows.entry(flow).or_default();
         let oldest = order.waiting.first().copied().unwrap_or(u64::MAX);
-        while let Some(first) = order.early.first_entry().filter(|first| *first.key() < oldest) {
+        while let Some(first) = order
+            .early
+            .first_entry()
+            .filter(|first| *first.key() < oldest)
+        {
             self.held -= u64::from(first.get().0);
             first.remove();
         }
-        order.left = order.left.split_off(&oldest.min(order.left.last().copied().unwrap_or(0) + 1));
+        order.left = order
+            .left
+            .split_off(&oldest.min(order.left.last().copied().unwrap_or(0) + 1));
     }
 
     fn leaves(&mut self, packet: &Packet<u64>) {
@@ -208,11 +230,18 @@ impl Listener {
         self.packets += 1;
         self.reordered += u64::from(ahead > 0);
         self.three_behind += u64::from(ahead >= 3);
-        if let Some(before) = order.early.range(number..).map(|(_, (_, before))| *before).min() {
+        if let Some(before) = order
+            .early
+            .range(number..)
+            .map(|(_, (_, before))| *before)
+            .min()
+        {
             self.extent = self.extent.max(self.left - before);
         }
         if order.waiting.first().is_some_and(|oldest| *oldest < number) {
-            order.early.insert(number, (packet.len, self.left + u64::from(packet.len)));
+            order
+                .early
+                .insert(number, (packet.len, self.left + u64::from(packet.len)));
             self.held += u64::from(packet.len);
             self.most_held = self.most_held.max(self.held);
         }
@@ -231,8 +260,16 @@ impl Listener {
             ("longest delay, ms", self.longest_delay as f64 / 1e9),
             ("utilisation", self.busy as f64 / end),
         ];
-        let by_length = self.by_length.iter().map(|(len, [came, left])| (format!("delivered, {len} bytes"), *left as f64 / *came as f64));
-        figures.map(|(figure, value)| (figure.to_owned(), value)).into_iter().chain(by_length.collect::<Vec<_>>())
+        let by_length = self.by_length.iter().map(|(len, [came, left])| {
+            (
+                format!("delivered, {len} bytes"),
+                *left as f64 / *came as f64,
+            )
+        });
+        figures
+            .map(|(figure, value)| (figure.to_owned(), value))
+            .into_iter()
+            .chain(by_length.collect::<Vec<_>>())
     }
 }
 
@@ -248,7 +285,11 @@ impl Observer<u64> for Listener {
     }
 
     fn dropped(&mut self, packet: Packet<u64>, _now: Instant, _reason: DropReason) {
-        self.flows.entry(packet.flow).or_default().waiting.remove(&packet.payload);
+        self.flows
+            .entry(packet.flow)
+            .or_default()
+            .waiting
+            .remove(&packet.payload);
         self.settle(packet.flow);
     }
 }
@@ -276,7 +317,13 @@ mod tests {
     }
 
     fn rows(column: &str) -> BTreeMap<String, f64> {
-        plan().run(column, 1).unwrap().rows.into_iter().map(|row| (row.figure, row.value)).collect()
+        plan()
+            .run(column, 1)
+            .unwrap()
+            .rows
+            .into_iter()
+            .map(|row| (row.figure, row.value))
+            .collect()
     }
 
     #[test]
@@ -284,15 +331,26 @@ mod tests {
         let plain = rows("plain");
         assert_eq!(plain["constant: reordered"], 0.0);
         assert!(
-            plain["mixed: reordered"] > 0.01 && plain["mixed: extent, rounds"] <= 1.0 && plain["mixed: held at a receiver, bytes"] > 0.0,
+            plain["mixed: reordered"] > 0.01
+                && plain["mixed: extent, rounds"] <= 1.0
+                && plain["mixed: held at a receiver, bytes"] > 0.0,
             "{plain:?}"
         );
-        assert_eq!([plain["example: two of 1000 bytes, overtaken"], plain["example: 1500 and 1000 bytes, overtaken"]], [0.0, 1.0]);
+        assert_eq!(
+            [
+                plain["example: two of 1000 bytes, overtaken"],
+                plain["example: 1500 and 1000 bytes, overtaken"]
+            ],
+            [0.0, 1.0]
+        );
         for remedy in ["resequence", "cells", "none"] {
             let rows = rows(remedy);
-            for figure in
-                ["constant: reordered", "mixed: reordered", "mixed: held at a receiver, bytes", "example: 1500 and 1000 bytes, overtaken"]
-            {
+            for figure in [
+                "constant: reordered",
+                "mixed: reordered",
+                "mixed: held at a receiver, bytes",
+                "example: 1500 and 1000 bytes, overtaken",
+            ] {
                 assert_eq!(rows[figure], 0.0, "{remedy}: {figure}");
             }
             assert!(rows["mixed: utilisation"] > 0.99);
@@ -301,8 +359,12 @@ mod tests {
 
     #[test]
     fn cells_by_packets_do_not_starve_short_packets_and_by_cells_they_do() {
-        let [plain, fair, unfair] = ["plain", "cells", "count_cells"].map(|column| rows(column)["mixed: delivered, 64 bytes"]);
-        assert!(fair > 0.5 * plain && unfair < 0.3 * fair, "{plain}, {fair}, {unfair}");
+        let [plain, fair, unfair] = ["plain", "cells", "count_cells"]
+            .map(|column| rows(column)["mixed: delivered, 64 bytes"]);
+        assert!(
+            fair > 0.5 * plain && unfair < 0.3 * fair,
+            "{plain}, {fair}, {unfair}"
+        );
     }
 
     #[test]
@@ -315,20 +377,49 @@ mod tests {
             listener.settle(FlowId(0));
         };
         [1, 2, 0, 3, 5, 4].into_iter().for_each(&mut leaves);
-        assert_eq!((listener.reordered, listener.three_behind, listener.most_held, listener.held), (2, 0, 200, 0));
-        assert_eq!(listener.extent, 100, "packet 2 left after packet 1 had and before packet 0");
+        assert_eq!(
+            (
+                listener.reordered,
+                listener.three_behind,
+                listener.most_held,
+                listener.held
+            ),
+            (2, 0, 200, 0)
+        );
+        assert_eq!(
+            listener.extent, 100,
+            "packet 2 left after packet 1 had and before packet 0"
+        );
     }
 
     #[test]
     fn numbers_have_ranges_and_packets_an_end() {
         assert_eq!(plan().check(), Ok(()));
         let message = |plan: Reordering| plan.check().unwrap_err().message;
-        assert_eq!(message(Reordering { rate: 0, ..plan() }), "rate: 0 is out of range, 1000 to 1000000000");
-        assert_eq!(message(Reordering { duration: 1 << 40, ..plan() }), "duration: 1099511627776 is out of range, 1 to 3600");
-        assert!(message(Reordering { rate: 1_000_000_000, ..plan() }).starts_with("lengths.constant: up to 31250000 packets "));
+        assert_eq!(
+            message(Reordering { rate: 0, ..plan() }),
+            "rate: 0 is out of range, 1000 to 1000000000"
+        );
+        assert_eq!(
+            message(Reordering {
+                duration: 1 << 40,
+                ..plan()
+            }),
+            "duration: 1099511627776 is out of range, 1 to 3600"
+        );
         assert!(
-            message(Reordering { lengths: [("none".to_owned(), Vec::new())].into(), ..plan() })
-                .starts_with("lengths.none: expected a number")
+            message(Reordering {
+                rate: 1_000_000_000,
+                ..plan()
+            })
+            .starts_with("lengths.constant: up to 31250000 packets ")
+        );
+        assert!(
+            message(Reordering {
+                lengths: [("none".to_owned(), Vec::new())].into(),
+                ..plan()
+            })
+            .starts_with("lengths.none: expected a number")
         );
     }
 }

@@ -52,9 +52,18 @@ impl Replay {
     /// The scenario of a column, and its T if given.
     fn scenario(&self, column: &str) -> Result<(Scenario, Option<Duration>), Wrong> {
         let (own, changes): (Vec<_>, Vec<_>) =
-            changes(("columns", &self.columns), &self.queues, column)?.into_iter().partition(|change| change.path == "threshold");
-        let own = own.first().and_then(|change| change.value.as_str()).map(|text| (format!("columns.{column}.threshold"), text));
-        let threshold = own.or_else(|| self.threshold.as_deref().map(|text| ("threshold".to_owned(), text)));
+            changes(("columns", &self.columns), &self.queues, column)?
+                .into_iter()
+                .partition(|change| change.path == "threshold");
+        let own = own
+            .first()
+            .and_then(|change| change.value.as_str())
+            .map(|text| (format!("columns.{column}.threshold"), text));
+        let threshold = own.or_else(|| {
+            self.threshold
+                .as_deref()
+                .map(|text| ("threshold".to_owned(), text))
+        });
         let threshold = threshold.map(|(key, text)| time(&key, text)).transpose()?;
         Ok((changed(self.scenario.clone(), column, &changes)?, threshold))
     }
@@ -62,18 +71,36 @@ impl Replay {
     /// The candidates with their names.
     fn candidates(&self) -> Result<Vec<(&str, Candidate)>, Wrong> {
         let candidate = |(name, value): (&String, &Value)| -> Result<Candidate, Wrong> {
-            let wrong = |message: String| Wrong::new(format!("with.{name}"), format!("with.{name}: {message}"));
-            let with: With = value.clone().try_into().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+            let wrong = |message: String| {
+                Wrong::new(format!("with.{name}"), format!("with.{name}: {message}"))
+            };
+            let with: With = value
+                .clone()
+                .try_into()
+                .map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
             let (discipline, slack, resolution) = match with {
                 With::Discipline(discipline) => (discipline, None, None),
-                With::Table(Told { discipline, slack, resolution }) => (discipline, slack, resolution),
+                With::Table(Told {
+                    discipline,
+                    slack,
+                    resolution,
+                }) => (discipline, slack, resolution),
             };
             let candidate: Candidate = discipline.parse().map_err(wrong)?;
             let slack = slack.map_or(Ok(candidate.slack), |slack| slack.parse().map_err(wrong))?;
-            let resolution = resolution.map_or(Ok(Duration::ZERO), |text| time(&format!("with.{name}"), &text))?;
-            Ok(Candidate { slack, resolution, ..candidate })
+            let resolution = resolution.map_or(Ok(Duration::ZERO), |text| {
+                time(&format!("with.{name}"), &text)
+            })?;
+            Ok(Candidate {
+                slack,
+                resolution,
+                ..candidate
+            })
         };
-        self.with.iter().map(|entry| Ok((entry.0.as_str(), candidate(entry)?))).collect()
+        self.with
+            .iter()
+            .map(|entry| Ok((entry.0.as_str(), candidate(entry)?)))
+            .collect()
     }
 }
 
@@ -95,13 +122,16 @@ struct Told {
 }
 
 fn time(key: &str, text: &str) -> Result<Duration, Wrong> {
-    text.parse().map_err(|error| Wrong::new(key, format!("{key}: {error}")))
+    text.parse()
+        .map_err(|error| Wrong::new(key, format!("{key}: {error}")))
 }
 
 impl Experiment for Replay {
     fn check(&self) -> Result<(), Wrong> {
         self.candidates()?;
-        self.columns.keys().try_for_each(|column| self.scenario(column).map(drop))
+        self.columns
+            .keys()
+            .try_for_each(|column| self.scenario(column).map(drop))
     }
 
     fn parts(&self) -> Vec<String> {
@@ -109,31 +139,48 @@ impl Experiment for Replay {
     }
 
     fn files(&self, part: &str) -> Vec<PathBuf> {
-        self.scenario(part).map(|(scenario, _)| scenario.files).unwrap_or_default()
+        self.scenario(part)
+            .map(|(scenario, _)| scenario.files)
+            .unwrap_or_default()
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
         let (scenario, threshold) = self.scenario(part)?;
         let candidates = self.candidates()?;
-        let keeps_starts = candidates.iter().any(|(_, candidate)| candidate.needs_starts());
-        let schedule = Arc::new(Schedule::record(&scenario, seed, keeps_starts, |_| {}).map_err(Failed::from)?);
+        let keeps_starts = candidates
+            .iter()
+            .any(|(_, candidate)| candidate.needs_starts());
+        let schedule = Arc::new(
+            Schedule::record(&scenario, seed, keeps_starts, |_| {}).map_err(Failed::from)?,
+        );
         let threshold = threshold.unwrap_or_else(|| schedule.bottleneck_time());
         let mut rows = Vec::new();
         for (name, candidate) in &candidates {
-            let run = if candidates.len() == 1 { part.to_owned() } else { format!("{part} by {name}") };
+            let run = if candidates.len() == 1 {
+                part.to_owned()
+            } else {
+                format!("{part} by {name}")
+            };
             let replay = schedule.replay(candidate, |_| {}).map_err(Failed::from)?;
-            let [drained, cut] = [Counting::Drained, Counting::Cut].map(|counting| replay.count(&schedule, counting, threshold));
+            let [drained, cut] = [Counting::Drained, Counting::Cut]
+                .map(|counting| replay.count(&schedule, counting, threshold));
             rows.extend(figures(&run, &drained, &cut));
             rows.push(Row::scalar(&run, "packets", schedule.packets.len() as f64));
             rows.push(Row::scalar(&run, "T, us", threshold.as_secs_f64() * 1e6));
         }
-        Ok(Outcome { rows, trace: Vec::new() })
+        Ok(Outcome {
+            rows,
+            trace: Vec::new(),
+        })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         for (_, candidate) in self.with.iter_mut() {
             match candidate {
-                Value::Table(table) => drop(table.insert("discipline".to_owned(), Value::String(discipline.to_owned()))),
+                Value::Table(table) => drop(table.insert(
+                    "discipline".to_owned(),
+                    Value::String(discipline.to_owned()),
+                )),
                 other => *other = Value::String(discipline.to_owned()),
             }
         }
@@ -146,19 +193,42 @@ fn figures(run: &str, drained: &Count, cut: &Count) -> Vec<Row> {
     let scalar = |figure: &str, value| Row::scalar(run, figure, value);
     let mut rows = vec![
         scalar("overdue", part(drained, |count| count.all.overdue)),
-        scalar("overdue > T", part(drained, |count| count.all.overdue_by_threshold)),
+        scalar(
+            "overdue > T",
+            part(drained, |count| count.all.overdue_by_threshold),
+        ),
         scalar("worst, us", drained.all.worst_ps as f64 / 1e6),
         scalar("not longer", drained.ratios.not_longer),
         scalar("overdue, cut", part(cut, |count| count.all.overdue)),
-        scalar("overdue > T, cut", part(cut, |count| count.all.overdue_by_threshold)),
+        scalar(
+            "overdue > T, cut",
+            part(cut, |count| count.all.overdue_by_threshold),
+        ),
         scalar("missing, cut", part(cut, |count| count.all.missing)),
     ];
-    for (points, counted) in drained.by_congestion_points.iter().enumerate().filter(|(_, counted)| counted.packets > 0) {
+    for (points, counted) in drained
+        .by_congestion_points
+        .iter()
+        .enumerate()
+        .filter(|(_, counted)| counted.packets > 0)
+    {
         let point = |figure: &str, value| Row::point(run, figure, points as f64, value);
-        rows.push(point("overdue by congestion points", counted.part(counted.overdue)));
-        rows.push(point("packets by congestion points", counted.packets as f64 / drained.all.packets as f64));
+        rows.push(point(
+            "overdue by congestion points",
+            counted.part(counted.overdue),
+        ));
+        rows.push(point(
+            "packets by congestion points",
+            counted.packets as f64 / drained.all.packets as f64,
+        ));
     }
-    rows.extend(drained.ratios.quantiles.iter().map(|[part, ratio]| Row::point(run, "delay ratio", part * 100.0, *ratio)));
+    rows.extend(
+        drained
+            .ratios
+            .quantiles
+            .iter()
+            .map(|[part, ratio]| Row::point(run, "delay ratio", part * 100.0, *ratio)),
+    );
     rows
 }
 
@@ -176,7 +246,12 @@ mod tests {
     }
 
     fn value(outcome: &Outcome, run: &str, figure: &str) -> f64 {
-        outcome.rows.iter().find(|row| row.run == run && row.figure == figure).unwrap_or_else(|| panic!("{run}: {figure}")).value
+        outcome
+            .rows
+            .iter()
+            .find(|row| row.run == run && row.figure == figure)
+            .unwrap_or_else(|| panic!("{run}: {figure}"))
+            .value
     }
 
     #[test]
@@ -187,14 +262,21 @@ mod tests {
         assert_eq!(value(&outcome, "random by LSTF", "overdue"), 0.0);
         assert!(value(&outcome, "random by FIFO", "overdue > T") > 0.1);
         assert_eq!(value(&outcome, "random by LSTF", "T, us"), 800.0);
-        assert_eq!(value(&plan.run("sjf", 1).unwrap(), "sjf by LSTF", "T, us"), 0.001);
+        assert_eq!(
+            value(&plan.run("sjf", 1).unwrap(), "sjf by LSTF", "T, us"),
+            0.001
+        );
     }
 
     #[test]
     fn coarse_slack_replays_worse() {
-        let plan = plan("exact = \"lstf\", coarse = { discipline = \"lstf\", resolution = \"1s\" }");
+        let plan =
+            plan("exact = \"lstf\", coarse = { discipline = \"lstf\", resolution = \"1s\" }");
         let outcome = plan.run("random", 1).unwrap();
-        assert!(value(&outcome, "random by exact", "overdue > T") + 0.1 < value(&outcome, "random by coarse", "overdue > T"));
+        assert!(
+            value(&outcome, "random by exact", "overdue > T") + 0.1
+                < value(&outcome, "random by coarse", "overdue > T")
+        );
     }
 
     #[test]
@@ -209,8 +291,17 @@ mod tests {
     fn errors_name_the_key() {
         let wrong = |plan: Replay| plan.run("random", 1).unwrap_err().0;
         assert!(wrong(plan("LSTF = \"lsft\"")).contains("with.LSTF"));
-        assert!(wrong(plan("LSTF = { discipline = \"lstf\", slack = \"much\" }")).contains("with.LSTF: 'much' is no slack"));
+        assert!(
+            wrong(plan("LSTF = { discipline = \"lstf\", slack = \"much\" }"))
+                .contains("with.LSTF: 'much' is no slack")
+        );
         assert!(wrong(plan("LSTF = 3")).contains("with.LSTF"));
-        assert!(wrong(Replay { threshold: Some("much".to_owned()), ..plan("LSTF = \"lstf\"") }).contains("threshold: "));
+        assert!(
+            wrong(Replay {
+                threshold: Some("much".to_owned()),
+                ..plan("LSTF = \"lstf\"")
+            })
+            .contains("threshold: ")
+        );
     }
 }

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay_reference::replay::{
-    Counts, Network, RandomNetwork, Reading, Replayer, Rule, Schedule, by_arrivals, other_decisions, priorities, slack_equation,
+    Counts, Network, RandomNetwork, Reading, Replayer, Rule, Schedule, by_arrivals,
+    other_decisions, priorities, slack_equation,
 };
 use serde::Deserialize;
 
@@ -87,10 +88,15 @@ impl Order {
         if text == "any priorities" {
             return Ok(Self::AnyPriorities);
         }
-        let (name, preempts) = text.strip_suffix(" without preemption").map_or((text, true), |name| (name, false));
+        let (name, preempts) = text
+            .strip_suffix(" without preemption")
+            .map_or((text, true), |name| (name, false));
         let names = Rule::NAMED.map(|(name, _)| name).join("', '");
-        let unknown =
-            || Failed(format!("rule '{name}': expected 'any priorities', or one of '{names}', ' without preemption' behind it or not"));
+        let unknown = || {
+            Failed(format!(
+                "rule '{name}': expected 'any priorities', or one of '{names}', ' without preemption' behind it or not"
+            ))
+        };
         Ok(Self::By(Rule::named(name).ok_or_else(unknown)?, preempts))
     }
 }
@@ -104,30 +110,65 @@ struct Examined {
 
 impl Replayable {
     fn column(&self, name: &str) -> Result<Examined, Failed> {
-        let value = self.columns.get(name).cloned().ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
-        let expected = || Failed(format!("columns.{name}: expected a rule, or {{ rule = .., congestion_points = .. }}"));
+        let value = self
+            .columns
+            .get(name)
+            .cloned()
+            .ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
+        let expected = || {
+            Failed(format!(
+                "columns.{name}: expected a rule, or {{ rule = .., congestion_points = .. }}"
+            ))
+        };
         let (rule, at_most) = match value.try_into::<Column>().map_err(|_| expected())? {
             Column::Rule(rule) => (rule, None),
-            Column::Other(Other { rule, congestion_points }) => (rule, congestion_points),
+            Column::Other(Other {
+                rule,
+                congestion_points,
+            }) => (rule, congestion_points),
         };
-        let order = Order::read(&rule).map_err(|Failed(why)| Failed(format!("columns.{name}: {why}")))?;
+        let order =
+            Order::read(&rule).map_err(|Failed(why)| Failed(format!("columns.{name}: {why}")))?;
         if order == Order::AnyPriorities && self.packets > FEW {
-            return Err(Failed(format!("packets = {}: legal range 2 to {FEW} where all priorities are tried", self.packets)));
+            return Err(Failed(format!(
+                "packets = {}: legal range 2 to {FEW} where all priorities are tried",
+                self.packets
+            )));
         }
-        Ok(Examined { order, at_most: at_most.or(self.congestion_points), reading: reading(&self.counted)? })
+        Ok(Examined {
+            order,
+            at_most: at_most.or(self.congestion_points),
+            reading: reading(&self.counted)?,
+        })
     }
 
     /// A random network with a schedule, and extra delays of packets in the replay.
     fn world(&self, seed: u64) -> Result<(Network, Schedule, Vec<Vec<u64>>), Failed> {
-        let limits =
-            RandomNetwork { nodes: self.nodes, passes: self.passes, packets: self.packets, transmission: 4, len: 3, propagation: 3 };
+        let limits = RandomNetwork {
+            nodes: self.nodes,
+            passes: self.passes,
+            packets: self.packets,
+            transmission: 4,
+            len: 3,
+            propagation: 3,
+        };
         let mut random = Pcg64::seed_from_u64(seed);
         let mut draw = |below: u64| random.random_range(0..below);
         let network = limits.network(&mut draw).map_err(Failed::from)?;
         let original = RandomNetwork::schedule(&network, seed.is_multiple_of(2), &mut draw);
         original.is_viable(&network).map_err(Failed::from)?;
-        let mut delay = |_| if self.held_up && draw(HELD_UP.0) == 0 { 1 + draw(HELD_UP.1) } else { 0 };
-        let delays = original.0.iter().map(|stays| (0..stays.len()).map(&mut delay).collect()).collect();
+        let mut delay = |_| {
+            if self.held_up && draw(HELD_UP.0) == 0 {
+                1 + draw(HELD_UP.1)
+            } else {
+                0
+            }
+        };
+        let delays = original
+            .0
+            .iter()
+            .map(|stays| (0..stays.len()).map(&mut delay).collect())
+            .collect();
         Ok((network, original, delays))
     }
 }
@@ -135,7 +176,8 @@ impl Replayable {
 /// Finds a reading by name.
 pub(super) fn reading(name: &str) -> Result<Reading, Failed> {
     let names = Reading::ALL.map(|(name, _)| name).join("', '");
-    Reading::named(name).ok_or_else(|| Failed(format!("counted = '{name}': expected one of '{names}'")))
+    Reading::named(name)
+        .ok_or_else(|| Failed(format!("counted = '{name}': expected one of '{names}'")))
 }
 
 impl Experiment for Replayable {
@@ -144,7 +186,11 @@ impl Experiment for Replayable {
         within("nodes", self.nodes, 1..=100)?;
         within("passes", self.passes, 1..=self.nodes)?;
         within("packets", self.packets, 1..=1_000)?;
-        self.columns.keys().try_for_each(|name| self.column(name).map(drop).map_err(|failed| columns::named(name, failed)))
+        self.columns.keys().try_for_each(|name| {
+            self.column(name)
+                .map(drop)
+                .map_err(|failed| columns::named(name, failed))
+        })
     }
 
     fn parts(&self) -> Vec<String> {
@@ -165,20 +211,28 @@ impl Experiment for Replayable {
             }
             sums.add(&examined, &network, &original, &replay);
             let packets = network.packets().len();
-            if !self.held_up && !replay.overdue(&original).is_empty() && fewest.as_ref().is_none_or(|(few, _)| packets < *few) {
+            if !self.held_up
+                && !replay.overdue(&original).is_empty()
+                && fewest.as_ref().is_none_or(|(few, _)| packets < *few)
+            {
                 let mut lines = original.lines(&network);
                 lines.extend(replay.replay_lines(&network, &original, part));
                 fewest = Some((packets, lines));
             }
         }
-        Ok(Outcome { rows: sums.rows(part), trace: fewest.map_or_else(Vec::new, |(_, lines)| lines) })
+        Ok(Outcome {
+            rows: sums.rows(part),
+            trace: fewest.map_or_else(Vec::new, |(_, lines)| lines),
+        })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Order::read(discipline)?;
         for (_, column) in &mut self.columns {
             match column {
-                toml::Value::Table(table) => drop(table.insert("rule".to_owned(), discipline.into())),
+                toml::Value::Table(table) => {
+                    drop(table.insert("rule".to_owned(), discipline.into()))
+                }
                 other => *other = discipline.into(),
             }
         }
@@ -188,13 +242,23 @@ impl Experiment for Replayable {
 
 impl Examined {
     fn replay(&self, network: &Network, original: &Schedule, delays: &[Vec<u64>]) -> Schedule {
-        let by = |rule, preempts| Replayer { preempts, delays, ..Replayer::new(network, original, rule) }.run();
+        let by = |rule, preempts| {
+            Replayer {
+                preempts,
+                delays,
+                ..Replayer::new(network, original, rule)
+            }
+            .run()
+        };
         match &self.order {
             Order::By(rule, preempts) => by(rule.clone(), *preempts),
             Order::AnyPriorities => {
                 let all = priorities(network.packets().len()).into_iter();
-                let all = all.flat_map(|priorities| [true, false].map(|preempts| by(Rule::Static(priorities.clone()), preempts)));
-                all.min_by_key(|replay| replay.overdue(original).len()).expect("there is one at least")
+                let all = all.flat_map(|priorities| {
+                    [true, false].map(|preempts| by(Rule::Static(priorities.clone()), preempts))
+                });
+                all.min_by_key(|replay| replay.overdue(original).len())
+                    .expect("there is one at least")
             }
         }
     }
@@ -221,12 +285,23 @@ impl Sums {
         *with_overdue += u64::from(is_overdue);
     }
 
-    fn add(&mut self, examined: &Examined, network: &Network, original: &Schedule, replay: &Schedule) {
+    fn add(
+        &mut self,
+        examined: &Examined,
+        network: &Network,
+        original: &Schedule,
+        replay: &Schedule,
+    ) {
         let overdue = replay.overdue(original);
         self.schedules += 1;
         self.with_overdue += u64::from(!overdue.is_empty());
         self.overdue += overdue.len() as u64;
-        self.lateness = overdue.iter().map(|(_, by)| *by).max().unwrap_or(0).max(self.lateness);
+        self.lateness = overdue
+            .iter()
+            .map(|(_, by)| *by)
+            .max()
+            .unwrap_or(0)
+            .max(self.lateness);
         self.counts.add(&by_arrivals(network, original, replay));
         if let Order::By(rule, preempts) = &examined.order {
             let decisions = other_decisions(network, original, rule.clone(), *preempts);
@@ -238,8 +313,15 @@ impl Sums {
     }
 
     fn rows(&self, column: &str) -> Vec<Row> {
-        let Counts { late_ends, late_ends_alone, negative, negative_alone, negative_in_time, arrivals_after_start, late_arrivals } =
-            self.counts;
+        let Counts {
+            late_ends,
+            late_ends_alone,
+            negative,
+            negative_alone,
+            negative_in_time,
+            arrivals_after_start,
+            late_arrivals,
+        } = self.counts;
         let numbers = [
             ("schedules", self.schedules as usize),
             ("schedules with overdue packets", self.with_overdue as usize),
@@ -250,17 +332,31 @@ impl Sums {
             ("late departures", late_ends),
             ("late departures without a late arrival", late_ends_alone),
             ("departures with negative slack", negative),
-            ("departures with negative slack without a late arrival", negative_alone),
+            (
+                "departures with negative slack without a late arrival",
+                negative_alone,
+            ),
             ("departures in time with negative slack", negative_in_time),
             ("decisions", self.decisions[0]),
             ("decisions other than LSTF's", self.decisions[1]),
             ("slacks compared", self.slacks[0]),
             ("slacks against the equation", self.slacks[1]),
         ];
-        let mut rows: Vec<Row> = numbers.iter().map(|(name, number)| Row::scalar(column, *name, *number as f64)).collect();
-        let enough = self.points.iter().filter(|(_, [schedules, _])| *schedules >= ENOUGH);
+        let mut rows: Vec<Row> = numbers
+            .iter()
+            .map(|(name, number)| Row::scalar(column, *name, *number as f64))
+            .collect();
+        let enough = self
+            .points
+            .iter()
+            .filter(|(_, [schedules, _])| *schedules >= ENOUGH);
         rows.extend(enough.map(|(most, [schedules, with_overdue])| {
-            Row::point(column, "schedules with overdue packets, %", *most as f64, 100.0 * *with_overdue as f64 / *schedules as f64)
+            Row::point(
+                column,
+                "schedules with overdue packets, %",
+                *most as f64,
+                100.0 * *with_overdue as f64 / *schedules as f64,
+            )
         }));
         rows
     }
@@ -278,19 +374,39 @@ mod tests {
     }
 
     fn value(outcome: &Outcome, figure: &str) -> f64 {
-        outcome.rows.iter().find(|row| row.figure == figure).unwrap().value
+        outcome
+            .rows
+            .iter()
+            .find(|row| row.figure == figure)
+            .unwrap()
+            .value
     }
 
     #[test]
     fn lstf_replays_two_congestion_points_and_what_is_planted_does_not() {
         let mut plan = plan(PLAN);
         let lstf = plan.run("LSTF", 1).unwrap();
-        assert!(value(&lstf, "schedules") > 100.0 && value(&lstf, "overdue packets") == 0.0 && lstf.trace.is_empty());
+        assert!(
+            value(&lstf, "schedules") > 100.0
+                && value(&lstf, "overdue packets") == 0.0
+                && lstf.trace.is_empty()
+        );
         let three = plan.run("three", 1).unwrap();
-        assert!(value(&three, "schedules with overdue packets") > 0.0 && value(&three, "schedules") > value(&lstf, "schedules"));
-        assert!(three.trace.last().unwrap().starts_with("  overdue: "), "{:?}", three.trace);
+        assert!(
+            value(&three, "schedules with overdue packets") > 0.0
+                && value(&three, "schedules") > value(&lstf, "schedules")
+        );
+        assert!(
+            three.trace.last().unwrap().starts_with("  overdue: "),
+            "{:?}",
+            three.trace
+        );
         assert!(value(&plan.run("plain", 1).unwrap(), "overdue packets") > 0.0);
-        assert_ne!(plan.run("three", 2).unwrap(), three, "another seed, other schedules");
+        assert_ne!(
+            plan.run("three", 2).unwrap(),
+            three,
+            "another seed, other schedules"
+        );
         plan.instead("fifo").unwrap();
         assert!(value(&plan.run("LSTF", 1).unwrap(), "overdue packets") > 0.0);
     }
@@ -303,11 +419,21 @@ mod tests {
                 .starts_with("columns.LSTF: rule 'slack': expected 'any priorities', or one of")
         );
         let any = PLAN.replace("'lstf', three", "'any priorities', three");
-        assert_eq!(error(&any), "packets = 8: legal range 2 to 4 where all priorities are tried");
+        assert_eq!(
+            error(&any),
+            "packets = 8: legal range 2 to 4 where all priorities are tried"
+        );
         assert!(
-            error(&PLAN.replace("columns", "counted = 'mine'\ncolumns")).starts_with("counted = 'mine': expected one of 'the packet waits")
+            error(&PLAN.replace("columns", "counted = 'mine'\ncolumns"))
+                .starts_with("counted = 'mine': expected one of 'the packet waits")
         );
         assert!(error(&PLAN.replace("passes = 3", "passes = 0")).contains("legal range"));
-        assert!(plan(PLAN).instead("drr").unwrap_err().0.starts_with("rule 'drr'"));
+        assert!(
+            plan(PLAN)
+                .instead("drr")
+                .unwrap_err()
+                .0
+                .starts_with("rule 'drr'")
+        );
     }
 }

@@ -128,13 +128,19 @@ impl Simulate {
             Measures::Rates if measures.rates.is_none() => "meter.rates, as in \"1ms\"",
             _ => return Ok(()),
         };
-        Err(Wrong::new("measures", format!("measures: needs scenario.{needed}")))
+        Err(Wrong::new(
+            "measures",
+            format!("measures: needs scenario.{needed}"),
+        ))
     }
 
     /// Changes of a part: first the scheme's changes, then the column's.
     fn changes(&self, part: &str) -> Result<Vec<Change<'_>>, Wrong> {
         let of = |column: &str| changes(("columns", &self.columns), &self.queues, column);
-        let Some((column, scheme)) = self.pairs().find(|pair| self.schemes.contains_key(pair.1) && name(*pair) == part) else {
+        let Some((column, scheme)) = self
+            .pairs()
+            .find(|pair| self.schemes.contains_key(pair.1) && name(*pair) == part)
+        else {
             return of(part);
         };
         let mut all = changes(("schemes", &self.schemes), &self.queues, scheme)?;
@@ -150,14 +156,20 @@ impl Simulate {
 
     /// All pairs of column and scheme.
     fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.columns.keys().flat_map(|column| self.schemes.keys().map(move |scheme| (column.as_str(), scheme.as_str())))
+        self.columns.keys().flat_map(|column| {
+            self.schemes
+                .keys()
+                .map(move |scheme| (column.as_str(), scheme.as_str()))
+        })
     }
 
     /// FNV-1a of part, seed and scenario, in 62 bits.
     fn hash_seed(&self, part: &str, seed: u64) -> Result<u64, Failed> {
         let scenario = toml::to_string(&self.scenario).map_err(Failed::from)?;
         let text = format!("{part}\n{seed}\n{scenario}");
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         Ok(hash >> 2)
     }
 }
@@ -169,11 +181,17 @@ fn name((column, scheme): (&str, &str)) -> String {
 
 impl Experiment for Simulate {
     fn check(&self) -> Result<(), Wrong> {
-        self.parts().iter().try_for_each(|part| self.measured(&self.scenario(part, 1)?.measures))
+        self.parts()
+            .iter()
+            .try_for_each(|part| self.measured(&self.scenario(part, 1)?.measures))
     }
 
     fn parts(&self) -> Vec<String> {
-        if self.schemes.is_empty() { self.columns.keys().cloned().collect() } else { self.pairs().map(name).collect() }
+        if self.schemes.is_empty() {
+            self.columns.keys().cloned().collect()
+        } else {
+            self.pairs().map(name).collect()
+        }
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -181,11 +199,21 @@ impl Experiment for Simulate {
         let scenario = self.scenario(part, hash_seed)?;
         let results = scenario.run(seed, |_| ()).map_err(Failed::from)?;
         let rows = match self.measures {
-            Measures::Flows => Figures { run: part, plan: self, scenario: &scenario, results: &results, hash_seed }.rows()?,
+            Measures::Flows => Figures {
+                run: part,
+                plan: self,
+                scenario: &scenario,
+                results: &results,
+                hash_seed,
+            }
+            .rows()?,
             Measures::Transfers => transfers::rows(part, &scenario, &results),
             Measures::Rates => rates::rows(part, &results),
         };
-        Ok(Outcome { rows, trace: Vec::new() })
+        Ok(Outcome {
+            rows,
+            trace: Vec::new(),
+        })
     }
 
     fn simulated(&self, part: &str) -> Option<Scenario> {
@@ -194,14 +222,27 @@ impl Experiment for Simulate {
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         let discipline = Value::String(discipline.to_owned());
-        let examined = if self.schemes.is_empty() { &mut self.columns } else { &mut self.schemes };
+        let examined = if self.schemes.is_empty() {
+            &mut self.columns
+        } else {
+            &mut self.schemes
+        };
         for column in examined.iter_mut().map(|(_, column)| column) {
             match column {
                 Value::Table(changes) => {
-                    let paths: Vec<_> = changes.keys().filter(|path| self.queues.contains(path)).cloned().collect();
-                    paths.into_iter().for_each(|path| drop(changes.insert(path, discipline.clone())));
+                    let paths: Vec<_> = changes
+                        .keys()
+                        .filter(|path| self.queues.contains(path))
+                        .cloned()
+                        .collect();
+                    paths
+                        .into_iter()
+                        .for_each(|path| drop(changes.insert(path, discipline.clone())));
                     // Trees without a queue are an error of the scenario.
-                    if !changes.values().any(|value| value.as_str().is_some_and(|text| text.starts_with("tree "))) {
+                    if !changes
+                        .values()
+                        .any(|value| value.as_str().is_some_and(|text| text.starts_with("tree ")))
+                    {
                         changes.remove("trees");
                     }
                 }

@@ -54,11 +54,34 @@ struct Within {
 
 impl Smallest {
     fn search(&self, name: &str) -> Result<Search, Failed> {
-        let value = self.columns.get(name).cloned().ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
-        let column: Column = value.try_into().map_err(|error| Failed(format!("columns.{name}: {error}")))?;
+        let value = self
+            .columns
+            .get(name)
+            .cloned()
+            .ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
+        let column: Column = value
+            .try_into()
+            .map_err(|error| Failed(format!("columns.{name}: {error}")))?;
         let names = Question::ALL.map(|(name, _)| name).join("', '");
-        let unknown = || Failed(format!("columns.{name}: question = '{}': expected one of '{names}'", column.question));
-        let bounds = column.within.iter().map(|&Within { packets, nodes, exit, delay }| Bounds { packets, nodes, exit, delay });
+        let unknown = || {
+            Failed(format!(
+                "columns.{name}: question = '{}': expected one of '{names}'",
+                column.question
+            ))
+        };
+        let bounds = column.within.iter().map(
+            |&Within {
+                 packets,
+                 nodes,
+                 exit,
+                 delay,
+             }| Bounds {
+                packets,
+                nodes,
+                exit,
+                delay,
+            },
+        );
         Ok(Search {
             question: Question::named(&column.question).ok_or_else(unknown)?,
             at_most: column.congestion_points,
@@ -71,7 +94,11 @@ impl Smallest {
 
 impl Experiment for Smallest {
     fn check(&self) -> Result<(), Wrong> {
-        self.columns.keys().try_for_each(|name| self.search(name).map(drop).map_err(|failed| columns::named(name, failed)))
+        self.columns.keys().try_for_each(|name| {
+            self.search(name)
+                .map(drop)
+                .map_err(|failed| columns::named(name, failed))
+        })
     }
 
     fn parts(&self) -> Vec<String> {
@@ -80,7 +107,9 @@ impl Experiment for Smallest {
 
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let search = self.search(part)?;
-        let searched = search.run().map_err(|error| Failed(format!("columns.{part}: {error}")))?;
+        let searched = search
+            .run()
+            .map_err(|error| Failed(format!("columns.{part}: {error}")))?;
         let sum = |what: fn(&Covered) -> u64| searched.covered.iter().map(what).sum::<u64>() as f64;
         let mut rows = vec![
             Row::scalar(part, "found", f64::from(u8::from(searched.found.is_some()))),
@@ -89,7 +118,11 @@ impl Experiment for Smallest {
         ];
         if let Some(found) = &searched.found {
             let size = found.size;
-            let overdue: usize = found.cases.iter().map(|(network, original)| overdue(search.question, network, original)).sum();
+            let overdue: usize = found
+                .cases
+                .iter()
+                .map(|(network, original)| overdue(search.question, network, original))
+                .sum();
             rows.extend([
                 Row::scalar(part, "packets", size.packets as f64),
                 Row::scalar(part, "nodes", size.nodes as f64),
@@ -97,12 +130,17 @@ impl Experiment for Smallest {
                 Row::scalar(part, "overdue packets in the model", overdue as f64),
             ]);
         }
-        Ok(Outcome { rows, trace: trace(&search, &searched) })
+        Ok(Outcome {
+            rows,
+            trace: trace(&search, &searched),
+        })
     }
 
     /// Questions are about rules: replacement is an error.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        Err(Failed(format!("the search is for schedules that a given rule does not replay: {discipline} cannot replace the rule")))
+        Err(Failed(format!(
+            "the search is for schedules that a given rule does not replay: {discipline} cannot replace the rule"
+        )))
     }
 }
 
@@ -118,13 +156,31 @@ fn rules(question: Question, packets: usize) -> Vec<Rule> {
 /// Number of overdue packets with the best of the question's rules.
 fn overdue(question: Question, network: &Network, original: &Schedule) -> usize {
     let all = rules(question, network.packets().len()).into_iter();
-    all.map(|rule| Replayer::new(network, original, rule).run().overdue(original).len()).min().unwrap_or(0)
+    all.map(|rule| {
+        Replayer::new(network, original, rule)
+            .run()
+            .overdue(original)
+            .len()
+    })
+    .min()
+    .unwrap_or(0)
 }
 
 fn trace(search: &Search, searched: &Searched) -> Vec<String> {
-    let mut lines = vec![format!("congestion points where {}, at most {} a packet", search.reading.name(), search.at_most)];
-    let failing = if search.question == Question::NoScheduler { "demand an order" } else { "fail" };
-    for sizes in searched.covered.chunk_by(|one, other| (one.packets, one.nodes) == (other.packets, other.nodes)) {
+    let mut lines = vec![format!(
+        "congestion points where {}, at most {} a packet",
+        search.reading.name(),
+        search.at_most
+    )];
+    let failing = if search.question == Question::NoScheduler {
+        "demand an order"
+    } else {
+        "fail"
+    };
+    for sizes in searched
+        .covered
+        .chunk_by(|one, other| (one.packets, one.nodes) == (other.packets, other.nodes))
+    {
         let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
         let sum = |what: fn(&Covered) -> u64| sizes.iter().map(what).sum::<u64>();
         let (loads, fail) = (sum(|size| size.loads), sum(|size| size.failing));
@@ -138,11 +194,19 @@ fn trace(search: &Search, searched: &Searched) -> Vec<String> {
         return lines;
     };
     for (number, (network, original)) in (1..).zip(&found.cases) {
-        lines.push(if found.cases.len() > 1 { format!("case {number}:") } else { "found:".to_owned() });
+        lines.push(if found.cases.len() > 1 {
+            format!("case {number}:")
+        } else {
+            "found:".to_owned()
+        });
         lines.extend(original.lines(network));
         if let [rule] = &rules(search.question, network.packets().len())[..] {
             let replay = Replayer::new(network, original, rule.clone()).run();
-            let name = if *rule == Rule::Lstf { "LSTF, first come first served among equals" } else { "o(p)" };
+            let name = if *rule == Rule::Lstf {
+                "LSTF, first come first served among equals"
+            } else {
+                "o(p)"
+            };
             lines.extend(replay.replay_lines(network, original, name));
             lines.extend(points(network, original, &replay));
         }
@@ -154,8 +218,14 @@ fn trace(search: &Search, searched: &Searched) -> Vec<String> {
 fn points(network: &Network, original: &Schedule, replay: &Schedule) -> Vec<String> {
     let line = |(name, reading): (&str, Reading)| {
         let points = reading.points(network, original, replay);
-        let each = points.iter().zip(network.packets()).map(|(points, packet)| format!("{} {points}", packet.name));
-        format!("congestion points where {name}: {}", each.collect::<Vec<_>>().join(", "))
+        let each = points
+            .iter()
+            .zip(network.packets())
+            .map(|(points, packet)| format!("{} {points}", packet.name));
+        format!(
+            "congestion points where {name}: {}",
+            each.collect::<Vec<_>>().join(", ")
+        )
     };
     Reading::ALL.into_iter().map(line).collect()
 }
@@ -174,20 +244,49 @@ mod tests {
     #[test]
     fn what_is_found_fails_in_the_general_model_too() {
         let outcome = run(PLAN).unwrap();
-        let value = |figure: &str| outcome.rows.iter().find(|row| row.figure == figure).unwrap().value;
-        assert_eq!(["found", "packets", "nodes", "last exit"].map(value), [1.0, 3.0, 3.0, 5.0]);
+        let value = |figure: &str| {
+            outcome
+                .rows
+                .iter()
+                .find(|row| row.figure == figure)
+                .unwrap()
+                .value
+        };
+        assert_eq!(
+            ["found", "packets", "nodes", "last exit"].map(value),
+            [1.0, 3.0, 3.0, 5.0]
+        );
         assert!(value("loads") > 5_000.0 && value("overdue packets in the model") > 0.0);
-        assert!(outcome.trace.iter().any(|line| line.starts_with("  overdue: ")), "{:?}", outcome.trace);
+        assert!(
+            outcome
+                .trace
+                .iter()
+                .any(|line| line.starts_with("  overdue: ")),
+            "{:?}",
+            outcome.trace
+        );
         let two = run(&PLAN.replace("points = 3", "points = 2")).unwrap();
-        assert_eq!((two.rows[0].value, two.trace.last().map(String::as_str)), (0.0, Some("none found")));
+        assert_eq!(
+            (two.rows[0].value, two.trace.last().map(String::as_str)),
+            (0.0, Some("none found"))
+        );
     }
 
     #[test]
     fn errors_name_the_column_and_the_range() {
         let error = |from: &str, to: &str| run(&PLAN.replace(from, to)).unwrap_err().0;
-        assert!(error("'lstf'", "'drr'").starts_with("columns.LSTF: question = 'drr': expected one of 'lstf'"));
-        assert_eq!(error("packets = 2", "packets = 9"), "columns.LSTF: packets = 9: legal range 1 to 6");
-        assert!(error("can wait", "waits").starts_with("counted = 'some packet waits': expected one of"));
+        assert!(
+            error("'lstf'", "'drr'")
+                .starts_with("columns.LSTF: question = 'drr': expected one of 'lstf'")
+        );
+        assert_eq!(
+            error("packets = 2", "packets = 9"),
+            "columns.LSTF: packets = 9: legal range 1 to 6"
+        );
+        assert!(
+            error("can wait", "waits")
+                .starts_with("counted = 'some packet waits': expected one of")
+        );
         assert!(error("exit = 5", "exits = 5").contains("exits"));
     }
 }

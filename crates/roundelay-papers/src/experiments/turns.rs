@@ -57,13 +57,31 @@ struct Turn {
 impl Turns {
     /// The discipline with all packets enqueued.
     fn filled(&self, column: &str, seed: u64) -> Result<AnyScheduler<()>, Failed> {
-        let mut scheduler = self.columns.spec(column)?.discipline.build(seed).map_err(Failed::from)?;
+        let mut scheduler = self
+            .columns
+            .spec(column)?
+            .discipline
+            .build(seed)
+            .map_err(Failed::from)?;
         for (number, flow) in (0..).zip(&self.flow) {
-            scheduler.set_flow(FlowId(number), FlowConfig { weight: flow.requested, ..FlowConfig::DEFAULT }).map_err(Failed::from)?;
+            scheduler
+                .set_flow(
+                    FlowId(number),
+                    FlowConfig {
+                        weight: flow.requested,
+                        ..FlowConfig::DEFAULT
+                    },
+                )
+                .map_err(Failed::from)?;
             let len = flow.packet_len.unwrap_or(self.packet_len);
             for &due in &flow.due {
-                let packet = Packet { deadline: Instant::from_picos(due), ..Packet::new(FlowId(number), len, ()) };
-                scheduler.enqueue(Instant::ZERO, packet).map_err(|_| Failed(format!("a packet of flow {} was refused", number + 1)))?;
+                let packet = Packet {
+                    deadline: Instant::from_picos(due),
+                    ..Packet::new(FlowId(number), len, ())
+                };
+                scheduler
+                    .enqueue(Instant::ZERO, packet)
+                    .map_err(|_| Failed(format!("a packet of flow {} was refused", number + 1)))?;
             }
         }
         Ok(scheduler)
@@ -81,7 +99,11 @@ impl Turns {
                     turn.sent.push(due);
                     turn.next = next;
                 }
-                _ => turns.push(Turn { flow: packet.flow.0 + 1, sent: vec![due], next }),
+                _ => turns.push(Turn {
+                    flow: packet.flow.0 + 1,
+                    sent: vec![due],
+                    next,
+                }),
             }
         }
         turns
@@ -90,7 +112,12 @@ impl Turns {
     fn allocated(&self, run: &str) -> Vec<Row> {
         let total: f64 = self.flow.iter().map(|flow| f64::from(flow.requested)).sum();
         let share = |flow: &Flow| f64::from(flow.requested) / total * self.bandwidth;
-        (1_u32..).zip(&self.flow).map(|(number, flow)| Row::point(run, "allocated bandwidth", number.into(), share(flow))).collect()
+        (1_u32..)
+            .zip(&self.flow)
+            .map(|(number, flow)| {
+                Row::point(run, "allocated bandwidth", number.into(), share(flow))
+            })
+            .collect()
     }
 }
 
@@ -102,24 +129,47 @@ impl Experiment for Turns {
     fn check(&self) -> Result<(), Wrong> {
         self.columns.check()?;
         within("bandwidth", self.bandwidth, 0.0..=1e12)?;
-        within("packet_len", self.packet_len, 1..=FlowConfig::MAX_PACKET_LEN)?;
+        within(
+            "packet_len",
+            self.packet_len,
+            1..=FlowConfig::MAX_PACKET_LEN,
+        )?;
         for (number, flow) in self.flow.iter().enumerate() {
             let len = flow.packet_len.unwrap_or(self.packet_len);
-            within(&format!("flow.{number}.requested"), flow.requested, 1..=FlowConfig::MAX_WEIGHT)?;
-            within(&format!("flow.{number}.packet_len"), len, 1..=FlowConfig::MAX_PACKET_LEN)?;
+            within(
+                &format!("flow.{number}.requested"),
+                flow.requested,
+                1..=FlowConfig::MAX_WEIGHT,
+            )?;
+            within(
+                &format!("flow.{number}.packet_len"),
+                len,
+                1..=FlowConfig::MAX_PACKET_LEN,
+            )?;
         }
         Ok(())
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
         let turns = self.turns(self.filled(part, seed)?);
-        let mut outcome = Outcome { rows: self.allocated(part), trace: Vec::new() };
+        let mut outcome = Outcome {
+            rows: self.allocated(part),
+            trace: Vec::new(),
+        };
         for (number, turn) in (1_u32..).zip(&turns) {
-            let mut tell = |figure: &str, value: f64| outcome.rows.push(Row::point(part, figure, number.into(), value));
+            let mut tell = |figure: &str, value: f64| {
+                outcome
+                    .rows
+                    .push(Row::point(part, figure, number.into(), value))
+            };
             tell("flow of turn", turn.flow.into());
             tell("packets of turn", turn.sent.len() as f64);
-            turn.next.into_iter().for_each(|next| tell("due after turn", next as f64));
-            outcome.trace.push(format!("{part}, turn {number}: {}", turn.in_words()));
+            turn.next
+                .into_iter()
+                .for_each(|next| tell("due after turn", next as f64));
+            outcome
+                .trace
+                .push(format!("{part}, turn {number}: {}", turn.in_words()));
         }
         Ok(outcome)
     }
@@ -133,8 +183,14 @@ impl Experiment for Turns {
 impl Turn {
     fn in_words(&self) -> String {
         let sent: Vec<_> = self.sent.iter().map(u64::to_string).collect();
-        let next = self.next.map_or("and has no more".to_owned(), |next| format!("and is due at {next} then"));
-        format!("flow {} sends the packets due at {} {next}", self.flow, sent.join(", "))
+        let next = self.next.map_or("and has no more".to_owned(), |next| {
+            format!("and is due at {next} then")
+        });
+        format!(
+            "flow {} sends the packets due at {} {next}",
+            self.flow,
+            sent.join(", ")
+        )
     }
 }
 
@@ -158,15 +214,34 @@ mod tests {
     fn turns_of_the_report_are_told_in_rows_and_in_words() {
         let mut plan: Turns = toml::from_str(EXAMPLE).unwrap();
         let outcome = plan.run("AFQ", 1).unwrap();
-        let figure = |name: &str| outcome.rows.iter().filter(|row| row.figure == name).map(|row| row.value).collect::<Vec<_>>();
+        let figure = |name: &str| {
+            outcome
+                .rows
+                .iter()
+                .filter(|row| row.figure == name)
+                .map(|row| row.value)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(figure("allocated bandwidth"), [6.0, 4.0, 8.0, 6.0]);
         assert_eq!(figure("flow of turn"), [3.0, 1.0, 4.0, 3.0, 2.0, 2.0]);
         assert_eq!(figure("packets of turn"), [4.0, 2.0, 2.0, 1.0, 2.0, 1.0]);
         assert_eq!(figure("due after turn"), [12.0, 17.0]);
-        assert_eq!(outcome.trace[0], "AFQ, turn 1: flow 3 sends the packets due at 2, 4, 6, 8 and is due at 12 then");
-        assert_eq!(outcome.trace[1], "AFQ, turn 2: flow 1 sends the packets due at 5, 9 and has no more");
+        assert_eq!(
+            outcome.trace[0],
+            "AFQ, turn 1: flow 3 sends the packets due at 2, 4, 6, 8 and is due at 12 then"
+        );
+        assert_eq!(
+            outcome.trace[1],
+            "AFQ, turn 2: flow 1 sends the packets due at 5, 9 and has no more"
+        );
         plan.instead("wf2q").unwrap();
-        assert!(plan.run("AFQ", 1).unwrap().rows.iter().all(|row| row.figure != "packets of turn" || row.value == 1.0));
+        assert!(
+            plan.run("AFQ", 1)
+                .unwrap()
+                .rows
+                .iter()
+                .all(|row| row.figure != "packets of turn" || row.value == 1.0)
+        );
         plan.instead("fiffo").unwrap();
         assert!(plan.run("AFQ", 1).unwrap_err().0.contains("fiffo"));
     }

@@ -52,12 +52,24 @@ struct Other {
 impl WorstCase {
     /// The discipline under test, and the discipline whose bounds apply.
     fn column(&self, name: &str) -> Result<(QueueSpec, QueueSpec), Wrong> {
-        let value = self.columns.get(name).cloned().ok_or_else(|| wrong(name, "no such column"))?;
-        let expected = || wrong(name, "expected a discipline, or { discipline = .., bounds_of = .. }");
+        let value = self
+            .columns
+            .get(name)
+            .cloned()
+            .ok_or_else(|| wrong(name, "no such column"))?;
+        let expected = || {
+            wrong(
+                name,
+                "expected a discipline, or { discipline = .., bounds_of = .. }",
+            )
+        };
         let column = value.try_into::<Column>().map_err(|_| expected())?;
         let (serves, promises) = match &column {
             Column::Own(discipline) => (discipline, discipline),
-            Column::Other(Other { discipline, bounds_of }) => (discipline, bounds_of),
+            Column::Other(Other {
+                discipline,
+                bounds_of,
+            }) => (discipline, bounds_of),
         };
         Ok((spec(name, serves)?, spec(name, promises)?))
     }
@@ -70,7 +82,9 @@ impl Experiment for WorstCase {
 
     fn check(&self) -> Result<(), Wrong> {
         within("runs", self.runs, 1..=1_000_000)?;
-        self.columns.keys().try_for_each(|column| self.column(column).map(drop))
+        self.columns
+            .keys()
+            .try_for_each(|column| self.column(column).map(drop))
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -81,7 +95,11 @@ impl Experiment for WorstCase {
         let constructed = examined.largest(adversaries::all().into_iter().map(|(_, load)| load))?;
         let mut rows = ratio_rows(part, "random loads", random);
         rows.extend(ratio_rows(part, "constructed loads", constructed));
-        let place = self.columns.keys().position(|name| name == part).map_or(0.0, |place| place as f64 + 1.0);
+        let place = self
+            .columns
+            .keys()
+            .position(|name| name == part)
+            .map_or(0.0, |place| place as f64 + 1.0);
         let (light, trace) = examined.light_flow(part, place)?;
         rows.extend(light);
         Ok(Outcome { rows, trace })
@@ -92,7 +110,10 @@ impl Experiment for WorstCase {
         for part in parts {
             let (_, promises) = self.column(&part)?;
             let bounds_of = promises.discipline.to_string();
-            let other = toml::Table::from_iter([("discipline".to_owned(), discipline.into()), ("bounds_of".to_owned(), bounds_of.into())]);
+            let other = toml::Table::from_iter([
+                ("discipline".to_owned(), discipline.into()),
+                ("bounds_of".to_owned(), bounds_of.into()),
+            ]);
             self.columns.insert(part, other.into());
         }
         Ok(())
@@ -100,7 +121,13 @@ impl Experiment for WorstCase {
 }
 
 fn ratio_rows(column: &str, loads: &str, [printed, proven]: [Ratios; 2]) -> Vec<Row> {
-    let row = |index: &str, bound: &str, value: f64| Row::scalar(column, format!("{loads}, {index} over {bound} bound"), value);
+    let row = |index: &str, bound: &str, value: f64| {
+        Row::scalar(
+            column,
+            format!("{loads}, {index} over {bound} bound"),
+            value,
+        )
+    };
     let b_wfi = |ratios: Ratios| ratios.b_wfi.max(ratios.b_wfi_by_bit);
     vec![
         row("B-WFI", "printed", b_wfi(printed)),
@@ -123,8 +150,10 @@ impl Examined {
         for load in loads {
             let outcome = load.run(&self.serves.discipline).map_err(Failed::from)?;
             let promised = |flow| self.promises.discipline.guarantees(&load.share(flow));
-            let reached =
-                [load.ratios_to(&outcome, ROUNDING, |flow| promised(flow).as_printed()), load.ratios_to(&outcome, ROUNDING, promised)];
+            let reached = [
+                load.ratios_to(&outcome, ROUNDING, |flow| promised(flow).as_printed()),
+                load.ratios_to(&outcome, ROUNDING, promised),
+            ];
             largest = [largest[0].max(reached[0]), largest[1].max(reached[1])];
         }
         Ok(largest)
@@ -136,21 +165,40 @@ impl Examined {
         let mut worst: Option<(&str, Workload, Measured)> = None;
         for (name, load) in adversaries::all() {
             let outcome = load.run(&self.serves.discipline).map_err(Failed::from)?;
-            if worst.as_ref().is_none_or(|(.., other)| outcome.b_wfi_by_bit[LIGHT] > other.b_wfi_by_bit[LIGHT]) {
+            if worst
+                .as_ref()
+                .is_none_or(|(.., other)| outcome.b_wfi_by_bit[LIGHT] > other.b_wfi_by_bit[LIGHT])
+            {
                 worst = Some((name, load, outcome));
             }
         }
-        let Some((name, load, outcome)) = worst else { return Ok((Vec::new(), Vec::new())) };
+        let Some((name, load, outcome)) = worst else {
+            return Ok((Vec::new(), Vec::new()));
+        };
         let promised = self.promises.discipline.guarantees(&load.share(LIGHT));
         let indices = Indices::all(&outcome, promised);
-        let rows = indices.iter().flat_map(|indices| indices.rows(column, place, &load)).collect();
+        let rows = indices
+            .iter()
+            .flat_map(|indices| indices.rows(column, place, &load))
+            .collect();
         let exceeds = indices[0].bytes > indices[1].bytes;
-        let steps = if exceeds { self.steps(name, &load, promised)? } else { Vec::new() };
+        let steps = if exceeds {
+            self.steps(name, &load, promised)?
+        } else {
+            Vec::new()
+        };
         Ok((rows, steps))
     }
 
-    fn steps(&self, name: &str, load: &Workload, promised: Guarantees) -> Result<Vec<String>, Failed> {
-        let (_, events) = load.record(&self.serves.discipline, LIGHT).map_err(Failed::from)?;
+    fn steps(
+        &self,
+        name: &str,
+        load: &Workload,
+        promised: Guarantees,
+    ) -> Result<Vec<String>, Failed> {
+        let (_, events) = load
+            .record(&self.serves.discipline, LIGHT)
+            .map_err(Failed::from)?;
         let rounding = steps::Rounding::of(self.serves.discipline.name());
         Ok(steps::lines(name, load, LIGHT, promised, rounding, &events))
     }
@@ -171,8 +219,16 @@ impl Indices {
             bytes: b_wfi.map_or(f64::INFINITY, |bound| bound.value as f64),
             seconds: t_wfi.map_or(f64::INFINITY, |bound| bound.value.as_secs_f64()),
         };
-        let measured = Self { what: "measured", bytes: outcome.b_wfi_by_bit[LIGHT], seconds: outcome.t_wfi[LIGHT] };
-        [measured, bound("printed", promised.as_printed()), bound("proven", promised)]
+        let measured = Self {
+            what: "measured",
+            bytes: outcome.b_wfi_by_bit[LIGHT],
+            seconds: outcome.t_wfi[LIGHT],
+        };
+        [
+            measured,
+            bound("printed", promised.as_printed()),
+            bound("proven", promised),
+        ]
     }
 
     fn rows(&self, column: &str, place: f64, load: &Workload) -> Vec<Row> {
@@ -184,10 +240,24 @@ impl Indices {
         let late = self.seconds * share.rate.bits_per_second() as f64 / 8.0 * phi;
         let mut rows = vec![
             Row::scalar(column, format!("B-WFI {}, bytes", self.what), self.bytes),
-            Row::scalar(column, format!("T-WFI {}, ms", self.what), self.seconds * 1e3),
+            Row::scalar(
+                column,
+                format!("T-WFI {}, ms", self.what),
+                self.seconds * 1e3,
+            ),
         ];
-        rows.push(Row::point(self.what, "B-WFI, slots", place, (self.bytes - phi * of_link) / slot));
-        rows.push(Row::point(self.what, "T-WFI, slots", place, (late - phi * of_link) / slot));
+        rows.push(Row::point(
+            self.what,
+            "B-WFI, slots",
+            place,
+            (self.bytes - phi * of_link) / slot,
+        ));
+        rows.push(Row::point(
+            self.what,
+            "T-WFI, slots",
+            place,
+            (late - phi * of_link) / slot,
+        ));
         rows.retain(|row| row.value.is_finite());
         rows
     }
@@ -200,7 +270,12 @@ mod tests {
     const PLAN: &str = "runs = 20\ncolumns = { QFQ = 'qfq', DRR = { discipline = 'drr quantum 65536b', bounds_of = 'qfq' } }";
 
     fn value(outcome: &Outcome, run: &str, figure: &str) -> f64 {
-        outcome.rows.iter().find(|row| row.run == run && row.figure == figure).unwrap().value
+        outcome
+            .rows
+            .iter()
+            .find(|row| row.run == run && row.figure == figure)
+            .unwrap()
+            .value
     }
 
     /// Printed are 3 phi sigma_i + 2 phi L = 6144 + 128 bytes; proven are 2048 more.
@@ -209,10 +284,25 @@ mod tests {
         let experiment: WorstCase = toml::from_str(PLAN).unwrap();
         let qfq = experiment.run("QFQ", 1).unwrap();
         let figure = |figure: &str| value(&qfq, "QFQ", figure);
-        assert_eq!([figure("B-WFI printed, bytes"), figure("B-WFI proven, bytes")], [6272.0, 8320.0]);
-        assert!(figure("constructed loads, B-WFI over printed bound") > 1.2 && figure("constructed loads, B-WFI over proven bound") < 1.0);
-        assert!(figure("random loads, B-WFI over printed bound") < 1.0 && figure("constructed loads, T-WFI over printed bound") > 1.2);
-        assert!((value(&qfq, "printed", "B-WFI, slots") - 3.0).abs() < 1e-3 && value(&qfq, "measured", "B-WFI, slots") > 3.8);
+        assert_eq!(
+            [
+                figure("B-WFI printed, bytes"),
+                figure("B-WFI proven, bytes")
+            ],
+            [6272.0, 8320.0]
+        );
+        assert!(
+            figure("constructed loads, B-WFI over printed bound") > 1.2
+                && figure("constructed loads, B-WFI over proven bound") < 1.0
+        );
+        assert!(
+            figure("random loads, B-WFI over printed bound") < 1.0
+                && figure("constructed loads, T-WFI over printed bound") > 1.2
+        );
+        assert!(
+            (value(&qfq, "printed", "B-WFI, slots") - 3.0).abs() < 1e-3
+                && value(&qfq, "measured", "B-WFI, slots") > 3.8
+        );
         assert!(qfq.trace.len() > 10);
     }
 
@@ -223,14 +313,24 @@ mod tests {
         assert!(value(&drr, "DRR", "constructed loads, B-WFI over proven bound") > 1.0);
         experiment.instead("drr quantum 65536b").unwrap();
         let planted = experiment.run("QFQ", 1).unwrap();
-        assert_eq!(value(&planted, "QFQ", "B-WFI measured, bytes"), value(&drr, "DRR", "B-WFI measured, bytes"));
+        assert_eq!(
+            value(&planted, "QFQ", "B-WFI measured, bytes"),
+            value(&drr, "DRR", "B-WFI measured, bytes")
+        );
         assert_eq!(value(&planted, "QFQ", "B-WFI proven, bytes"), 8320.0);
     }
 
     #[test]
     fn errors_name_the_column() {
-        let error =
-            |columns: &str| toml::from_str::<WorstCase>(&format!("runs = 1\ncolumns.a = {columns}")).unwrap().check().unwrap_err().message;
-        assert!(error("'qfk'").starts_with("columns.a: ") && error("3").ends_with("bounds_of = .. }"));
+        let error = |columns: &str| {
+            toml::from_str::<WorstCase>(&format!("runs = 1\ncolumns.a = {columns}"))
+                .unwrap()
+                .check()
+                .unwrap_err()
+                .message
+        };
+        assert!(
+            error("'qfk'").starts_with("columns.a: ") && error("3").ends_with("bounds_of = .. }")
+        );
     }
 }

@@ -21,8 +21,17 @@ pub struct Variation {
 impl Variation {
     pub(super) fn new(name: String, open: Option<usize>, mut run: Table) -> Result<Self, Wrong> {
         let seeds = run.remove("seeds").unwrap_or(Value::Integer(1));
-        let seeds = seeds.as_integer().and_then(|seeds| u64::try_from(seeds).ok()).filter(|seeds| (1..=10_000).contains(seeds));
-        Ok(Self { name, open, run, seeds: seeds.ok_or_else(|| Wrong::new("run.seeds", "[run] seeds: legal range 1 to 10000"))? })
+        let seeds = seeds
+            .as_integer()
+            .and_then(|seeds| u64::try_from(seeds).ok())
+            .filter(|seeds| (1..=10_000).contains(seeds));
+        Ok(Self {
+            name,
+            open,
+            run,
+            seeds: seeds
+                .ok_or_else(|| Wrong::new("run.seeds", "[run] seeds: legal range 1 to 10000"))?,
+        })
     }
 
     /// The experiment of the variation.
@@ -31,14 +40,30 @@ impl Variation {
     /// An unknown kind, or the faulty key, by its path in `[run]`.
     pub fn experiment(&self) -> Result<Box<dyn Experiment>, Wrong> {
         let mut run = self.run.clone();
-        let kind = run.remove("kind").and_then(|kind| kind.as_str().map(str::to_owned));
-        let known = || KINDS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let kind = run
+            .remove("kind")
+            .and_then(|kind| kind.as_str().map(str::to_owned));
+        let known = || {
+            KINDS
+                .iter()
+                .map(|(name, _)| *name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let kind = kind.ok_or_else(|| Wrong::new("kind", format!("kind: one of {}", known())))?;
-        let read = KINDS.iter().find(|(name, _)| *name == kind).map(|(_, read)| read);
-        let read = read.ok_or_else(|| Wrong::new("kind", format!("kind '{kind}': one of {}", known())))?;
+        let read = KINDS
+            .iter()
+            .find(|(name, _)| *name == kind)
+            .map(|(_, read)| read);
+        let read =
+            read.ok_or_else(|| Wrong::new("kind", format!("kind '{kind}': one of {}", known())))?;
         let experiment = read(&run)?;
         experiment.check()?;
-        if experiment.parts().is_empty() { Err(Wrong::new("columns", "nothing to run: a column or more")) } else { Ok(experiment) }
+        if experiment.parts().is_empty() {
+            Err(Wrong::new("columns", "nothing to run: a column or more"))
+        } else {
+            Ok(experiment)
+        }
     }
 
     /// Text for the cache key: everything that determines the runs.

@@ -18,7 +18,11 @@ fn pages_are_as_young_as_their_plans_and_records() {
     let site = Site::read(&papers, &folder).unwrap();
     for (path, expected) in site.files() {
         let found = fs::read_to_string(folder.join(&path)).unwrap_or_default();
-        assert!(found == expected, "docs/papers/{} is older than its plan or record: make papers-pages", path.display());
+        assert!(
+            found == expected,
+            "docs/papers/{} is older than its plan or record: make papers-pages",
+            path.display()
+        );
     }
 }
 
@@ -26,8 +30,15 @@ fn pages_are_as_young_as_their_plans_and_records() {
 fn verdicts_of_the_records_are_those_of_the_plans() {
     let papers = papers().unwrap();
     let site = Site::read(&papers, &root().join("docs/papers")).unwrap();
-    let changed: Vec<_> =
-        site.judged().flat_map(|(paper, judged)| judged.changed().into_iter().map(|change| format!("{}: {change}", paper.slug))).collect();
+    let changed: Vec<_> = site
+        .judged()
+        .flat_map(|(paper, judged)| {
+            judged
+                .changed()
+                .into_iter()
+                .map(|change| format!("{}: {change}", paper.slug))
+        })
+        .collect();
     assert_eq!(changed, Vec::<String>::new());
     assert!(site.judged().count() > 40, "there are records");
 }
@@ -41,16 +52,41 @@ fn each_plan_belongs_to_an_item() {
 #[test]
 fn no_item_of_the_papers_is_missing() {
     let papers = papers().unwrap();
-    let numbered = |kind: &str, last: u32| (1..=last).map(|number| format!("{kind}-{number}")).collect::<Vec<_>>();
+    let numbered = |kind: &str, last: u32| {
+        (1..=last)
+            .map(|number| format!("{kind}-{number}"))
+            .collect::<Vec<_>>()
+    };
     for (slug, wanted) in [
-        ("qfq", [numbered("table", 4), numbered("figure", 10), numbered("theorem", 10), numbered("lemma", 4)].concat()),
+        (
+            "qfq",
+            [
+                numbered("table", 4),
+                numbered("figure", 10),
+                numbered("theorem", 10),
+                numbered("lemma", 4),
+            ]
+            .concat(),
+        ),
         ("qfq-plus", numbered("table", 1)),
         ("mqfq", numbered("figure", 12)),
         ("afq", numbered("figure", 16)),
-        ("ups", [numbered("table", 4), numbered("figure", 11), numbered("theorem", 2), numbered("key-result", 3)].concat()),
+        (
+            "ups",
+            [
+                numbered("table", 4),
+                numbered("figure", 11),
+                numbered("theorem", 2),
+                numbered("key-result", 3),
+            ]
+            .concat(),
+        ),
     ] {
         let paper = papers.iter().find(|paper| paper.slug == slug).unwrap();
-        let missing: Vec<_> = wanted.iter().filter(|name| !paper.items.iter().any(|item| item.name == **name)).collect();
+        let missing: Vec<_> = wanted
+            .iter()
+            .filter(|name| !paper.items.iter().any(|item| item.name == **name))
+            .collect();
         assert!(missing.is_empty(), "{slug}: {missing:?}");
     }
 }
@@ -63,19 +99,29 @@ fn tests_that_plans_name_are_there() {
     for paper in papers().unwrap() {
         for (plan, _) in paper.items.iter().filter_map(|item| item.plan()) {
             for test in plan.claims.iter().flat_map(|claim| &claim.tests) {
-                assert!(functions.contains(test), "{} {}: there is no test {test}", paper.slug, plan.item);
+                assert!(
+                    functions.contains(test),
+                    "{} {}: there is no test {test}",
+                    paper.slug,
+                    plan.item
+                );
             }
         }
     }
 }
 
 fn functions_in(folder: &Path, functions: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+    for entry in fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
         if entry.is_dir() && !entry.ends_with("target") && !entry.ends_with("node_modules") {
             functions_in(&entry, functions);
         } else if entry.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&entry).unwrap();
-            let names = text.lines().filter_map(|line| line.trim().strip_prefix("fn ")?.split_once('('));
+            let names = text
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix("fn ")?.split_once('('));
             functions.extend(names.map(|(name, _)| name.to_owned()));
         }
     }

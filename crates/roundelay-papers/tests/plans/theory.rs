@@ -12,17 +12,41 @@ use roundelay_papers::verdict::judge;
 fn changed(item: &str, edit: impl Fn(&str) -> String) -> Vec<String> {
     let papers = papers().unwrap();
     let paper = papers.iter().find(|paper| paper.slug == "ups").unwrap();
-    let (_, text) = paper.items.iter().find(|other| other.name == item).and_then(|item| item.plan()).unwrap();
+    let (_, text) = paper
+        .items
+        .iter()
+        .find(|other| other.name == item)
+        .and_then(|item| item.plan())
+        .unwrap();
     let plan = roundelay_papers::plan::Plan::parse(&edit(text)).unwrap();
-    let runner = Runner { setting: Setting::Quick, versions: Versions::of_program(""), instead: None, seeds: None };
+    let runner = Runner {
+        setting: Setting::Quick,
+        versions: Versions::of_program(""),
+        instead: None,
+        seeds: None,
+    };
     let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
-    let claims = plan.claims.iter().map(|claim| (claim, judge(&plan, claim, &ran.variations, Setting::Quick).kind));
-    claims.filter(|(claim, kind)| claim.expect != *kind).map(|(claim, _)| claim.says.clone()).collect()
+    let claims = plan.claims.iter().map(|claim| {
+        (
+            claim,
+            judge(&plan, claim, &ran.variations, Setting::Quick).kind,
+        )
+    });
+    claims
+        .filter(|(claim, kind)| claim.expect != *kind)
+        .map(|(claim, _)| claim.says.clone())
+        .collect()
 }
 
 #[test]
 fn figures_8_to_10_fail_as_drawn() {
-    for item in ["figure-8", "figure-9", "figure-10", "two-packets", "key-result-3"] {
+    for item in [
+        "figure-8",
+        "figure-9",
+        "figure-10",
+        "two-packets",
+        "key-result-3",
+    ] {
         assert_eq!(changed(item, str::to_owned), Vec::<String>::new(), "{item}");
     }
 }
@@ -31,8 +55,22 @@ fn figures_8_to_10_fail_as_drawn() {
 #[test]
 fn a_slip_in_a_figure_changes_its_verdict() {
     let slip = |from: &'static str, to: &'static str| move |text: &str| text.replace(from, to);
-    assert!(changed("figure-10", slip("c1(2, 2), c2(3, 3)\"", "c1(2, 2), c2(3, 4)\"")).len() > 1, "c2 has a unit to lose");
+    assert!(
+        changed(
+            "figure-10",
+            slip("c1(2, 2), c2(3, 3)\"", "c1(2, 2), c2(3, 4)\"")
+        )
+        .len()
+            > 1,
+        "c2 has a unit to lose"
+    );
     let overlap = changed("figure-8", slip("c2(3, 3), a(3, 4)", "c2(3, 3), a(3, 3)"));
-    assert!(overlap.contains(&"Both cases are viable schedules.".to_owned()), "{overlap:?}");
-    assert!(!changed("figure-9", slip("+20 α3", "+19 α3")).is_empty(), "a comes to α3 before the table says so");
+    assert!(
+        overlap.contains(&"Both cases are viable schedules.".to_owned()),
+        "{overlap:?}"
+    );
+    assert!(
+        !changed("figure-9", slip("+20 α3", "+19 α3")).is_empty(),
+        "a comes to α3 before the table says so"
+    );
 }

@@ -22,8 +22,17 @@ pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
 
 impl State {
     pub(super) fn of(listings: &QfqListings) -> Self {
-        let mut state = Self { now: listings.now, backlogged: 0, times: [(0, 0); GROUPS] };
-        for (number, group) in listings.groups.iter().enumerate().filter(|(_, group)| !group.slots.is_empty()) {
+        let mut state = Self {
+            now: listings.now,
+            backlogged: 0,
+            times: [(0, 0); GROUPS],
+        };
+        for (number, group) in listings
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| !group.slots.is_empty())
+        {
             state.backlogged |= 1 << number;
             state.times[number] = (group.start, group.finish);
         }
@@ -46,13 +55,17 @@ impl State {
     }
 
     pub(super) fn is_eligible(&self, group: usize) -> bool {
-        self.times(group).is_some_and(|(start, _)| start <= self.now)
+        self.times(group)
+            .is_some_and(|(start, _)| start <= self.now)
     }
 
     /// Section 4.1.3: a group is blocked if an eligible group of higher index finishes earlier.
     pub(super) fn is_blocked(&self, group: usize) -> bool {
-        let mut above = bits(self.backlogged & (u64::MAX << group << 1)).map(|other| self.times[other]);
-        self.times(group).is_some_and(|(_, finish)| above.any(|(start, earlier)| start <= self.now && earlier < finish))
+        let mut above =
+            bits(self.backlogged & (u64::MAX << group << 1)).map(|other| self.times[other]);
+        self.times(group).is_some_and(|(_, finish)| {
+            above.any(|(start, earlier)| start <= self.now && earlier < finish)
+        })
     }
 
     /// Index of the set of a group by definition.
@@ -62,6 +75,8 @@ impl State {
 
     /// Bits of the blocked groups.
     pub(super) fn blocked(&self) -> u64 {
-        bits(self.backlogged).filter(|group| self.is_blocked(*group)).fold(0, |set, group| set | 1 << group)
+        bits(self.backlogged)
+            .filter(|group| self.is_blocked(*group))
+            .fold(0, |set, group| set | 1 << group)
     }
 }

@@ -40,7 +40,12 @@ impl Counts {
 }
 
 /// slack(p, a, t) = o(p) - t - tmin(p, a, dest(p)) + T(p, a), as derived in A.4.
-fn slack_at(network: &Network, original: &Schedule, (packet, hop): (usize, usize), now: u64) -> i64 {
+fn slack_at(
+    network: &Network,
+    original: &Schedule,
+    (packet, hop): (usize, usize),
+    now: u64,
+) -> i64 {
     let rest = network.least_time(packet, hop) as i64 - network.transmission(packet, hop) as i64;
     original.exit(packet) as i64 - now as i64 - rest
 }
@@ -56,13 +61,24 @@ pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) ->
         if came > original.0[packet][hop].start {
             after_start[node].push(came);
         }
-        is_congested[node] |= original.waited(network, packet, hop) > 0 || replay.waited(network, packet, hop) > 0;
+        is_congested[node] |=
+            original.waited(network, packet, hop) > 0 || replay.waited(network, packet, hop) > 0;
     }
-    let mut counts = Counts { late_arrivals: replay.late_arrivals(original).len(), ..Counts::default() };
-    counts.arrivals_after_start = after_start.iter().zip(&is_congested).filter(|(_, counts)| **counts).map(|(came, _)| came.len()).sum();
+    let mut counts = Counts {
+        late_arrivals: replay.late_arrivals(original).len(),
+        ..Counts::default()
+    };
+    counts.arrivals_after_start = after_start
+        .iter()
+        .zip(&is_congested)
+        .filter(|(_, counts)| **counts)
+        .map(|(came, _)| came.len())
+        .sum();
     for (packet, hop) in replay.hops() {
         let Stay { end, .. } = replay.0[packet][hop];
-        let is_alone = !after_start[node_of(packet, hop)].iter().any(|came| *came <= end);
+        let is_alone = !after_start[node_of(packet, hop)]
+            .iter()
+            .any(|came| *came <= end);
         let is_late = end > original.0[packet][hop].end;
         let is_negative = slack_at(network, original, (packet, hop), end) < 0;
         counts.late_ends += usize::from(is_late);
@@ -76,26 +92,57 @@ pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) ->
 
 /// Number of decisions of a replay by LSTF, and of those that `rule` takes otherwise: another
 /// instant, node or packet.
-pub fn other_decisions(network: &Network, original: &Schedule, rule: Rule, preempts: bool) -> [usize; 2] {
+pub fn other_decisions(
+    network: &Network,
+    original: &Schedule,
+    rule: Rule,
+    preempts: bool,
+) -> [usize; 2] {
     let decisions = |rule: Rule| {
         let mut decisions = Vec::new();
-        let replayer = Replayer { preempts, ..Replayer::new(network, original, rule) };
-        replayer.watched(|decision| decisions.push((decision.now, decision.node, decision.waiting[decision.sent].packet)));
+        let replayer = Replayer {
+            preempts,
+            ..Replayer::new(network, original, rule)
+        };
+        replayer.watched(|decision| {
+            decisions.push((
+                decision.now,
+                decision.node,
+                decision.waiting[decision.sent].packet,
+            ))
+        });
         decisions
     };
     let (lstf, other) = (decisions(Rule::Lstf), decisions(rule));
-    let alike = lstf.iter().zip(&other).filter(|(one, other)| one == other).count();
+    let alike = lstf
+        .iter()
+        .zip(&other)
+        .filter(|(one, other)| one == other)
+        .count();
     [lstf.len(), lstf.len().max(other.len()) - alike]
 }
 
 /// Number of keys compared by a rule in a replay, and of those that differ from the slack derived
 /// in A.4. For LSTF none differs.
-pub fn slack_equation(network: &Network, original: &Schedule, rule: Rule, preempts: bool) -> [usize; 2] {
+pub fn slack_equation(
+    network: &Network,
+    original: &Schedule,
+    rule: Rule,
+    preempts: bool,
+) -> [usize; 2] {
     let mut counts = [0; 2];
-    let replayer = Replayer { preempts, ..Replayer::new(network, original, rule) };
+    let replayer = Replayer {
+        preempts,
+        ..Replayer::new(network, original, rule)
+    };
     replayer.watched(|decision| {
         for (waiting, key) in decision.waiting.iter().zip(&decision.keys) {
-            let derived = slack_at(network, original, (waiting.packet, waiting.hop), decision.now);
+            let derived = slack_at(
+                network,
+                original,
+                (waiting.packet, waiting.hop),
+                decision.now,
+            );
             counts[0] += 1;
             counts[1] += usize::from(*key != derived);
         }

@@ -34,12 +34,18 @@ impl Reading {
 
     /// Finds a reading by name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, reading)| reading)
+        Self::ALL
+            .into_iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, reading)| reading)
     }
 
     /// Name of the reading.
     pub fn name(self) -> &'static str {
-        Self::ALL.into_iter().find(|(_, reading)| *reading == self).map_or("", |(name, _)| name)
+        Self::ALL
+            .into_iter()
+            .find(|(_, reading)| *reading == self)
+            .map_or("", |(name, _)| name)
     }
 
     /// Number of congestion points of each packet.
@@ -48,7 +54,8 @@ impl Reading {
             Self::OwnInOriginal | Self::AnyInOriginal | Self::CanWait => &[original],
             Self::OwnInEither | Self::AnyInEither => &[original, replay],
         };
-        let waits = |packet: usize, hop: usize| runs.iter().any(|run| run.waited(network, packet, hop) > 0);
+        let waits =
+            |packet: usize, hop: usize| runs.iter().any(|run| run.waited(network, packet, hop) > 0);
         let mut congested = vec![false; network.nodes().len()];
         let mut passed = vec![0; network.nodes().len()];
         for (packet, hop) in original.hops() {
@@ -58,15 +65,24 @@ impl Reading {
         }
         let counts = |packet: usize, hop: usize| match self {
             Self::OwnInOriginal | Self::OwnInEither => waits(packet, hop),
-            Self::AnyInOriginal | Self::AnyInEither => congested[network.packets()[packet].path[hop].node],
-            Self::CanWait => waits(packet, hop) || passed[network.packets()[packet].path[hop].node] > 1,
+            Self::AnyInOriginal | Self::AnyInEither => {
+                congested[network.packets()[packet].path[hop].node]
+            }
+            Self::CanWait => {
+                waits(packet, hop) || passed[network.packets()[packet].path[hop].node] > 1
+            }
         };
-        let of_packet = |(packet, stays): (usize, &Vec<_>)| (0..stays.len()).filter(|hop| counts(packet, *hop)).count();
+        let of_packet = |(packet, stays): (usize, &Vec<_>)| {
+            (0..stays.len()).filter(|hop| counts(packet, *hop)).count()
+        };
         original.0.iter().enumerate().map(of_packet).collect()
     }
 
     /// Maximum number of congestion points of a packet.
     pub fn most(self, network: &Network, original: &Schedule, replay: &Schedule) -> usize {
-        self.points(network, original, replay).into_iter().max().unwrap_or(0)
+        self.points(network, original, replay)
+            .into_iter()
+            .max()
+            .unwrap_or(0)
     }
 }

@@ -43,7 +43,10 @@ struct Link {
 impl Link {
     fn ends(&self) -> Option<u64> {
         let (packet, since) = self.sending?;
-        let waiting = self.waiting.iter().find(|waiting| waiting.packet == packet)?;
+        let waiting = self
+            .waiting
+            .iter()
+            .find(|waiting| waiting.packet == packet)?;
         Some(since + waiting.remaining)
     }
 
@@ -53,8 +56,14 @@ impl Link {
 
     /// Subtracts the transmitted part of the packet on the link, and frees the link.
     fn pause(&mut self, now: u64) {
-        let Some((packet, since)) = self.sending.take() else { return };
-        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.packet == packet) {
+        let Some((packet, since)) = self.sending.take() else {
+            return;
+        };
+        if let Some(waiting) = self
+            .waiting
+            .iter_mut()
+            .find(|waiting| waiting.packet == packet)
+        {
             waiting.remaining -= now - since;
         }
     }
@@ -89,25 +98,58 @@ pub(super) fn run(
     preempts: bool,
     mut decide: impl FnMut(usize, u64, &[Waiting]) -> Action,
 ) -> Schedule {
-    let delay = |packet: usize, hop: usize| delays.get(packet).and_then(|delays| delays.get(hop)).copied().unwrap_or(0);
+    let delay = |packet: usize, hop: usize| {
+        delays
+            .get(packet)
+            .and_then(|delays| delays.get(hop))
+            .copied()
+            .unwrap_or(0)
+    };
     let packets = network.packets();
     let mut stays: Vec<Vec<Stay>> = vec![Vec::new(); packets.len()];
     let mut waited = vec![0; packets.len()];
     let mut links: Vec<Link> = network.nodes().iter().map(|_| Link::default()).collect();
-    let mut arrivals: BTreeSet<_> =
-        packets.iter().enumerate().map(|(number, packet)| (packet.input + delay(number, 0), number, 0)).collect();
-    while let Some(now) = arrivals.first().map(|(at, ..)| *at).into_iter().chain(links.iter().filter_map(Link::next)).min() {
+    let mut arrivals: BTreeSet<_> = packets
+        .iter()
+        .enumerate()
+        .map(|(number, packet)| (packet.input + delay(number, 0), number, 0))
+        .collect();
+    while let Some(now) = arrivals
+        .first()
+        .map(|(at, ..)| *at)
+        .into_iter()
+        .chain(links.iter().filter_map(Link::next))
+        .min()
+    {
         for link in &mut links {
             link.is_due = link.wakes.take_if(|at| *at <= now).is_some();
             if link.ends() == Some(now) {
                 link.pause(now);
                 link.is_due = true;
-                let place = link.waiting.iter().position(|waiting| waiting.remaining == 0).expect("one has ended");
-                let Waiting { packet, hop, arrival, start, .. } = link.waiting.remove(place);
-                stays[packet].push(Stay { arrival, start: start.expect("it was sent"), end: now });
+                let place = link
+                    .waiting
+                    .iter()
+                    .position(|waiting| waiting.remaining == 0)
+                    .expect("one has ended");
+                let Waiting {
+                    packet,
+                    hop,
+                    arrival,
+                    start,
+                    ..
+                } = link.waiting.remove(place);
+                stays[packet].push(Stay {
+                    arrival,
+                    start: start.expect("it was sent"),
+                    end: now,
+                });
                 waited[packet] += now - arrival - network.transmission(packet, hop);
                 if let Some(next) = packets[packet].path.get(hop + 1) {
-                    arrivals.insert((now + next.propagation + delay(packet, hop + 1), packet, hop + 1));
+                    arrivals.insert((
+                        now + next.propagation + delay(packet, hop + 1),
+                        packet,
+                        hop + 1,
+                    ));
                 }
             }
         }
@@ -116,7 +158,14 @@ pub(super) fn run(
             let (_, packet, hop) = arrival;
             let link = &mut links[packets[packet].path[hop].node];
             let remaining = network.transmission(packet, hop);
-            link.waiting.push(Waiting { packet, hop, arrival: now, waited: waited[packet], remaining, start: None });
+            link.waiting.push(Waiting {
+                packet,
+                hop,
+                arrival: now,
+                waited: waited[packet],
+                remaining,
+                start: None,
+            });
             link.is_due = true;
         }
         for (node, link) in links.iter_mut().enumerate().filter(|(_, link)| link.is_due) {

@@ -10,7 +10,11 @@ pub struct TooMany;
 ///
 /// # Errors
 /// There are more than `most`: the first `most` were visited.
-pub fn each_replay(network: &Network, most: u64, mut visit: impl FnMut(&Schedule)) -> Result<(), TooMany> {
+pub fn each_replay(
+    network: &Network,
+    most: u64,
+    mut visit: impl FnMut(&Schedule),
+) -> Result<(), TooMany> {
     // For each decision of a replay, the choice and the number of choices. The next replay is the
     // next number of these digits.
     let mut choices: Vec<[usize; 2]> = Vec::new();

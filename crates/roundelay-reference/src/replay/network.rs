@@ -69,9 +69,15 @@ impl Network {
             }
         }
         for node in &nodes {
-            in_range(&format!("node {}: transmission", node.name), node.transmission, 1)?;
+            in_range(
+                &format!("node {}: transmission", node.name),
+                node.transmission,
+                1,
+            )?;
         }
-        packets.iter().try_for_each(|packet| check(packet, nodes.len()))?;
+        packets
+            .iter()
+            .try_for_each(|packet| check(packet, nodes.len()))?;
         Ok(Self { nodes, packets })
     }
 
@@ -104,33 +110,61 @@ impl Network {
     /// tmin(p, a, dest(p)): time from arrival at a hop to exit, without waiting.
     pub fn least_time(&self, packet: usize, hop: usize) -> u64 {
         let path = &self.packets[packet].path;
-        let of_hop = |at: usize| self.transmission(packet, at) + if at > hop { path[at].propagation } else { 0 };
+        let of_hop = |at: usize| {
+            self.transmission(packet, at) + if at > hop { path[at].propagation } else { 0 }
+        };
         (hop..path.len()).map(of_hop).sum()
     }
 }
 
 fn in_range(what: &str, value: u64, least: u64) -> Result<(), Invalid> {
-    if (least..=LARGEST).contains(&value) { Ok(()) } else { Err(Invalid(format!("{what} = {value}: legal range {least} to {LARGEST}"))) }
+    if (least..=LARGEST).contains(&value) {
+        Ok(())
+    } else {
+        Err(Invalid(format!(
+            "{what} = {value}: legal range {least} to {LARGEST}"
+        )))
+    }
 }
 
 fn check(packet: &Packet, nodes: usize) -> Result<(), Invalid> {
-    let Packet { name, input, len, path } = packet;
+    let Packet {
+        name,
+        input,
+        len,
+        path,
+    } = packet;
     in_range(&format!("packet {name}: input time"), *input, 0)?;
     in_range(&format!("packet {name}: length"), *len, 1)?;
     if path.is_empty() {
-        return Err(Invalid(format!("packet {name}: the path has to have a node or more")));
+        return Err(Invalid(format!(
+            "packet {name}: the path has to have a node or more"
+        )));
     }
     for (number, hop) in path.iter().enumerate() {
-        in_range(&format!("packet {name}: propagation to hop {number}"), hop.propagation, 0)?;
+        in_range(
+            &format!("packet {name}: propagation to hop {number}"),
+            hop.propagation,
+            0,
+        )?;
         if hop.node >= nodes {
-            return Err(Invalid(format!("packet {name}: node number {} of {nodes}: legal range 0 to {}", hop.node, nodes - 1)));
+            return Err(Invalid(format!(
+                "packet {name}: node number {} of {nodes}: legal range 0 to {}",
+                hop.node,
+                nodes - 1
+            )));
         }
         if path[..number].iter().any(|other| other.node == hop.node) {
-            return Err(Invalid(format!("packet {name}: the path passes node number {} twice", hop.node)));
+            return Err(Invalid(format!(
+                "packet {name}: the path passes node number {} twice",
+                hop.node
+            )));
         }
     }
     if path[0].propagation > 0 {
-        return Err(Invalid(format!("packet {name}: propagation to the first node has to be 0: the input time is that of arrival there")));
+        return Err(Invalid(format!(
+            "packet {name}: propagation to the first node has to be 0: the input time is that of arrival there"
+        )));
     }
     Ok(())
 }

@@ -26,12 +26,25 @@ impl RandomNetwork {
     /// # Errors
     /// A range is empty or outside the range of [`Network`].
     pub fn network(&self, draw: &mut dyn FnMut(u64) -> u64) -> Result<Network, Invalid> {
-        let Self { nodes: shared, passes, packets, transmission, len, propagation } = *self;
+        let Self {
+            nodes: shared,
+            passes,
+            packets,
+            transmission,
+            len,
+            propagation,
+        } = *self;
         if shared == 0 || passes == 0 || packets < 2 || transmission == 0 || len == 0 {
-            return Err(Invalid(format!("{self:?}: legal range 2 and more of packets, 0 and more of propagation, 1 and more of all else")));
+            return Err(Invalid(format!(
+                "{self:?}: legal range 2 and more of packets, 0 and more of propagation, 1 and more of all else"
+            )));
         }
-        let mut nodes: Vec<Node> =
-            (0..shared).map(|number| Node { name: format!("α{number}"), transmission: 1 + draw(transmission) }).collect();
+        let mut nodes: Vec<Node> = (0..shared)
+            .map(|number| Node {
+                name: format!("α{number}"),
+                transmission: 1 + draw(transmission),
+            })
+            .collect();
         let count = 2 + draw(packets as u64 - 1) as usize;
         // Few units of time per packet, for frequent collisions.
         let span = 1 + draw(2 * count as u64);
@@ -42,21 +55,40 @@ impl RandomNetwork {
                 path.push(node);
                 if draw(4) == 0 {
                     path.push(nodes.len());
-                    nodes.push(Node { name: format!("β{}", nodes.len() - shared), transmission: 1 + draw(transmission) });
+                    nodes.push(Node {
+                        name: format!("β{}", nodes.len() - shared),
+                        transmission: 1 + draw(transmission),
+                    });
                 }
             }
-            let hop = |(place, node): (usize, usize)| Hop { node, propagation: if place == 0 { 0 } else { draw(propagation + 1) } };
+            let hop = |(place, node): (usize, usize)| Hop {
+                node,
+                propagation: if place == 0 { 0 } else { draw(propagation + 1) },
+            };
             let path = path.into_iter().enumerate().map(hop).collect();
-            of_packets.push(Packet { name: format!("p{number}"), input: draw(span), len: 1 + draw(len), path });
+            of_packets.push(Packet {
+                name: format!("p{number}"),
+                input: draw(span),
+                len: 1 + draw(len),
+                path,
+            });
         }
         Network::new(nodes, of_packets)
     }
 
     /// A viable schedule: nodes send in any order and, if `may_idle`, sometimes leave the link idle
     /// while packets wait.
-    pub fn schedule(network: &Network, may_idle: bool, draw: &mut dyn FnMut(u64) -> u64) -> Schedule {
+    pub fn schedule(
+        network: &Network,
+        may_idle: bool,
+        draw: &mut dyn FnMut(u64) -> u64,
+    ) -> Schedule {
         record(network, |_, now, waiting| {
-            if may_idle && draw(4) == 0 { Action::IdleUntil(now + 1 + draw(4)) } else { Action::Send(draw(waiting.len() as u64) as usize) }
+            if may_idle && draw(4) == 0 {
+                Action::IdleUntil(now + 1 + draw(4))
+            } else {
+                Action::Send(draw(waiting.len() as u64) as usize)
+            }
         })
     }
 }
@@ -64,5 +96,7 @@ impl RandomNetwork {
 /// `count` different numbers below `of`, in any order.
 fn choose(of: usize, count: usize, draw: &mut dyn FnMut(u64) -> u64) -> Vec<usize> {
     let mut all: Vec<usize> = (0..of).collect();
-    (0..count).map(|_| all.remove(draw(all.len() as u64) as usize)).collect()
+    (0..count)
+        .map(|_| all.remove(draw(all.len() as u64) as usize))
+        .collect()
 }

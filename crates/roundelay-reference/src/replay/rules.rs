@@ -42,7 +42,10 @@ impl Rule {
 
     /// Finds a rule by name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, rule)| rule)
+        Self::NAMED
+            .into_iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, rule)| rule)
     }
 }
 
@@ -80,7 +83,13 @@ pub struct Replayer<'a> {
 impl<'a> Replayer<'a> {
     /// A preemptive replay.
     pub const fn new(network: &'a Network, original: &'a Schedule, rule: Rule) -> Self {
-        Self { network, original, rule, preempts: true, delays: &[] }
+        Self {
+            network,
+            original,
+            rule,
+            preempts: true,
+            delays: &[],
+        }
     }
 
     /// Runs the replay.
@@ -91,12 +100,28 @@ impl<'a> Replayer<'a> {
     /// Runs the replay; `watch` sees each decision.
     pub fn watched(&self, mut watch: impl FnMut(Decision)) -> Schedule {
         let known = Known::new(self.network, self.original);
-        run(self.network, self.delays, self.preempts, |node, now, waiting| {
-            let keys: Vec<i64> = waiting.iter().map(|waiting| known.key(&self.rule, now, waiting)).collect();
-            let sent = (0..keys.len()).min_by_key(|place| (keys[*place], *place)).expect("something waits");
-            watch(Decision { node, now, waiting: waiting.to_vec(), keys, sent });
-            Action::Send(sent)
-        })
+        run(
+            self.network,
+            self.delays,
+            self.preempts,
+            |node, now, waiting| {
+                let keys: Vec<i64> = waiting
+                    .iter()
+                    .map(|waiting| known.key(&self.rule, now, waiting))
+                    .collect();
+                let sent = (0..keys.len())
+                    .min_by_key(|place| (keys[*place], *place))
+                    .expect("something waits");
+                watch(Decision {
+                    node,
+                    now,
+                    waiting: waiting.to_vec(),
+                    keys,
+                    sent,
+                });
+                Action::Send(sent)
+            },
+        )
     }
 }
 
@@ -110,9 +135,25 @@ struct Known<'a> {
 
 impl<'a> Known<'a> {
     fn new(network: &'a Network, original: &'a Schedule) -> Self {
-        let passes = |node: usize| network.packets().iter().filter(|packet| packet.path.iter().any(|hop| hop.node == node)).count();
-        let shared = network.packets().iter().map(|packet| packet.path.iter().position(|hop| passes(hop.node) > 1).unwrap_or(0));
-        Self { network, original, shared: shared.collect() }
+        let passes = |node: usize| {
+            network
+                .packets()
+                .iter()
+                .filter(|packet| packet.path.iter().any(|hop| hop.node == node))
+                .count()
+        };
+        let shared = network.packets().iter().map(|packet| {
+            packet
+                .path
+                .iter()
+                .position(|hop| passes(hop.node) > 1)
+                .unwrap_or(0)
+        });
+        Self {
+            network,
+            original,
+            shared: shared.collect(),
+        }
     }
 
     /// o(p) - tmin(p, a, dest(p)) + T(p, a).
@@ -122,7 +163,13 @@ impl<'a> Known<'a> {
     }
 
     fn key(&self, rule: &Rule, now: u64, waiting: &Waiting) -> i64 {
-        let Waiting { packet, hop, arrival, waited, .. } = *waiting;
+        let Waiting {
+            packet,
+            hop,
+            arrival,
+            waited,
+            ..
+        } = *waiting;
         match rule {
             Rule::Omniscient => self.original.0[packet][hop].start as i64,
             Rule::Static(priorities) => priorities.get(packet).copied().unwrap_or(i64::MAX),
@@ -144,10 +191,16 @@ impl<'a> Known<'a> {
 pub fn priorities(packets: usize) -> Vec<Vec<i64>> {
     let mut all = vec![Vec::new()];
     for _ in 0..packets {
-        let extend = |one: &Vec<i64>| (0..packets as i64).map(|last| [one.as_slice(), &[last]].concat()).collect::<Vec<_>>();
+        let extend = |one: &Vec<i64>| {
+            (0..packets as i64)
+                .map(|last| [one.as_slice(), &[last]].concat())
+                .collect::<Vec<_>>()
+        };
         all = all.iter().flat_map(extend).collect();
     }
     // Keep assignments that use every number from 0 to the greatest.
-    all.retain(|one| (0..one.iter().max().map_or(0, |most| *most)).all(|number| one.contains(&number)));
+    all.retain(|one| {
+        (0..one.iter().max().map_or(0, |most| *most)).all(|number| one.contains(&number))
+    });
     all
 }

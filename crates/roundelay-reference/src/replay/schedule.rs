@@ -85,18 +85,59 @@ pub enum NotViable {
 impl fmt::Display for NotViable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Hops { packet, hops, stays } => write!(formatter, "packet {packet}: {stays} stays for a path of {hops} nodes"),
-            Self::Arrival { packet, node, given, follows } => {
-                write!(formatter, "packet {packet} at {node}: arrival {given} given, {follows} follows from its input time and path")
+            Self::Hops {
+                packet,
+                hops,
+                stays,
+            } => write!(
+                formatter,
+                "packet {packet}: {stays} stays for a path of {hops} nodes"
+            ),
+            Self::Arrival {
+                packet,
+                node,
+                given,
+                follows,
+            } => {
+                write!(
+                    formatter,
+                    "packet {packet} at {node}: arrival {given} given, {follows} follows from its input time and path"
+                )
             }
-            Self::Early { packet, node, arrival, start } => {
-                write!(formatter, "packet {packet} at {node}: scheduled at {start}, before its last bit is there at {arrival}")
+            Self::Early {
+                packet,
+                node,
+                arrival,
+                start,
+            } => {
+                write!(
+                    formatter,
+                    "packet {packet} at {node}: scheduled at {start}, before its last bit is there at {arrival}"
+                )
             }
-            Self::Preempted { packet, node, start, end, transmission } => {
-                write!(formatter, "packet {packet} at {node}: sent from {start} to {end}, not in one piece of {transmission}")
+            Self::Preempted {
+                packet,
+                node,
+                start,
+                end,
+                transmission,
+            } => {
+                write!(
+                    formatter,
+                    "packet {packet} at {node}: sent from {start} to {end}, not in one piece of {transmission}"
+                )
             }
-            Self::Overlap { node, first, end, second, start } => {
-                write!(formatter, "node {node}: {second} is scheduled at {start}, while {first} is sent until {end}")
+            Self::Overlap {
+                node,
+                first,
+                end,
+                second,
+                start,
+            } => {
+                write!(
+                    formatter,
+                    "node {node}: {second} is scheduled at {start}, while {first} is sent until {end}"
+                )
             }
         }
     }
@@ -114,12 +155,23 @@ impl Schedule {
             let mut stays = Vec::new();
             for (hop, &start) in starts.iter().enumerate().take(about.path.len()) {
                 let end = start + network.transmission(packet, hop);
-                stays.push(Stay { arrival, start, end });
+                stays.push(Stay {
+                    arrival,
+                    start,
+                    end,
+                });
                 arrival = end + about.path.get(hop + 1).map_or(0, |next| next.propagation);
             }
             stays
         };
-        Self(starts.iter().enumerate().take(network.packets().len()).map(of_packet).collect())
+        Self(
+            starts
+                .iter()
+                .enumerate()
+                .take(network.packets().len())
+                .map(of_packet)
+                .collect(),
+        )
     }
 
     /// Tests if some collection of non-preemptive schedulers produces the schedule: each arrival
@@ -140,20 +192,48 @@ impl Schedule {
         let stays = self.0.get(number).map_or(&[][..], Vec::as_slice);
         let packet = about.name.clone();
         if stays.len() != about.path.len() {
-            return Err(NotViable::Hops { packet, hops: about.path.len(), stays: stays.len() });
+            return Err(NotViable::Hops {
+                packet,
+                hops: about.path.len(),
+                stays: stays.len(),
+            });
         }
         let mut follows = about.input;
-        for (hop, &Stay { arrival, start, end }) in stays.iter().enumerate() {
+        for (
+            hop,
+            &Stay {
+                arrival,
+                start,
+                end,
+            },
+        ) in stays.iter().enumerate()
+        {
             let node = network.nodes()[about.path[hop].node].name.clone();
             let transmission = network.transmission(number, hop);
             if arrival != follows {
-                return Err(NotViable::Arrival { packet, node, given: arrival, follows });
+                return Err(NotViable::Arrival {
+                    packet,
+                    node,
+                    given: arrival,
+                    follows,
+                });
             }
             if start < arrival {
-                return Err(NotViable::Early { packet, node, arrival, start });
+                return Err(NotViable::Early {
+                    packet,
+                    node,
+                    arrival,
+                    start,
+                });
             }
             if end != start + transmission {
-                return Err(NotViable::Preempted { packet, node, start, end, transmission });
+                return Err(NotViable::Preempted {
+                    packet,
+                    node,
+                    start,
+                    end,
+                    transmission,
+                });
             }
             follows = end + about.path.get(hop + 1).map_or(0, |next| next.propagation);
         }
@@ -181,7 +261,10 @@ impl Schedule {
     /// Packets at a node with their stays, ordered by departure of the first bit.
     pub(super) fn at_node(&self, network: &Network, node: usize) -> Vec<(usize, Stay)> {
         let of_packet = |(packet, stays): (usize, &Vec<Stay>)| {
-            let hop = network.packets()[packet].path.iter().position(|hop| hop.node == node)?;
+            let hop = network.packets()[packet]
+                .path
+                .iter()
+                .position(|hop| hop.node == node)?;
             Some((packet, *stays.get(hop)?))
         };
         let mut stays: Vec<_> = self.0.iter().enumerate().filter_map(of_packet).collect();
@@ -196,8 +279,18 @@ impl Schedule {
             // From a packet's arrival to its start, other packets must occupy the link without a
             // gap.
             stays.iter().any(|(_, waiting)| {
-                let taken_until = |now: u64, (_, other): &(usize, Stay)| if other.start <= now { now.max(other.end) } else { now };
-                stays.iter().take_while(|(_, other)| other.start < waiting.start).fold(waiting.arrival, taken_until) < waiting.start
+                let taken_until = |now: u64, (_, other): &(usize, Stay)| {
+                    if other.start <= now {
+                        now.max(other.end)
+                    } else {
+                        now
+                    }
+                };
+                stays
+                    .iter()
+                    .take_while(|(_, other)| other.start < waiting.start)
+                    .fold(waiting.arrival, taken_until)
+                    < waiting.start
             })
         };
         (0..network.nodes().len()).any(at_node)
@@ -213,7 +306,9 @@ impl Schedule {
 
     /// slack(p) = o(p) - i(p) - tmin(p, src(p), dest(p)): total waiting time of a packet.
     pub fn slack(&self, network: &Network, packet: usize) -> i64 {
-        self.exit(packet) as i64 - network.packets()[packet].input as i64 - network.least_time(packet, 0) as i64
+        self.exit(packet) as i64
+            - network.packets()[packet].input as i64
+            - network.least_time(packet, 0) as i64
     }
 
     /// Waiting time of a packet at a hop, including interruptions.
@@ -224,18 +319,28 @@ impl Schedule {
 
     /// Packets that leave later than in the original, with the difference.
     pub fn overdue(&self, original: &Self) -> Vec<(usize, u64)> {
-        let late = |packet: usize| self.exit(packet).checked_sub(original.exit(packet)).filter(|by| *by > 0).map(|by| (packet, by));
+        let late = |packet: usize| {
+            self.exit(packet)
+                .checked_sub(original.exit(packet))
+                .filter(|by| *by > 0)
+                .map(|by| (packet, by))
+        };
         (0..self.0.len()).filter_map(late).collect()
     }
 
     /// Pairs of packet and hop with a later arrival than in the original.
     pub fn late_arrivals(&self, original: &Self) -> Vec<(usize, usize)> {
-        let is_late = |&(packet, hop): &(usize, usize)| self.0[packet][hop].arrival > original.0[packet][hop].arrival;
+        let is_late = |&(packet, hop): &(usize, usize)| {
+            self.0[packet][hop].arrival > original.0[packet][hop].arrival
+        };
         self.hops().filter(is_late).collect()
     }
 
     /// All pairs of packet and hop.
     pub(super) fn hops(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.0.iter().enumerate().flat_map(|(packet, stays)| (0..stays.len()).map(move |hop| (packet, hop)))
+        self.0
+            .iter()
+            .enumerate()
+            .flat_map(|(packet, stays)| (0..stays.len()).map(move |hop| (packet, hop)))
     }
 }

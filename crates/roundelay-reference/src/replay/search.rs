@@ -51,7 +51,10 @@ impl Question {
 
     /// Finds a question by name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, question)| question)
+        Self::ALL
+            .into_iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, question)| question)
     }
 }
 
@@ -123,30 +126,67 @@ impl Search {
     /// Limits out of range, or a reading that does not fit the question.
     pub fn run(&self) -> Result<Outcome, Invalid> {
         self.check()?;
-        let ranks: Vec<_> = (0..=load::MOST).map(|packets| if self.asks_for(packets) { ranks(packets) } else { Vec::new() }).collect();
+        let ranks: Vec<_> = (0..=load::MOST)
+            .map(|packets| {
+                if self.asks_for(packets) {
+                    ranks(packets)
+                } else {
+                    Vec::new()
+                }
+            })
+            .collect();
         let mut covered = Vec::new();
         let mut pairs = pairs::Pairs::default();
         for bounds in &self.bounds {
-            for (nodes, exit) in (1..=bounds.nodes).flat_map(|nodes| (1..=bounds.exit).map(move |exit| (nodes, exit))) {
-                let cell = Cell { packets: bounds.packets, nodes, exit: exit as u8, delay: bounds.delay as u8 };
-                let mut size = Covered { packets: bounds.packets, nodes, exit, loads: 0, failing: 0 };
+            for (nodes, exit) in (1..=bounds.nodes)
+                .flat_map(|nodes| (1..=bounds.exit).map(move |exit| (nodes, exit)))
+            {
+                let cell = Cell {
+                    packets: bounds.packets,
+                    nodes,
+                    exit: exit as u8,
+                    delay: bounds.delay as u8,
+                };
+                let mut size = Covered {
+                    packets: bounds.packets,
+                    nodes,
+                    exit,
+                    loads: 0,
+                    failing: 0,
+                };
                 let found = match self.question {
                     Question::NoScheduler => self.pair(cell, &mut size, &mut pairs),
                     _ => self.single(cell, &ranks[cell.packets], &mut size),
                 };
                 covered.push(size);
                 if let Some(cases) = found {
-                    return Ok(Outcome { found: Some(Found { cases, size }), covered });
+                    return Ok(Outcome {
+                        found: Some(Found { cases, size }),
+                        covered,
+                    });
                 }
             }
         }
         covered.retain(|size| size.loads > 0);
-        Ok(Outcome { found: None, covered })
+        Ok(Outcome {
+            found: None,
+            covered,
+        })
     }
 
     fn check(&self) -> Result<(), Invalid> {
-        for Bounds { packets, nodes, exit, delay } in &self.bounds {
-            let most_packets = if self.question == Question::AnyPriorities { MOST_RANKED } else { load::MOST };
+        for Bounds {
+            packets,
+            nodes,
+            exit,
+            delay,
+        } in &self.bounds
+        {
+            let most_packets = if self.question == Question::AnyPriorities {
+                MOST_RANKED
+            } else {
+                load::MOST
+            };
             for (what, value, least, most) in [
                 ("packets", *packets as u64, 1, most_packets as u64),
                 ("nodes", *nodes as u64, 1, load::MOST as u64),
@@ -154,23 +194,39 @@ impl Search {
                 ("delay", *delay, 0, 4),
             ] {
                 if !(least..=most).contains(&value) {
-                    return Err(Invalid(format!("{what} = {value}: legal range {least} to {most}")));
+                    return Err(Invalid(format!(
+                        "{what} = {value}: legal range {least} to {most}"
+                    )));
                 }
             }
         }
         let needs_replay = matches!(self.reading, Reading::OwnInEither | Reading::AnyInEither);
-        if needs_replay && matches!(self.question, Question::AnyPriorities | Question::NoScheduler) {
-            return Err(Invalid("congestion points in either run: there is no one replay here, count another way".to_owned()));
+        if needs_replay
+            && matches!(
+                self.question,
+                Question::AnyPriorities | Question::NoScheduler
+            )
+        {
+            return Err(Invalid(
+                "congestion points in either run: there is no one replay here, count another way"
+                    .to_owned(),
+            ));
         }
         Ok(())
     }
 
     /// True if all priorities of `packets` packets are needed.
     fn asks_for(&self, packets: usize) -> bool {
-        self.question == Question::AnyPriorities && self.bounds.iter().any(|bounds| bounds.packets == packets)
+        self.question == Question::AnyPriorities
+            && self.bounds.iter().any(|bounds| bounds.packets == packets)
     }
 
-    fn single(&self, cell: Cell, ranks: &[Vec<(i32, i32)>], size: &mut Covered) -> Option<Vec<(Network, Schedule)>> {
+    fn single(
+        &self,
+        cell: Cell,
+        ranks: &[Vec<(i32, i32)>],
+        size: &mut Covered,
+    ) -> Option<Vec<(Network, Schedule)>> {
         let mut best: Option<((u32, usize), (Network, Schedule))> = None;
         load::each(cell, |load| {
             size.loads += 1;
@@ -178,21 +234,32 @@ impl Search {
                 size.failing += 1;
                 let rank = (load.delay(), load.hops());
                 if best.as_ref().is_none_or(|(least, _)| rank < *least) {
-                    best = self.original(load).map(|original| (rank, (load.network(), original))).or_else(|| best.take());
+                    best = self
+                        .original(load)
+                        .map(|original| (rank, (load.network(), original)))
+                        .or_else(|| best.take());
                 }
             }
         });
         best.map(|(_, case)| vec![case])
     }
 
-    fn pair(&self, cell: Cell, size: &mut Covered, pairs: &mut pairs::Pairs) -> Option<Vec<(Network, Schedule)>> {
+    fn pair(
+        &self,
+        cell: Cell,
+        size: &mut Covered,
+        pairs: &mut pairs::Pairs,
+    ) -> Option<Vec<(Network, Schedule)>> {
         load::each(cell, |load| {
             size.loads += 1;
             if self.may_be_within(load) && self.original(load).is_some() {
                 size.failing += u64::from(pairs.add(load));
             }
         });
-        let case = |load: &Load| self.original(load).map(|original| (load.network(), original));
+        let case = |load: &Load| {
+            self.original(load)
+                .map(|original| (load.network(), original))
+        };
         pairs.found()?.iter().map(case).collect()
     }
 
@@ -204,10 +271,14 @@ impl Search {
     fn fails(&self, load: &Load, ranks: &[Vec<(i32, i32)>]) -> bool {
         match self.question {
             Question::Lstf => fails_by(load, |packet, hop| load.deadline(packet, hop)),
-            Question::LstfFirstCome => !slots::is_on_time(load, first_come(|packet, hop| load.deadline(packet, hop))),
+            Question::LstfFirstCome => {
+                !slots::is_on_time(load, first_come(|packet, hop| load.deadline(packet, hop)))
+            }
             Question::ByExit => fails_by(load, |packet, _| load.exit(packet)),
             Question::AnyPriorities => ranks.iter().all(|rank| {
-                !slots::is_on_time(load, |packet, _, arrival| rank[packet].0 * TIE * TIE + i32::from(arrival) * TIE + rank[packet].1)
+                !slots::is_on_time(load, |packet, _, arrival| {
+                    rank[packet].0 * TIE * TIE + i32::from(arrival) * TIE + rank[packet].1
+                })
             }),
             Question::NoScheduler => false,
         }
@@ -234,10 +305,13 @@ impl Search {
 
     fn is_within(&self, network: &Network, original: &Schedule) -> bool {
         let replay = match (self.reading, self.question) {
-            (Reading::OwnInEither | Reading::AnyInEither, Question::Lstf | Question::LstfFirstCome) => {
-                Replayer::new(network, original, Rule::Lstf).run()
+            (
+                Reading::OwnInEither | Reading::AnyInEither,
+                Question::Lstf | Question::LstfFirstCome,
+            ) => Replayer::new(network, original, Rule::Lstf).run(),
+            (Reading::OwnInEither | Reading::AnyInEither, _) => {
+                Replayer::new(network, original, Rule::ByExit).run()
             }
-            (Reading::OwnInEither | Reading::AnyInEither, _) => Replayer::new(network, original, Rule::ByExit).run(),
             _ => original.clone(),
         };
         self.reading.most(network, original, &replay) <= self.at_most
@@ -251,14 +325,32 @@ fn first_come(key: impl Fn(usize, usize) -> i32) -> impl Fn(usize, usize, u8) ->
 
 /// True if every tie-breaking fails; first come, first served is tried first.
 fn fails_by(load: &Load, key: impl Fn(usize, usize) -> i32) -> bool {
-    !slots::is_on_time(load, first_come(&key)) && !slots::is_on_time_with_some_ties(load, |packet, hop, _| key(packet, hop))
+    !slots::is_on_time(load, first_come(&key))
+        && !slots::is_on_time_with_some_ties(load, |packet, hop, _| key(packet, hop))
 }
 
 /// All rankings of packets: priorities, possibly equal, and a strict order for packets of equal
 /// priority that arrive at the same instant.
 fn ranks(packets: usize) -> Vec<Vec<(i32, i32)>> {
     let (priorities, ties) = (priorities(packets), priorities(packets));
-    let strict: Vec<_> = ties.iter().filter(|ties| ties.iter().max().is_none_or(|most| *most + 1 == packets as i64)).collect();
-    let pairs = priorities.iter().flat_map(|priorities| strict.iter().map(move |ties| (priorities, ties)));
-    pairs.map(|(priorities, ties)| priorities.iter().zip(ties.iter()).map(|(one, tie)| (*one as i32, *tie as i32)).collect()).collect()
+    let strict: Vec<_> = ties
+        .iter()
+        .filter(|ties| {
+            ties.iter()
+                .max()
+                .is_none_or(|most| *most + 1 == packets as i64)
+        })
+        .collect();
+    let pairs = priorities
+        .iter()
+        .flat_map(|priorities| strict.iter().map(move |ties| (priorities, ties)));
+    pairs
+        .map(|(priorities, ties)| {
+            priorities
+                .iter()
+                .zip(ties.iter())
+                .map(|(one, tie)| (*one as i32, *tie as i32))
+                .collect()
+        })
+        .collect()
 }

@@ -3,7 +3,8 @@
 use roundelay_trace::{Comparison, Reserve};
 
 /// Markup, a terminal escape sequence, a slot of the template, quotes.
-pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \u{1b}[2J{{script}} \"'&";
+pub(crate) const HOSTILE: &str =
+    "</script><script>alert(1)</script><img src=x onerror=alert(2)> \u{1b}[2J{{script}} \"'&";
 
 /// `comparison` with the hostile text in every string from a file or a user.
 pub(crate) fn hostile(mut comparison: Comparison) -> Comparison {
@@ -14,7 +15,10 @@ pub(crate) fn hostile(mut comparison: Comparison) -> Comparison {
     comparison.flows[11].label = HOSTILE.to_owned();
     comparison.disciplines[1].spec = HOSTILE.to_owned();
     comparison.verdict.sentences.insert(0, HOSTILE.to_owned());
-    comparison.verdict.reserve = Some(Reserve { sentence: HOSTILE.to_owned(), command: Some(HOSTILE.to_owned()) });
+    comparison.verdict.reserve = Some(Reserve {
+        sentence: HOSTILE.to_owned(),
+        command: Some(HOSTILE.to_owned()),
+    });
     comparison.verdict.commands.push(HOSTILE.to_owned());
     comparison
 }

@@ -12,9 +12,14 @@ mod hostile;
 mod sample;
 
 fn main() -> Result<(), ReportError> {
-    let path = args_os().nth(1).map_or_else(|| PathBuf::from("sample_page.html"), PathBuf::from);
+    let path = args_os()
+        .nth(1)
+        .map_or_else(|| PathBuf::from("sample_page.html"), PathBuf::from);
     let mut comparison = sample::comparison();
-    if args_os().nth(2).is_some_and(|argument| argument == "hostile") {
+    if args_os()
+        .nth(2)
+        .is_some_and(|argument| argument == "hostile")
+    {
         comparison = hostile::hostile(comparison);
     }
     print!("{}", table(&comparison, TableStyle::default()));

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use roundelay_trace::{
-    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Kind, KindOutcome, Outcome,
-    Verdict,
+    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult,
+    FlowSummary, Jain, Kind, KindOutcome, Outcome, Verdict,
 };
 
 const LINK_RATE: u64 = 10_000_000;
@@ -20,17 +20,94 @@ const BINS: usize = 300;
 type Source = (&'static str, f64, u32, u32, f64, f64);
 
 const SOURCES: [Source; 12] = [
-    ("tcp 203.0.113.7:443 > 192.168.1.20:51012", 520.0, 1514, 10, 8.0, 1.5),
-    ("tcp 203.0.113.7:443 > 192.168.1.20:51013", 430.0, 1514, 10, 5.0, 2.0),
-    ("tcp 198.51.100.4:443 > 192.168.1.31:49822", 300.0, 1514, 16, 4.0, 3.0),
-    ("udp 198.51.100.9:443 > 192.168.1.22:60123", 230.0, 1292, 24, 2.0, 2.0),
-    ("tcp 203.0.113.80:443 > 192.168.1.25:55610", 60.0, 1514, 30, 1.0, 2.5),
-    ("udp 192.0.2.14:3478 > 192.168.1.20:50004", 90.0, 1100, 4, 30.0, 0.0),
-    ("udp 192.0.2.14:3478 > 192.168.1.20:50006", 50.0, 218, 1, 30.0, 0.0),
-    ("udp 192.0.2.61:5060 > 192.168.1.40:10020", 50.0, 214, 1, 30.0, 0.0),
-    ("tcp 198.51.100.22:22 > 192.168.1.20:40022", 12.0, 134, 2, 3.0, 1.0),
-    ("udp 192.168.1.1:53 > 192.168.1.20:53211", 6.0, 190, 2, 1.0, 2.0),
-    ("udp 192.0.2.5:27015 > 192.168.1.25:27005", 64.0, 180, 1, 30.0, 0.0),
+    (
+        "tcp 203.0.113.7:443 > 192.168.1.20:51012",
+        520.0,
+        1514,
+        10,
+        8.0,
+        1.5,
+    ),
+    (
+        "tcp 203.0.113.7:443 > 192.168.1.20:51013",
+        430.0,
+        1514,
+        10,
+        5.0,
+        2.0,
+    ),
+    (
+        "tcp 198.51.100.4:443 > 192.168.1.31:49822",
+        300.0,
+        1514,
+        16,
+        4.0,
+        3.0,
+    ),
+    (
+        "udp 198.51.100.9:443 > 192.168.1.22:60123",
+        230.0,
+        1292,
+        24,
+        2.0,
+        2.0,
+    ),
+    (
+        "tcp 203.0.113.80:443 > 192.168.1.25:55610",
+        60.0,
+        1514,
+        30,
+        1.0,
+        2.5,
+    ),
+    (
+        "udp 192.0.2.14:3478 > 192.168.1.20:50004",
+        90.0,
+        1100,
+        4,
+        30.0,
+        0.0,
+    ),
+    (
+        "udp 192.0.2.14:3478 > 192.168.1.20:50006",
+        50.0,
+        218,
+        1,
+        30.0,
+        0.0,
+    ),
+    (
+        "udp 192.0.2.61:5060 > 192.168.1.40:10020",
+        50.0,
+        214,
+        1,
+        30.0,
+        0.0,
+    ),
+    (
+        "tcp 198.51.100.22:22 > 192.168.1.20:40022",
+        12.0,
+        134,
+        2,
+        3.0,
+        1.0,
+    ),
+    (
+        "udp 192.168.1.1:53 > 192.168.1.20:53211",
+        6.0,
+        190,
+        2,
+        1.0,
+        2.0,
+    ),
+    (
+        "udp 192.0.2.5:27015 > 192.168.1.25:27005",
+        64.0,
+        180,
+        1,
+        30.0,
+        0.0,
+    ),
     ("icmp 9.9.9.9 > 192.168.1.20", 1.0, 98, 1, 30.0, 0.0),
 ];
 
@@ -52,11 +129,51 @@ struct Sketch {
 }
 
 const SKETCHES: [Sketch; 5] = [
-    sketch("fifo", "fifo", "One queue, first in, first out", 1, false, (1514, 8.4, 0), None),
-    sketch("sfq perturb 10s", "sfq", "A few queues that take turns, flows hashed onto them", 5, false, (1514, 31.0, 16), None),
-    sketch("drr", "drr", "A queue for each flow, turns measured in bytes", 64, false, (6056, 22.5, 48), Some(false)),
-    sketch("fq_codel target 5ms", "fq_codel", "Turns with new flows first, and early drops", 64, true, (1514, 46.2, 64), None),
-    sketch("qfq", "qfq", "Approximates a fluid server by groups of flows", 64, false, (256, 38.7, 72), Some(true)),
+    sketch(
+        "fifo",
+        "fifo",
+        "One queue, first in, first out",
+        1,
+        false,
+        (1514, 8.4, 0),
+        None,
+    ),
+    sketch(
+        "sfq perturb 10s",
+        "sfq",
+        "A few queues that take turns, flows hashed onto them",
+        5,
+        false,
+        (1514, 31.0, 16),
+        None,
+    ),
+    sketch(
+        "drr",
+        "drr",
+        "A queue for each flow, turns measured in bytes",
+        64,
+        false,
+        (6056, 22.5, 48),
+        Some(false),
+    ),
+    sketch(
+        "fq_codel target 5ms",
+        "fq_codel",
+        "Turns with new flows first, and early drops",
+        64,
+        true,
+        (1514, 46.2, 64),
+        None,
+    ),
+    sketch(
+        "qfq",
+        "qfq",
+        "Approximates a fluid server by groups of flows",
+        64,
+        false,
+        (256, 38.7, 72),
+        Some(true),
+    ),
 ];
 
 const fn sketch(
@@ -68,7 +185,17 @@ const fn sketch(
     (quantum, nanos, bytes_per_flow): (i64, f64, usize),
     kept_bounds: Option<bool>,
 ) -> Sketch {
-    Sketch { spec, name, about, queues, active, quantum, nanos, bytes_per_flow, kept_bounds }
+    Sketch {
+        spec,
+        name,
+        about,
+        queues,
+        active,
+        quantum,
+        nanos,
+        bytes_per_flow,
+        kept_bounds,
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -88,7 +215,9 @@ struct Record {
 /// The whole comparison.
 pub(crate) fn comparison() -> Comparison {
     let packets = packets();
-    let flows: Vec<FlowSummary> = (0..SOURCES.len()).map(|flow| summary(flow, &packets)).collect();
+    let flows: Vec<FlowSummary> = (0..SOURCES.len())
+        .map(|flow| summary(flow, &packets))
+        .collect();
     let mut charted: Vec<usize> = (0..flows.len()).collect();
     charted.sort_by_key(|&flow| std::cmp::Reverse(flows[flow].bytes));
     Comparison {
@@ -104,13 +233,17 @@ pub(crate) fn comparison() -> Comparison {
             link: None,
             flow_by: "5tuple".to_owned(),
             notes: vec![
-                "3 packets were cut short in the capture; their length on the wire was used.".to_owned(),
+                "3 packets were cut short in the capture; their length on the wire was used."
+                    .to_owned(),
                 "A replay is open-loop: TCP does not react to drops and delays.".to_owned(),
             ],
         },
         link_rate: LINK_RATE,
         seed: 1,
-        disciplines: SKETCHES.iter().map(|sketch| result(sketch, &packets, &flows)).collect(),
+        disciplines: SKETCHES
+            .iter()
+            .map(|sketch| result(sketch, &packets, &flows))
+            .collect(),
         flows,
         charted,
         verdict: verdict(),
@@ -128,7 +261,12 @@ fn verdict() -> Verdict {
         "tc class add dev eth0 parent 1: classid 1:1 htb rate 10mbit",
         "tc qdisc add dev eth0 parent 1:1 fq_codel target 5ms",
     ];
-    Verdict { reserve: None, best: 3, sentences: sentences.map(str::to_owned).to_vec(), commands: commands.map(str::to_owned).to_vec() }
+    Verdict {
+        reserve: None,
+        best: 3,
+        sentences: sentences.map(str::to_owned).to_vec(),
+        commands: commands.map(str::to_owned).to_vec(),
+    }
 }
 
 /// Arrivals of all sources, in order.
@@ -142,7 +280,11 @@ fn packets() -> Vec<Packet> {
             for place in 0..burst {
                 let time = at + f64::from(place) * 12e-6;
                 if during && time < SECONDS {
-                    packets.push(Packet { flow, len, at: time });
+                    packets.push(Packet {
+                        flow,
+                        len,
+                        at: time,
+                    });
                 }
             }
             at += f64::from(burst) / rate * (0.4 + 1.2 * uniform(&mut random));
@@ -161,7 +303,10 @@ fn uniform(state: &mut u64) -> f64 {
 }
 
 fn summary(flow: usize, packets: &[Packet]) -> FlowSummary {
-    let of_flow: Vec<&Packet> = packets.iter().filter(|packet| packet.flow == flow).collect();
+    let of_flow: Vec<&Packet> = packets
+        .iter()
+        .filter(|packet| packet.flow == flow)
+        .collect();
     let bytes: u64 = of_flow.iter().map(|packet| u64::from(packet.len)).sum();
     let offered_rate = bytes as f64 * 8.0 / SECONDS;
     let light = flow > 2;
@@ -194,7 +339,13 @@ struct Turns {
 
 impl Turns {
     fn take(&mut self, packet: Packet) {
-        if self.queues.values().map(|(queue, _)| queue.len()).sum::<usize>() == LIMIT {
+        if self
+            .queues
+            .values()
+            .map(|(queue, _)| queue.len())
+            .sum::<usize>()
+            == LIMIT
+        {
             return self.make_room(packet);
         }
         self.append(packet);
@@ -204,11 +355,22 @@ impl Turns {
     fn make_room(&mut self, packet: Packet) {
         let mut victim = packet;
         if self.sketch.queues > 1 {
-            let longest = self.queues.values_mut().max_by_key(|(queue, _)| queue.len()).expect("the buffer is full");
-            victim = longest.0.pop_back().expect("the longest of several is not empty");
+            let longest = self
+                .queues
+                .values_mut()
+                .max_by_key(|(queue, _)| queue.len())
+                .expect("the buffer is full");
+            victim = longest
+                .0
+                .pop_back()
+                .expect("the longest of several is not empty");
             self.append(packet);
         }
-        self.records.push(Record { packet: victim, left: None, early: false });
+        self.records.push(Record {
+            packet: victim,
+            left: None,
+            early: false,
+        });
     }
 
     fn append(&mut self, packet: Packet) {
@@ -217,14 +379,21 @@ impl Turns {
         queue.push_back(packet);
         if !self.ring.contains(&key) {
             *credit = self.sketch.quantum;
-            if self.sketch.active { self.ring.push_front(key) } else { self.ring.push_back(key) }
+            if self.sketch.active {
+                self.ring.push_front(key)
+            } else {
+                self.ring.push_back(key)
+            }
         }
     }
 
     fn next(&mut self, now: f64) -> Option<Packet> {
         loop {
             let key = *self.ring.front()?;
-            let (queue, credit) = self.queues.get_mut(&key).expect("the ring holds keys of queues");
+            let (queue, credit) = self
+                .queues
+                .get_mut(&key)
+                .expect("the ring holds keys of queues");
             let Some(head) = queue.front().copied() else {
                 self.ring.pop_front();
                 continue;
@@ -236,7 +405,11 @@ impl Turns {
             }
             queue.pop_front();
             if self.sketch.active && now - head.at > 0.035 {
-                self.records.push(Record { packet: head, left: None, early: true });
+                self.records.push(Record {
+                    packet: head,
+                    left: None,
+                    early: true,
+                });
                 continue;
             }
             *credit -= i64::from(head.len);
@@ -246,7 +419,12 @@ impl Turns {
 }
 
 fn run(sketch: &Sketch, packets: &[Packet]) -> Vec<Record> {
-    let mut turns = Turns { sketch: *sketch, queues: BTreeMap::new(), ring: VecDeque::new(), records: Vec::new() };
+    let mut turns = Turns {
+        sketch: *sketch,
+        queues: BTreeMap::new(),
+        ring: VecDeque::new(),
+        records: Vec::new(),
+    };
     let mut now = 0.0;
     let mut coming = packets.iter().copied().peekable();
     loop {
@@ -255,7 +433,11 @@ fn run(sketch: &Sketch, packets: &[Packet]) -> Vec<Record> {
         }
         if let Some(packet) = turns.next(now) {
             now += f64::from(packet.len) * 8.0 / LINK_RATE as f64;
-            turns.records.push(Record { packet, left: Some(now), early: false });
+            turns.records.push(Record {
+                packet,
+                left: Some(now),
+                early: false,
+            });
         } else if let Some(packet) = coming.peek() {
             now = packet.at;
         } else {
@@ -267,9 +449,18 @@ fn run(sketch: &Sketch, packets: &[Packet]) -> Vec<Record> {
 fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> DisciplineResult {
     let records = run(sketch, packets);
     let total: Vec<&Record> = records.iter().collect();
-    let light: Vec<&Record> = records.iter().filter(|record| flows[record.packet.flow].light).collect();
-    let results: Vec<FlowResult> = (0..flows.len()).map(|flow| flow_result(flow, &records, sketch)).collect();
-    let fairness = if sketch.queues == 1 { 0.71 } else { 1.0 - 0.4 / sketch.queues as f64 };
+    let light: Vec<&Record> = records
+        .iter()
+        .filter(|record| flows[record.packet.flow].light)
+        .collect();
+    let results: Vec<FlowResult> = (0..flows.len())
+        .map(|flow| flow_result(flow, &records, sketch))
+        .collect();
+    let fairness = if sketch.queues == 1 {
+        0.71
+    } else {
+        1.0 - 0.4 / sketch.queues as f64
+    };
     DisciplineResult {
         spec: sketch.spec.to_owned(),
         name: sketch.name,
@@ -282,8 +473,17 @@ fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> Discipl
         kinds: kinds(&results, flows),
         worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
         flows: results,
-        jain: Some(Jain { mean: fairness, min: fairness * 0.93, windows: 287, window: 0.1 }),
-        cost: Some(Cost { nanos_per_packet: sketch.nanos, range: (sketch.nanos * 0.96, sketch.nanos * 1.2), packets: 2_000_000 }),
+        jain: Some(Jain {
+            mean: fairness,
+            min: fairness * 0.93,
+            windows: 287,
+            window: 0.1,
+        }),
+        cost: Some(Cost {
+            nanos_per_packet: sketch.nanos,
+            range: (sketch.nanos * 0.96, sketch.nanos * 1.2),
+            packets: 2_000_000,
+        }),
         bytes_per_flow: sketch.bytes_per_flow,
         fixed_bytes: 4096,
         kept_bounds: sketch.kept_bounds,
@@ -295,15 +495,23 @@ fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> Discipl
 /// Results by kind of flow.
 fn kinds(results: &[FlowResult], flows: &[FlowSummary]) -> Vec<KindOutcome> {
     let of_kind = |kind: Kind| {
-        let of: Vec<usize> = (0..flows.len()).filter(|flow| flows[*flow].kind == kind).collect();
+        let of: Vec<usize> = (0..flows.len())
+            .filter(|flow| flows[*flow].kind == kind)
+            .collect();
         let p99 = |flow: &usize| results[*flow].outcome.delay.map_or(0.0, |delay| delay.p99);
         let worst = *of.iter().max_by(|a, b| p99(a).total_cmp(&p99(b)))?;
-        let shares = of.iter().map(|flow| results[*flow].outcome.throughput / flows[*flow].fair_rate);
+        let shares = of
+            .iter()
+            .map(|flow| results[*flow].outcome.throughput / flows[*flow].fair_rate);
         Some(KindOutcome {
             kind,
             flows: of.len(),
             p99: Some(of.iter().map(p99).sum::<f64>() / of.len() as f64),
-            loss: of.iter().map(|flow| results[*flow].outcome.loss).sum::<f64>() / of.len() as f64,
+            loss: of
+                .iter()
+                .map(|flow| results[*flow].outcome.loss)
+                .sum::<f64>()
+                / of.len() as f64,
             worst,
             worst_p99: Some(p99(&worst)),
             worst_loss: results[worst].outcome.loss,
@@ -314,11 +522,21 @@ fn kinds(results: &[FlowResult], flows: &[FlowSummary]) -> Vec<KindOutcome> {
 }
 
 fn flow_result(flow: usize, records: &[Record], sketch: &Sketch) -> FlowResult {
-    let own: Vec<&Record> = records.iter().filter(|record| record.packet.flow == flow).collect();
+    let own: Vec<&Record> = records
+        .iter()
+        .filter(|record| record.packet.flow == flow)
+        .collect();
     let outcome = outcome(&own);
-    let lag = outcome.delay.map_or(0.0, |delay| delay.max * SOURCES[flow].1 * f64::from(SOURCES[flow].2)).min(250e3);
+    let lag = outcome
+        .delay
+        .map_or(0.0, |delay| {
+            delay.max * SOURCES[flow].1 * f64::from(SOURCES[flow].2)
+        })
+        .min(250e3);
     let b_wfi = 1514.0 + lag * 0.4;
-    let bound = sketch.kept_bounds.map(|kept| if kept { b_wfi * 1.8 } else { b_wfi * 0.9 });
+    let bound = sketch
+        .kept_bounds
+        .map(|kept| if kept { b_wfi * 1.8 } else { b_wfi * 0.9 });
     let per_second = LINK_RATE as f64 / 8.0 / SOURCES.len() as f64;
     FlowResult {
         bytes_in_time: outcome.bytes,
@@ -338,7 +556,10 @@ fn flow_result(flow: usize, records: &[Record], sketch: &Sketch) -> FlowResult {
 }
 
 fn sorted_delays(records: &[&Record]) -> Vec<f64> {
-    let mut delays: Vec<f64> = records.iter().filter_map(|record| Some(record.left? - record.packet.at)).collect();
+    let mut delays: Vec<f64> = records
+        .iter()
+        .filter_map(|record| Some(record.left? - record.packet.at))
+        .collect();
     delays.sort_by(f64::total_cmp);
     delays
 }
@@ -347,7 +568,12 @@ fn outcome(records: &[&Record]) -> Outcome {
     let delays = sorted_delays(records);
     let sent = || records.iter().filter(|record| record.left.is_some());
     let bytes = sent().map(|record| u64::from(record.packet.len)).sum();
-    let dropped = |early| records.iter().filter(|record| record.left.is_none() && record.early == early).count() as u64;
+    let dropped = |early| {
+        records
+            .iter()
+            .filter(|record| record.left.is_none() && record.early == early)
+            .count() as u64
+    };
     let quantile = |share: f64| delays[((delays.len() - 1) as f64 * share).round() as usize];
     let delay = (!delays.is_empty()).then(|| Delay {
         mean: delays.iter().sum::<f64>() / delays.len() as f64,
@@ -356,12 +582,19 @@ fn outcome(records: &[&Record]) -> Outcome {
         p999: quantile(0.999),
         max: quantile(1.0),
     });
-    let end = sent().filter_map(|record| record.left).fold(SECONDS, f64::max);
+    let end = sent()
+        .filter_map(|record| record.left)
+        .fold(SECONDS, f64::max);
     Outcome {
         packets: delays.len() as u64,
         bytes,
         throughput: bytes as f64 * 8.0 / end,
-        drops: Drops { full: dropped(false), pushed_out: 0, early: dropped(true), refused: 0 },
+        drops: Drops {
+            full: dropped(false),
+            pushed_out: 0,
+            early: dropped(true),
+            refused: 0,
+        },
         loss: (dropped(false) + dropped(true)) as f64 / records.len().max(1) as f64,
         marked: 0,
         delay,
@@ -372,7 +605,10 @@ fn outcome(records: &[&Record]) -> Outcome {
 fn curves(records: &[&Record]) -> Curves {
     let bin = SECONDS / BINS as f64;
     let place = |time: f64| (time / bin) as usize;
-    let last = records.iter().filter_map(|record| record.left).fold(SECONDS - bin, f64::max);
+    let last = records
+        .iter()
+        .filter_map(|record| record.left)
+        .fold(SECONDS - bin, f64::max);
     let (mut throughput, mut changes) = (vec![0.0; place(last) + 1], Vec::new());
     for record in records {
         if let Some(left) = record.left {
@@ -384,7 +620,12 @@ fn curves(records: &[&Record]) -> Curves {
     changes.sort_by(|one, other| one.0.total_cmp(&other.0));
     let backlog = backlog(&changes, place, throughput.len());
     let backlog = backlog.into_iter().map(|bytes| bytes as f64).collect();
-    Curves { bin, throughput, backlog, delay_cdf: cdf(&sorted_delays(records)) }
+    Curves {
+        bin,
+        throughput,
+        backlog,
+        delay_cdf: cdf(&sorted_delays(records)),
+    }
 }
 
 fn backlog(changes: &[(f64, i64)], place: impl Fn(f64) -> usize, bins: usize) -> Vec<u64> {

@@ -18,23 +18,44 @@ const LETTER: f64 = 6.5;
 /// Approximate width of a letter in a long line, where wide and narrow letters average out.
 const LETTER_OF_MANY: f64 = 5.6;
 /// Okabe and Ito's colours, distinguishable for colour-blind readers.
-const COLOURS: [&str; 8] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a8a8a"];
+const COLOURS: [&str; 8] = [
+    "#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a8a8a",
+];
 const GREEN: &str = COLOURS[3];
 const ORANGE: &str = COLOURS[6];
 const RED: &str = COLOURS[2];
 
 /// Charts side by side with common scales and one common legend.
 pub(super) fn svg(charts: &[Chart]) -> String {
-    let Some(first) = charts.first() else { return String::new() };
+    let Some(first) = charts.first() else {
+        return String::new();
+    };
     let panel_width = WIDTHS[usize::from(charts.len() > 1)];
-    let [width, chart_height] = [panel_width * charts.len() as f64, HEIGHTS[usize::from(first.is_low)]];
+    let [width, chart_height] = [
+        panel_width * charts.len() as f64,
+        HEIGHTS[usize::from(first.is_low)],
+    ];
     let [left, right, top, bottom] = MARGINS;
     let shown = || charts.iter().flat_map(Chart::shown);
-    let across = Scale::over(shown().map(|point| point.x), &first.x, [left, panel_width - right]);
-    let bands = charts.iter().filter_map(|chart| chart.band.as_ref()).flat_map(|band| [band.from, band.to]).flatten();
+    let across = Scale::over(
+        shown().map(|point| point.x),
+        &first.x,
+        [left, panel_width - right],
+    );
+    let bands = charts
+        .iter()
+        .filter_map(|chart| chart.band.as_ref())
+        .flat_map(|band| [band.from, band.to])
+        .flatten();
     let ends = shown().flat_map(|point| [point.y - point.half_width, point.y + point.half_width]);
     let up = Scale::over(ends.chain(bands), &first.y, [chart_height - bottom, top]);
-    let panel = |chart| Panel { chart, width: panel_width, height: chart_height, across: &across, up: &up };
+    let panel = |chart| Panel {
+        chart,
+        width: panel_width,
+        height: chart_height,
+        across: &across,
+        up: &up,
+    };
     let (legend, legend_height) = panel(first).legend(width);
     let height = chart_height + legend_height;
     let mut text = format!(
@@ -44,7 +65,14 @@ pub(super) fn svg(charts: &[Chart]) -> String {
     for (place, chart) in charts.iter().enumerate() {
         match place {
             0 => text += &panel(chart).drawing(),
-            _ => _ = write!(text, "<g transform=\"translate({} 0)\">\n{}</g>\n", panel_width * place as f64, panel(chart).drawing()),
+            _ => {
+                _ = write!(
+                    text,
+                    "<g transform=\"translate({} 0)\">\n{}</g>\n",
+                    panel_width * place as f64,
+                    panel(chart).drawing()
+                )
+            }
         }
     }
     text + &legend + "</svg>\n"
@@ -61,9 +89,17 @@ struct Panel<'a> {
 
 impl Panel<'_> {
     fn drawing(&self) -> String {
-        let mut text = format!("<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text>\n", MARGINS[0], escape(&self.chart.title));
+        let mut text = format!(
+            "<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text>\n",
+            MARGINS[0],
+            escape(&self.chart.title)
+        );
         text += &self.axes();
-        text += &self.chart.band.as_ref().map_or_else(String::new, |band| self.band(band));
+        text += &self
+            .chart
+            .band
+            .as_ref()
+            .map_or_else(String::new, |band| self.band(band));
         for (number, curve) in self.chart.curves.iter().enumerate() {
             text += &self.curve(curve, colour(curve, number));
         }
@@ -77,15 +113,23 @@ impl Panel<'_> {
 
     fn band(&self, band: &Band) -> String {
         let ([left, _, top, _], [end, floor]) = (MARGINS, self.ends());
-        let place = |bound: Option<f64>, else_at| bound.map_or(else_at, |bound| self.up.place(bound).clamp(top, floor));
+        let place = |bound: Option<f64>, else_at| {
+            bound.map_or(else_at, |bound| self.up.place(bound).clamp(top, floor))
+        };
         let (high, low) = (place(band.to, top), place(band.from, floor));
         let mut text = format!(
             "<rect x=\"{left}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\" fill=\"{GREEN}\" fill-opacity=\"0.1\"/>\n",
             end - left,
             low - high
         );
-        for at in [band.to.map(|_| high), band.from.map(|_| low)].into_iter().flatten() {
-            _ = writeln!(text, "<path d=\"M{left} {at:.1}H{end}\" stroke=\"{GREEN}\" stroke-dasharray=\"2 2\"/>");
+        for at in [band.to.map(|_| high), band.from.map(|_| low)]
+            .into_iter()
+            .flatten()
+        {
+            _ = writeln!(
+                text,
+                "<path d=\"M{left} {at:.1}H{end}\" stroke=\"{GREEN}\" stroke-dasharray=\"2 2\"/>"
+            );
         }
         text
     }
@@ -117,10 +161,18 @@ impl Panel<'_> {
             );
         }
         let (middle, height) = ((left + end) / 2.0, (top + floor) / 2.0);
-        _ = writeln!(text, "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>", floor + 34.0, escape(&self.chart.x.label));
+        _ = writeln!(
+            text,
+            "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            floor + 34.0,
+            escape(&self.chart.x.label)
+        );
         if !self.chart.y.label.is_empty() {
             let label = escape(&self.chart.y.label);
-            _ = writeln!(text, "<text transform=\"translate(14 {height}) rotate(-90)\" text-anchor=\"middle\">{label}</text>");
+            _ = writeln!(
+                text,
+                "<text transform=\"translate(14 {height}) rotate(-90)\" text-anchor=\"middle\">{label}</text>"
+            );
         }
         text
     }
@@ -130,26 +182,52 @@ impl Panel<'_> {
     fn names_fit(&self) -> bool {
         let names = &self.chart.x.names;
         let room = (self.ends()[0] - MARGINS[0]) / names.len().max(1) as f64;
-        names.iter().all(|name| name.chars().count() as f64 * LETTER < room)
+        names
+            .iter()
+            .all(|name| name.chars().count() as f64 * LETTER < room)
     }
 
     fn curve(&self, curve: &Curve, colour: &str) -> String {
         let (across, up) = (self.across, self.up);
-        let shown: Vec<&Point> = curve.points.iter().filter(|point| self.chart.shows(point)).collect();
+        let shown: Vec<&Point> = curve
+            .points
+            .iter()
+            .filter(|point| self.chart.shows(point))
+            .collect();
         let mut text = String::new();
         for point in shown.iter().filter(|point| point.half_width > 0.0) {
-            let (at, from, to) = (across.place(point.x), up.place(point.y - point.half_width), up.place(point.y + point.half_width));
-            _ = writeln!(text, "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>");
+            let (at, from, to) = (
+                across.place(point.x),
+                up.place(point.y - point.half_width),
+                up.place(point.y + point.half_width),
+            );
+            _ = writeln!(
+                text,
+                "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>"
+            );
         }
         if curve.drawn.is_marks() {
-            shown.iter().for_each(|point| text += &mark(curve.drawn, across.place(point.x), up.place(point.y), colour));
+            shown.iter().for_each(|point| {
+                text += &mark(
+                    curve.drawn,
+                    across.place(point.x),
+                    up.place(point.y),
+                    colour,
+                )
+            });
             return text;
         }
         if let [only] = shown[..] {
             let (x, y) = (across.place(only.x), up.place(only.y));
-            _ = writeln!(text, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>");
+            _ = writeln!(
+                text,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>"
+            );
         }
-        let places: Vec<String> = shown.iter().map(|point| format!("{:.1},{:.1}", across.place(point.x), up.place(point.y))).collect();
+        let places: Vec<String> = shown
+            .iter()
+            .map(|point| format!("{:.1},{:.1}", across.place(point.x), up.place(point.y)))
+            .collect();
         let name = escape(&curve.name);
         text + &format!(
             "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{} points=\"{}\"><title>{name}</title></polyline>\n",
@@ -163,23 +241,45 @@ impl Panel<'_> {
     fn legend(&self, width: f64) -> (String, f64) {
         let (mut at, mut line, mut text) = (MARGINS[0], 0.0, String::new());
         let band = self.chart.band.iter().map(|band| (&band.name, None));
-        let curves = self.chart.curves.iter().enumerate().map(|(number, curve)| (&curve.name, Some((number, curve))));
+        let curves = self
+            .chart
+            .curves
+            .iter()
+            .enumerate()
+            .map(|(number, curve)| (&curve.name, Some((number, curve))));
         for (name, curve) in curves.chain(band) {
             let room = 40.0 + LETTER * name.chars().count() as f64;
             if at + room > width && at > MARGINS[0] {
                 (at, line) = (MARGINS[0], line + LEGEND_LINE);
             }
             let y = self.height + 8.0 + line;
-            text += &curve.map_or_else(|| band_sample(at, y), |(number, curve)| sample(curve, colour(curve, number), at, y));
-            _ = writeln!(text, "<text x=\"{}\" y=\"{}\">{}</text>", at + 23.0, y + 4.0, escape(name));
+            text += &curve.map_or_else(
+                || band_sample(at, y),
+                |(number, curve)| sample(curve, colour(curve, number), at, y),
+            );
+            _ = writeln!(
+                text,
+                "<text x=\"{}\" y=\"{}\">{}</text>",
+                at + 23.0,
+                y + 4.0,
+                escape(name)
+            );
             at += room;
         }
         if !self.names_fit() {
             let most = ((width - MARGINS[0]) / LETTER_OF_MANY) as usize;
             for (number, name) in (1..).zip(&self.chart.x.names) {
                 line += LEGEND_LINE;
-                let (y, name) = (self.height + 12.0 + line, shortened(&format!("{number}: {name}"), most));
-                _ = writeln!(text, "<text x=\"{}\" y=\"{y}\">{}</text>", MARGINS[0], escape(&name));
+                let (y, name) = (
+                    self.height + 12.0 + line,
+                    shortened(&format!("{number}: {name}"), most),
+                );
+                _ = writeln!(
+                    text,
+                    "<text x=\"{}\" y=\"{y}\">{}</text>",
+                    MARGINS[0],
+                    escape(&name)
+                );
             }
         }
         (text, line + LEGEND_LINE + 8.0)
@@ -196,17 +296,25 @@ fn colour(curve: &Curve, number: usize) -> &'static str {
 }
 
 const fn dashes(drawn: Drawn) -> &'static str {
-    if matches!(drawn, Drawn::Dashes) { " stroke-dasharray=\"5 4\"" } else { "" }
+    if matches!(drawn, Drawn::Dashes) {
+        " stroke-dasharray=\"5 4\""
+    } else {
+        ""
+    }
 }
 
 fn mark(drawn: Drawn, x: f64, y: f64, colour: &str) -> String {
     match drawn {
         Drawn::Crosses => {
             let arms = "m-4 -4l8 8m0 -8l-8 8";
-            format!("<path d=\"M{x:.1} {y:.1}{arms}\" stroke=\"{colour}\" stroke-width=\"2.2\" fill=\"none\"/>\n")
+            format!(
+                "<path d=\"M{x:.1} {y:.1}{arms}\" stroke=\"{colour}\" stroke-width=\"2.2\" fill=\"none\"/>\n"
+            )
         }
         Drawn::Rings => {
-            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" stroke=\"{colour}\" stroke-width=\"2\" fill=\"white\"/>\n")
+            format!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" stroke=\"{colour}\" stroke-width=\"2\" fill=\"white\"/>\n"
+            )
         }
         _ => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>\n"),
     }
@@ -217,17 +325,32 @@ fn sample(curve: &Curve, colour: &str, x: f64, y: f64) -> String {
     if curve.drawn.is_marks() {
         return mark(curve.drawn, x + 9.0, y, colour);
     }
-    format!("<path d=\"M{x} {y}h18\" stroke=\"{colour}\" stroke-width=\"3\"{}/>", dashes(curve.drawn))
+    format!(
+        "<path d=\"M{x} {y}h18\" stroke=\"{colour}\" stroke-width=\"3\"{}/>",
+        dashes(curve.drawn)
+    )
 }
 
 fn band_sample(x: f64, y: f64) -> String {
-    format!("<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"10\" fill=\"{GREEN}\" fill-opacity=\"0.2\"/>", y - 5.0)
+    format!(
+        "<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"10\" fill=\"{GREEN}\" fill-opacity=\"0.2\"/>",
+        y - 5.0
+    )
 }
 
 fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most.saturating_sub(1)).chain(['…']).collect() }
+    if text.chars().count() <= most {
+        text.to_owned()
+    } else {
+        text.chars()
+            .take(most.saturating_sub(1))
+            .chain(['…'])
+            .collect()
+    }
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

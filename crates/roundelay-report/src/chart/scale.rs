@@ -21,21 +21,57 @@ impl Scale {
     pub(super) fn over(values: impl Iterator<Item = f64>, axis: &Axis, ends: [f64; 2]) -> Self {
         let (scaling, names) = (axis.scaling, axis.names.len());
         if names > 0 {
-            return Self { from: -0.5, to: names as f64 - 0.5, scaling: Scaling::Linear, names, ends };
+            return Self {
+                from: -0.5,
+                to: names as f64 - 0.5,
+                scaling: Scaling::Linear,
+                names,
+                ends,
+            };
         }
         let is_logarithmic = scaling.is_logarithmic();
-        let values = values.filter(|value| axis.has_place_for(*value)).map(|value| if is_logarithmic { value.log10() } else { value });
-        let (least, most) = values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
-        let (least, most) = if least > most { (0.0, 1.0) } else { (least, most) };
+        let values = values
+            .filter(|value| axis.has_place_for(*value))
+            .map(|value| if is_logarithmic { value.log10() } else { value });
+        let (least, most) = values.fold((f64::MAX, f64::MIN), |(least, most), value| {
+            (least.min(value), most.max(value))
+        });
+        let (least, most) = if least > most {
+            (0.0, 1.0)
+        } else {
+            (least, most)
+        };
         // A linear axis starts at zero, unless zero would compress the curves.
-        let least = if !is_logarithmic && least > 0.0 && least < most * 0.6 { 0.0 } else { least };
-        let room = ((most - least) * 0.04).max(if most == least { most.abs().max(1.0) * 0.1 } else { 0.0 });
-        let from = if least == 0.0 && !is_logarithmic { 0.0 } else { least - room };
-        Self { from, to: most + room, scaling, names, ends }
+        let least = if !is_logarithmic && least > 0.0 && least < most * 0.6 {
+            0.0
+        } else {
+            least
+        };
+        let room = ((most - least) * 0.04).max(if most == least {
+            most.abs().max(1.0) * 0.1
+        } else {
+            0.0
+        });
+        let from = if least == 0.0 && !is_logarithmic {
+            0.0
+        } else {
+            least - room
+        };
+        Self {
+            from,
+            to: most + room,
+            scaling,
+            names,
+            ends,
+        }
     }
 
     pub(super) fn place(&self, value: f64) -> f64 {
-        let value = if self.scaling.is_logarithmic() { value.max(f64::MIN_POSITIVE).log10() } else { value };
+        let value = if self.scaling.is_logarithmic() {
+            value.max(f64::MIN_POSITIVE).log10()
+        } else {
+            value
+        };
         let part = ((value - self.from) / (self.to - self.from)).clamp(-0.02, 1.02);
         self.ends[0] + part * (self.ends[1] - self.ends[0])
     }
@@ -47,7 +83,10 @@ impl Scale {
             _ if self.names > 0 => (0..self.names).map(|name| name as f64).collect(),
             Scaling::Linear => linear_ticks(self.from, self.to),
             Scaling::Doubling => {
-                let powers: Vec<f64> = (-64..64).map(|power| 2_f64.powi(power)).filter(is_within).collect();
+                let powers: Vec<f64> = (-64..64)
+                    .map(|power| 2_f64.powi(power))
+                    .filter(is_within)
+                    .collect();
                 let every = powers.len().div_ceil(11).max(1);
                 powers.into_iter().step_by(every).collect()
             }
@@ -58,9 +97,14 @@ impl Scale {
                     1.0..=4.0 => &[1.0, 2.0, 5.0],
                     _ => &[1.0],
                 };
-                let values = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+                let values = powers
+                    .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
                 let within: Vec<f64> = values.filter(is_within).collect();
-                if within.len() < 2 { linear_ticks(10_f64.powf(self.from), 10_f64.powf(self.to)) } else { within }
+                if within.len() < 2 {
+                    linear_ticks(10_f64.powf(self.from), 10_f64.powf(self.to))
+                } else {
+                    within
+                }
             }
         }
     }
@@ -78,12 +122,20 @@ impl Scale {
 fn linear_ticks(from: f64, to: f64) -> Vec<f64> {
     let rough = (to - from) / 7.0;
     let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|step| *step >= rough).unwrap_or(rough);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| *step >= rough)
+        .unwrap_or(rough);
     if !step.is_finite() || step <= 0.0 {
         return Vec::new();
     }
     let first = (from / step).ceil() as i64;
-    (first..).map(|tick| tick as f64 * step).take_while(|value| *value <= to).take(20).collect()
+    (first..)
+        .map(|tick| tick as f64 * step)
+        .take_while(|value| *value <= to)
+        .take(20)
+        .collect()
 }
 
 fn number(value: f64) -> String {
@@ -91,7 +143,10 @@ fn number(value: f64) -> String {
         0.0 => "0".to_owned(),
         1e4..1e6 if value % 1000.0 == 0.0 => format!("{}k", value / 1e3),
         size if !(1e-3..1e6).contains(&size) => format!("{value:.0e}"),
-        _ => format!("{:.4}", value).trim_end_matches('0').trim_end_matches('.').to_owned(),
+        _ => format!("{:.4}", value)
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
     }
 }
 
@@ -102,23 +157,41 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         assert_eq!(linear_ticks(0.0, 160.0), [0.0, 50.0, 100.0, 150.0]);
-        assert_eq!([0.0, 0.25, 150.0, 32_000.0, 2e9].map(number), ["0", "0.25", "150", "32k", "2e9"]);
+        assert_eq!(
+            [0.0, 0.25, 150.0, 32_000.0, 2e9].map(number),
+            ["0", "0.25", "150", "32k", "2e9"]
+        );
     }
 
     #[test]
     fn a_logarithmic_axis_has_about_eight_ticks() {
-        let axis = Axis { scaling: Scaling::Logarithmic, ..Axis::default() };
+        let axis = Axis {
+            scaling: Scaling::Logarithmic,
+            ..Axis::default()
+        };
         let ticks = |values: [f64; 2]| Scale::over(values.into_iter(), &axis, [0.0, 100.0]).ticks();
         assert_eq!(ticks([10.0, 45.0]), [10.0, 20.0, 30.0, 40.0]);
-        assert_eq!(ticks([10.0, 900.0]), [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!(
+            ticks([10.0, 900.0]),
+            [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
+        );
         assert_eq!(ticks([1.0, 1e6]).len(), 7);
     }
 
     #[test]
     fn an_axis_that_doubles_has_powers_of_two() {
-        let axis = Axis { scaling: Scaling::Doubling, ..Axis::default() };
+        let axis = Axis {
+            scaling: Scaling::Doubling,
+            ..Axis::default()
+        };
         let scale = Scale::over([1.0, 32768.0].into_iter(), &axis, [0.0, 100.0]);
-        assert_eq!(scale.ticks(), [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0]);
-        assert_eq!([64.0, 1024.0, 16384.0, 1_048_576.0].map(|value| scale.number(value)), ["64", "1k", "16k", "1m"]);
+        assert_eq!(
+            scale.ticks(),
+            [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0]
+        );
+        assert_eq!(
+            [64.0, 1024.0, 16384.0, 1_048_576.0].map(|value| scale.number(value)),
+            ["64", "1k", "16k", "1m"]
+        );
     }
 }

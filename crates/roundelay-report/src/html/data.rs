@@ -65,39 +65,108 @@ pub(super) fn page(comparison: &Comparison) -> String {
         link_rate: comparison.link_rate,
         flow_count: comparison.flows.len(),
         best: comparison.verdict.best,
-        disciplines: comparison.disciplines.iter().map(|result| Discipline { name: result.name, spec: clean(&result.spec) }).collect(),
+        disciplines: comparison
+            .disciplines
+            .iter()
+            .map(|result| Discipline {
+                name: result.name,
+                spec: clean(&result.spec),
+            })
+            .collect(),
         views: views(comparison),
     };
-    let mut value = serde_json::to_value(page).expect("plain data with string keys always serialises");
+    let mut value =
+        serde_json::to_value(page).expect("plain data with string keys always serialises");
     shorten(&mut value);
     value.to_string()
 }
 
 fn views(comparison: &Comparison) -> Vec<View<'_>> {
     let disciplines = || comparison.disciplines.iter();
-    let all = disciplines().map(|result| Served { outcome: &result.total, curves: &result.curves, fairness: None }).collect();
-    let light = disciplines().map(|result| Served { outcome: &result.light, curves: &result.light_curves, fairness: None }).collect();
-    let mut views = vec![View { label: "All flows".to_owned(), flow: None, results: all }];
+    let all = disciplines()
+        .map(|result| Served {
+            outcome: &result.total,
+            curves: &result.curves,
+            fairness: None,
+        })
+        .collect();
+    let light = disciplines()
+        .map(|result| Served {
+            outcome: &result.light,
+            curves: &result.light_curves,
+            fairness: None,
+        })
+        .collect();
+    let mut views = vec![View {
+        label: "All flows".to_owned(),
+        flow: None,
+        results: all,
+    }];
     if comparison.flows.iter().any(|flow| flow.light) {
-        views.push(View { label: "Light flows".to_owned(), flow: None, results: light });
+        views.push(View {
+            label: "Light flows".to_owned(),
+            flow: None,
+            results: light,
+        });
     }
-    views.extend(comparison.charted.iter().filter_map(|&flow| one_flow(comparison, flow)));
+    views.extend(
+        comparison
+            .charted
+            .iter()
+            .filter_map(|&flow| one_flow(comparison, flow)),
+    );
     views
 }
 
 /// None if a discipline has no curves for the flow.
 fn one_flow(comparison: &Comparison, index: usize) -> Option<View<'_>> {
     let flow = &comparison.flows[index];
-    let results: Option<Vec<Served<'_>>> = comparison.disciplines.iter().map(|result| served(&result.flows[index])).collect();
-    let about = Flow { weight: flow.weight, light: flow.light, offered_rate: flow.offered_rate, fair_rate: flow.fair_rate };
-    Some(View { label: clean(&flow.label), flow: Some(about), results: results? })
+    let results: Option<Vec<Served<'_>>> = comparison
+        .disciplines
+        .iter()
+        .map(|result| served(&result.flows[index]))
+        .collect();
+    let about = Flow {
+        weight: flow.weight,
+        light: flow.light,
+        offered_rate: flow.offered_rate,
+        fair_rate: flow.fair_rate,
+    };
+    Some(View {
+        label: clean(&flow.label),
+        flow: Some(about),
+        results: results?,
+    })
 }
 
 fn served(result: &FlowResult) -> Option<Served<'_>> {
-    let &FlowResult { lag, b_wfi, b_wfi_bound, t_wfi, t_wfi_bound, latency, latency_bound, .. } = result;
+    let &FlowResult {
+        lag,
+        b_wfi,
+        b_wfi_bound,
+        t_wfi,
+        t_wfi_bound,
+        latency,
+        latency_bound,
+        ..
+    } = result;
     let (pairs, pairs_bound) = (result.fairness, result.fairness_bound);
-    let fairness = Fairness { lag, b_wfi, b_wfi_bound, t_wfi, t_wfi_bound, latency, latency_bound, pairs, pairs_bound };
-    Some(Served { outcome: &result.outcome, curves: result.curves.as_ref()?, fairness: Some(fairness) })
+    let fairness = Fairness {
+        lag,
+        b_wfi,
+        b_wfi_bound,
+        t_wfi,
+        t_wfi_bound,
+        latency,
+        latency_bound,
+        pairs,
+        pairs_bound,
+    };
+    Some(Served {
+        outcome: &result.outcome,
+        curves: result.curves.as_ref()?,
+        fairness: Some(fairness),
+    })
 }
 
 /// Rounds all fractions to the visible digits and writes whole numbers as integers: half the size.
@@ -116,7 +185,11 @@ fn short(number: f64) -> Number {
     let decimals = if (0.9..1.0).contains(&number) { 7 } else { 4 };
     let rounded: f64 = format!("{number:.decimals$e}").parse().unwrap_or(number);
     let whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
-    if whole { Number::from(rounded as i64) } else { Number::from_f64(rounded).expect("it came from JSON, hence is finite") }
+    if whole {
+        Number::from(rounded as i64)
+    } else {
+        Number::from_f64(rounded).expect("it came from JSON, hence is finite")
+    }
 }
 
 #[cfg(test)]
@@ -125,9 +198,11 @@ mod tests {
 
     #[test]
     fn numbers_are_shortened_and_nothing_else_is() {
-        let mut value =
-            serde_json::json!({"a": [0.123_456_789, 9_876_543.21, 3.0], "b": 123_456_789, "c": "0.123456789", "d": 0.999_987_654_321});
+        let mut value = serde_json::json!({"a": [0.123_456_789, 9_876_543.21, 3.0], "b": 123_456_789, "c": "0.123456789", "d": 0.999_987_654_321});
         shorten(&mut value);
-        assert_eq!(value, serde_json::json!({"a": [0.12346, 9_876_500, 3], "b": 123_456_789, "c": "0.123456789", "d": 0.999_987_65}));
+        assert_eq!(
+            value,
+            serde_json::json!({"a": [0.12346, 9_876_500, 3], "b": 123_456_789, "c": "0.123456789", "d": 0.999_987_65})
+        );
     }
 }

@@ -47,7 +47,10 @@ struct CurveData<'a> {
 
 impl<'a> AxisData<'a> {
     fn of(axis: &'a Axis) -> Self {
-        Self { label: &axis.label, logarithmic: axis.scaling.is_logarithmic() }
+        Self {
+            label: &axis.label,
+            logarithmic: axis.scaling.is_logarithmic(),
+        }
     }
 }
 
@@ -56,10 +59,25 @@ impl<'a> ChartData<'a> {
         let mut xs: Vec<f64> = chart.shown().map(|point| point.x).collect();
         xs.sort_by(f64::total_cmp);
         xs.dedup();
-        let value = |curve: &crate::chart::Curve, x: &f64| curve.points.iter().find(|point| point.x == *x).map(|point| point.y);
-        let curves = chart.curves.iter().map(|curve| CurveData { name: &curve.name, values: xs.iter().map(|x| value(curve, x)).collect() });
+        let value = |curve: &crate::chart::Curve, x: &f64| {
+            curve
+                .points
+                .iter()
+                .find(|point| point.x == *x)
+                .map(|point| point.y)
+        };
+        let curves = chart.curves.iter().map(|curve| CurveData {
+            name: &curve.name,
+            values: xs.iter().map(|x| value(curve, x)).collect(),
+        });
         let curves = curves.collect();
-        Self { title: &chart.title, x: AxisData::of(&chart.x), y: AxisData::of(&chart.y), xs, curves }
+        Self {
+            title: &chart.title,
+            x: AxisData::of(&chart.x),
+            y: AxisData::of(&chart.y),
+            xs,
+            curves,
+        }
     }
 }
 
@@ -67,15 +85,27 @@ impl<'a> ChartData<'a> {
 pub fn item_html(page: &ItemPage<'_>) -> String {
     let data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
     let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
-    let main = fill(TEMPLATE, |slot| match slot {
+    let main = fill(TEMPLATE, |slot| {
+        match slot {
         "charts" => figures(page.charts),
         "hint" if page.charts.is_empty() => String::new(),
         "hint" => "  <p class=\"hint\">Drag over a chart to zoom; a double click shows all of it again.</p>".to_owned(),
         "body" => rendered(page.markdown),
         other => unreachable!("the template has a slot {other} that nothing fills"),
+    }
     });
     let (version, title) = (page.version, page.title);
-    Frame { version, title, name: title, main, footer: "", data: &data, style: STYLE, script: SCRIPT }.html()
+    Frame {
+        version,
+        title,
+        name: title,
+        main,
+        footer: "",
+        data: &data,
+        style: STYLE,
+        script: SCRIPT,
+    }
+    .html()
 }
 
 /// A container for each chart, with the SVG drawing for readers without JavaScript.
@@ -88,7 +118,12 @@ fn figures(charts: &[Chart]) -> String {
             chart.svg()
         )
     };
-    charts.iter().enumerate().map(figure).collect::<Vec<_>>().join("\n")
+    charts
+        .iter()
+        .enumerate()
+        .map(figure)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn rendered(markdown: &str) -> String {
@@ -104,14 +139,40 @@ mod tests {
 
     #[test]
     fn a_page_has_text_and_charts_and_loads_nothing() {
-        let point = |x, y| Point { x, y, half_width: 0.0 };
-        let curve = |name: &str, points: Vec<Point>| Curve { name: name.to_owned(), points, ..Curve::default() };
-        let curves = vec![curve("A", vec![point(1.0, 2.0), point(3.0, 4.0)]), curve("</script>", vec![point(2.0, 5.0)])];
-        let charts = [Chart { title: "Ranks".to_owned(), curves, ..Chart::default() }];
-        let page = ItemPage { title: "QFQ, Table 2", markdown: "| a | b |\n|---|---|\n| **1** | 2 |", charts: &charts, version: "0.1.0" };
+        let point = |x, y| Point {
+            x,
+            y,
+            half_width: 0.0,
+        };
+        let curve = |name: &str, points: Vec<Point>| Curve {
+            name: name.to_owned(),
+            points,
+            ..Curve::default()
+        };
+        let curves = vec![
+            curve("A", vec![point(1.0, 2.0), point(3.0, 4.0)]),
+            curve("</script>", vec![point(2.0, 5.0)]),
+        ];
+        let charts = [Chart {
+            title: "Ranks".to_owned(),
+            curves,
+            ..Chart::default()
+        }];
+        let page = ItemPage {
+            title: "QFQ, Table 2",
+            markdown: "| a | b |\n|---|---|\n| **1** | 2 |",
+            charts: &charts,
+            version: "0.1.0",
+        };
         let html = item_html(&page);
         assert!(html.contains("<td><strong>1</strong></td>") && html.contains("id=\"chart0\""));
-        assert!(html.contains(r#""xs":[1.0,2.0,3.0]"#) && html.contains(r#""values":[2.0,null,4.0]"#));
-        assert!(!html.contains("</script>\"") && !html.contains("src=\"") && !html.contains("href=\"http"));
+        assert!(
+            html.contains(r#""xs":[1.0,2.0,3.0]"#) && html.contains(r#""values":[2.0,null,4.0]"#)
+        );
+        assert!(
+            !html.contains("</script>\"")
+                && !html.contains("src=\"")
+                && !html.contains("href=\"http")
+        );
     }
 }

@@ -49,7 +49,11 @@ pub fn simulation_html(page: &Page<'_>) -> String {
         "curves_of" => of_first(simulated, "The curves are"),
         "fairness" => fairness::section(page),
         "completion_figure" => completion(page.curves),
-        "charted" => format!("{} {}", data::charted_about(&charted, page.curves), of_first(simulated, "All are")),
+        "charted" => format!(
+            "{} {}",
+            data::charted_about(&charted, page.curves),
+            of_first(simulated, "All are")
+        ),
         "flows" => tables::flows(simulated),
         "flows_about" => tables::flows_about(simulated),
         "replicas" => tables::replicas(simulated),
@@ -57,9 +61,22 @@ pub fn simulation_html(page: &Page<'_>) -> String {
         "provenance" => provenance(page.provenance),
         other => unreachable!("the template has a slot {other} that nothing fills"),
     });
-    let (title, footer) = (format!("{name} – Roundelay"), format!(", seed {}", seeds(simulated)));
+    let (title, footer) = (
+        format!("{name} – Roundelay"),
+        format!(", seed {}", seeds(simulated)),
+    );
     let data = data::page(page, &charted);
-    Frame { version: simulated.version, title: &title, name, main, footer: &footer, data: &data, style: STYLE, script: SCRIPT }.html()
+    Frame {
+        version: simulated.version,
+        title: &title,
+        name,
+        main,
+        footer: &footer,
+        data: &data,
+        style: STYLE,
+        script: SCRIPT,
+    }
+    .html()
 }
 
 fn seeds(simulated: &Simulated) -> String {
@@ -72,15 +89,24 @@ fn seeds(simulated: &Simulated) -> String {
 
 fn lead(simulated: &Simulated) -> String {
     let warmup = if simulated.warmup > 0.0 {
-        format!(", of which the first {} count for nothing", seconds(simulated.warmup))
+        format!(
+            ", of which the first {} count for nothing",
+            seconds(simulated.warmup)
+        )
     } else {
         String::new()
     };
     let replicas = match simulated.replicas.len() {
         1 => String::new(),
-        number => format!(" {} replicas: figures are means, with 95% confidence intervals.", count(number as u64)),
+        number => format!(
+            " {} replicas: figures are means, with 95% confidence intervals.",
+            count(number as u64)
+        ),
     };
-    format!("{} of simulated time{warmup}.{replicas}", seconds(simulated.duration))
+    format!(
+        "{} of simulated time{warmup}.{replicas}",
+        seconds(simulated.duration)
+    )
 }
 
 const fn intervals(simulated: &Simulated) -> &'static str {
@@ -101,23 +127,46 @@ fn of_first(simulated: &Simulated, what: &str) -> String {
 
 fn facts(simulated: &Simulated) -> String {
     let replicas = &simulated.replicas;
-    let of_first = |of: fn(&roundelay_sim::scenario::Results) -> u64| replicas.first().map_or(0, of);
+    let of_first =
+        |of: fn(&roundelay_sim::scenario::Results) -> u64| replicas.first().map_or(0, of);
     let facts = [
         ("Nodes", count(simulated.nodes as u64)),
         ("Hosts", count(simulated.hosts as u64)),
-        ("Links, one way", count(of_first(|results| results.links.len() as u64))),
-        ("Flows", count(of_first(|results| results.groups.last().map_or(0, |group| group.flows)))),
-        ("Packet-hops", count(replicas.iter().map(|results| results.packet_hops).sum())),
-        ("Events", count(replicas.iter().map(|results| results.events).sum())),
-        (if replicas.len() > 1 { "Seeds" } else { "Seed" }, seeds(simulated)),
+        (
+            "Links, one way",
+            count(of_first(|results| results.links.len() as u64)),
+        ),
+        (
+            "Flows",
+            count(of_first(|results| {
+                results.groups.last().map_or(0, |group| group.flows)
+            })),
+        ),
+        (
+            "Packet-hops",
+            count(replicas.iter().map(|results| results.packet_hops).sum()),
+        ),
+        (
+            "Events",
+            count(replicas.iter().map(|results| results.events).sum()),
+        ),
+        (
+            if replicas.len() > 1 { "Seeds" } else { "Seed" },
+            seeds(simulated),
+        ),
     ];
-    let lines = facts.map(|(name, value)| format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(&value)));
+    let lines = facts
+        .map(|(name, value)| format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(&value)));
     lines.join("\n")
 }
 
 /// A chart of completion times, if there are any.
 fn completion(curves: &Curves) -> String {
-    if curves.groups.iter().all(|group| group.completion.is_empty()) {
+    if curves
+        .groups
+        .iter()
+        .all(|group| group.completion.is_empty())
+    {
         return String::new();
     }
     "  <figure>\n    <figcaption><h3>Completion times of transfers</h3><p>Share of the complete transfers, by the time that they took.</p></figcaption>\n    \
@@ -126,11 +175,20 @@ fn completion(curves: &Curves) -> String {
 }
 
 fn provenance(entries: &[(String, String)]) -> String {
-    let line = |(name, value): &(String, String)| format!("    <div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value));
+    let line = |(name, value): &(String, String)| {
+        format!(
+            "    <div><dt>{}</dt><dd>{}</dd></div>",
+            escape(name),
+            escape(value)
+        )
+    };
     entries.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Escapes text and keeps its lines and tabs.
 fn escape_lines(text: &str) -> String {
-    text.lines().map(|line| escape(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| escape(&line.replace('\t', "    ")))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

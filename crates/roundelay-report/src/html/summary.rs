@@ -31,9 +31,16 @@ const COLUMNS: [Column; 12] = [
     Column {
         head: "Loss",
         about: "Dropped over offered packets, and how many were dropped for which reason",
-        cell: |result| Cell { below: reasons(result.total.drops), ..cell(percent(result.total.loss), result.total.loss) },
+        cell: |result| Cell {
+            below: reasons(result.total.drops),
+            ..cell(percent(result.total.loss), result.total.loss)
+        },
     },
-    Column { head: "p50", about: "Median of the delay of all packets", cell: |result| delay(result.total.delay, |delay| delay.p50) },
+    Column {
+        head: "p50",
+        about: "Median of the delay of all packets",
+        cell: |result| delay(result.total.delay, |delay| delay.p50),
+    },
     Column {
         head: "p99",
         about: "99th percentile of the delay of all packets",
@@ -44,25 +51,46 @@ const COLUMNS: [Column; 12] = [
         about: "99.9th percentile of the delay of all packets",
         cell: |result| delay(result.total.delay, |delay| delay.p999),
     },
-    Column { head: "max", about: "Largest delay of all packets", cell: |result| delay(result.total.delay, |delay| delay.max) },
+    Column {
+        head: "max",
+        about: "Largest delay of all packets",
+        cell: |result| delay(result.total.delay, |delay| delay.max),
+    },
     Column {
         head: "Light p99",
         about: "99th percentile of the delay of a typical flow that asks for less than its fair share: the geometric mean over them; \
                 and how many of such flows’ packets are lost",
         cell: light,
     },
-    Column { head: "Jain", about: "Jain’s fairness index, mean over windows: 1 is perfectly fair", cell: jain },
+    Column {
+        head: "Jain",
+        about: "Jain’s fairness index, mean over windows: 1 is perfectly fair",
+        cell: jain,
+    },
     Column {
         head: "GPS lag",
         about: "Largest of the flows’ lags behind an ideal fluid server",
         cell: |result| cell(bytes(result.worst_lag), result.worst_lag),
     },
-    Column { head: "Bounds", about: "Whether every flow stayed within what is proven", cell: bounds },
-    Column { head: "ns/packet", about: "Time for a packet in and out, on the machine that made this page", cell: cost },
+    Column {
+        head: "Bounds",
+        about: "Whether every flow stayed within what is proven",
+        cell: bounds,
+    },
+    Column {
+        head: "ns/packet",
+        about: "Time for a packet in and out, on the machine that made this page",
+        cell: cost,
+    },
     Column {
         head: "B/flow",
         about: "Bytes of state for each flow",
-        cell: |result| cell(count(result.bytes_per_flow as u64), result.bytes_per_flow as f64),
+        cell: |result| {
+            cell(
+                count(result.bytes_per_flow as u64),
+                result.bytes_per_flow as f64,
+            )
+        },
     },
 ];
 
@@ -76,8 +104,15 @@ const REORDERED: Column = Column {
 /// The columns for these results, and the number of columns on sent packets.
 fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
     let mut columns = Vec::from(COLUMNS);
-    let sent = columns.iter().position(|column| column.head == "p50").unwrap_or(0);
-    if comparison.disciplines.iter().all(|result| result.total.reordered == 0) {
+    let sent = columns
+        .iter()
+        .position(|column| column.head == "p50")
+        .unwrap_or(0);
+    if comparison
+        .disciplines
+        .iter()
+        .all(|result| result.total.reordered == 0)
+    {
         return (columns, sent);
     }
     columns.insert(sent, REORDERED);
@@ -86,13 +121,33 @@ fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
 
 /// The table of disciplines, in the order of the options, with the best one marked.
 pub(super) fn table(comparison: &Comparison) -> String {
-    let weights = comparison.flows.iter().any(|flow| flow.weight != comparison.flows[0].weight);
-    let unaware = |result: &DisciplineResult| if weights && !result.weighted { " Ignores weights." } else { "" };
+    let weights = comparison
+        .flows
+        .iter()
+        .any(|flow| flow.weight != comparison.flows[0].weight);
+    let unaware = |result: &DisciplineResult| {
+        if weights && !result.weighted {
+            " Ignores weights."
+        } else {
+            ""
+        }
+    };
     let rows = comparison.disciplines.iter().enumerate();
     let (columns, sent) = columns(comparison);
-    let rows = rows.map(|(index, result)| row(&columns, result, unaware(result), index == comparison.verdict.best));
+    let rows = rows.map(|(index, result)| {
+        row(
+            &columns,
+            result,
+            unaware(result),
+            index == comparison.verdict.best,
+        )
+    });
     let rows: Vec<String> = rows.collect();
-    format!("<table id=\"disciplines\">\n<thead>\n{}</thead>\n<tbody>\n{}\n</tbody>\n</table>", head(&columns, sent), rows.join("\n"))
+    format!(
+        "<table id=\"disciplines\">\n<thead>\n{}</thead>\n<tbody>\n{}\n</tbody>\n</table>",
+        head(&columns, sent),
+        rows.join("\n")
+    )
 }
 
 fn head(columns: &[Column], sent: usize) -> String {
@@ -100,58 +155,122 @@ fn head(columns: &[Column], sent: usize) -> String {
         "<tr class=\"groups\"><td></td><td colspan=\"{sent}\"></td><th colspan=\"4\" scope=\"colgroup\">Delay, all flows</th>\
                   <td></td><th colspan=\"3\" scope=\"colgroup\">Fairness</th><th colspan=\"2\" scope=\"colgroup\">Cost</th></tr>\n"
     );
-    let names = columns.iter().map(|column| heading(column.head, column.about)).collect::<Vec<_>>().concat();
-    format!("{groups}<tr>{}{names}</tr>\n", heading("Discipline", "As the user would write it"))
+    let names = columns
+        .iter()
+        .map(|column| heading(column.head, column.about))
+        .collect::<Vec<_>>()
+        .concat();
+    format!(
+        "{groups}<tr>{}{names}</tr>\n",
+        heading("Discipline", "As the user would write it")
+    )
 }
 
 /// A heading that sorts the table.
 pub(super) fn heading(head: &str, about: &str) -> String {
-    format!("<th scope=\"col\" title=\"{}\"><button type=\"button\">{}</button></th>", escape(about), escape(head))
+    format!(
+        "<th scope=\"col\" title=\"{}\"><button type=\"button\">{}</button></th>",
+        escape(about),
+        escape(head)
+    )
 }
 
 fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) -> String {
     let class = if best { " class=\"best\"" } else { "" };
-    let mark = if best { " <span class=\"mark\">best</span>" } else { "" };
+    let mark = if best {
+        " <span class=\"mark\">best</span>"
+    } else {
+        ""
+    };
     let (spec, about) = (escape(&result.spec), escape(result.about));
     let name = format!(
         "<th scope=\"row\"><b>{spec}</b>{mark}<small>{}. Buffer {}.{remark}</small></th>",
         about.trim_end_matches('.'),
         escape(&result.limit)
     );
-    let cells: Vec<String> = columns.iter().map(|column| data_cell(&(column.cell)(result))).collect();
+    let cells: Vec<String> = columns
+        .iter()
+        .map(|column| data_cell(&(column.cell)(result)))
+        .collect();
     format!("<tr{class}>{name}{}</tr>", cells.concat())
 }
 
 fn data_cell(cell: &Cell) -> String {
-    let sort = cell.sort.map_or_else(String::new, |number| format!(" data-sort=\"{number}\""));
-    let title = if cell.title.is_empty() { String::new() } else { format!(" title=\"{}\"", escape(&cell.title)) };
-    let class = if cell.text.starts_with('✗') { " class=\"bad\"" } else { "" };
-    let below = if cell.below.is_empty() { String::new() } else { format!("<small>{}</small>", escape(&cell.below)) };
+    let sort = cell
+        .sort
+        .map_or_else(String::new, |number| format!(" data-sort=\"{number}\""));
+    let title = if cell.title.is_empty() {
+        String::new()
+    } else {
+        format!(" title=\"{}\"", escape(&cell.title))
+    };
+    let class = if cell.text.starts_with('✗') {
+        " class=\"bad\""
+    } else {
+        ""
+    };
+    let below = if cell.below.is_empty() {
+        String::new()
+    } else {
+        format!("<small>{}</small>", escape(&cell.below))
+    };
     format!("<td{sort}{title}{class}>{}{below}</td>", escape(&cell.text))
 }
 
 fn cell(text: String, sort: f64) -> Cell {
-    Cell { text, sort: Some(sort), title: String::new(), below: String::new() }
+    Cell {
+        text,
+        sort: Some(sort),
+        title: String::new(),
+        below: String::new(),
+    }
 }
 
 fn dash() -> Cell {
-    Cell { text: "–".to_owned(), sort: None, title: String::new(), below: String::new() }
+    Cell {
+        text: "–".to_owned(),
+        sort: None,
+        title: String::new(),
+        below: String::new(),
+    }
 }
 
 fn delay(delay: Option<Delay>, of: fn(&Delay) -> f64) -> Cell {
-    delay.as_ref().map(of).map_or_else(dash, |value| cell(seconds(value), value))
+    delay
+        .as_ref()
+        .map(of)
+        .map_or_else(dash, |value| cell(seconds(value), value))
 }
 
 fn light(result: &DisciplineResult) -> Cell {
-    let delay = result.light_p99.map_or_else(dash, |value| cell(seconds(value), value));
-    let lost = if result.light.loss > 0.0 { format!("{} lost", percent(result.light.loss)) } else { String::new() };
-    Cell { below: lost, ..delay }
+    let delay = result
+        .light_p99
+        .map_or_else(dash, |value| cell(seconds(value), value));
+    let lost = if result.light.loss > 0.0 {
+        format!("{} lost", percent(result.light.loss))
+    } else {
+        String::new()
+    };
+    Cell {
+        below: lost,
+        ..delay
+    }
 }
 
 fn jain(result: &DisciplineResult) -> Cell {
     result.jain.map_or_else(dash, |jain| {
-        let title = format!("Worst of {} windows of {}: {:.3}", count(jain.windows), seconds(jain.window), jain.min);
-        Cell { text: format!("{:.3}", jain.mean), sort: Some(jain.mean), title, below: String::new() }
+        let title = format!(
+            "Worst of {} windows of {}: {:.3}",
+            count(jain.windows),
+            seconds(jain.window),
+            jain.min
+        );
+        Cell {
+            text: format!("{:.3}", jain.mean),
+            sort: Some(jain.mean),
+            title,
+            below: String::new(),
+        }
     })
 }
 
@@ -165,7 +284,17 @@ fn bounds(result: &DisciplineResult) -> Cell {
 
 fn cost(result: &DisciplineResult) -> Cell {
     result.cost.map_or_else(dash, |cost| {
-        let title = format!("{} to {} in runs of {} packets", significant(cost.range.0), significant(cost.range.1), count(cost.packets));
-        Cell { text: significant(cost.nanos_per_packet), sort: Some(cost.nanos_per_packet), title, below: String::new() }
+        let title = format!(
+            "{} to {} in runs of {} packets",
+            significant(cost.range.0),
+            significant(cost.range.1),
+            count(cost.packets)
+        );
+        Cell {
+            text: significant(cost.nanos_per_packet),
+            sort: Some(cost.nanos_per_packet),
+            title,
+            below: String::new(),
+        }
     })
 }

@@ -40,9 +40,18 @@ impl SourceResult {
     /// Results over runs with equal order of sources.
     pub(super) fn all(runs: &[&[SourceRun]]) -> Vec<Self> {
         let of = |place: usize, value: fn(&SourceRun) -> Option<f64>| {
-            student_95(&runs.iter().filter_map(|run| run.get(place).and_then(value)).collect::<Vec<_>>())
+            student_95(
+                &runs
+                    .iter()
+                    .filter_map(|run| run.get(place).and_then(value))
+                    .collect::<Vec<_>>(),
+            )
         };
-        let names = runs.first().map_or(&[][..], |first| first).iter().map(|source| source.name.clone());
+        let names = runs
+            .first()
+            .map_or(&[][..], |first| first)
+            .iter()
+            .map(|source| source.name.clone());
         let result = |(place, name)| Self {
             name,
             tail: of(place, |source| source.tail),
@@ -54,7 +63,9 @@ impl SourceResult {
 
     /// `12 ms`; `12 ms, 3.2% lost, 40% undelivered`.
     pub(super) fn in_words(&self) -> String {
-        let mut words = self.tail.map_or_else(|| "–".to_owned(), |tail| seconds(tail.mean));
+        let mut words = self
+            .tail
+            .map_or_else(|| "–".to_owned(), |tail| seconds(tail.mean));
         if mean(self.loss) > 0.0 {
             words += &format!(", {} lost", percent(mean(self.loss)));
         }
@@ -73,7 +84,9 @@ impl SourceResult {
             (_, None) => false,
         };
         let is_more = |own, other| mean(own) > mean(other) + MATERIAL;
-        is_far_longer || is_more(self.loss, other.loss) || is_more(self.undelivered, other.undelivered)
+        is_far_longer
+            || is_more(self.loss, other.loss)
+            || is_more(self.undelivered, other.undelivered)
     }
 }
 
@@ -86,7 +99,12 @@ mod tests {
     use super::*;
 
     fn of(tail: Option<f64>, loss: f64, undelivered: f64) -> SourceResult {
-        let run = SourceRun { name: "one".to_owned(), tail, loss: Some(loss), undelivered };
+        let run = SourceRun {
+            name: "one".to_owned(),
+            tail,
+            loss: Some(loss),
+            undelivered,
+        };
         SourceResult::all(&[&[run]]).remove(0)
     }
 
@@ -96,9 +114,18 @@ mod tests {
         let (served, starved) = (of(Some(0.01), 0.0, 0.0), of(None, 0.0, 1.0));
         assert!(starved.pays_beside(&served) && !served.pays_beside(&starved));
         assert!(!starved.pays_beside(&starved) && !served.pays_beside(&served));
-        assert!(of(Some(0.03), 0.0, 0.0).pays_beside(&served) && !of(Some(0.015), 0.0, 0.0).pays_beside(&served));
-        assert!(of(Some(0.01), 0.02, 0.0).pays_beside(&served) && of(Some(0.01), 0.0, 0.5).pays_beside(&served));
+        assert!(
+            of(Some(0.03), 0.0, 0.0).pays_beside(&served)
+                && !of(Some(0.015), 0.0, 0.0).pays_beside(&served)
+        );
+        assert!(
+            of(Some(0.01), 0.02, 0.0).pays_beside(&served)
+                && of(Some(0.01), 0.0, 0.5).pays_beside(&served)
+        );
         assert_eq!(starved.in_words(), "–, 100% undelivered");
-        assert_eq!(of(Some(0.01), 0.032, 0.4).in_words(), "10.0 ms, 3.2% lost, 40.0% undelivered");
+        assert_eq!(
+            of(Some(0.01), 0.032, 0.4).in_words(),
+            "10.0 ms, 3.2% lost, 40.0% undelivered"
+        );
     }
 }

@@ -37,8 +37,14 @@ impl Answer {
     /// `worse` is the fraction by which a discipline is worse than the specialist, over the seeds.
     pub fn of(worse: Option<Interval>, threshold: f64) -> Self {
         match worse {
-            Some(Interval { mean, half_width: Some(half) }) if mean + half <= threshold => Self::Does,
-            Some(Interval { mean, half_width: Some(half) }) if mean - half > threshold => Self::DoesNot,
+            Some(Interval {
+                mean,
+                half_width: Some(half),
+            }) if mean + half <= threshold => Self::Does,
+            Some(Interval {
+                mean,
+                half_width: Some(half),
+            }) if mean - half > threshold => Self::DoesNot,
             _ => Self::CannotTell,
         }
     }
@@ -49,33 +55,63 @@ impl Verdict {
     /// packets and complete flows: with materially more loss or cut-off flows than the specialist,
     /// good figures prove nothing, and with materially less, bad figures prove nothing
     /// ([`Answer::CannotTell`]).
-    pub fn new(of: &DisciplineResult, which: Figure, specialist: &DisciplineResult, threshold: f64) -> Self {
+    pub fn new(
+        of: &DisciplineResult,
+        which: Figure,
+        specialist: &DisciplineResult,
+        threshold: f64,
+    ) -> Self {
         let by_figure = Answer::of(of.worse, threshold);
-        let gaps: Vec<_> = Gap::all(of, specialist, which).into_iter().filter(Gap::is_material).collect();
+        let gaps: Vec<_> = Gap::all(of, specialist, which)
+            .into_iter()
+            .filter(Gap::is_material)
+            .collect();
         let is_forbidden = |gap: &Gap| match by_figure {
             Answer::Does => gap.is_more(),
             Answer::DoesNot => !gap.is_more(),
             Answer::CannotTell => false,
         };
         let is_incomparable = gaps.iter().any(is_forbidden);
-        let answer = if is_incomparable { Answer::CannotTell } else { by_figure };
+        let answer = if is_incomparable {
+            Answer::CannotTell
+        } else {
+            by_figure
+        };
         let (queue, other, bound) = (&of.queue, &specialist.queue, percent(threshold));
-        let how = of
-            .worse
-            .map_or_else(|| "there is nothing to compare".to_owned(), |worse| format!("its {} is {}", name(which), in_words(worse)));
-        let gaps = gaps.iter().map(|gap| format!(", and {}", gap.in_words(other))).collect::<String>();
+        let how = of.worse.map_or_else(
+            || "there is nothing to compare".to_owned(),
+            |worse| format!("its {} is {}", name(which), in_words(worse)),
+        );
+        let gaps = gaps
+            .iter()
+            .map(|gap| format!(", and {}", gap.in_words(other)))
+            .collect::<String>();
         let seeds = of.replicas.len();
         let sentence = match answer {
-            Answer::Does => format!("{queue} does as well as {other}: {how}, within {bound}{gaps}."),
-            Answer::DoesNot => format!("{queue} does not do as well as {other}: {how}, beyond {bound}{gaps}."),
+            Answer::Does => {
+                format!("{queue} does as well as {other}: {how}, within {bound}{gaps}.")
+            }
+            Answer::DoesNot => {
+                format!("{queue} does not do as well as {other}: {how}, beyond {bound}{gaps}.")
+            }
             Answer::CannotTell if is_incomparable => {
-                format!("Whether {queue} does as well as {other} cannot be told: {how}{}.", gaps.replacen(", and", ", but", 1))
+                format!(
+                    "Whether {queue} does as well as {other} cannot be told: {how}{}.",
+                    gaps.replacen(", and", ", but", 1)
+                )
             }
             Answer::CannotTell if specialist.value.is_some_and(|value| value.mean == 0.0) => {
-                format!("Whether {queue} does as well as {other} cannot be told: the {} under {other} is 0.", name(which))
+                format!(
+                    "Whether {queue} does as well as {other} cannot be told: the {} under {other} is 0.",
+                    name(which)
+                )
             }
             Answer::CannotTell => {
-                let seeds = if seeds == 1 { "1 seed".to_owned() } else { format!("{seeds} seeds") };
+                let seeds = if seeds == 1 {
+                    "1 seed".to_owned()
+                } else {
+                    format!("{seeds} seeds")
+                };
                 format!(
                     "Whether {queue} does as well as {other} cannot be told from {seeds}: {how}, the threshold {bound}{gaps}. Run more --replicas."
                 )
@@ -87,12 +123,23 @@ impl Verdict {
 
 /// Whether a discipline is better than another by more than the threshold, with 95% confidence, and
 /// without materially more loss, undelivered packets or cut-off flows.
-pub(super) fn is_better(of: &DisciplineResult, other: &DisciplineResult, which: Figure, threshold: f64) -> bool {
+pub(super) fn is_better(
+    of: &DisciplineResult,
+    other: &DisciplineResult,
+    which: Figure,
+    threshold: f64,
+) -> bool {
     let is_far = match worse(which, &of.replicas, &other.replicas) {
-        Some(Interval { mean, half_width: Some(half) }) => mean < -threshold && mean + half < 0.0,
+        Some(Interval {
+            mean,
+            half_width: Some(half),
+        }) => mean < -threshold && mean + half < 0.0,
         _ => false,
     };
-    is_far && !Gap::all(of, other, which).iter().any(|gap| gap.is_material() && gap.is_more())
+    is_far
+        && !Gap::all(of, other, which)
+            .iter()
+            .any(|gap| gap.is_material() && gap.is_more())
 }
 
 /// Fraction of packets or flows excluded from delays and completion times, under a discipline and
@@ -112,9 +159,20 @@ impl Gap {
     /// counts lost packets as late, but not packets in the network.
     fn all(of: &DisciplineResult, specialist: &DisciplineResult, which: Figure) -> Vec<Self> {
         let mean_loss = |row: &DisciplineResult| row.loss.map_or(0.0, |loss| loss.mean);
-        let loss = Self { own: mean_loss(of), other: mean_loss(specialist), verb: "loses", of: "packets" };
-        let cut_off = Self { own: of.mean_cut_off(), other: specialist.mean_cut_off(), verb: "leaves unfinished", of: "flows" };
-        let mean_undelivered = |row: &DisciplineResult| row.undelivered.map_or(0.0, |part| part.mean);
+        let loss = Self {
+            own: mean_loss(of),
+            other: mean_loss(specialist),
+            verb: "loses",
+            of: "packets",
+        };
+        let cut_off = Self {
+            own: of.mean_cut_off(),
+            other: specialist.mean_cut_off(),
+            verb: "leaves unfinished",
+            of: "flows",
+        };
+        let mean_undelivered =
+            |row: &DisciplineResult| row.undelivered.map_or(0.0, |part| part.mean);
         let undelivered = Self {
             own: mean_undelivered(of),
             other: mean_undelivered(specialist),
@@ -139,9 +197,19 @@ impl Gap {
 
     /// `it loses 19.6% of the packets where fifo loses none`.
     fn in_words(&self, specialist: &str) -> String {
-        let part = |part: f64| if part > 0.0 { percent(part) } else { "none".to_owned() };
+        let part = |part: f64| {
+            if part > 0.0 {
+                percent(part)
+            } else {
+                "none".to_owned()
+            }
+        };
         let Self { verb, of, .. } = self;
-        format!("it {verb} {} of the {of} where {specialist} {verb} {}", part(self.own), part(self.other))
+        format!(
+            "it {verb} {} of the {of} where {specialist} {verb} {}",
+            part(self.own),
+            part(self.other)
+        )
     }
 }
 
@@ -149,11 +217,21 @@ impl Gap {
 fn in_words(worse: Interval) -> String {
     let Interval { mean, half_width } = worse;
     let side = if mean < 0.0 { "better" } else { "worse" };
-    let interval = half_width.map(|half| format!(" (95% interval {} to {})", signed(mean - half), signed(mean + half)));
+    let interval = half_width.map(|half| {
+        format!(
+            " (95% interval {} to {})",
+            signed(mean - half),
+            signed(mean + half)
+        )
+    });
     if mean == 0.0 && half_width == Some(0.0) {
         return "the same for each seed".to_owned();
     }
-    format!("{} {side}{}", percent(mean.abs()), interval.unwrap_or_default())
+    format!(
+        "{} {side}{}",
+        percent(mean.abs()),
+        interval.unwrap_or_default()
+    )
 }
 
 #[cfg(test)]
@@ -162,7 +240,10 @@ mod tests {
     use super::*;
 
     const fn interval(mean: f64, half: f64) -> Option<Interval> {
-        Some(Interval { mean, half_width: Some(half) })
+        Some(Interval {
+            mean,
+            half_width: Some(half),
+        })
     }
 
     #[test]
@@ -171,14 +252,30 @@ mod tests {
         assert_eq!(Answer::of(interval(0.02, 0.04), 0.05), Answer::CannotTell);
         assert_eq!(Answer::of(interval(0.10, 0.04), 0.05), Answer::DoesNot);
         assert_eq!(Answer::of(interval(-0.30, 0.04), 0.0), Answer::Does);
-        assert_eq!(Answer::of(Some(Interval { mean: 0.0, half_width: None }), 0.05), Answer::CannotTell);
+        assert_eq!(
+            Answer::of(
+                Some(Interval {
+                    mean: 0.0,
+                    half_width: None
+                }),
+                0.05
+            ),
+            Answer::CannotTell
+        );
         assert_eq!(Answer::of(None, 0.05), Answer::CannotTell);
     }
 
     fn runs(values: &[f64]) -> Vec<ObjectiveRun> {
         (1..)
             .zip(values)
-            .map(|(seed, value)| ObjectiveRun { seed, value: *value, loss: None, undelivered: 0.0, complete: 99, incomplete: 1 })
+            .map(|(seed, value)| ObjectiveRun {
+                seed,
+                value: *value,
+                loss: None,
+                undelivered: 0.0,
+                complete: 99,
+                incomplete: 1,
+            })
             .collect()
     }
 
@@ -188,13 +285,32 @@ mod tests {
 
     fn verdict_of(own: Vec<ObjectiveRun>, specialist: Vec<ObjectiveRun>, which: Figure) -> Verdict {
         let own = DisciplineResult::new("lstf".to_owned(), which, own, &specialist, &[]);
-        Verdict::new(&own, which, &DisciplineResult::new("sjf".to_owned(), which, specialist.clone(), &specialist, &[]), 0.05)
+        Verdict::new(
+            &own,
+            which,
+            &DisciplineResult::new(
+                "sjf".to_owned(),
+                which,
+                specialist.clone(),
+                &specialist,
+                &[],
+            ),
+            0.05,
+        )
     }
 
     /// A queue of five packets has short delays, but only for the packets not dropped.
     #[test]
     fn loss_is_not_rewarded() {
-        let with = |value: f64, loss: f64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { loss: Some(loss), ..run }).collect();
+        let with = |value: f64, loss: f64| {
+            runs(&[value, value])
+                .into_iter()
+                .map(|run| ObjectiveRun {
+                    loss: Some(loss),
+                    ..run
+                })
+                .collect()
+        };
         let told = verdict_of(with(0.5, 0.196), with(1.0, 0.0), Figure::DelayTail);
         assert_eq!(told.answer, Answer::CannotTell);
         assert!(
@@ -204,42 +320,89 @@ mod tests {
         );
         let told = verdict_of(with(2.0, 0.0), with(1.0, 0.196), Figure::DelayTail);
         assert_eq!(told.answer, Answer::CannotTell);
-        assert!(told.sentence.contains("but it loses none of the packets where sjf loses 19.6%"), "{told:?}");
+        assert!(
+            told.sentence
+                .contains("but it loses none of the packets where sjf loses 19.6%"),
+            "{told:?}"
+        );
         let told = verdict_of(with(2.0, 0.196), with(1.0, 0.0), Figure::DelayTail);
-        assert!(told.answer == Answer::DoesNot && told.sentence.contains("and it loses 19.6%"), "{told:?}");
-        assert_eq!(verdict_of(with(1.0, 0.0), with(1.0, 0.196), Figure::DelayTail).answer, Answer::Does);
-        assert_eq!(verdict_of(with(1.0, 0.012), with(1.0, 0.005), Figure::DelayTail).answer, Answer::Does);
+        assert!(
+            told.answer == Answer::DoesNot && told.sentence.contains("and it loses 19.6%"),
+            "{told:?}"
+        );
+        assert_eq!(
+            verdict_of(with(1.0, 0.0), with(1.0, 0.196), Figure::DelayTail).answer,
+            Answer::Does
+        );
+        assert_eq!(
+            verdict_of(with(1.0, 0.012), with(1.0, 0.005), Figure::DelayTail).answer,
+            Answer::Does
+        );
     }
 
     /// Packets that wait until the end of the run are in no figure over packets.
     #[test]
     fn packets_left_in_the_network_are_not_rewarded() {
-        let with =
-            |value: f64, undelivered: f64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { undelivered, ..run }).collect();
-        for (which, good) in [(Figure::DelayTail, 0.5), (Figure::InTime, 2.0), (Figure::Jain, 2.0)] {
+        let with = |value: f64, undelivered: f64| {
+            runs(&[value, value])
+                .into_iter()
+                .map(|run| ObjectiveRun { undelivered, ..run })
+                .collect()
+        };
+        for (which, good) in [
+            (Figure::DelayTail, 0.5),
+            (Figure::InTime, 2.0),
+            (Figure::Jain, 2.0),
+        ] {
             let told = verdict_of(with(good, 0.5), with(1.0, 0.001), which);
             assert_eq!(told.answer, Answer::CannotTell);
             assert!(
                 told.sentence.ends_with("but it leaves undelivered 50.0% of the packets of one source where sjf leaves undelivered 0.10%."),
                 "{told:?}"
             );
-            assert_eq!(verdict_of(with(good, 0.002), with(1.0, 0.001), which).answer, Answer::Does);
+            assert_eq!(
+                verdict_of(with(good, 0.002), with(1.0, 0.001), which).answer,
+                Answer::Does
+            );
         }
     }
 
-    /// A discipline is better only beyond the threshold, with confidence, and not by leaving packets
-    /// or flows out.
+    /// A discipline is better only beyond the threshold, with confidence, and not by leaving
+    /// packets or flows out.
     #[test]
     fn better_needs_an_interval_and_the_same_packets() {
         let row = |values: &[f64], loss: f64| {
-            let runs: Vec<_> = runs(values).into_iter().map(|run| ObjectiveRun { loss: Some(loss), ..run }).collect();
-            DisciplineResult::new("any".to_owned(), Figure::DelayTail, runs.clone(), &runs, &[])
+            let runs: Vec<_> = runs(values)
+                .into_iter()
+                .map(|run| ObjectiveRun {
+                    loss: Some(loss),
+                    ..run
+                })
+                .collect();
+            DisciplineResult::new(
+                "any".to_owned(),
+                Figure::DelayTail,
+                runs.clone(),
+                &runs,
+                &[],
+            )
         };
-        let better = |own: &[f64], other: &[f64], loss| is_better(&row(own, loss), &row(other, 0.0), Figure::DelayTail, 0.05);
+        let better = |own: &[f64], other: &[f64], loss| {
+            is_better(&row(own, loss), &row(other, 0.0), Figure::DelayTail, 0.05)
+        };
         assert!(better(&[0.5, 0.51, 0.49], &[1.0, 1.0, 1.0], 0.0));
-        assert!(!better(&[0.5, 0.51, 0.49], &[1.0, 1.0, 1.0], 0.2), "more loss");
-        assert!(!better(&[0.98, 0.97, 0.98], &[1.0, 1.0, 1.0], 0.0), "within the threshold");
-        assert!(!better(&[0.2, 1.5, 0.5], &[1.0, 1.0, 1.0], 0.0), "no confidence");
+        assert!(
+            !better(&[0.5, 0.51, 0.49], &[1.0, 1.0, 1.0], 0.2),
+            "more loss"
+        );
+        assert!(
+            !better(&[0.98, 0.97, 0.98], &[1.0, 1.0, 1.0], 0.0),
+            "within the threshold"
+        );
+        assert!(
+            !better(&[0.2, 1.5, 0.5], &[1.0, 1.0, 1.0], 0.0),
+            "no confidence"
+        );
         assert!(!better(&[0.5], &[1.0], 0.0), "one seed");
     }
 
@@ -247,18 +410,37 @@ mod tests {
     #[test]
     fn a_figure_of_zero_is_no_reference() {
         let told = verdict(&[0.0, 0.0], &[0.0, 0.0], Figure::InTime);
-        assert_eq!(told.sentence, "Whether lstf does as well as sjf cannot be told: the part of the packets in time under sjf is 0.");
+        assert_eq!(
+            told.sentence,
+            "Whether lstf does as well as sjf cannot be told: the part of the packets in time under sjf is 0."
+        );
     }
 
     /// Flows that wait until the end of the run are missing from every mean.
     #[test]
     fn starvation_is_not_rewarded() {
-        let with = |value: f64, incomplete: u64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { incomplete, ..run }).collect();
+        let with = |value: f64, incomplete: u64| {
+            runs(&[value, value])
+                .into_iter()
+                .map(|run| ObjectiveRun { incomplete, ..run })
+                .collect()
+        };
         let told = verdict_of(with(0.5, 33), with(1.0, 1), Figure::Completion);
         assert_eq!(told.answer, Answer::CannotTell);
-        assert!(told.sentence.ends_with("but it leaves unfinished 25.0% of the flows where sjf leaves unfinished 1.0%."), "{told:?}");
-        assert_eq!(verdict_of(with(0.5, 2), with(1.0, 1), Figure::Completion).answer, Answer::Does);
-        assert_eq!(verdict_of(with(1.0, 33), with(1.0, 1), Figure::Jain).answer, Answer::Does);
+        assert!(
+            told.sentence.ends_with(
+                "but it leaves unfinished 25.0% of the flows where sjf leaves unfinished 1.0%."
+            ),
+            "{told:?}"
+        );
+        assert_eq!(
+            verdict_of(with(0.5, 2), with(1.0, 1), Figure::Completion).answer,
+            Answer::Does
+        );
+        assert_eq!(
+            verdict_of(with(1.0, 33), with(1.0, 1), Figure::Jain).answer,
+            Answer::Does
+        );
     }
 
     #[test]
@@ -272,8 +454,15 @@ mod tests {
             "{told:?}"
         );
         let told = verdict(&[0.5, 0.5], &[1.0, 1.0], Figure::Jain);
-        assert!(told.answer == Answer::DoesNot && told.sentence.contains("50.0% worse"), "{told:?}");
+        assert!(
+            told.answer == Answer::DoesNot && told.sentence.contains("50.0% worse"),
+            "{told:?}"
+        );
         let told = verdict(&[1.0], &[1.0], Figure::Completion);
-        assert!(told.sentence.contains("cannot be told from 1 seed") && told.sentence.contains("--replicas"), "{told:?}");
+        assert!(
+            told.sentence.contains("cannot be told from 1 seed")
+                && told.sentence.contains("--replicas"),
+            "{told:?}"
+        );
     }
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -42,35 +44,66 @@ impl Column {
         match &self.values {
             Values::Times(values) => write::<Int64Type, W>(group, values, None),
             Values::OptionalTimes(values) => write_optional::<Int64Type, W>(group, values),
-            Values::Small(values) => {
-                write::<Int32Type, W>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None)
-            }
-            Values::Counts(values) => {
-                write::<Int64Type, W>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None)
-            }
-            Values::OptionalCounts(values) => {
-                write_optional::<Int64Type, W>(group, &values.iter().map(|value| value.map(u64::cast_signed)).collect::<Vec<_>>())
-            }
+            Values::Small(values) => write::<Int32Type, W>(
+                group,
+                &values
+                    .iter()
+                    .map(|value| value.cast_signed())
+                    .collect::<Vec<_>>(),
+                None,
+            ),
+            Values::Counts(values) => write::<Int64Type, W>(
+                group,
+                &values
+                    .iter()
+                    .map(|value| value.cast_signed())
+                    .collect::<Vec<_>>(),
+                None,
+            ),
+            Values::OptionalCounts(values) => write_optional::<Int64Type, W>(
+                group,
+                &values
+                    .iter()
+                    .map(|value| value.map(u64::cast_signed))
+                    .collect::<Vec<_>>(),
+            ),
             Values::Numbers(values) => write::<DoubleType, W>(group, values, None),
             Values::OptionalNumbers(values) => write_optional::<DoubleType, W>(group, values),
             Values::Flags(values) => write::<BoolType, W>(group, values, None),
-            Values::Texts(values) => {
-                write::<ByteArrayType, W>(group, &values.iter().map(|text| ByteArray::from(text.clone())).collect::<Vec<_>>(), None)
-            }
+            Values::Texts(values) => write::<ByteArrayType, W>(
+                group,
+                &values
+                    .iter()
+                    .map(|text| ByteArray::from(text.clone()))
+                    .collect::<Vec<_>>(),
+                None,
+            ),
         }
     }
 }
 
 type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
 
-fn write<T: DataType, W: Write + Send>(group: &mut Group<'_, W>, values: &[T::T], present: Option<&[i16]>) -> Result<(), ParquetError> {
-    let mut column = group.next_column()?.expect("the schema was made from these columns");
+fn write<T: DataType, W: Write + Send>(
+    group: &mut Group<'_, W>,
+    values: &[T::T],
+    present: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let mut column = group
+        .next_column()?
+        .expect("the schema was made from these columns");
     column.typed::<T>().write_batch(values, present, None)?;
     column.close()
 }
 
-fn write_optional<T: DataType, W: Write + Send>(group: &mut Group<'_, W>, values: &[Option<T::T>]) -> Result<(), ParquetError> {
-    let present: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+fn write_optional<T: DataType, W: Write + Send>(
+    group: &mut Group<'_, W>,
+    values: &[Option<T::T>],
+) -> Result<(), ParquetError> {
+    let present: Vec<i16> = values
+        .iter()
+        .map(|value| i16::from(value.is_some()))
+        .collect();
     let values: Vec<T::T> = values.iter().flatten().cloned().collect();
     write::<T, W>(group, &values, Some(&present))
 }
@@ -84,11 +117,19 @@ pub(crate) struct ColumnFile {
 
 impl ColumnFile {
     /// Starts a file with the schema of `columns`; values are ignored.
-    pub(crate) fn create(path: &Path, columns: &[Column], metadata: &[(String, String)]) -> Result<Self, ReportError> {
+    pub(crate) fn create(
+        path: &Path,
+        columns: &[Column],
+        metadata: &[(String, String)],
+    ) -> Result<Self, ReportError> {
         let file = PartialFile::create(path)?;
         let handle = file.handle().map_err(ReportError::file("create", path))?;
         let writer = started(handle, columns, metadata).map_err(failure(path))?;
-        Ok(Self { writer, file, path: path.to_owned() })
+        Ok(Self {
+            writer,
+            file,
+            path: path.to_owned(),
+        })
     }
 
     /// Appends a row group.
@@ -102,7 +143,11 @@ impl ColumnFile {
 
     /// Writes the footer and renames the file to its final name.
     pub(crate) fn finish(self) -> Result<(), ReportError> {
-        let Self { mut writer, file, path } = self;
+        let Self {
+            mut writer,
+            file,
+            path,
+        } = self;
         writer.finish().map_err(failure(&path))?;
         drop(writer);
         file.finish()
@@ -111,20 +156,41 @@ impl ColumnFile {
 
 impl std::fmt::Debug for ColumnFile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ColumnFile").field("path", &self.path).finish_non_exhaustive()
+        formatter
+            .debug_struct("ColumnFile")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
-fn started<W: Write + Send>(to: W, columns: &[Column], metadata: &[(String, String)]) -> Result<SerializedFileWriter<W>, ParquetError> {
-    SerializedFileWriter::new(to, Arc::new(schema(columns)?), Arc::new(properties(columns, metadata)))
+fn started<W: Write + Send>(
+    to: W,
+    columns: &[Column],
+    metadata: &[(String, String)],
+) -> Result<SerializedFileWriter<W>, ParquetError> {
+    SerializedFileWriter::new(
+        to,
+        Arc::new(schema(columns)?),
+        Arc::new(properties(columns, metadata)),
+    )
 }
 
 /// A file in memory with one row group of few rows: plain values, without dictionaries, statistics,
 /// indices and compression, which would cost more than the values.
-pub(super) fn small_file(schema: &Arc<Type>, columns: &[Column], metadata: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
-    let plain = properties(columns, metadata).into_builder().set_dictionary_enabled(false).set_compression(Compression::UNCOMPRESSED);
-    let plain = plain.set_statistics_enabled(EnabledStatistics::None).set_offset_index_disabled(true);
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema.clone(), Arc::new(plain.build()))?;
+pub(super) fn small_file(
+    schema: &Arc<Type>,
+    columns: &[Column],
+    metadata: &[(String, String)],
+) -> Result<Vec<u8>, ParquetError> {
+    let plain = properties(columns, metadata)
+        .into_builder()
+        .set_dictionary_enabled(false)
+        .set_compression(Compression::UNCOMPRESSED);
+    let plain = plain
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true);
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema.clone(), Arc::new(plain.build()))?;
     append(&mut writer, columns)?;
     writer.into_inner()
 }
@@ -132,10 +198,16 @@ pub(super) fn small_file(schema: &Arc<Type>, columns: &[Column], metadata: &[(St
 /// The schema of `columns`; values are ignored.
 pub(super) fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
     let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
-    parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" ")))
+    parse_message_type(&format!(
+        "message roundelay {{ {} }}",
+        declarations.join(" ")
+    ))
 }
 
-fn append<W: Write + Send>(writer: &mut SerializedFileWriter<W>, columns: &[Column]) -> Result<(), ParquetError> {
+fn append<W: Write + Send>(
+    writer: &mut SerializedFileWriter<W>,
+    columns: &[Column],
+) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     for column in columns {
         column.write(&mut group)?;
@@ -145,11 +217,18 @@ fn append<W: Write + Send>(writer: &mut SerializedFileWriter<W>, columns: &[Colu
 }
 
 fn properties(columns: &[Column], metadata: &[(String, String)]) -> WriterProperties {
-    let entries = metadata.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
-    let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY).set_key_value_metadata(Some(entries));
+    let entries = metadata
+        .iter()
+        .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
+        .collect();
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(entries));
     for column in columns.iter().filter(|column| column.is_time()) {
         let path = ColumnPath::from(column.name);
-        properties = properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
     }
     properties.build()
 }
@@ -160,8 +239,14 @@ fn failure(path: &Path) -> impl FnOnce(ParquetError) -> ReportError {
     move |error| match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
             Ok(source) => ReportError::file("write", path)(*source),
-            Err(cause) => ReportError::Encoding { path: path.to_owned(), reason: cause.to_string() },
+            Err(cause) => ReportError::Encoding {
+                path: path.to_owned(),
+                reason: cause.to_string(),
+            },
         },
-        other => ReportError::Encoding { path: path.to_owned(), reason: other.to_string() },
+        other => ReportError::Encoding {
+            path: path.to_owned(),
+            reason: other.to_string(),
+        },
     }
 }

@@ -27,9 +27,14 @@ pub struct Measurement<'a> {
 /// # Errors
 ///
 /// The operating system's error, with the file's name.
-pub fn write_measurements(path: &Path, rows: &[Measurement<'_>], metadata: &[(String, String)]) -> Result<(), ReportError> {
+pub fn write_measurements(
+    path: &Path,
+    rows: &[Measurement<'_>],
+    metadata: &[(String, String)],
+) -> Result<(), ReportError> {
     let mut file = ColumnFile::create(path, &columns(&[]), metadata)?;
-    rows.chunks(GROUP_ROWS).try_for_each(|rows| file.write(&columns(rows)))?;
+    rows.chunks(GROUP_ROWS)
+        .try_for_each(|rows| file.write(&columns(rows)))?;
     file.finish()
 }
 

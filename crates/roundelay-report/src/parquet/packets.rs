@@ -23,7 +23,13 @@ pub enum Fate {
 
 impl Fate {
     /// All variants, in the order of their declaration.
-    pub const ALL: [Self; 5] = [Self::Sent, Self::Full, Self::PushedOut, Self::Early, Self::Refused];
+    pub const ALL: [Self; 5] = [
+        Self::Sent,
+        Self::Full,
+        Self::PushedOut,
+        Self::Early,
+        Self::Refused,
+    ];
 
     /// The value in the column `fate`.
     pub const fn name(self) -> &'static str {
@@ -72,7 +78,10 @@ impl PacketFile {
     ///
     /// The operating system's error, with the file's name.
     pub fn create(path: &Path, metadata: &[(String, String)]) -> Result<Self, ReportError> {
-        Ok(Self { file: ColumnFile::create(path, &columns(&[]), metadata)?, rows: Vec::with_capacity(GROUP_ROWS) })
+        Ok(Self {
+            file: ColumnFile::create(path, &columns(&[]), metadata)?,
+            rows: Vec::with_capacity(GROUP_ROWS),
+        })
     }
 
     /// Appends a row; full row groups are written to the file.
@@ -82,7 +91,11 @@ impl PacketFile {
     /// The operating system's error, with the file's name: most likely a full disk.
     pub fn write(&mut self, row: &PacketRow) -> Result<(), ReportError> {
         self.rows.push(*row);
-        if self.rows.len() == GROUP_ROWS { self.flush() } else { Ok(()) }
+        if self.rows.len() == GROUP_ROWS {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes the remaining rows and renames the file to its final name.

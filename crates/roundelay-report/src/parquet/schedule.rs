@@ -21,10 +21,17 @@ use crate::tables::{Column, GROUP_ROWS, shared};
 /// # Errors
 ///
 /// The operating system's error, with the file's name.
-pub fn write_schedule(path: &Path, schedule: &Schedule, metadata: &[(String, String)]) -> Result<(), ReportError> {
+pub fn write_schedule(
+    path: &Path,
+    schedule: &Schedule,
+    metadata: &[(String, String)],
+) -> Result<(), ReportError> {
     let mut file = ColumnFile::create(path, &columns(schedule, 0..0), metadata)?;
     for first in (0..schedule.packets.len()).step_by(GROUP_ROWS) {
-        file.write(&columns(schedule, first..(first + GROUP_ROWS).min(schedule.packets.len())))?;
+        file.write(&columns(
+            schedule,
+            first..(first + GROUP_ROWS).min(schedule.packets.len()),
+        ))?;
     }
     file.finish()
 }
@@ -36,14 +43,24 @@ fn columns(schedule: &Schedule, rows: std::ops::Range<usize>) -> Vec<Column> {
     vec![
         Column::of("packet", rows, |row| row as u64),
         Column::of("flow", packets, |packet| u64::from(packet.flow)),
-        Column::of("from", packets, |packet| name(schedule.flows[packet.flow as usize].from)),
-        Column::of("to", packets, |packet| name(schedule.flows[packet.flow as usize].to)),
-        Column::of("back", packets, |packet| packet.direction == Direction::Backward),
+        Column::of("from", packets, |packet| {
+            name(schedule.flows[packet.flow as usize].from)
+        }),
+        Column::of("to", packets, |packet| {
+            name(schedule.flows[packet.flow as usize].to)
+        }),
+        Column::of("back", packets, |packet| {
+            packet.direction == Direction::Backward
+        }),
         Column::of("length", packets, |packet| packet.len),
         Column::of("input_ps", packets, |packet| picos(packet.input)),
         Column::of("output_ps", packets, |packet| picos(packet.output)),
-        Column::of("waited_ps", packets, |packet| schedule.waited(packet).as_picos()),
-        Column::of("congestion_points", packets, |packet| u32::from(packet.congestion_points)),
+        Column::of("waited_ps", packets, |packet| {
+            schedule.waited(packet).as_picos()
+        }),
+        Column::of("congestion_points", packets, |packet| {
+            u32::from(packet.congestion_points)
+        }),
     ]
 }
 
@@ -60,25 +77,43 @@ pub fn write_replays(
 ) -> Result<(), ReportError> {
     let group = |with: &str, replay: Option<&Replay>, rows: std::ops::Range<usize>| {
         let late = |row: usize| replay.and_then(|replay| replay.late(row, &schedule.packets[row]));
-        let ended = |row: usize| late(row).and(replay).map(|replay| replay.outputs[row].as_picos().cast_signed());
+        let ended = |row: usize| {
+            late(row)
+                .and(replay)
+                .map(|replay| replay.outputs[row].as_picos().cast_signed())
+        };
         vec![
             Column::of("with", rows.clone(), |_| with),
             Column::of("packet", rows.clone(), |row| row as u64),
             Column::of("output_ps", rows.clone(), ended),
-            Column::of("late_ps", rows, |row| Some(late(row)?.as_picos().cast_signed())),
+            Column::of("late_ps", rows, |row| {
+                Some(late(row)?.as_picos().cast_signed())
+            }),
         ]
     };
     let mut file = ColumnFile::create(path, &group("", None, 0..0), metadata)?;
     for (with, replay) in replays {
         for first in (0..schedule.packets.len()).step_by(GROUP_ROWS) {
-            file.write(&group(with, Some(replay), first..(first + GROUP_ROWS).min(schedule.packets.len())))?;
+            file.write(&group(
+                with,
+                Some(replay),
+                first..(first + GROUP_ROWS).min(schedule.packets.len()),
+            ))?;
         }
     }
     file.finish()
 }
 
 /// Columns of a schedule to read. Columns after the sixth are optional.
-const READ: [&str; 7] = ["flow", "from", "to", "length", "input_ps", "output_ps", "back"];
+const READ: [&str; 7] = [
+    "flow",
+    "from",
+    "to",
+    "length",
+    "input_ps",
+    "output_ps",
+    "back",
+];
 const NEEDED: usize = 6;
 
 /// Reads a schedule written by [`write_schedule`]. Reads the columns flow, from, to, back, length,
@@ -90,34 +125,66 @@ const NEEDED: usize = 6;
 /// the row.
 pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
     let wrong = |what: String| format!("{}: {what}", path.display());
-    let file = File::open(path).map_err(|error| wrong(format!("cannot read: {error}; expected a schedule in Parquet")))?;
-    let reader = SerializedFileReader::new(file).map_err(|error| wrong(format!("no Parquet file: {error}")))?;
+    let file = File::open(path).map_err(|error| {
+        wrong(format!(
+            "cannot read: {error}; expected a schedule in Parquet"
+        ))
+    })?;
+    let reader = SerializedFileReader::new(file)
+        .map_err(|error| wrong(format!("no Parquet file: {error}")))?;
     let columns = columns_read(reader.metadata().file_metadata().schema()).map_err(wrong)?;
-    let rows = reader.get_row_iter(Some(columns)).map_err(|error| wrong(error.to_string()))?;
-    let line = |row: Result<Row, ParquetError>| row.map_err(|error| error.to_string()).and_then(|row| line(&row));
-    (0_u64..).zip(rows).map(|(number, row)| line(row).map_err(|what| wrong(format!("row {number}: {what}")))).collect()
+    let rows = reader
+        .get_row_iter(Some(columns))
+        .map_err(|error| wrong(error.to_string()))?;
+    let line = |row: Result<Row, ParquetError>| {
+        row.map_err(|error| error.to_string())
+            .and_then(|row| line(&row))
+    };
+    (0_u64..)
+        .zip(rows)
+        .map(|(number, row)| line(row).map_err(|what| wrong(format!("row {number}: {what}"))))
+        .collect()
 }
 
 /// The columns to read, in the order of [`READ`].
 fn columns_read(schema: &Type) -> Result<Type, String> {
     let mut fields = Vec::new();
     for (number, name) in READ.into_iter().enumerate() {
-        match schema.get_fields().iter().find(|field| field.name() == name) {
+        match schema
+            .get_fields()
+            .iter()
+            .find(|field| field.name() == name)
+        {
             Some(field) if field.is_primitive() => fields.push(field.clone()),
-            Some(_) => return Err(format!("column '{name}' holds more than one value a row; expected one")),
+            Some(_) => {
+                return Err(format!(
+                    "column '{name}' holds more than one value a row; expected one"
+                ));
+            }
             None if number < NEEDED => {
                 let expected = READ[..NEEDED].join(", ");
-                return Err(format!("no column '{name}'; expected {expected}, as roundelay replay --parquet writes them"));
+                return Err(format!(
+                    "no column '{name}'; expected {expected}, as roundelay replay --parquet writes them"
+                ));
             }
             None => {}
         }
     }
-    Type::group_type_builder(schema.name()).with_fields(fields).build().map_err(|error| error.to_string())
+    Type::group_type_builder(schema.name())
+        .with_fields(fields)
+        .build()
+        .map_err(|error| error.to_string())
 }
 
 fn line(row: &Row) -> Result<Line, String> {
     let mut fields = row.get_column_iter();
-    let mut next = || fields.next().map_or(("back", &Field::Bool(false)), |(name, field)| (name.as_str(), field));
+    let mut next = || {
+        fields
+            .next()
+            .map_or(("back", &Field::Bool(false)), |(name, field)| {
+                (name.as_str(), field)
+            })
+    };
     Ok(Line {
         flow: whole(next())?,
         from: text(next())?,
@@ -127,7 +194,9 @@ fn line(row: &Row) -> Result<Line, String> {
         output_ps: whole(next())?,
         is_back: match next() {
             (_, Field::Bool(is_back)) => *is_back,
-            (name, field) => return Err(format!("column '{name}': {field}; expected true or false")),
+            (name, field) => {
+                return Err(format!("column '{name}': {field}; expected true or false"));
+            }
         },
     })
 }
@@ -146,13 +215,20 @@ fn whole<N: TryFrom<i128> + Bounded>((name, field): (&str, &Field)) -> Result<N,
         _ => None,
     };
     let value = value.and_then(|value| N::try_from(value).ok());
-    value.ok_or_else(|| format!("column '{name}': {field}; expected a whole number, legal range {}", N::RANGE))
+    value.ok_or_else(|| {
+        format!(
+            "column '{name}': {field}; expected a whole number, legal range {}",
+            N::RANGE
+        )
+    })
 }
 
 fn text((name, field): (&str, &Field)) -> Result<String, String> {
     match field {
         Field::Str(text) => Ok(text.clone()),
-        other => Err(format!("column '{name}': {other}; expected the name of a node")),
+        other => Err(format!(
+            "column '{name}': {other}; expected the name of a node"
+        )),
     }
 }
 
@@ -179,16 +255,37 @@ mod tests {
     use crate::tables::Values;
 
     fn written(name: &str, length: Values, more: Option<Column>) -> std::path::PathBuf {
-        let path = std::env::temp_dir().join(format!("roundelay-schedule-{name}-{}.parquet", std::process::id()));
+        let path = std::env::temp_dir().join(format!(
+            "roundelay-schedule-{name}-{}.parquet",
+            std::process::id()
+        ));
         let texts = |text: &str| Values::Texts(vec![shared(text)]);
         let mut columns: Vec<_> = more.into_iter().collect();
         columns.extend([
-            Column { name: "output_ps", values: Values::Times(vec![9]) },
-            Column { name: "input_ps", values: Values::Counts(vec![7]) },
-            Column { name: "flow", values: Values::Small(vec![3]) },
-            Column { name: "from", values: texts("left") },
-            Column { name: "to", values: texts("right") },
-            Column { name: "length", values: length },
+            Column {
+                name: "output_ps",
+                values: Values::Times(vec![9]),
+            },
+            Column {
+                name: "input_ps",
+                values: Values::Counts(vec![7]),
+            },
+            Column {
+                name: "flow",
+                values: Values::Small(vec![3]),
+            },
+            Column {
+                name: "from",
+                values: texts("left"),
+            },
+            Column {
+                name: "to",
+                values: texts("right"),
+            },
+            Column {
+                name: "length",
+                values: length,
+            },
         ]);
         let mut file = ColumnFile::create(&path, &columns, &[]).unwrap();
         file.write(&columns).unwrap();
@@ -199,18 +296,46 @@ mod tests {
     /// Files of other programs: any order of columns, any integer type, additional columns.
     #[test]
     fn columns_of_other_programs_are_read() {
-        let path = written("others", Values::Times(vec![1500]), Some(Column { name: "note", values: Values::Texts(vec!["x".into()]) }));
+        let path = written(
+            "others",
+            Values::Times(vec![1500]),
+            Some(Column {
+                name: "note",
+                values: Values::Texts(vec!["x".into()]),
+            }),
+        );
         let lines = read_schedule(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        let [Line { flow: 3, from, to, is_back: false, len: 1500, input_ps: 7, output_ps: 9 }] = &lines[..] else { panic!("{lines:?}") };
+        let [
+            Line {
+                flow: 3,
+                from,
+                to,
+                is_back: false,
+                len: 1500,
+                input_ps: 7,
+                output_ps: 9,
+            },
+        ] = &lines[..]
+        else {
+            panic!("{lines:?}")
+        };
         assert_eq!((from.as_str(), to.as_str()), ("left", "right"));
     }
 
     #[test]
     fn errors_name_column_row_and_range() {
         for (name, length, message) in [
-            ("negative", Values::Times(vec![-1]), "row 0: column 'length': -1; expected a whole number, legal range 0 to 4294967295"),
-            ("text", Values::Texts(vec!["long".into()]), "row 0: column 'length': \"long\"; expected a whole number"),
+            (
+                "negative",
+                Values::Times(vec![-1]),
+                "row 0: column 'length': -1; expected a whole number, legal range 0 to 4294967295",
+            ),
+            (
+                "text",
+                Values::Texts(vec!["long".into()]),
+                "row 0: column 'length': \"long\"; expected a whole number",
+            ),
         ] {
             let path = written(name, length, None);
             let error = read_schedule(&path).unwrap_err();

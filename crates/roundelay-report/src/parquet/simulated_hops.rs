@@ -41,9 +41,18 @@ impl SimulatedHops {
     /// # Errors
     ///
     /// The operating system's error, with the file's name.
-    pub fn create(path: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Self, ReportError> {
+    pub fn create(
+        path: &Path,
+        network: &Network,
+        metadata: &[(String, String)],
+    ) -> Result<Self, ReportError> {
         let file = ColumnFile::create(path, &columns(&[], &[]), metadata)?;
-        Ok(Self { file, rows: Vec::with_capacity(GROUP_ROWS), links: names(network), failure: None })
+        Ok(Self {
+            file,
+            rows: Vec::with_capacity(GROUP_ROWS),
+            links: names(network),
+            failure: None,
+        })
     }
 
     /// Writes the remaining rows and renames the file to its final name.
@@ -68,8 +77,19 @@ impl SimulatedHops {
 }
 
 impl Probe for SimulatedHops {
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]) {
-        self.rows.push(Row { packet: state.number, link, arrival: packet.arrival, span });
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        span: [Instant; 2],
+    ) {
+        self.rows.push(Row {
+            packet: state.number,
+            link,
+            arrival: packet.arrival,
+            span,
+        });
         if self.rows.len() == GROUP_ROWS {
             self.flush();
         }
@@ -78,8 +98,14 @@ impl Probe for SimulatedHops {
 
 /// Names of the links, by number.
 pub(super) fn names(network: &Network) -> Vec<Bytes> {
-    let name = |link: &roundelay_sim::LinkConfig| roundelay_sim::link_name(&network.name(link.from), &network.name(link.to));
-    network.links().iter().map(|link| shared(name(link).as_str())).collect()
+    let name = |link: &roundelay_sim::LinkConfig| {
+        roundelay_sim::link_name(&network.name(link.from), &network.name(link.to))
+    };
+    network
+        .links()
+        .iter()
+        .map(|link| shared(name(link).as_str()))
+        .collect()
 }
 
 fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 5] {

@@ -35,7 +35,9 @@ impl Row {
         let (sequence, acknowledgement) = match &state.content {
             Content::Bytes => (None, None),
             Content::Number(number) => (Some(*number), None),
-            Content::Segment(segment) if state.direction == Direction::Forward => (Some(segment.sequence), None),
+            Content::Segment(segment) if state.direction == Direction::Forward => {
+                (Some(segment.sequence), None)
+            }
             Content::Segment(segment) => (None, Some(segment.acknowledgement)),
         };
         Self {
@@ -72,9 +74,19 @@ impl SimulatedPackets {
     /// # Errors
     ///
     /// The operating system's error, with the file's name.
-    pub fn create(path: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Self, ReportError> {
+    pub fn create(
+        path: &Path,
+        network: &Network,
+        metadata: &[(String, String)],
+    ) -> Result<Self, ReportError> {
         let file = ColumnFile::create(path, &columns(&[], &[]), metadata)?;
-        Ok(Self { file, on_their_way: HashMap::new(), rows: Vec::with_capacity(GROUP_ROWS), links: names(network), failure: None })
+        Ok(Self {
+            file,
+            on_their_way: HashMap::new(),
+            rows: Vec::with_capacity(GROUP_ROWS),
+            links: names(network),
+            failure: None,
+        })
     }
 
     /// Writes the remaining rows and renames the file to its final name.
@@ -109,17 +121,30 @@ impl SimulatedPackets {
 
     fn end(&mut self, now: Instant, state: &PacketState, fate: &'static str, link: Option<LinkId>) {
         if let Some(row) = self.on_their_way.remove(&state.number) {
-            self.push(Row { end: Some(now), fate, link, ..row });
+            self.push(Row {
+                end: Some(now),
+                fate,
+                link,
+                ..row
+            });
         }
     }
 }
 
 impl Probe for SimulatedPackets {
     fn sent(&mut self, _: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        self.on_their_way.insert(state.number, Row::sent(packet, state));
+        self.on_their_way
+            .insert(state.number, Row::sent(packet, state));
     }
 
-    fn dropped(&mut self, now: Instant, link: LinkId, _: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+    fn dropped(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        _: &Packet<Tag>,
+        state: &PacketState,
+        reason: DropReason,
+    ) {
         self.end(now, state, reason.name(), Some(link));
     }
 
@@ -138,7 +163,10 @@ impl Probe for SimulatedPackets {
 
 fn columns(rows: &[Row], links: &[Bytes]) -> [Column; 10] {
     let picos = |at: Instant| at.as_picos().cast_signed();
-    let link = |row: &Row| row.link.map_or_else(|| shared(""), |link| links[link.0 as usize].clone());
+    let link = |row: &Row| {
+        row.link
+            .map_or_else(|| shared(""), |link| links[link.0 as usize].clone())
+    };
     [
         Column::of("packet", rows, |row| row.packet),
         Column::of("flow", rows, |row| row.flow),

@@ -19,8 +19,11 @@ impl SweepFile {
     /// The encoder's error.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
         // Reading the schema's text costs as much as the file.
-        static SCHEMA: LazyLock<Arc<Type>> = LazyLock::new(|| Arc::new(schema(&sweep_columns(&[])).expect("names of columns are legal")));
-        small_file(&SCHEMA, &sweep_columns(&self.rows), &self.metadata).map_err(|error| error.to_string())
+        static SCHEMA: LazyLock<Arc<Type>> = LazyLock::new(|| {
+            Arc::new(schema(&sweep_columns(&[])).expect("names of columns are legal"))
+        });
+        small_file(&SCHEMA, &sweep_columns(&self.rows), &self.metadata)
+            .map_err(|error| error.to_string())
     }
 
     /// Reads a file.
@@ -30,19 +33,42 @@ impl SweepFile {
     /// The file is unreadable, or no file of a sweep.
     pub fn read(path: &Path) -> Result<Self, String> {
         let wrong = |problem: String| format!("{}: {problem}", path.display());
-        let file = std::fs::File::open(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
-        let reader = SerializedFileReader::new(file).map_err(|error| wrong(format!("no Parquet file: {error}")))?;
+        let file =
+            std::fs::File::open(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
+        let reader = SerializedFileReader::new(file)
+            .map_err(|error| wrong(format!("no Parquet file: {error}")))?;
         let header = reader.metadata().file_metadata();
-        let names: Vec<_> = header.schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
-        if !names.iter().map(String::as_str).eq(KEYS.iter().chain(&*SWEEP_FIGURES).copied()) {
-            return Err(wrong("no file of a sweep, or one of another version".to_owned()));
+        let names: Vec<_> = header
+            .schema()
+            .get_fields()
+            .iter()
+            .map(|field| field.name().to_owned())
+            .collect();
+        if !names
+            .iter()
+            .map(String::as_str)
+            .eq(KEYS.iter().chain(&*SWEEP_FIGURES).copied())
+        {
+            return Err(wrong(
+                "no file of a sweep, or one of another version".to_owned(),
+            ));
         }
         let entries = header.key_value_metadata().into_iter().flatten();
         let metadata = entries.filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)));
-        let metadata = metadata.filter(|(key, _)| key.starts_with("roundelay.")).collect();
-        let rows = reader.get_row_iter(None).map_err(|error| wrong(error.to_string()))?;
-        let rows = rows.map(|row| row.and_then(|row| read_row(&row)).map_err(|error| wrong(error.to_string())));
-        Ok(Self { metadata, rows: rows.collect::<Result<_, _>>()? })
+        let metadata = metadata
+            .filter(|(key, _)| key.starts_with("roundelay."))
+            .collect();
+        let rows = reader
+            .get_row_iter(None)
+            .map_err(|error| wrong(error.to_string()))?;
+        let rows = rows.map(|row| {
+            row.and_then(|row| read_row(&row))
+                .map_err(|error| wrong(error.to_string()))
+        });
+        Ok(Self {
+            metadata,
+            rows: rows.collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -54,13 +80,25 @@ fn read_row(row: &Row) -> Result<SweepRow, ParquetError> {
             Field::ULong(number) => numbers.push(*number),
             Field::Double(value) => figures.push(Some(*value)),
             Field::Null => figures.push(None),
-            other => return Err(ParquetError::General(format!("a value of another type: {other}"))),
+            other => {
+                return Err(ParquetError::General(format!(
+                    "a value of another type: {other}"
+                )));
+            }
         }
     }
-    let (Ok([identity, source]), Ok([seed, replica])) = (<[_; 2]>::try_from(texts), <[_; 2]>::try_from(numbers)) else {
+    let (Ok([identity, source]), Ok([seed, replica])) =
+        (<[_; 2]>::try_from(texts), <[_; 2]>::try_from(numbers))
+    else {
         return Err(ParquetError::General("a row without its keys".to_owned()));
     };
-    Ok(SweepRow { identity, seed, replica, source, figures })
+    Ok(SweepRow {
+        identity,
+        seed,
+        replica,
+        source,
+        figures,
+    })
 }
 
 #[cfg(test)]
@@ -74,11 +112,19 @@ mod tests {
             seed,
             replica: seed - 7,
             source: source.into(),
-            figures: (0..SWEEP_FIGURES.len()).map(|number| (number % 3 > 0).then_some(0.1 * number as f64 + 0.2)).collect(),
+            figures: (0..SWEEP_FIGURES.len())
+                .map(|number| (number % 3 > 0).then_some(0.1 * number as f64 + 0.2))
+                .collect(),
         };
         let metadata = vec![("roundelay.point".to_owned(), "cd".to_owned())];
-        let file = SweepFile { metadata, rows: vec![row(7, "calls"), row(7, "all"), row(u64::MAX, "all")] };
-        let path = std::env::temp_dir().join(format!("roundelay-report-sweep-{}.parquet", std::process::id()));
+        let file = SweepFile {
+            metadata,
+            rows: vec![row(7, "calls"), row(7, "all"), row(u64::MAX, "all")],
+        };
+        let path = std::env::temp_dir().join(format!(
+            "roundelay-report-sweep-{}.parquet",
+            std::process::id()
+        ));
         std::fs::write(&path, file.bytes().unwrap()).unwrap();
         let read = SweepFile::read(&path);
         std::fs::write(&path, "PAR1").unwrap();

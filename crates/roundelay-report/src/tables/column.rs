@@ -85,11 +85,18 @@ impl From<Vec<&str>> for Values {
 
 impl Column {
     /// A value for each row.
-    pub(crate) fn of<R, V>(name: &'static str, rows: impl IntoIterator<Item = R>, value: impl FnMut(R) -> V) -> Self
+    pub(crate) fn of<R, V>(
+        name: &'static str,
+        rows: impl IntoIterator<Item = R>,
+        value: impl FnMut(R) -> V,
+    ) -> Self
     where
         Values: From<Vec<V>>,
     {
-        Self { name, values: rows.into_iter().map(value).collect::<Vec<V>>().into() }
+        Self {
+            name,
+            values: rows.into_iter().map(value).collect::<Vec<V>>().into(),
+        }
     }
 
     /// Name of the column.
@@ -108,7 +115,12 @@ impl Column {
             Values::Numbers(values) => Cells::Numbers(values),
             Values::OptionalNumbers(values) => Cells::OptionalNumbers(values),
             Values::Flags(values) => Cells::Flags(values),
-            Values::Texts(values) => Cells::Texts(values.iter().map(|text| str::from_utf8(text).unwrap_or_default()).collect()),
+            Values::Texts(values) => Cells::Texts(
+                values
+                    .iter()
+                    .map(|text| str::from_utf8(text).unwrap_or_default())
+                    .collect(),
+            ),
         }
     }
 }

@@ -6,15 +6,26 @@ use super::column::Column;
 use super::rows::{Each, TableOf};
 use crate::ReportError;
 
-/// One row per discipline and flow, with the names and units of [`Comparison`] (seconds, bytes, bits
-/// per second).
-pub const FLOWS: TableOf<Comparison> = TableOf { name: "flows", needs: None, batches };
+/// One row per discipline and flow, with the names and units of [`Comparison`] (seconds, bytes,
+/// bits per second).
+pub const FLOWS: TableOf<Comparison> = TableOf {
+    name: "flows",
+    needs: None,
+    batches,
+};
 
 fn batches(comparison: &Comparison, each: Each<'_>) -> Result<(), ReportError> {
     each(columns(&[]))?;
     for discipline in &comparison.disciplines {
         let flows = comparison.flows.iter().zip(&discipline.flows).enumerate();
-        let rows: Vec<Row<'_>> = flows.map(|(index, (flow, result))| Row { discipline, index, flow, result }).collect();
+        let rows: Vec<Row<'_>> = flows
+            .map(|(index, (flow, result))| Row {
+                discipline,
+                index,
+                flow,
+                result,
+            })
+            .collect();
         if !rows.is_empty() {
             each(columns(&rows))?;
         }
@@ -31,7 +42,10 @@ struct Row<'a> {
 }
 
 fn columns(rows: &[Row<'_>]) -> Vec<Column> {
-    [offered(rows), served(rows), delays(rows), fairness(rows)].into_iter().flatten().collect()
+    [offered(rows), served(rows), delays(rows), fairness(rows)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn offered(rows: &[Row<'_>]) -> Vec<Column> {
@@ -58,16 +72,24 @@ fn served(rows: &[Row<'_>]) -> Vec<Column> {
         Column::of("throughput", rows, |row| row.result.outcome.throughput),
         Column::of("loss", rows, |row| row.result.outcome.loss),
         Column::of("drops_full", rows, |row| row.result.outcome.drops.full),
-        Column::of("drops_pushed_out", rows, |row| row.result.outcome.drops.pushed_out),
+        Column::of("drops_pushed_out", rows, |row| {
+            row.result.outcome.drops.pushed_out
+        }),
         Column::of("drops_early", rows, |row| row.result.outcome.drops.early),
-        Column::of("drops_refused", rows, |row| row.result.outcome.drops.refused),
+        Column::of("drops_refused", rows, |row| {
+            row.result.outcome.drops.refused
+        }),
         Column::of("marked", rows, |row| row.result.outcome.marked),
         Column::of("reordered", rows, |row| row.result.outcome.reordered),
     ]
 }
 
 fn delays(rows: &[Row<'_>]) -> Vec<Column> {
-    let delay = |name, of: fn(&Delay) -> f64| Column::of(name, rows, move |row| row.result.outcome.delay.as_ref().map(of));
+    let delay = |name, of: fn(&Delay) -> f64| {
+        Column::of(name, rows, move |row| {
+            row.result.outcome.delay.as_ref().map(of)
+        })
+    };
     vec![
         delay("delay_mean", |delay| delay.mean),
         delay("delay_p50", |delay| delay.p50),

@@ -9,13 +9,19 @@ use crate::ReportError;
 use crate::simulation::Simulated;
 
 /// One row for each flow and interval with bytes.
-pub const RATES: TableOf<Simulated> =
-    TableOf { name: "rates", needs: Some(("[meter] rates", |measures| measures.rates.is_some())), batches };
+pub const RATES: TableOf<Simulated> = TableOf {
+    name: "rates",
+    needs: Some(("[meter] rates", |measures| measures.rates.is_some())),
+    batches,
+};
 
 fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     each(Rows::default().columns())?;
     for replica in &simulated.replicas {
-        let mut rows = Rows { seed: replica.seed, ..Rows::default() };
+        let mut rows = Rows {
+            seed: replica.seed,
+            ..Rows::default()
+        };
         if let Some(rates) = &replica.rates {
             rows.add(rates, each)?;
         }
@@ -38,7 +44,8 @@ impl Rows {
         for flow in &rates.flows {
             for (interval, bytes) in &flow.bytes {
                 self.flows.push(flow.flow);
-                self.starts.push(rates.start(*interval).as_picos().cast_signed());
+                self.starts
+                    .push(rates.start(*interval).as_picos().cast_signed());
                 self.bytes.push(*bytes);
                 if self.flows.len() == GROUP_ROWS {
                     self.flush(each)?;
@@ -52,16 +59,34 @@ impl Rows {
         if self.flows.is_empty() {
             return Ok(());
         }
-        let rows = std::mem::replace(self, Self { seed: self.seed, ..Self::default() });
+        let rows = std::mem::replace(
+            self,
+            Self {
+                seed: self.seed,
+                ..Self::default()
+            },
+        );
         each(rows.columns())
     }
 
     fn columns(self) -> Vec<Column> {
         vec![
-            Column { name: "seed", values: Values::Counts(vec![self.seed; self.flows.len()]) },
-            Column { name: "flow", values: Values::Counts(self.flows) },
-            Column { name: "start_ps", values: Values::Times(self.starts) },
-            Column { name: "bytes", values: Values::Counts(self.bytes) },
+            Column {
+                name: "seed",
+                values: Values::Counts(vec![self.seed; self.flows.len()]),
+            },
+            Column {
+                name: "flow",
+                values: Values::Counts(self.flows),
+            },
+            Column {
+                name: "start_ps",
+                values: Values::Times(self.starts),
+            },
+            Column {
+                name: "bytes",
+                values: Values::Counts(self.bytes),
+            },
         ]
     }
 }

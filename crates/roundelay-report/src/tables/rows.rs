@@ -38,7 +38,12 @@ impl<R> TableOf<R> {
     /// # Errors
     /// The operating system's error, with the file's name.
     #[cfg(feature = "parquet")]
-    pub fn write(&self, path: &Path, results: &R, metadata: &[(String, String)]) -> Result<(), ReportError> {
+    pub fn write(
+        &self,
+        path: &Path,
+        results: &R,
+        metadata: &[(String, String)],
+    ) -> Result<(), ReportError> {
         let mut file: Option<ColumnFile> = None;
         (self.batches)(results, &mut |columns| match &mut file {
             Some(file) => file.write(&columns),
@@ -59,7 +64,10 @@ impl<R> TableOf<R> {
         });
         debug_assert!(kept.is_ok(), "memory takes every batch");
         let mut all = all.into_iter();
-        Table { header: all.next().unwrap_or_default(), batches: all.collect() }
+        Table {
+            header: all.next().unwrap_or_default(),
+            batches: all.collect(),
+        }
     }
 }
 

@@ -11,7 +11,11 @@ use crate::simulation::Simulated;
 /// (seconds, bytes, bits per second).
 ///
 /// [`Results`]: roundelay_sim::scenario::Results
-pub const SIMULATED_FLOWS: TableOf<Simulated> = TableOf { name: "flows", needs: None, batches: flow_batches };
+pub const SIMULATED_FLOWS: TableOf<Simulated> = TableOf {
+    name: "flows",
+    needs: None,
+    batches: flow_batches,
+};
 
 fn flow_batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let asked = Asked::of(simulated);
@@ -19,18 +23,27 @@ fn flow_batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError
     for replica in &simulated.replicas {
         let mut flows: Vec<_> = replica.flows.iter().chain(&replica.more_flows).collect();
         flows.sort_by_key(|flow| flow.number);
-        flows.chunks(GROUP_ROWS).try_for_each(|flows| each(flow_columns(replica.seed, flows, asked)))?;
+        flows
+            .chunks(GROUP_ROWS)
+            .try_for_each(|flows| each(flow_columns(replica.seed, flows, asked)))?;
     }
     Ok(())
 }
 
 /// One row for each link.
-pub const LINKS: TableOf<Simulated> = TableOf { name: "links", needs: None, batches: link_batches };
+pub const LINKS: TableOf<Simulated> = TableOf {
+    name: "links",
+    needs: None,
+    batches: link_batches,
+};
 
 fn link_batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let asked = Asked::of(simulated);
     each(link_columns(0, &[], asked))?;
-    let mut replicas = simulated.replicas.iter().filter(|replica| !replica.links.is_empty());
+    let mut replicas = simulated
+        .replicas
+        .iter()
+        .filter(|replica| !replica.links.is_empty());
     replicas.try_for_each(|replica| each(link_columns(replica.seed, &replica.links, asked)))
 }
 
@@ -44,7 +57,10 @@ struct Asked {
 impl Asked {
     fn of(simulated: &Simulated) -> Self {
         let Measures { flows, wfi, .. } = simulated.measures;
-        Self { lives: flows, indices: wfi }
+        Self {
+            lives: flows,
+            indices: wfi,
+        }
     }
 }
 
@@ -64,8 +80,10 @@ fn flow_columns(seed: u64, flows: &[&FlowResult], asked: Asked) -> Vec<Column> {
         ]);
     }
     if asked.indices {
-        columns
-            .extend([Column::of("b_wfi", flows, |flow| Some(flow.indices?.b_wfi)), Column::of("t_wfi", flows, |flow| flow.indices?.t_wfi)]);
+        columns.extend([
+            Column::of("b_wfi", flows, |flow| Some(flow.indices?.b_wfi)),
+            Column::of("t_wfi", flows, |flow| flow.indices?.t_wfi),
+        ]);
     }
     columns
 }
@@ -102,8 +120,12 @@ fn link_columns(seed: u64, links: &[LinkResult], asked: Asked) -> Vec<Column> {
     let mut columns = plain_link_columns(seed, links);
     if asked.indices {
         columns.extend([
-            Column::of("jain_mean", links, |link| Some(link.backlogged.as_ref()?.mean)),
-            Column::of("jain_min", links, |link| Some(link.backlogged.as_ref()?.min)),
+            Column::of("jain_mean", links, |link| {
+                Some(link.backlogged.as_ref()?.mean)
+            }),
+            Column::of("jain_min", links, |link| {
+                Some(link.backlogged.as_ref()?.min)
+            }),
         ]);
     }
     columns

@@ -13,7 +13,13 @@ use crate::figures::{CLASS, Figure, INDICES, LIVES, SOURCE, Worst};
 /// Seconds, bits per second, bytes, parts of 1.
 pub static SWEEP_FIGURES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut names = Vec::new();
-    figures(None, &mut |prefix, name, _| names.push(if prefix.is_empty() { name } else { &*format!("{prefix}_{name}").leak() }));
+    figures(None, &mut |prefix, name, _| {
+        names.push(if prefix.is_empty() {
+            name
+        } else {
+            &*format!("{prefix}_{name}").leak()
+        })
+    });
     names
 });
 
@@ -42,21 +48,52 @@ pub fn sweep_rows(results: &Results) -> Vec<(Arc<str>, Vec<Option<f64>>)> {
         figures(Some((results, number)), &mut |_, _, value| all.push(value));
         all
     };
-    results.groups.iter().enumerate().map(|(number, group)| (Arc::from(group.name.as_str()), values(number))).collect()
+    results
+        .groups
+        .iter()
+        .enumerate()
+        .map(|(number, group)| (Arc::from(group.name.as_str()), values(number)))
+        .collect()
 }
 
-/// Gives `to` the prefix, name and value of each figure of source `number`; without results all values
-/// are none.
+/// Gives `to` the prefix, name and value of each figure of source `number`; without results all
+/// values are none.
 fn figures(source: Option<(&Results, usize)>, to: &mut dyn FnMut(&str, &'static str, Option<f64>)) {
-    fn part<R>(prefix: &str, figures: &[Figure<R>], of: Option<&R>, to: &mut dyn FnMut(&str, &'static str, Option<f64>)) {
-        figures.iter().for_each(|figure| to(prefix, figure.name, of.and_then(figure.of)));
+    fn part<R>(
+        prefix: &str,
+        figures: &[Figure<R>],
+        of: Option<&R>,
+        to: &mut dyn FnMut(&str, &'static str, Option<f64>),
+    ) {
+        figures
+            .iter()
+            .for_each(|figure| to(prefix, figure.name, of.and_then(figure.of)));
     }
     let group = source.map(|(results, number)| &results.groups[number]);
     part("", SOURCE, group, to);
-    part("lives", LIVES, group.and_then(|group| group.lives.as_ref()), to);
-    part("", INDICES, source.map(|(results, number)| Worst::of(results, number)).as_ref(), to);
+    part(
+        "lives",
+        LIVES,
+        group.and_then(|group| group.lives.as_ref()),
+        to,
+    );
+    part(
+        "",
+        INDICES,
+        source
+            .map(|(results, number)| Worst::of(results, number))
+            .as_ref(),
+        to,
+    );
     for class in LinkClass::ALL.map(LinkClass::name) {
-        part(class, CLASS, source.and_then(|(results, _)| results.classes.iter().find(|result| result.class == class)), to);
+        part(
+            class,
+            CLASS,
+            source.and_then(|(results, _)| {
+                results.classes.iter().find(|result| result.class == class)
+            }),
+            to,
+        );
     }
 }
 
@@ -71,7 +108,10 @@ pub struct SweepFile {
 
 /// The rows as a table in memory.
 pub fn sweep_table(rows: &[SweepRow]) -> Table {
-    Table { header: sweep_columns(&[]), batches: vec![sweep_columns(rows)] }
+    Table {
+        header: sweep_columns(&[]),
+        batches: vec![sweep_columns(rows)],
+    }
 }
 
 pub(crate) fn sweep_columns(rows: &[SweepRow]) -> Vec<Column> {

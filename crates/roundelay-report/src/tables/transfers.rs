@@ -11,15 +11,28 @@ use crate::ReportError;
 use crate::simulation::Simulated;
 
 /// One row for each transfer in [`Results`].
-pub const TRANSFERS: TableOf<Simulated> =
-    TableOf { name: "transfers", needs: Some(("[meter] transfers", |measures| measures.transfers)), batches };
+pub const TRANSFERS: TableOf<Simulated> = TableOf {
+    name: "transfers",
+    needs: Some(("[meter] transfers", |measures| measures.transfers)),
+    batches,
+};
 
 fn batches(simulated: &Simulated, each: Each<'_>) -> Result<(), ReportError> {
     let names = &simulated.node_names;
-    each(Rows { seed: 0, groups: Vec::new(), nodes: &[], transfers: &[] }.columns())?;
+    each(
+        Rows {
+            seed: 0,
+            groups: Vec::new(),
+            nodes: &[],
+            transfers: &[],
+        }
+        .columns(),
+    )?;
     for replica in &simulated.replicas {
         let chunks = replica.transfers.chunks(GROUP_ROWS);
-        chunks.map(|transfers| Rows::of(replica, names, transfers)).try_for_each(|rows| each(rows.columns()))?;
+        chunks
+            .map(|transfers| Rows::of(replica, names, transfers))
+            .try_for_each(|rows| each(rows.columns()))?;
     }
     Ok(())
 }
@@ -34,7 +47,16 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn of(replica: &'a Results, nodes: &'a [String], transfers: &'a [Transfer]) -> Self {
-        Self { seed: replica.seed, groups: replica.groups.iter().map(|group| group.name.as_str()).collect(), nodes, transfers }
+        Self {
+            seed: replica.seed,
+            groups: replica
+                .groups
+                .iter()
+                .map(|group| group.name.as_str())
+                .collect(),
+            nodes,
+            transfers,
+        }
     }
 
     fn node(&self, node: NodeId) -> &'a str {
@@ -46,17 +68,29 @@ impl<'a> Rows<'a> {
         vec![
             Column::of("seed", self.transfers, |_| self.seed),
             Column::of("flow", self.transfers, |transfer| transfer.flow),
-            Column::of("group", self.transfers, |transfer| self.groups[transfer.group as usize]),
+            Column::of("group", self.transfers, |transfer| {
+                self.groups[transfer.group as usize]
+            }),
             Column::of("from", self.transfers, |transfer| self.node(transfer.from)),
             Column::of("to", self.transfers, |transfer| self.node(transfer.to)),
             Column::of("start_ps", self.transfers, |transfer| picos(transfer.start)),
             Column::of("bytes", self.transfers, |transfer| transfer.bytes),
-            Column::of("delivered_ps", self.transfers, |transfer| transfer.delivered.map(picos)),
-            Column::of("acknowledged_ps", self.transfers, |transfer| transfer.acknowledged.map(picos)),
+            Column::of("delivered_ps", self.transfers, |transfer| {
+                transfer.delivered.map(picos)
+            }),
+            Column::of("acknowledged_ps", self.transfers, |transfer| {
+                transfer.acknowledged.map(picos)
+            }),
             Column::of("complete", self.transfers, |transfer| transfer.is_complete),
-            Column::of("retransmissions", self.transfers, |transfer| transfer.retransmissions.map(u64::from)),
-            Column::of("timeouts", self.transfers, |transfer| transfer.timeouts.map(u64::from)),
-            Column::of("round_trip_ps", self.transfers, |transfer| Some(transfer.round_trip?.as_picos().cast_signed())),
+            Column::of("retransmissions", self.transfers, |transfer| {
+                transfer.retransmissions.map(u64::from)
+            }),
+            Column::of("timeouts", self.transfers, |transfer| {
+                transfer.timeouts.map(u64::from)
+            }),
+            Column::of("round_trip_ps", self.transfers, |transfer| {
+                Some(transfer.round_trip?.as_picos().cast_signed())
+            }),
         ]
     }
 }

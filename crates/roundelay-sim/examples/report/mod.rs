@@ -15,9 +15,15 @@ pub(crate) fn run<P: Probe>(simulation: &mut Simulation<P>, end: Instant) {
     println!("packet_hops {hops}");
     println!("events {}", simulation.events());
     println!("in_flight {}", simulation.on_their_way());
-    println!("dropped {}", simulation.links().map(|link| drops(&link)).sum::<u64>());
+    println!(
+        "dropped {}",
+        simulation.links().map(|link| drops(&link)).sum::<u64>()
+    );
     println!("wall_seconds {wall:.3}");
-    println!("million_packet_hops_a_second {:.2}", hops as f64 / wall / 1e6);
+    println!(
+        "million_packet_hops_a_second {:.2}",
+        hops as f64 / wall / 1e6
+    );
     if let Some(peak) = peak_kilobytes() {
         println!("peak_memory_mb {:.1}", peak / 1024.0);
     }
@@ -26,7 +32,13 @@ pub(crate) fn run<P: Probe>(simulation: &mut Simulation<P>, end: Instant) {
 /// Peak memory of the process, if the system reports it.
 fn peak_kilobytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 fn drops(link: &LinkCounts) -> u64 {
@@ -35,7 +47,10 @@ fn drops(link: &LinkCounts) -> u64 {
 
 /// The number at this position on the command line.
 pub(crate) fn argument<T: std::str::FromStr>(place: usize, default: T) -> T {
-    std::env::args().nth(place).and_then(|text| text.parse().ok()).unwrap_or(default)
+    std::env::args()
+        .nth(place)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
 }
 
 /// The MQFQ paper's network: 50 senders, 50 receivers, and drop tail with 100 packets at the
@@ -47,16 +62,27 @@ pub(crate) mod dumbbell {
     use super::*;
 
     pub(crate) fn built() -> Topology {
-        let queues = Queues { core: "fifo limit 100".parse().expect("a queue"), ..Queues::default() };
-        Dumbbell::default().build(&queues).expect("the paper's network")
+        let queues = Queues {
+            core: "fifo limit 100".parse().expect("a queue"),
+            ..Queues::default()
+        };
+        Dumbbell::default()
+            .build(&queues)
+            .expect("the paper's network")
     }
 
     /// Start times of the flows in seconds, one a line, from the file given as the second argument.
     /// By default all flows start at once.
     pub(crate) fn starts() -> Vec<Instant> {
-        let Some(path) = std::env::args().nth(2) else { return vec![Instant::ZERO; 50] };
+        let Some(path) = std::env::args().nth(2) else {
+            return vec![Instant::ZERO; 50];
+        };
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let start = |line: &str| Instant::from_nanos((line.parse::<f64>().expect("a number of seconds a line") * 1e9).round() as u64);
+        let start = |line: &str| {
+            Instant::from_nanos(
+                (line.parse::<f64>().expect("a number of seconds a line") * 1e9).round() as u64,
+            )
+        };
         let starts: Vec<_> = text.lines().map(start).collect();
         assert_eq!(starts.len(), 50, "{path}: a line for each of 50 flows");
         starts
@@ -65,11 +91,21 @@ pub(crate) mod dumbbell {
     /// Prints the number of packets received by flow, in the order of starts, and the counts of the
     /// bottleneck.
     pub(crate) fn report<P: Probe>(simulation: &Simulation<P>, seconds: u64, flows: &[u64]) {
-        println!("flows {}", flows.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
+        println!(
+            "flows {}",
+            flows
+                .iter()
+                .map(u64::to_string)
+                .collect::<Vec<_>>()
+                .join(" ")
+        );
         let bottleneck = simulation.links().next().expect("the first link");
         println!("bottleneck_arrived {}", bottleneck.arrived);
         println!("bottleneck_dropped {}", drops(&bottleneck));
         println!("bottleneck_departed {}", bottleneck.packets);
-        println!("bottleneck_queue {:.4}", bottleneck.waits as f64 / 1e12 / seconds as f64);
+        println!(
+            "bottleneck_queue {:.4}",
+            bottleneck.waits as f64 / 1e12 / seconds as f64
+        );
     }
 }

@@ -40,7 +40,9 @@ impl Origin {
     pub(super) fn datagram(&self, len: u32) -> Headers {
         let len = len.max((INTERNET + DATAGRAM) as u32);
         let mut bytes = self.internet(17, len);
-        self.ports.iter().for_each(|port| bytes.extend_from_slice(&port.to_be_bytes()));
+        self.ports
+            .iter()
+            .for_each(|port| bytes.extend_from_slice(&port.to_be_bytes()));
         bytes.extend_from_slice(&((len - INTERNET as u32) as u16).to_be_bytes());
         bytes.extend_from_slice(&[0; 2]);
         Headers::sealed(bytes, DATAGRAM_SUM, len)
@@ -53,7 +55,9 @@ impl Origin {
         let room = room.saturating_sub(INTERNET + SEGMENT).min(OPTIONS) & !3;
         let len = (INTERNET + SEGMENT + room) as u32 + segment.len;
         let mut bytes = self.internet(6, len);
-        self.ports.iter().for_each(|port| bytes.extend_from_slice(&port.to_be_bytes()));
+        self.ports
+            .iter()
+            .for_each(|port| bytes.extend_from_slice(&port.to_be_bytes()));
         bytes.extend_from_slice(&sequence(segment).to_be_bytes());
         bytes.extend_from_slice(&acknowledgement(segment).to_be_bytes());
         bytes.extend_from_slice(&[((SEGMENT + room) as u8) << 2, flags(segment)]);
@@ -71,7 +75,9 @@ impl Origin {
         bytes.extend_from_slice(&u16::try_from(len).unwrap_or(0).to_be_bytes());
         bytes.extend_from_slice(&(self.number as u16).to_be_bytes());
         bytes.extend_from_slice(&[0, 0, 64, protocol, 0, 0]);
-        self.ends.iter().for_each(|node| bytes.extend_from_slice(&address(*node).octets()));
+        self.ends
+            .iter()
+            .for_each(|node| bytes.extend_from_slice(&address(*node).octets()));
         let sum = checksum(sum_of(&bytes));
         bytes[INTERNET_SUM..][..2].copy_from_slice(&sum.to_be_bytes());
         bytes
@@ -103,7 +109,11 @@ const fn congestion(ecn: Ecn) -> u8 {
 
 /// Sequence number: 0 for a SYN, 1 for the first byte of data.
 const fn sequence(segment: &Segment) -> u32 {
-    if segment.is_syn() { 0 } else { (segment.sequence as u32).wrapping_add(1) }
+    if segment.is_syn() {
+        0
+    } else {
+        (segment.sequence as u32).wrapping_add(1)
+    }
 }
 
 /// Whether a segment is the first of a connection, without an acknowledgement. All others have the
@@ -113,12 +123,20 @@ const fn is_first(segment: &Segment) -> bool {
 }
 
 const fn acknowledgement(segment: &Segment) -> u32 {
-    if is_first(segment) { 0 } else { (segment.acknowledgement as u32).wrapping_add(1) }
+    if is_first(segment) {
+        0
+    } else {
+        (segment.acknowledgement as u32).wrapping_add(1)
+    }
 }
 
 fn flags(segment: &Segment) -> u8 {
     let bits = [(Flags::SYN, 2), (Flags::ECE, 64), (Flags::CWR, 128)];
-    let set: u8 = bits.into_iter().filter(|(flag, _)| segment.flags.has(*flag)).map(|(_, bit)| bit).sum();
+    let set: u8 = bits
+        .into_iter()
+        .filter(|(flag, _)| segment.flags.has(*flag))
+        .map(|(_, bit)| bit)
+        .sum();
     if is_first(segment) { set } else { set | 16 }
 }
 
@@ -146,7 +164,9 @@ fn add_options(bytes: &mut Vec<u8>, segment: &Segment, room: usize) {
     if blocks > 0 {
         let edge = |byte: u64| (byte as u32).wrapping_add(1).to_be_bytes();
         let mut option = vec![1, 1, 5, 2 + 8 * blocks as u8];
-        segment.selective().for_each(|(start, end)| option.extend([edge(start), edge(end)].as_flattened()));
+        segment
+            .selective()
+            .for_each(|(start, end)| option.extend([edge(start), edge(end)].as_flattened()));
         add(&option);
     }
     bytes.resize(end, 1);
@@ -158,7 +178,12 @@ fn micros(at: Instant) -> [u8; 4] {
 
 /// Sum of the 16-bit words; the length of headers is even.
 fn sum_of(bytes: &[u8]) -> u64 {
-    bytes.as_chunks().0.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum()
+    bytes
+        .as_chunks()
+        .0
+        .iter()
+        .map(|pair| u64::from(u16::from_be_bytes(*pair)))
+        .sum()
 }
 
 /// The ones' complement of the ones' complement sum (RFC 1071).

@@ -89,7 +89,9 @@ impl Candidate {
     pub(super) fn label(&self) -> Option<Label> {
         match self.headers {
             Headers::Omniscient => Some(Label::Slack),
-            Headers::BlackBox => (self.fields_read().times == Times::Deadline).then_some(Label::Deadline),
+            Headers::BlackBox => {
+                (self.fields_read().times == Times::Deadline).then_some(Label::Deadline)
+            }
         }
     }
 
@@ -117,7 +119,11 @@ impl Candidate {
     pub(super) fn slack_of(&self, schedule: &Schedule, packet: &Packet) -> Slack {
         let slack = self.slack.of(schedule, packet);
         let step = self.resolution.as_picos().min(i64::MAX as u64) as i64;
-        if step > 1 { Slack::from_picos(slack.as_picos().div_euclid(step) * step) } else { slack }
+        if step > 1 {
+            Slack::from_picos(slack.as_picos().div_euclid(step) * step)
+        } else {
+            slack
+        }
     }
 }
 
@@ -141,14 +147,30 @@ impl FromStr for Candidate {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut words = text.split_whitespace();
         let is_omniscient = words.next() == Some(OMNISCIENT);
-        let written = if is_omniscient { format!("lstf {}", words.collect::<Vec<_>>().join(" ")) } else { text.to_owned() };
+        let written = if is_omniscient {
+            format!("lstf {}", words.collect::<Vec<_>>().join(" "))
+        } else {
+            text.to_owned()
+        };
         let mut queue: QueueSpec = written.parse().map_err(|error| match error {
-            ConfigError::UnknownDiscipline { .. } => format!("{error}; replays know '{OMNISCIENT}' as well"),
+            ConfigError::UnknownDiscipline { .. } => {
+                format!("{error}; replays know '{OMNISCIENT}' as well")
+            }
             _ => error.to_string(),
         })?;
         queue.limit = queue.limit.or(Some(roundelay::Limit::of_packets(NO_LIMIT)));
-        let headers = if is_omniscient { Headers::Omniscient } else { Headers::BlackBox };
-        Ok(Self { name: text.trim().to_owned(), queue, headers, slack: SlackRule::Wait, resolution: Duration::ZERO })
+        let headers = if is_omniscient {
+            Headers::Omniscient
+        } else {
+            Headers::BlackBox
+        };
+        Ok(Self {
+            name: text.trim().to_owned(),
+            queue,
+            headers,
+            slack: SlackRule::Wait,
+            resolution: Duration::ZERO,
+        })
     }
 }
 

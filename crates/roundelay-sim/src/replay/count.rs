@@ -52,7 +52,11 @@ impl Counted {
 
     /// A count as a share of the packets compared.
     pub fn part(&self, count: u64) -> f64 {
-        if self.packets == 0 { 0.0 } else { count as f64 / self.packets as f64 }
+        if self.packets == 0 {
+            0.0
+        } else {
+            count as f64 / self.packets as f64
+        }
     }
 }
 
@@ -102,16 +106,27 @@ impl Ratios {
     }
 
     fn finish(&self) -> DelayRatios {
-        const PARTS: [f64; 15] = [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
+        const PARTS: [f64; 15] = [
+            0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999,
+        ];
         let mut quantiles = Vec::with_capacity(PARTS.len());
         let (mut seen, mut parts) = (0, PARTS.iter().peekable());
         for (bin, packets) in self.bins.iter().enumerate() {
             seen += packets;
-            while let Some(part) = parts.next_if(|part| self.packets > 0 && seen as f64 >= **part * self.packets as f64) {
+            while let Some(part) = parts
+                .next_if(|part| self.packets > 0 && seen as f64 >= **part * self.packets as f64)
+            {
                 quantiles.push([*part, BIN.powf(bin as f64 - BINS as f64 / 2.0)]);
             }
         }
-        DelayRatios { not_longer: if self.packets == 0 { 0.0 } else { self.not_longer as f64 / self.packets as f64 }, quantiles }
+        DelayRatios {
+            not_longer: if self.packets == 0 {
+                0.0
+            } else {
+                self.not_longer as f64 / self.packets as f64
+            },
+            quantiles,
+        }
     }
 }
 
@@ -128,12 +143,18 @@ impl Replay {
     pub fn count(&self, schedule: &Schedule, counting: Counting, threshold: Duration) -> Count {
         let end = Instant::ZERO + schedule.window;
         let (mut all, mut by) = (Counted::default(), Vec::<Counted>::new());
-        let mut ratios = Ratios { bins: vec![0; BINS], packets: 0, not_longer: 0 };
+        let mut ratios = Ratios {
+            bins: vec![0; BINS],
+            packets: 0,
+            not_longer: 0,
+        };
         for (number, packet) in schedule.counted() {
             if counting == Counting::Cut && packet.output > end {
                 continue;
             }
-            let late = self.late(number, packet).filter(|_| counting == Counting::Drained || self.outputs[number] <= end);
+            let late = self
+                .late(number, packet)
+                .filter(|_| counting == Counting::Drained || self.outputs[number] <= end);
             all.add(late, threshold);
             let points = usize::from(packet.congestion_points);
             if by.len() <= points {
@@ -142,10 +163,16 @@ impl Replay {
             by[points].add(late, threshold);
             if late.is_some() {
                 let fastest = schedule.fastest(packet);
-                let waited = |output: Instant| (output.since(packet.input) - fastest).as_picos() as f64;
+                let waited =
+                    |output: Instant| (output.since(packet.input) - fastest).as_picos() as f64;
                 ratios.add(waited(self.outputs[number]), waited(packet.output));
             }
         }
-        Count { counting, all, by_congestion_points: by, ratios: ratios.finish() }
+        Count {
+            counting,
+            all,
+            by_congestion_points: by,
+            ratios: ratios.finish(),
+        }
     }
 }

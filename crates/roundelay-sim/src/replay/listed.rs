@@ -56,16 +56,28 @@ impl Schedule {
             let flow = *flows.entry(line.flow).or_insert(schedule.flows.len());
             if flow == schedule.flows.len() {
                 let node = |name: &str| {
-                    let node = schedule.network.named(name).filter(|node| hosts.contains(node));
+                    let node = schedule
+                        .network
+                        .named(name)
+                        .filter(|node| hosts.contains(node));
                     node.ok_or_else(|| wrong(format!("'{name}' is no host of the network")))
                 };
                 let (from, to) = (node(&line.from)?, node(&line.to)?);
-                let routes = schedule.routes.there_and_back(&schedule.network, from, to, flow as u64);
+                let routes =
+                    schedule
+                        .routes
+                        .there_and_back(&schedule.network, from, to, flow as u64);
                 let routes = routes.map_err(|error| wrong(error.to_string()))?;
-                schedule.flows.push(ScheduledFlow { from, to, config: None, routes });
+                schedule.flows.push(ScheduledFlow {
+                    from,
+                    to,
+                    config: None,
+                    routes,
+                });
             }
             let ScheduledFlow { from, to, .. } = schedule.flows[flow];
-            if [from, to].map(|node| schedule.network.name(node)) != [line.from.as_str(), &line.to] {
+            if [from, to].map(|node| schedule.network.name(node)) != [line.from.as_str(), &line.to]
+            {
                 return Err(wrong(format!(
                     "flow {} went from {} to {} before",
                     line.flow,
@@ -76,31 +88,70 @@ impl Schedule {
             if line.is_back && schedule.flows[flow].routes[1] == Routes::NOWHERE {
                 return Err(wrong(NetworkError::Unroutable(to, from).to_string()));
             }
-            schedule.packets.push(schedule.packet(flow as u32, line).map_err(wrong)?);
+            schedule
+                .packets
+                .push(schedule.packet(flow as u32, line).map_err(wrong)?);
         }
         if schedule.packets.is_empty() {
             return Err(ReplayError::Empty);
         }
         schedule.packets.sort_by_key(|packet| packet.input);
-        let last = schedule.packets.last().map_or(Instant::ZERO, |packet| packet.input);
+        let last = schedule
+            .packets
+            .last()
+            .map_or(Instant::ZERO, |packet| packet.input);
         let (seed, hash_seed) = (scenario.seed, scenario.hash_seed.unwrap_or(scenario.seed));
-        let (window, warmup) = (last.since(Instant::ZERO) + Duration::from_picos(1), scenario.warmup);
-        Ok(Self { window, warmup, seed, hash_seed, ..schedule })
+        let (window, warmup) = (
+            last.since(Instant::ZERO) + Duration::from_picos(1),
+            scenario.warmup,
+        );
+        Ok(Self {
+            window,
+            warmup,
+            seed,
+            hash_seed,
+            ..schedule
+        })
     }
 
     fn packet(&self, flow: u32, line: &Line) -> Result<Packet, String> {
-        let &Line { len, input_ps, output_ps, is_back, .. } = line;
+        let &Line {
+            len,
+            input_ps,
+            output_ps,
+            is_back,
+            ..
+        } = line;
         if !(1..=LONGEST_PACKET).contains(&len) {
             return Err(format!("length {len}: legal range 1 to {LONGEST_PACKET}"));
         }
-        let input = u64::try_from(input_ps).map_err(|_| format!("input_ps {input_ps}: legal range 0 and later"))?;
-        let direction = if is_back { Direction::Backward } else { Direction::Forward };
-        let packet = Packet { input: Instant::from_picos(input), output: Instant::MAX, flow, len, direction, congestion_points: 0 };
+        let input = u64::try_from(input_ps)
+            .map_err(|_| format!("input_ps {input_ps}: legal range 0 and later"))?;
+        let direction = if is_back {
+            Direction::Backward
+        } else {
+            Direction::Forward
+        };
+        let packet = Packet {
+            input: Instant::from_picos(input),
+            output: Instant::MAX,
+            flow,
+            len,
+            direction,
+            congestion_points: 0,
+        };
         let least = packet.input + self.fastest(&packet);
-        let output = u64::try_from(output_ps).ok().map(Instant::from_picos).filter(|output| *output >= least);
+        let output = u64::try_from(output_ps)
+            .ok()
+            .map(Instant::from_picos)
+            .filter(|output| *output >= least);
         let output = output.ok_or_else(|| {
             format!("output_ps {output_ps}: legal range from the input plus the least time on the way, {}", least.as_picos())
         })?;
-        Ok(Packet { output, congestion_points: u8::from(output > least), ..packet })
+        Ok(Packet {
+            output,
+            congestion_points: u8::from(output > least),
+            ..packet
+        })
     }
 }

@@ -36,7 +36,9 @@ pub enum ReplayError {
     Run(#[from] RunError),
     /// A wire loses packets or varies in delay, or decisions cost time: the time without waiting is
     /// unknown.
-    #[error("link {link}: {what}; a replay needs wires without loss and jitter, and ports without decision time")]
+    #[error(
+        "link {link}: {what}; a replay needs wires without loss and jitter, and ports without decision time"
+    )]
     Uncertain {
         /// Name of the link.
         link: String,
@@ -55,10 +57,14 @@ pub enum ReplayError {
     #[error("no link leaves a router: there is no queue to replay in")]
     NoRouters,
     /// Packets are still on their way at the end of simulated time.
-    #[error("the network is not empty after 213 days, the longest time that can be simulated: shorten the run, or slow down the sources")]
+    #[error(
+        "the network is not empty after 213 days, the longest time that can be simulated: shorten the run, or slow down the sources"
+    )]
     TooLong,
     /// Routes depend on flow numbers, which a list does not contain.
-    #[error("[routing] spread: a schedule from a file does not tell which of several routes its flows took; legal is spread = false")]
+    #[error(
+        "[routing] spread: a schedule from a file does not tell which of several routes its flows took; legal is spread = false"
+    )]
     Spread,
     /// No packet got out.
     #[error("no packet got out by the end of the recording: there is nothing to replay")]

@@ -31,22 +31,48 @@ struct Recorder {
 }
 
 impl Probe for Recorder {
-    fn opened(&mut self, _now: Instant, flow: FlowNumber, Opening { group, from, to, .. }: Opening) {
-        let Schedule { network, routes, flows, .. } = &mut self.schedule;
+    fn opened(
+        &mut self,
+        _now: Instant,
+        flow: FlowNumber,
+        Opening {
+            group, from, to, ..
+        }: Opening,
+    ) {
+        let Schedule {
+            network,
+            routes,
+            flows,
+            ..
+        } = &mut self.schedule;
         match routes.there_and_back(network, from, to, flow.0) {
-            Ok(routes) => flows.push(ScheduledFlow { from, to, config: self.configs[group as usize], routes }),
+            Ok(routes) => flows.push(ScheduledFlow {
+                from,
+                to,
+                config: self.configs[group as usize],
+                routes,
+            }),
             Err(error) => self.failure = Some(error.into()),
         }
     }
 
     fn sent(&mut self, now: Instant, packet: &roundelay::Packet<Tag>, state: &PacketState) {
-        let PacketState { flow, direction, .. } = *state;
+        let PacketState {
+            flow, direction, ..
+        } = *state;
         let place = packet.payload.slot as usize;
         if place >= self.points.len() {
             self.points.resize(place + 1, 0);
         }
         self.points[place] = 0;
-        let packet = Packet { input: now, output: Instant::MAX, flow: flow.0 as u32, len: packet.len, direction, congestion_points: 0 };
+        let packet = Packet {
+            input: now,
+            output: Instant::MAX,
+            flow: flow.0 as u32,
+            len: packet.len,
+            direction,
+            congestion_points: 0,
+        };
         if let Some(firsts) = &mut self.firsts {
             firsts.push(self.schedule.starts.len() as u64);
             let hops = self.schedule.route(&packet).count();
@@ -58,7 +84,13 @@ impl Probe for Recorder {
 
     // Inlined, to fetch the packet's `PacketState` only for recorded starts.
     #[inline(always)]
-    fn transmitted(&mut self, link: LinkId, packet: &roundelay::Packet<Tag>, state: &PacketState, span: [Instant; 2]) {
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &roundelay::Packet<Tag>,
+        state: &PacketState,
+        span: [Instant; 2],
+    ) {
         let (counts, preempted_at) = self.links[link.index()];
         if counts && waited(preempted_at, packet, span) > Duration::ZERO {
             let points = &mut self.points[packet.payload.slot as usize];
@@ -67,8 +99,9 @@ impl Probe for Recorder {
         if self.firsts.is_some() {
             // For an interrupted packet: the start of an uninterrupted transmission with the same
             // end.
-            let start =
-                preempted_at.map_or(span[0], |rate| Instant::ZERO + (span[1].since(Instant::ZERO) - rate.time_of(packet.len.into())));
+            let start = preempted_at.map_or(span[0], |rate| {
+                Instant::ZERO + (span[1].since(Instant::ZERO) - rate.time_of(packet.len.into()))
+            });
             self.keep_start(link, state, start);
         }
     }
@@ -85,7 +118,14 @@ impl Probe for Recorder {
         self.delivered(now, packet, state);
     }
 
-    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Tag>, state: &PacketState, _reason: DropReason) {
+    fn dropped(
+        &mut self,
+        _now: Instant,
+        _link: LinkId,
+        _packet: &roundelay::Packet<Tag>,
+        state: &PacketState,
+        _reason: DropReason,
+    ) {
         let packet = &self.schedule.packets[state.number as usize];
         self.schedule.dropped += u64::from(packet.input >= Instant::ZERO + self.schedule.warmup);
     }
@@ -93,7 +133,10 @@ impl Probe for Recorder {
 
 impl Recorder {
     fn new(network: &Network, scenario: &Scenario, keeps_starts: bool) -> Self {
-        let schedule = Schedule { warmup: scenario.warmup, ..Schedule::new(network.clone(), &scenario.topology.hosts) };
+        let schedule = Schedule {
+            warmup: scenario.warmup,
+            ..Schedule::new(network.clone(), &scenario.topology.hosts)
+        };
         let rates = network.links().iter().map(LinkConfig::preempted_at);
         let links = schedule.leaves_router.iter().copied().zip(rates);
         Self {
@@ -110,9 +153,14 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn keep_start(&mut self, link: LinkId, state: &PacketState, start: Instant) {
-        let (Some(firsts), number) = (&self.firsts, state.number as usize) else { return };
+        let (Some(firsts), number) = (&self.firsts, state.number as usize) else {
+            return;
+        };
         let packet = self.schedule.packets[number];
-        let hop = self.schedule.route(&packet).position(|hop| hop == link.index());
+        let hop = self
+            .schedule
+            .route(&packet)
+            .position(|hop| hop == link.index());
         if let Some(hop) = hop {
             self.schedule.starts[firsts[number] as usize + hop] = start;
         }
@@ -121,13 +169,31 @@ impl Recorder {
     /// The schedule, without dropped packets.
     fn finish(self) -> Schedule {
         let mut schedule = self.schedule;
-        if schedule.packets.iter().any(|packet| packet.output == Instant::MAX) {
+        if schedule
+            .packets
+            .iter()
+            .any(|packet| packet.output == Instant::MAX)
+        {
             if let Some(firsts) = self.firsts {
-                let all = firsts.iter().skip(1).copied().chain([schedule.starts.len() as u64]);
-                let kept = firsts.iter().zip(all).zip(&schedule.packets).filter(|(_, packet)| packet.output < Instant::MAX);
-                schedule.starts = kept.flat_map(|((first, end), _)| schedule.starts[*first as usize..end as usize].to_vec()).collect();
+                let all = firsts
+                    .iter()
+                    .skip(1)
+                    .copied()
+                    .chain([schedule.starts.len() as u64]);
+                let kept = firsts
+                    .iter()
+                    .zip(all)
+                    .zip(&schedule.packets)
+                    .filter(|(_, packet)| packet.output < Instant::MAX);
+                schedule.starts = kept
+                    .flat_map(|((first, end), _)| {
+                        schedule.starts[*first as usize..end as usize].to_vec()
+                    })
+                    .collect();
             }
-            schedule.packets.retain(|packet| packet.output < Instant::MAX);
+            schedule
+                .packets
+                .retain(|packet| packet.output < Instant::MAX);
         }
         schedule
     }
@@ -141,15 +207,31 @@ impl Schedule {
     /// # Errors
     /// The run fails, no packet gets out, wires lose packets or vary in delay, or decisions cost
     /// time.
-    pub fn record(scenario: &Scenario, seed: u64, keeps_starts: bool, mut progress: impl FnMut(Progress)) -> Result<Self, ReplayError> {
+    pub fn record(
+        scenario: &Scenario,
+        seed: u64,
+        keeps_starts: bool,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<Self, ReplayError> {
         Self::recorded(scenario, seed, keeps_starts, &mut progress)
     }
 
-    fn recorded(scenario: &Scenario, seed: u64, keeps_starts: bool, progress: &mut dyn FnMut(Progress)) -> Result<Self, ReplayError> {
+    fn recorded(
+        scenario: &Scenario,
+        seed: u64,
+        keeps_starts: bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, ReplayError> {
         let network = scenario.network(seed);
         Self::check(&network)?;
-        let mut simulation = scenario.simulation(seed, Recorder::new(&network, scenario, keeps_starts))?;
-        run(&mut simulation, scenario.duration, &|error| scenario.named(error), progress)?;
+        let mut simulation =
+            scenario.simulation(seed, Recorder::new(&network, scenario, keeps_starts))?;
+        run(
+            &mut simulation,
+            scenario.duration,
+            &|error| scenario.named(error),
+            progress,
+        )?;
         let events = simulation.events();
         let mut recorder = simulation.into_probe();
         if let Some(error) = recorder.failure.take() {
@@ -162,8 +244,20 @@ impl Schedule {
         if schedule.packets.is_empty() {
             return Err(ReplayError::Empty);
         }
-        let Scenario { duration, warmup, hash_seed, .. } = *scenario;
-        Ok(Self { window: duration, warmup, seed, hash_seed: hash_seed.unwrap_or(seed), events, ..schedule })
+        let Scenario {
+            duration,
+            warmup,
+            hash_seed,
+            ..
+        } = *scenario;
+        Ok(Self {
+            window: duration,
+            warmup,
+            seed,
+            hash_seed: hash_seed.unwrap_or(seed),
+            events,
+            ..schedule
+        })
     }
 }
 
@@ -175,11 +269,21 @@ pub(super) fn run<P: Probe>(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), ReplayError> {
     for step in 1..=STEPS {
-        let until = Instant::from_picos((u128::from(window.as_picos()) * u128::from(step) / u128::from(STEPS)) as u64);
+        let until = Instant::from_picos(
+            (u128::from(window.as_picos()) * u128::from(step) / u128::from(STEPS)) as u64,
+        );
         simulation.run(until).map_err(named)?;
-        progress(Progress { now: until.since(Instant::ZERO), end: window, events: simulation.events() });
+        progress(Progress {
+            now: until.since(Instant::ZERO),
+            end: window,
+            events: simulation.events(),
+        });
     }
     simulation.silence();
     simulation.run(Instant::MAX).map_err(named)?;
-    if simulation.on_their_way() > 0 { Err(ReplayError::TooLong) } else { Ok(()) }
+    if simulation.on_their_way() > 0 {
+        Err(ReplayError::TooLong)
+    } else {
+        Ok(())
+    }
 }

@@ -52,7 +52,9 @@ impl Agent for Sender {
             // Flows are opened in the recorded order, to keep the numbers that choose among equal
             // routes.
             while self.open.len() <= flow {
-                let ScheduledFlow { from, to, config, .. } = schedule.flows[self.open.len()];
+                let ScheduledFlow {
+                    from, to, config, ..
+                } = schedule.flows[self.open.len()];
                 let id = context.open(FlowSpec { from, to, config });
                 if self.left[self.open.len()] == 0 {
                     context.close(id);
@@ -89,21 +91,32 @@ struct Exits {
 
 impl Probe for Exits {
     #[inline]
-    fn label(&mut self, now: Instant, link: LinkId, packet: &mut roundelay::Packet<Tag>, state: &PacketState) {
+    fn label(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        packet: &mut roundelay::Packet<Tag>,
+        state: &PacketState,
+    ) {
         let Some(label) = self.label else { return };
         let (schedule, number) = (&self.schedule, state.number as usize);
         let recorded = &schedule.packets[number];
         let mut route = schedule.route(recorded);
-        let Some(hop) = route.position(|hop| hop == link.index()) else { return };
+        let Some(hop) = route.position(|hop| hop == link.index()) else {
+            return;
+        };
         match label {
             Label::Slack => {
                 let start = schedule.starts[self.firsts[number] as usize + hop];
                 packet.slack = Slack::of(start.since(now)).after(now.since(start));
             }
             Label::Deadline => {
-                let behind = schedule.network.fastest(route.map(|link| LinkId(link as u32)), recorded.len);
+                let behind = schedule
+                    .network
+                    .fastest(route.map(|link| LinkId(link as u32)), recorded.len);
                 let out = recorded.output.since(Instant::ZERO);
-                packet.deadline = Instant::ZERO + (out - behind - schedule.network.links()[link.index()].delay);
+                packet.deadline =
+                    Instant::ZERO + (out - behind - schedule.network.links()[link.index()].delay);
             }
         }
     }
@@ -113,7 +126,14 @@ impl Probe for Exits {
         self.outputs[state.number as usize] = now;
     }
 
-    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Tag>, _state: &PacketState, _reason: DropReason) {
+    fn dropped(
+        &mut self,
+        _now: Instant,
+        _link: LinkId,
+        _packet: &roundelay::Packet<Tag>,
+        _state: &PacketState,
+        _reason: DropReason,
+    ) {
         self.dropped += 1;
     }
 }
@@ -127,14 +147,28 @@ impl Schedule {
     ///
     /// # Panics
     /// The candidate needs starts, and the schedule was recorded without starts.
-    pub fn replay(self: &Arc<Self>, candidate: &Candidate, mut progress: impl FnMut(Progress)) -> Result<Replay, ReplayError> {
+    pub fn replay(
+        self: &Arc<Self>,
+        candidate: &Candidate,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<Replay, ReplayError> {
         self.replayed(candidate, &mut progress)
     }
 
-    fn replayed(self: &Arc<Self>, candidate: &Candidate, progress: &mut dyn FnMut(Progress)) -> Result<Replay, ReplayError> {
-        assert!(!candidate.needs_starts() || !self.starts.is_empty(), "a schedule recorded with starts");
+    fn replayed(
+        self: &Arc<Self>,
+        candidate: &Candidate,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Replay, ReplayError> {
+        assert!(
+            !candidate.needs_starts() || !self.starts.is_empty(),
+            "a schedule recorded with starts"
+        );
         let mut network = self.network.clone();
-        let routers = (0..).zip(&self.leaves_router).filter(|(_, leaves_router)| **leaves_router).map(|(link, _)| LinkId(link));
+        let routers = (0..)
+            .zip(&self.leaves_router)
+            .filter(|(_, leaves_router)| **leaves_router)
+            .map(|(link, _)| LinkId(link));
         let routers: Vec<_> = routers.collect();
         if routers.is_empty() {
             return Err(ReplayError::NoRouters);
@@ -144,15 +178,26 @@ impl Schedule {
         }
         Self::check(&network)?;
         let named = |error: SimulationError| RunError::of(error, &self.network);
-        let last = self.packets.iter().map(|packet| packet.output).max().unwrap_or(Instant::ZERO);
+        let last = self
+            .packets
+            .iter()
+            .map(|packet| packet.output)
+            .max()
+            .unwrap_or(Instant::ZERO);
         let priority_step = (last.as_picos() >> 32) + 1;
         let mut left = vec![0; self.flows.len()];
-        self.packets.iter().for_each(|packet| left[packet.flow as usize] += 1);
+        self.packets
+            .iter()
+            .for_each(|packet| left[packet.flow as usize] += 1);
         let exits = Exits {
             schedule: Arc::clone(self),
             label: candidate.label(),
             outputs: vec![Instant::MAX; self.packets.len()],
-            firsts: if candidate.needs_starts() { self.firsts() } else { Vec::new() },
+            firsts: if candidate.needs_starts() {
+                self.firsts()
+            } else {
+                Vec::new()
+            },
             dropped: 0,
         };
         let sender = Sender {
@@ -163,12 +208,20 @@ impl Schedule {
             open: Vec::with_capacity(self.flows.len()),
             next: 0,
         };
-        let mut simulation = Simulation::with_hash_seed(network, self.seed, self.hash_seed, exits).map_err(named)?;
+        let mut simulation =
+            Simulation::with_hash_seed(network, self.seed, self.hash_seed, exits).map_err(named)?;
         simulation.spawn(Box::new(sender), Instant::ZERO);
         run(&mut simulation, self.window, &named, progress)?;
         let events = simulation.events();
-        let Exits { outputs, dropped, .. } = simulation.into_probe();
-        Ok(Replay { outputs, dropped, events, priority_step: Duration::from_picos(priority_step) })
+        let Exits {
+            outputs, dropped, ..
+        } = simulation.into_probe();
+        Ok(Replay {
+            outputs,
+            dropped,
+            events,
+            priority_step: Duration::from_picos(priority_step),
+        })
     }
 
     /// By packet: index of the first hop in `starts`.

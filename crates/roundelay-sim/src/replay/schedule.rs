@@ -58,7 +58,8 @@ pub struct Schedule {
     pub seed: u64,
     /// The seed of hashes in the queues of the recorded run.
     pub hash_seed: u64,
-    /// Packets sent after the warm-up and dropped in the recorded run: these are not in the schedule.
+    /// Packets sent after the warm-up and dropped in the recorded run: these are not in the
+    /// schedule.
     pub dropped: u64,
     /// Events of the recorded run.
     pub events: u64,
@@ -68,7 +69,11 @@ impl Schedule {
     /// An empty schedule of a network with these hosts.
     pub(super) fn new(network: Network, hosts: &[NodeId]) -> Self {
         let hosts: BTreeSet<_> = hosts.iter().collect();
-        let leaves_router = network.links().iter().map(|link| !hosts.contains(&link.from)).collect();
+        let leaves_router = network
+            .links()
+            .iter()
+            .map(|link| !hosts.contains(&link.from))
+            .collect();
         Self {
             network,
             leaves_router,
@@ -97,7 +102,8 @@ impl Schedule {
 
     #[inline]
     pub(super) fn route(&self, packet: &Packet) -> impl Iterator<Item = usize> + '_ {
-        self.routes.links(self.flows[packet.flow as usize].routes[packet.direction.index()])
+        self.routes
+            .links(self.flows[packet.flow as usize].routes[packet.direction.index()])
     }
 
     /// tmin(p): the time of a packet over the path without waiting.
@@ -115,7 +121,10 @@ impl Schedule {
     /// The packets counted (sent after the warm-up), with their numbers.
     pub fn counted(&self) -> impl Iterator<Item = (usize, &Packet)> {
         let warm = Instant::ZERO + self.warmup;
-        self.packets.iter().enumerate().filter(move |(_, packet)| packet.input >= warm)
+        self.packets
+            .iter()
+            .enumerate()
+            .filter(move |(_, packet)| packet.input >= warm)
     }
 
     /// The longest transmission time of any packet on a link of its path: the paper's threshold T,
@@ -123,7 +132,9 @@ impl Schedule {
     pub fn bottleneck_time(&self) -> Duration {
         let mut longest = BTreeMap::<(u32, bool), u32>::new();
         for packet in &self.packets {
-            let len = longest.entry((packet.flow, packet.direction == Direction::Backward)).or_default();
+            let len = longest
+                .entry((packet.flow, packet.direction == Direction::Backward))
+                .or_default();
             *len = packet.len.max(*len);
         }
         let times = longest.into_iter().flat_map(|((flow, is_back), len)| {
@@ -146,14 +157,22 @@ impl Schedule {
             } else if link.jitter > Duration::ZERO {
                 Some("its delay varies")
             } else if link.decision_cost() != Ok(Duration::ZERO) {
-                Some("decisions of the queue cost time, or the scenario has no time for the decisions")
+                Some(
+                    "decisions of the queue cost time, or the scenario has no time for the decisions",
+                )
             } else {
                 None
             }
         };
-        network.links().iter().try_for_each(|link| match what(link) {
-            Some(what) => Err(ReplayError::Uncertain { link: link_name(&network.name(link.from), &network.name(link.to)), what }),
-            None => Ok(()),
-        })
+        network
+            .links()
+            .iter()
+            .try_for_each(|link| match what(link) {
+                Some(what) => Err(ReplayError::Uncertain {
+                    link: link_name(&network.name(link.from), &network.name(link.to)),
+                    what,
+                }),
+                None => Ok(()),
+            })
     }
 }

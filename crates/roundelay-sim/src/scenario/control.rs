@@ -27,7 +27,11 @@ impl ControlError {
 
     /// The legal names.
     pub fn legal(&self) -> String {
-        if self.known.is_empty() { "none, as no source uses TCP".to_owned() } else { format!("{}, or {ALL}", self.known.join(", ")) }
+        if self.known.is_empty() {
+            "none, as no source uses TCP".to_owned()
+        } else {
+            format!("{}, or {ALL}", self.known.join(", "))
+        }
     }
 }
 
@@ -81,14 +85,31 @@ impl Scenario {
     ///
     /// # Errors
     /// No source over TCP has this name.
-    pub fn set_control(&mut self, source: &str, control: &CustomControl) -> Result<(), ControlError> {
+    pub fn set_control(
+        &mut self,
+        source: &str,
+        control: &CustomControl,
+    ) -> Result<(), ControlError> {
         let uses_tcp = |group: &super::Group| group.source.protocol().is_some();
-        let known: Vec<_> = self.groups.iter().filter(|group| uses_tcp(group)).map(|group| group.name.clone()).collect();
+        let known: Vec<_> = self
+            .groups
+            .iter()
+            .filter(|group| uses_tcp(group))
+            .map(|group| group.name.clone())
+            .collect();
         if known.is_empty() || source != ALL && !known.iter().any(|name| name == source) {
             let is_without_tcp = self.groups.iter().any(|group| group.name == source);
-            return Err(ControlError { given: source.to_owned(), is_without_tcp, known });
+            return Err(ControlError {
+                given: source.to_owned(),
+                is_without_tcp,
+                known,
+            });
         }
-        for group in self.groups.iter_mut().filter(|group| uses_tcp(group) && (source == ALL || group.name == source)) {
+        for group in self
+            .groups
+            .iter_mut()
+            .filter(|group| uses_tcp(group) && (source == ALL || group.name == source))
+        {
             group.control = Some(control.clone());
         }
         Ok(())

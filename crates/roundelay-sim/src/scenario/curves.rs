@@ -56,25 +56,46 @@ impl Sampler {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let links = scenario.topology.network.links().len();
         let step = scenario.duration.as_secs_f64() / STEPS as f64;
-        let curves = Curves { step, links: vec![LinkCurves::default(); links], groups: Vec::new() };
-        Self { curves, before: vec![LinkState::default(); links] }
+        let curves = Curves {
+            step,
+            links: vec![LinkCurves::default(); links],
+            groups: Vec::new(),
+        };
+        Self {
+            curves,
+            before: vec![LinkState::default(); links],
+        }
     }
 
     pub(super) fn look<P: Probe>(&mut self, simulation: &Simulation<P>) {
         for (number, (counts, before)) in (0..).zip(simulation.links().zip(&mut self.before)) {
             let curves = &mut self.curves.links[number as usize];
             let at_work = simulation.at_work(LinkId(number));
-            curves.utilisation.push((at_work - before.at_work).as_secs_f64() / self.curves.step);
-            curves.dropped.push(counts.dropped.iter().sum::<u64>() - before.counts.dropped.iter().sum::<u64>());
-            curves.backlog.push(simulation.backlog(LinkId(number)).bytes);
+            curves
+                .utilisation
+                .push((at_work - before.at_work).as_secs_f64() / self.curves.step);
+            curves.dropped.push(
+                counts.dropped.iter().sum::<u64>() - before.counts.dropped.iter().sum::<u64>(),
+            );
+            curves
+                .backlog
+                .push(simulation.backlog(LinkId(number)).bytes);
             *before = LinkState { counts, at_work };
         }
     }
 
     pub(super) fn finish(&mut self, meter: &Meter) {
-        let points = |delays: &Delays| delays.cdf(POINTS).into_iter().map(|(span, share)| (Duration::as_secs_f64(span), share)).collect();
-        let curves =
-            meter.groups.iter().map(|group| GroupCurves { delay: points(&group.delays), completion: points(&group.transfers.times) });
+        let points = |delays: &Delays| {
+            delays
+                .cdf(POINTS)
+                .into_iter()
+                .map(|(span, share)| (Duration::as_secs_f64(span), share))
+                .collect()
+        };
+        let curves = meter.groups.iter().map(|group| GroupCurves {
+            delay: points(&group.delays),
+            completion: points(&group.transfers.times),
+        });
         self.curves.groups = curves.collect();
     }
 }

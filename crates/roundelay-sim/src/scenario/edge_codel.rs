@@ -21,7 +21,11 @@ pub(super) enum Resume {
 
 /// Parameters of Edge-CoDel; defaults from UPS (R. Mittal et al., NSDI 2016), section 4.2.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, expecting = "a table, as in edge_codel = { target = \"5ms\" }")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    expecting = "a table, as in edge_codel = { target = \"5ms\" }"
+)]
 pub(super) struct EdgeCodel {
     /// Target for the time in all queues together: 1 us to 1 hour.
     #[serde(with = "Maybe::<Duration>")]
@@ -41,11 +45,25 @@ pub(super) struct EdgeCodel {
 impl EdgeCodel {
     /// # Errors
     /// A parameter out of range: the key, and the message.
-    pub(super) fn control(&self, is_ecn_capable: Option<bool>) -> Result<EdgeControl, (String, String)> {
-        let wrong = |key: &str, message: &str| Err((format!("edge_codel.{key}"), message.to_owned()));
+    pub(super) fn control(
+        &self,
+        is_ecn_capable: Option<bool>,
+    ) -> Result<EdgeControl, (String, String)> {
+        let wrong =
+            |key: &str, message: &str| Err((format!("edge_codel.{key}"), message.to_owned()));
         match is_ecn_capable {
-            None => return Err(("edge_codel".to_owned(), "edge_codel is for sources over TCP: others react to no loss".to_owned())),
-            Some(false) if self.mark => return wrong("mark", "mark = true: needs tcp = { ecn = true }, or no packet can be marked"),
+            None => {
+                return Err((
+                    "edge_codel".to_owned(),
+                    "edge_codel is for sources over TCP: others react to no loss".to_owned(),
+                ));
+            }
+            Some(false) if self.mark => {
+                return wrong(
+                    "mark",
+                    "mark = true: needs tcp = { ecn = true }, or no packet can be marked",
+                );
+            }
             Some(_) => {}
         }
         let plain = edge_codel::Config::default();
@@ -58,20 +76,39 @@ impl EdgeCodel {
                 Resume::TwoLess => roundelay::Resume::TwoLess,
             },
         };
-        codel.check().map_err(|error| self.of_range(&codel, error))?;
-        Ok(EdgeControl { codel, marks: self.mark })
+        codel
+            .check()
+            .map_err(|error| self.of_range(&codel, error))?;
+        Ok(EdgeControl {
+            codel,
+            marks: self.mark,
+        })
     }
 
     /// The key that is out of range, and the message. The range of `refresh` depends on `target`,
     /// whichever of the two is written.
     fn of_range(&self, codel: &edge_codel::Config, error: ConfigError) -> (String, String) {
-        let ConfigError::OutOfRange { parameter, value, min, max, .. } = error else {
+        let ConfigError::OutOfRange {
+            parameter,
+            value,
+            min,
+            max,
+            ..
+        } = error
+        else {
             return ("edge_codel".to_owned(), error.to_string());
         };
         let message = match parameter {
             "refresh" => {
-                let default = if self.refresh.is_none() { " (default)" } else { "" };
-                format!("refresh {value}{default}: legal range above target, {}, to {max}", codel.target)
+                let default = if self.refresh.is_none() {
+                    " (default)"
+                } else {
+                    ""
+                };
+                format!(
+                    "refresh {value}{default}: legal range above target, {}, to {max}",
+                    codel.target
+                )
             }
             _ => format!("{parameter} {value}: legal range {min} to {max}"),
         };

@@ -52,7 +52,10 @@ struct Placement {
     #[serde(default)]
     pairs: Pairing,
     /// Sources for each pair.
-    #[serde(default = "one_u32", deserialize_with = "whole::<_, _, 1, MOST_SOURCES>")]
+    #[serde(
+        default = "one_u32",
+        deserialize_with = "whole::<_, _, 1, MOST_SOURCES>"
+    )]
     count: u32,
     /// When the first source starts.
     #[serde(default, with = "InWords::<Duration>")]
@@ -133,30 +136,53 @@ pub(super) fn groups<'a>(
     duration: Duration,
     files: &Files<'_>,
 ) -> Result<Vec<Group>, ScenarioError> {
-    let Some(sources) = sources else { return Ok(Vec::new()) };
+    let Some(sources) = sources else {
+        return Ok(Vec::new());
+    };
     let DeValue::Array(sources) = sources.into_inner() else {
-        return Err(reader.at("source", "sources are written [[source]], each with a head of its own"));
+        return Err(reader.at(
+            "source",
+            "sources are written [[source]], each with a head of its own",
+        ));
     };
     let (mut groups, mut names, mut total) = (Vec::new(), BTreeSet::new(), 0);
     // Of the network; made for the first source.
     let mut ways = None;
     for (number, value) in sources.into_iter().enumerate() {
         let path = format!("source.{number}");
-        let entry = Source { reader, files, path: &path, topology, duration };
+        let entry = Source {
+            reader,
+            files,
+            path: &path,
+            topology,
+            duration,
+        };
         let group = entry.read(into_table(reader, "[source]", value)?, number)?;
         if group.name == ALL {
-            return Err(
-                reader.at(&format!("{path}.name"), format!("'{ALL}' is what results call all sources together: choose another name"))
-            );
+            return Err(reader.at(
+                &format!("{path}.name"),
+                format!("'{ALL}' is what results call all sources together: choose another name"),
+            ));
         }
         if !names.insert(group.name.clone()) {
-            return Err(reader.at(&format!("{path}.name"), format!("two sources are called '{}'", group.name)));
+            return Err(reader.at(
+                &format!("{path}.name"),
+                format!("two sources are called '{}'", group.name),
+            ));
         }
         total += group.sources();
         if total > MOST_SOURCES {
-            return Err(reader.at(&path, format!("that makes {total} sources, legal range up to {MOST_SOURCES}")));
+            return Err(reader.at(
+                &path,
+                format!("that makes {total} sources, legal range up to {MOST_SOURCES}"),
+            ));
         }
-        let (inner, reach) = ways.get_or_insert_with(|| (Inner::of(&topology.network), Reach::of(&topology.network, group.from[0])));
+        let (inner, reach) = ways.get_or_insert_with(|| {
+            (
+                Inner::of(&topology.network),
+                Reach::of(&topology.network, group.from[0]),
+            )
+        });
         entry.check_size(&group, inner)?;
         entry.check_routes(&group, reach)?;
         groups.push(group);
@@ -188,66 +214,151 @@ impl<'a> Source<'_, 'a> {
             }
         }
         // A list would be read as the table's values in the order of its keys.
-        if common.get("edge_codel").is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_))) {
-            return Err(self.at("edge_codel", "expected a table, as in edge_codel = { target = \"5ms\" }"));
+        if common
+            .get("edge_codel")
+            .is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
+        {
+            return Err(self.at(
+                "edge_codel",
+                "expected a table, as in edge_codel = { target = \"5ms\" }",
+            ));
         }
-        let mut source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
+        let mut source = self.source(
+            kind.as_ref().and_then(|kind| kind.get_ref().as_str()),
+            table,
+        )?;
         let placement: Placement = self.reader.take(Spanned::new(span, common))?;
         let from = self.hosts("from", &placement.from)?;
         self.read_files(&mut source, &from)?;
         let facts = source.source().facts();
         let to = match &placement.to {
-            Some(_) if facts.is_of_many() => return Err(self.at("to", "flows of arrivals go between hosts of 'from': leave 'to' out")),
+            Some(_) if facts.is_of_many() => {
+                return Err(self.at(
+                    "to",
+                    "flows of arrivals go between hosts of 'from': leave 'to' out",
+                ));
+            }
             None if facts.is_of_many() => from.clone(),
             Some(to) => self.hosts("to", to)?,
             None => return Err(self.at("to", "a source without receivers: to = \"...\"")),
         };
-        placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
-        let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
+        placement
+            .pairs
+            .count(&from, &to)
+            .map_err(|message| self.at("pairs", message))?;
+        let name = placement
+            .name
+            .clone()
+            .unwrap_or_else(|| format!("{}{number}", source.kind()));
         let flow = self.flow(&placement, facts.longest_packet)?;
-        let edge_codel = placement.edge_codel.map(|table| table.control(facts.tcp.map(|tcp| tcp.config().ecn)));
-        let edge_codel = edge_codel.transpose().map_err(|(key, message)| self.at(&key, message))?;
-        let Placement { pairs, count, start, start_step, start_jitter, stop, .. } = placement;
+        let edge_codel = placement
+            .edge_codel
+            .map(|table| table.control(facts.tcp.map(|tcp| tcp.config().ecn)));
+        let edge_codel = edge_codel
+            .transpose()
+            .map_err(|(key, message)| self.at(&key, message))?;
+        let Placement {
+            pairs,
+            count,
+            start,
+            start_step,
+            start_jitter,
+            stop,
+            ..
+        } = placement;
         let urgency = placement.urgency.unwrap_or_default();
         let dscp = placement.dscp.map_or(0, |CodePoint(dscp)| dscp);
         let control = None;
-        let group =
-            Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency, control, edge_codel, dscp };
+        let group = Group {
+            name,
+            source,
+            from,
+            to,
+            pairs,
+            count,
+            start,
+            start_step,
+            start_jitter,
+            stop,
+            flow,
+            urgency,
+            control,
+            edge_codel,
+            dscp,
+        };
         self.check(&group)?;
         self.check_times(&group)?;
         self.check_list(&group)?;
         Ok(group)
     }
 
-    fn source(&self, kind: Option<&str>, table: Spanned<DeTable<'a>>) -> Result<SourceSpec, ScenarioError> {
+    fn source(
+        &self,
+        kind: Option<&str>,
+        table: Spanned<DeTable<'a>>,
+    ) -> Result<SourceSpec, ScenarioError> {
         let kinds = || SourceSpec::KINDS.join(", ");
-        let Some(kind) = kind else { return Err(self.at("kind", format!("a source without a kind: {}", kinds()))) };
+        let Some(kind) = kind else {
+            return Err(self.at("kind", format!("a source without a kind: {}", kinds())));
+        };
         if !SourceSpec::KINDS.contains(&kind) {
             let meant = did_you_mean(kind, SourceSpec::KINDS);
-            return Err(self.at("kind", format!("'{kind}' is no kind of source{meant}: {}", kinds())));
+            return Err(self.at(
+                "kind",
+                format!("'{kind}' is no kind of source{meant}: {}", kinds()),
+            ));
         }
-        self.reader.take_rest(&ALL_HAVE, table, |table| SourceSpec::read(kind, table))
+        self.reader
+            .take_rest(&ALL_HAVE, table, |table| SourceSpec::read(kind, table))
     }
 
     fn read_files(&self, source: &mut SourceSpec, from: &[NodeId]) -> Result<(), ScenarioError> {
-        let hosts = from.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
+        let hosts = from
+            .iter()
+            .map(|host| (self.topology.network.name(*host), *host))
+            .collect();
         let has = |key: &str| self.reader.has(&format!("{}.{key}", self.path));
-        let reading = Reading { files: self.files, duration: self.duration, hosts, has: &has };
-        source.source_mut().read_files(&reading).map_err(|fault| match fault {
-            FileFault::Key(key, message) => self.at(key, message),
-            FileFault::Line(error) => error,
-        })
+        let reading = Reading {
+            files: self.files,
+            duration: self.duration,
+            hosts,
+            has: &has,
+        };
+        source
+            .source_mut()
+            .read_files(&reading)
+            .map_err(|fault| match fault {
+                FileFault::Key(key, message) => self.at(key, message),
+                FileFault::Line(error) => error,
+            })
     }
 
     /// Refuses a list that sends nothing.
     fn check_list(&self, group: &Group) -> Result<(), ScenarioError> {
         let end = Instant::ZERO + group.span(self.duration);
-        let Some(Listed { file, noun, before: 0, .. }) = group.source.source().listed(end) else { return Ok(()) };
+        let Some(Listed {
+            file,
+            noun,
+            before: 0,
+            ..
+        }) = group.source.source().listed(end)
+        else {
+            return Ok(());
+        };
         let end = group.stop.filter(|stop| *stop < self.duration);
-        let end = end.map_or_else(|| "the end of the run".to_owned(), |stop| format!("its stop at {stop}"));
-        let start =
-            if group.start == Duration::ZERO { String::new() } else { format!(", its times counted from its start at {}", group.start) };
-        Err(self.at("file", format!("'{file}' has no {noun} before {end}{start}")))
+        let end = end.map_or_else(
+            || "the end of the run".to_owned(),
+            |stop| format!("its stop at {stop}"),
+        );
+        let start = if group.start == Duration::ZERO {
+            String::new()
+        } else {
+            format!(", its times counted from its start at {}", group.start)
+        };
+        Err(self.at(
+            "file",
+            format!("'{file}' has no {noun} before {end}{start}"),
+        ))
     }
 
     fn hosts(&self, key: &str, patterns: &OneOrMany) -> Result<Vec<NodeId>, ScenarioError> {
@@ -256,27 +367,62 @@ impl<'a> Source<'_, 'a> {
             let found = matching(&self.topology.network, &self.topology.hosts, pattern);
             hosts.extend(found.map_err(|message| self.at(key, message))?);
         }
-        if hosts.is_empty() { Err(self.at(key, "an empty list: one host or more")) } else { Ok(hosts) }
+        if hosts.is_empty() {
+            Err(self.at(key, "an empty list: one host or more"))
+        } else {
+            Ok(hosts)
+        }
     }
 
     /// The flow configuration for queues with weights; None if their defaults fit. `longest` is the
     /// source's longest packet.
-    fn flow(&self, placement: &Placement, longest: u32) -> Result<Option<FlowConfig>, ScenarioError> {
+    fn flow(
+        &self,
+        placement: &Placement,
+        longest: u32,
+    ) -> Result<Option<FlowConfig>, ScenarioError> {
         let (plain, most) = (FlowConfig::default(), FlowConfig::MAX_PACKET_LEN);
         let weight = placement.weight.unwrap_or(plain.weight);
         if !(1..=FlowConfig::MAX_WEIGHT).contains(&weight) {
-            return Err(self.at("weight", format!("weight {weight}: legal range 1 to {}", FlowConfig::MAX_WEIGHT)));
+            return Err(self.at(
+                "weight",
+                format!(
+                    "weight {weight}: legal range 1 to {}",
+                    FlowConfig::MAX_WEIGHT
+                ),
+            ));
         }
         let least = longest.clamp(FlowConfig::MIN_MAX_PACKET_LEN, most);
-        let max_packet_len = placement.max_packet_len.unwrap_or_else(|| least.max(plain.max_packet_len));
+        let max_packet_len = placement
+            .max_packet_len
+            .unwrap_or_else(|| least.max(plain.max_packet_len));
         if !(least..=most).contains(&max_packet_len) {
-            let why = if least == longest { ", as its packets have up to so many bytes" } else { "" };
-            return Err(self.at("max_packet_len", format!("max_packet_len {max_packet_len}: legal range {least} to {most}{why}")));
+            let why = if least == longest {
+                ", as its packets have up to so many bytes"
+            } else {
+                ""
+            };
+            return Err(self.at(
+                "max_packet_len",
+                format!("max_packet_len {max_packet_len}: legal range {least} to {most}{why}"),
+            ));
         }
         // Queues see the lengths on the link.
-        let on_links = self.topology.network.links().iter().map(|link| link.layer.len_on_link(longest)).max().unwrap_or(longest);
-        let is_plain = placement.weight.is_none() && placement.max_packet_len.is_none() && on_links <= plain.max_packet_len;
-        Ok((!is_plain).then_some(FlowConfig { weight, max_packet_len }))
+        let on_links = self
+            .topology
+            .network
+            .links()
+            .iter()
+            .map(|link| link.layer.len_on_link(longest))
+            .max()
+            .unwrap_or(longest);
+        let is_plain = placement.weight.is_none()
+            && placement.max_packet_len.is_none()
+            && on_links <= plain.max_packet_len;
+        Ok((!is_plain).then_some(FlowConfig {
+            weight,
+            max_packet_len,
+        }))
     }
 
     /// Checks made by building one of the sources.
@@ -290,38 +436,65 @@ impl<'a> Source<'_, 'a> {
         }
         let mut unused = group.source.source().unused();
         if facts.tcp.is_none() && group.urgency.tail_rate().is_some() {
-            unused.push(("urgency", "\"cautious\" is for sources over TCP: others have no tail to send"));
+            unused.push((
+                "urgency",
+                "\"cautious\" is for sources over TCP: others have no tail to send",
+            ));
         }
-        if let Some((key, why)) = unused.into_iter().find(|(key, _)| self.reader.has(&format!("{}.{key}", self.path))) {
+        if let Some((key, why)) = unused
+            .into_iter()
+            .find(|(key, _)| self.reader.has(&format!("{}.{key}", self.path)))
+        {
             return Err(self.at(key, format!("{key}: {why}")));
         }
         if let Some(tcp) = facts.tcp.map(Protocol::config) {
             let most = LONGEST_PACKET.saturating_sub(tcp.header_len);
             if tcp.segment_len > most {
-                let message = format!("segment_len {}: legal range 1 to {most}, as headers take {} bytes", tcp.segment_len, tcp.header_len);
+                let message = format!(
+                    "segment_len {}: legal range 1 to {most}, as headers take {} bytes",
+                    tcp.segment_len, tcp.header_len
+                );
                 return Err(self.at("tcp.segment_len", message));
             }
         }
-        let (terms, site) = (group.terms(group.from[0], group.to[0], 0), group.site(&self.topology.network));
+        let (terms, site) = (
+            group.terms(group.from[0], group.to[0], 0),
+            group.site(&self.topology.network),
+        );
         let agent = group.source.source().agent(terms, &site);
-        agent
-            .map(drop)
-            .map_err(|error| self.at(error.parameter, format!("{} {}: legal range {}", error.parameter, error.value, error.range)))
+        agent.map(drop).map_err(|error| {
+            self.at(
+                error.parameter,
+                format!(
+                    "{} {}: legal range {}",
+                    error.parameter, error.value, error.range
+                ),
+            )
+        })
     }
 
     /// Refuses sources with a start after the end, which would send nothing.
     fn check_times(&self, group: &Group) -> Result<(), ScenarioError> {
         if group.start >= self.duration {
-            return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, self.duration)));
+            return Err(self.at(
+                "start",
+                format!(
+                    "start {}: legal range 0 to less than the duration, {}",
+                    group.start, self.duration
+                ),
+            ));
         }
         let (sources, end) = (group.sources(), group.end(self.duration));
         let last = group.last_start();
         if last < end {
             return Ok(());
         }
-        let most = Duration::from_picos((end - group.start).as_picos() / sources.saturating_sub(1).max(1));
-        let message =
-            format!("start_step {}: the last of {sources} sources starts at {last}, legal range 0 to less than {most}", group.start_step);
+        let most =
+            Duration::from_picos((end - group.start).as_picos() / sources.saturating_sub(1).max(1));
+        let message = format!(
+            "start_step {}: the last of {sources} sources starts at {last}, legal range 0 to less than {most}",
+            group.start_step
+        );
         Err(self.at("start_step", message))
     }
 
@@ -337,13 +510,27 @@ impl<'a> Source<'_, 'a> {
         Ok(())
     }
 
-    /// `reach`: of any host. If all hosts of the group and that host reach each other, so do any two.
+    /// `reach`: of any host. If all hosts of the group and that host reach each other, so do any
+    /// two.
     fn check_routes(&self, group: &Group, reach: &Reach) -> Result<(), ScenarioError> {
         let network = &self.topology.network;
-        let no_way = |from, to| self.at("to", format!("there is no way from '{}' to '{}'", network.name(from), network.name(to)));
+        let no_way = |from, to| {
+            self.at(
+                "to",
+                format!(
+                    "there is no way from '{}' to '{}'",
+                    network.name(from),
+                    network.name(to)
+                ),
+            )
+        };
         // Only TCP sends packets back.
         let goes_back = group.source.source().facts().tcp.is_some();
-        let are_joined = group.from.iter().chain(&group.to).all(|host| reach.there[host.index()] && reach.back[host.index()]);
+        let are_joined = group
+            .from
+            .iter()
+            .chain(&group.to)
+            .all(|host| reach.there[host.index()] && reach.back[host.index()]);
         if are_joined && group.has_all_pairs() {
             return Ok(());
         }

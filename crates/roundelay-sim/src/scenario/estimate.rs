@@ -61,17 +61,40 @@ impl Estimate {
         let lists: f64 = scenario.groups.iter().map(list_bytes).sum();
         // Groups that join the same hosts share their route tables.
         let inner = Inner::of(network);
-        let tables = scenario.groups.iter().map(|group| group.route_bytes(network, &inner)).max().unwrap_or(0) as f64;
+        let tables = scenario
+            .groups
+            .iter()
+            .map(|group| group.route_bytes(network, &inner))
+            .max()
+            .unwrap_or(0) as f64;
         let (links, sources) = (network.links().len() as f64, scenario.sources() as f64);
         let waiting = room(&scenario.topology).min(at_once);
-        let measured = measured(scenario, sources, waiting) + plan.listed() + plan.rates(packets).map_or(0.0, |rates| rates.memory);
-        let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + waiting * PER_PACKET + measured;
+        let measured = measured(scenario, sources, waiting)
+            + plan.listed()
+            + plan.rates(packets).map_or(0.0, |rates| rates.memory);
+        let memory = lists
+            + tables
+            + links * PER_LINK
+            + sources * PER_SOURCE
+            + waiting * PER_PACKET
+            + measured;
         // A port with decision time has one more event for each packet.
-        let decides = network.links().iter().any(|link| link.decision != DecisionCost::NONE);
+        let decides = network
+            .links()
+            .iter()
+            .any(|link| link.decision != DecisionCost::NONE);
         let per_hop = if decides { 3.0 } else { 2.0 };
-        let idle_rounds: f64 =
-            plan.groups.iter().map(|(group, ways)| ways.load(group, scenario.duration).idle_rounds * group.senders()).sum();
-        Self { packets, packet_hops, events: per_hop * packet_hops + packets + idle_rounds, memory }
+        let idle_rounds: f64 = plan
+            .groups
+            .iter()
+            .map(|(group, ways)| ways.load(group, scenario.duration).idle_rounds * group.senders())
+            .sum();
+        Self {
+            packets,
+            packet_hops,
+            events: per_hop * packet_hops + packets + idle_rounds,
+            memory,
+        }
     }
 }
 
@@ -102,14 +125,28 @@ struct Plan<'a> {
 impl<'a> Plan<'a> {
     fn new(scenario: &'a Scenario) -> Self {
         let mut routes = Routes::default();
-        let groups = scenario.groups.iter().map(|group| (group, Ways::of(&scenario.topology.network, group, &mut routes)));
-        Self { scenario, groups: groups.collect() }
+        let groups = scenario.groups.iter().map(|group| {
+            (
+                group,
+                Ways::of(&scenario.topology.network, group, &mut routes),
+            )
+        });
+        Self {
+            scenario,
+            groups: groups.collect(),
+        }
     }
 
     /// Bytes of the list of transfers.
     fn listed(&self) -> f64 {
-        let window = self.scenario.measures.transfers.then(|| self.scenario.measures.window(self.scenario.warmup, self.scenario.duration));
-        let Some([from, until]) = window else { return 0.0 };
+        let window = self.scenario.measures.transfers.then(|| {
+            self.scenario
+                .measures
+                .window(self.scenario.warmup, self.scenario.duration)
+        });
+        let Some([from, until]) = window else {
+            return 0.0;
+        };
         let of_group = |(group, ways): &(&Group, Ways)| {
             let span = group.span(self.scenario.duration).min(until.since(from));
             ways.load_in(group, span).transfers.of(group.senders())
@@ -121,11 +158,18 @@ impl<'a> Plan<'a> {
     fn rates(&self, packets: f64) -> Option<RatesEstimate> {
         let (interval, duration) = (self.scenario.measures.rates?, self.scenario.duration);
         let intervals = (duration.as_secs_f64() / interval.as_secs_f64()).ceil();
-        let of_group = |(group, ways): &(&Group, Ways)| ways.load(group, duration).flows.of(group.senders());
+        let of_group =
+            |(group, ways): &(&Group, Ways)| ways.load(group, duration).flows.of(group.senders());
         let flows: f64 = self.groups.iter().map(of_group).sum();
         let indices = (self.groups.len() + 1) as f64 * intervals * PER_INDEX;
-        let memory = flows * size_of::<FlowRates>() as f64 * 2.0 + packets.min(flows * intervals) * PER_INTERVAL + indices;
-        Some(RatesEstimate { flows, intervals, memory })
+        let memory = flows * size_of::<FlowRates>() as f64 * 2.0
+            + packets.min(flows * intervals) * PER_INTERVAL
+            + indices;
+        Some(RatesEstimate {
+            flows,
+            intervals,
+            memory,
+        })
     }
 
     /// Packets, and packets times hops, of all groups within `most`.
@@ -136,7 +180,13 @@ impl<'a> Plan<'a> {
             let span = group.span(self.scenario.duration).min(most);
             let load = ways.load_in(group, span).packets.of(group.senders());
             match group.source.protocol() {
-                Some(tcp) => shared.add(ways, load, f64::from(tcp.config().segment_len.max(1)) * 8.0, group.senders(), span.as_secs_f64()),
+                Some(tcp) => shared.add(
+                    ways,
+                    load,
+                    f64::from(tcp.config().segment_len.max(1)) * 8.0,
+                    group.senders(),
+                    span.as_secs_f64(),
+                ),
                 None => (packets, packet_hops) = (packets + load, packet_hops + load * ways.hops()),
             }
         }
@@ -158,14 +208,30 @@ impl Ways {
     fn of(network: &Network, group: &Group, routes: &mut Routes) -> Self {
         let (mut ways, mut shortest, mut fastest) = (Vec::new(), Duration::MAX, 0);
         for (from, to) in group.some_pairs(SAMPLE) {
-            let Ok(route) = routes.between(network, from, to) else { continue };
+            let Ok(route) = routes.between(network, from, to) else {
+                continue;
+            };
             let links: Vec<usize> = routes.links(route).collect();
             let there = network.fastest(links.iter().map(|link| LinkId(*link as u32)), 0);
             shortest = shortest.min(there + there);
-            fastest = fastest.max(links.iter().map(|link| network.links()[*link].rate.bits_per_second()).min().unwrap_or(0));
+            fastest = fastest.max(
+                links
+                    .iter()
+                    .map(|link| network.links()[*link].rate.bits_per_second())
+                    .min()
+                    .unwrap_or(0),
+            );
             ways.push(links);
         }
-        Self { round_trip: if ways.is_empty() { Duration::ZERO } else { shortest }, routes: ways, fastest: fastest as f64 }
+        Self {
+            round_trip: if ways.is_empty() {
+                Duration::ZERO
+            } else {
+                shortest
+            },
+            routes: ways,
+            fastest: fastest as f64,
+        }
     }
 
     /// The load of one source of the group in a run of `duration`.
@@ -175,8 +241,17 @@ impl Ways {
 
     /// The load of one source of the group in `span`.
     fn load_in(&self, group: &Group, span: Duration) -> Load {
-        let Self { round_trip, fastest, .. } = *self;
-        group.source.source().load(&Conditions { span, round_trip, fastest, hosts: group.from.len() as f64 })
+        let Self {
+            round_trip,
+            fastest,
+            ..
+        } = *self;
+        group.source.source().load(&Conditions {
+            span,
+            round_trip,
+            fastest,
+            hosts: group.from.len() as f64,
+        })
     }
 
     /// The mean length of a route.
@@ -215,14 +290,33 @@ struct Carried {
 
 impl<'a> Shared<'a> {
     fn new(network: &'a Network) -> Self {
-        Self { network, transfers: Vec::new(), flows: vec![0.0; network.links().len()] }
+        Self {
+            network,
+            transfers: Vec::new(),
+            flows: vec![0.0; network.links().len()],
+        }
     }
 
-    fn add<'w: 'a>(&mut self, ways: &'w Ways, segments: f64, bits: f64, sources: f64, seconds: f64) {
+    fn add<'w: 'a>(
+        &mut self,
+        ways: &'w Ways,
+        segments: f64,
+        bits: f64,
+        sources: f64,
+        seconds: f64,
+    ) {
         let part = 1.0 / ways.routes.len().max(1) as f64;
         for links in &ways.routes {
-            links.iter().for_each(|link| self.flows[*link] += sources * part);
-            self.transfers.push(Transfer { links, segments: segments * part, bits, sources: sources * part, seconds });
+            links
+                .iter()
+                .for_each(|link| self.flows[*link] += sources * part);
+            self.transfers.push(Transfer {
+                links,
+                segments: segments * part,
+                bits,
+                sources: sources * part,
+                seconds,
+            });
         }
     }
 
@@ -235,7 +329,12 @@ impl<'a> Shared<'a> {
         let mut carried = vec![Carried::default(); self.flows.len()];
         for transfer in &self.transfers {
             let share = |link: usize| self.rate(link) / self.flows[link].max(f64::MIN_POSITIVE);
-            let Some(narrowest) = transfer.links.iter().copied().min_by(|one, other| share(*one).total_cmp(&share(*other))) else {
+            let Some(narrowest) = transfer
+                .links
+                .iter()
+                .copied()
+                .min_by(|one, other| share(*one).total_cmp(&share(*other)))
+            else {
                 continue;
             };
             let at_rate = self.rate(narrowest) * transfer.seconds / transfer.bits;
@@ -250,7 +349,10 @@ impl<'a> Shared<'a> {
         carried.iter().fold([0.0; 2], |[packets, packet_hops], at| {
             let segments = at.segments.min(at.most);
             let segment_hops = at.segment_hops.min(segments * at.longest_way);
-            [packets + 2.0 * WITH_LOSSES * segments, packet_hops + 2.0 * WITH_LOSSES * segment_hops]
+            [
+                packets + 2.0 * WITH_LOSSES * segments,
+                packet_hops + 2.0 * WITH_LOSSES * segment_hops,
+            ]
         })
     }
 }
@@ -258,25 +360,49 @@ impl<'a> Shared<'a> {
 /// Bytes of lists: as read, plus a copy for each sender.
 fn list_bytes(group: &Group) -> f64 {
     let listed = group.source.source().listed(Instant::ZERO);
-    listed.map_or(0.0, |Listed { memory, .. }| memory as f64 * (1.0 + group.senders()))
+    listed.map_or(0.0, |Listed { memory, .. }| {
+        memory as f64 * (1.0 + group.senders())
+    })
 }
 
 /// Bytes of [`Measures`](super::Measures) for `flows` flows and `waiting` packets.
 fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
-    let lives = if scenario.measures.flows { flows * PER_LIFE } else { 0.0 };
+    let lives = if scenario.measures.flows {
+        flows * PER_LIFE
+    } else {
+        0.0
+    };
     let ports = measured_class(&scenario.topology.network).filter(|_| scenario.measures.wfi);
-    let links = scenario.topology.network.links().iter().filter(|link| Some(link.class) == ports).count() as f64;
-    lives + links * flows * PER_PASSING + if links > 0.0 { waiting * PER_STAMP } else { 0.0 }
+    let links = scenario
+        .topology
+        .network
+        .links()
+        .iter()
+        .filter(|link| Some(link.class) == ports)
+        .count() as f64;
+    lives
+        + links * flows * PER_PASSING
+        + if links > 0.0 {
+            waiting * PER_STAMP
+        } else {
+            0.0
+        }
 }
 
 /// Capacity of all queues and wires in packets, with drawn delays at their maximum.
 fn room(topology: &Topology) -> f64 {
     let links = topology.network.links();
-    let flying = |link: &LinkConfig, delay: Duration| link.rate.bits_per_second() as f64 * delay.as_secs_f64() / 8_000.0;
+    let flying = |link: &LinkConfig, delay: Duration| {
+        link.rate.bits_per_second() as f64 * delay.as_secs_f64() / 8_000.0
+    };
     let of_link = |link: &LinkConfig| {
         let limit = link.queue.limit_or_default();
         (limit.packets as f64).min(limit.bytes as f64 / 1_000.0) + flying(link, link.delay)
     };
-    let drawn = topology.drawn.iter().flat_map(|drawn| drawn.links.map(|link| flying(&links[link.index()], drawn.most)));
+    let drawn = topology.drawn.iter().flat_map(|drawn| {
+        drawn
+            .links
+            .map(|link| flying(&links[link.index()], drawn.most))
+    });
     links.iter().map(of_link).chain(drawn).sum()
 }

@@ -137,7 +137,12 @@ impl Scenario {
     ///
     /// # Errors
     /// As above.
-    pub fn from_toml_with(file: &str, text: &str, folder: &Path, capture: &ReadCapture<'_>) -> Result<Self, ScenarioError> {
+    pub fn from_toml_with(
+        file: &str,
+        text: &str,
+        folder: &Path,
+        capture: &ReadCapture<'_>,
+    ) -> Result<Self, ScenarioError> {
         let scenario = Self::network_from_toml(file, text, folder, capture)?;
         if scenario.groups.is_empty() {
             return Err(ScenarioError {
@@ -149,8 +154,8 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// As [`Scenario::from_toml_with`]; queues may have the names of these disciplines of the program,
-    /// with a limit and without parameters.
+    /// As [`Scenario::from_toml_with`]; queues may have the names of these disciplines of the
+    /// program, with a limit and without parameters.
     ///
     /// # Errors
     /// As above, or a name is that of a built-in discipline.
@@ -161,19 +166,41 @@ impl Scenario {
         capture: &ReadCapture<'_>,
         disciplines: &[AnyDiscipline],
     ) -> Result<Self, ScenarioError> {
-        let is_built_in = |name: &&str| !matches!(QueueSpec::read(name, &[]), Err(ConfigError::UnknownDiscipline { .. }));
-        if let Some(name) = disciplines.iter().map(AnyDiscipline::name).find(is_built_in) {
-            let message = format!("'{name}': a discipline of the program with the name of a built-in one: expected another name");
-            return Err(ScenarioError { file: file.to_owned(), line: 0, message });
+        let is_built_in = |name: &&str| {
+            !matches!(
+                QueueSpec::read(name, &[]),
+                Err(ConfigError::UnknownDiscipline { .. })
+            )
+        };
+        if let Some(name) = disciplines
+            .iter()
+            .map(AnyDiscipline::name)
+            .find(is_built_in)
+        {
+            let message = format!(
+                "'{name}': a discipline of the program with the name of a built-in one: expected another name"
+            );
+            return Err(ScenarioError {
+                file: file.to_owned(),
+                line: 0,
+                message,
+            });
         }
-        with_own(disciplines, || Self::from_toml_with(file, text, folder, capture))
+        with_own(disciplines, || {
+            Self::from_toml_with(file, text, folder, capture)
+        })
     }
 
     /// As [`Scenario::from_toml_with`], but sources may be missing.
     ///
     /// # Errors
     /// As above.
-    pub fn network_from_toml(file: &str, text: &str, folder: &Path, capture: &ReadCapture<'_>) -> Result<Self, ScenarioError> {
+    pub fn network_from_toml(
+        file: &str,
+        text: &str,
+        folder: &Path,
+        capture: &ReadCapture<'_>,
+    ) -> Result<Self, ScenarioError> {
         let (reader, mut table) = Reader::parse(file, text)?;
         expect_tables(&reader, table.get_ref())?;
         let topology_table = table.get_mut().remove("topology");
@@ -182,19 +209,39 @@ impl Scenario {
         let top: Top = reader.take(table)?;
         top.check(&reader)?;
         let (queues, trees) = top.queues();
-        let parts = Parts { nodes: &top.node, links: &top.link, ports: &top.port, queues: &queues, trees: &trees, written: &written };
-        let topology_table = topology_table.map(|value| into_table(&reader, "topology", value)).transpose()?;
+        let parts = Parts {
+            nodes: &top.node,
+            links: &top.link,
+            ports: &top.port,
+            queues: &queues,
+            trees: &trees,
+            written: &written,
+        };
+        let topology_table = topology_table
+            .map(|value| into_table(&reader, "topology", value))
+            .transpose()?;
         let files = Files::new(folder, capture);
         let mut topology = topology(&reader, topology_table, &parts, &files)?;
         top.queue.check(&reader, &topology)?;
         written.check_wanted(&reader)?;
         topology.network.set_routing(Routing {
             metric: top.routing.metric,
-            spread: top.routing.spread.then_some(mix(top.hash_seed.unwrap_or(top.seed))),
+            spread: top
+                .routing
+                .spread
+                .then_some(mix(top.hash_seed.unwrap_or(top.seed))),
         });
         let groups = groups(&reader, sources, &topology, top.duration, &files)?;
-        top.objective.as_ref().map_or(Ok(()), |objective| objective.check_source(&reader, &groups))?;
-        let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
+        top.objective
+            .as_ref()
+            .map_or(Ok(()), |objective| objective.check_source(&reader, &groups))?;
+        let name = top.name.unwrap_or_else(|| {
+            file.rsplit(['/', '\\'])
+                .next()
+                .unwrap_or(file)
+                .trim_end_matches(".toml")
+                .to_owned()
+        });
         let scenario = Self {
             name,
             seed: top.seed,
@@ -204,7 +251,10 @@ impl Scenario {
             topology,
             groups,
             measures: top.meter,
-            objective: top.objective.map(|objective| Objective { line: reader.at("objective", "").line, ..objective }),
+            objective: top.objective.map(|objective| Objective {
+                line: reader.at("objective", "").line,
+                ..objective
+            }),
             files: files.wanted(),
             keeps_all_flows: false,
         };
@@ -224,12 +274,30 @@ impl QueueTable {
     /// # Errors
     /// A queue is set for a class without links.
     fn check(&self, reader: &Reader<'_>, topology: &Topology) -> Result<(), ScenarioError> {
-        let has = |class: LinkClass| topology.network.links().iter().any(|link| link.class == class);
-        for (class, ordering) in [(LinkClass::Core, &self.core), (LinkClass::Edge, &self.edge), (LinkClass::Host, &self.host)] {
-            let stands_for_edge = class == LinkClass::Core && self.edge.is_none() && has(LinkClass::Edge);
+        let has = |class: LinkClass| {
+            topology
+                .network
+                .links()
+                .iter()
+                .any(|link| link.class == class)
+        };
+        for (class, ordering) in [
+            (LinkClass::Core, &self.core),
+            (LinkClass::Edge, &self.edge),
+            (LinkClass::Host, &self.host),
+        ] {
+            let stands_for_edge =
+                class == LinkClass::Core && self.edge.is_none() && has(LinkClass::Edge);
             if ordering.is_some() && !has(class) && !stands_for_edge {
-                let classes: Vec<_> = LinkClass::ALL.into_iter().filter(|class| has(*class)).map(LinkClass::name).collect();
-                let message = format!("{class}: no link of this class; the network has links of {}", classes.join(" and "));
+                let classes: Vec<_> = LinkClass::ALL
+                    .into_iter()
+                    .filter(|class| has(*class))
+                    .map(LinkClass::name)
+                    .collect();
+                let message = format!(
+                    "{class}: no link of this class; the network has links of {}",
+                    classes.join(" and ")
+                );
                 return Err(reader.at(&format!("queue.{class}"), message));
             }
         }
@@ -240,16 +308,32 @@ impl QueueTable {
 impl Top {
     fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         if self.duration < SHORTEST || self.duration > LONGEST {
-            return Err(reader.at("duration", format!("duration {}: legal range 1ns to 200 days", self.duration)));
+            return Err(reader.at(
+                "duration",
+                format!("duration {}: legal range 1ns to 200 days", self.duration),
+            ));
         }
         if self.warmup >= self.duration {
-            let message = format!("warmup {}: legal range 0 to less than the duration, {}", self.warmup, self.duration);
+            let message = format!(
+                "warmup {}: legal range 0 to less than the duration, {}",
+                self.warmup, self.duration
+            );
             return Err(reader.at("warmup", message));
         }
         self.meter.check(reader, self.warmup, self.duration)?;
-        self.objective.as_ref().map_or(Ok(()), |objective| objective.check(reader))?;
-        if let Some(port) = self.port.iter().position(|port| port.cost.is_some()).filter(|_| self.routing.metric != Metric::Cost) {
-            return Err(reader.at(&format!("port.{port}.cost"), "cost: it counts where [routing] has metric = \"cost\", and nowhere else"));
+        self.objective
+            .as_ref()
+            .map_or(Ok(()), |objective| objective.check(reader))?;
+        if let Some(port) = self
+            .port
+            .iter()
+            .position(|port| port.cost.is_some())
+            .filter(|_| self.routing.metric != Metric::Cost)
+        {
+            return Err(reader.at(
+                &format!("port.{port}.cost"),
+                "cost: it counts where [routing] has metric = \"cost\", and nowhere else",
+            ));
         }
         Ok(())
     }
@@ -259,7 +343,11 @@ impl Top {
         let QueueTable { core, edge, host } = &self.queue;
         let edge = edge.as_ref().or(core.as_ref());
         let (mut queues, mut trees) = (Queues::default(), Vec::new());
-        for (class, ordering) in [(LinkClass::Core, core.as_ref()), (LinkClass::Edge, edge), (LinkClass::Host, host.as_ref())] {
+        for (class, ordering) in [
+            (LinkClass::Core, core.as_ref()),
+            (LinkClass::Edge, edge),
+            (LinkClass::Host, host.as_ref()),
+        ] {
             match ordering {
                 Some(Ordering::Discipline(spec)) => *queues.of_mut(class) = spec.clone(),
                 Some(Ordering::Tree { file, limit }) => trees.push((class, file.as_str(), *limit)),
@@ -273,14 +361,24 @@ impl Top {
 /// # Errors
 /// A list in place of a table, which would be read as the values of the table's keys in order.
 fn expect_tables(reader: &Reader<'_>, top: &DeTable<'_>) -> Result<(), ScenarioError> {
-    let is_list = |key: &&str| top.get(*key).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)));
-    match ["queue", "routing", "meter", "objective"].iter().find(|key| is_list(key)) {
+    let is_list = |key: &&str| {
+        top.get(*key)
+            .is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
+    };
+    match ["queue", "routing", "meter", "objective"]
+        .iter()
+        .find(|key| is_list(key))
+    {
         Some(key) => Err(reader.at(key, format!("{key}: expected a table, as in [{key}]"))),
         None => Ok(()),
     }
 }
 
-pub(super) fn into_table<'a>(reader: &Reader<'a>, key: &str, value: Spanned<DeValue<'a>>) -> Result<Spanned<DeTable<'a>>, ScenarioError> {
+pub(super) fn into_table<'a>(
+    reader: &Reader<'a>,
+    key: &str,
+    value: Spanned<DeValue<'a>>,
+) -> Result<Spanned<DeTable<'a>>, ScenarioError> {
     let span = value.span();
     match value.into_inner() {
         DeValue::Table(table) => Ok(Spanned::new(span, table)),

@@ -23,7 +23,11 @@ pub(crate) struct Files<'a> {
 
 impl<'a> Files<'a> {
     pub(super) fn new(folder: &'a Path, capture: &'a ReadCapture<'a>) -> Self {
-        Self { folder, capture, wanted: RefCell::default() }
+        Self {
+            folder,
+            capture,
+            wanted: RefCell::default(),
+        }
     }
 
     /// The path of the file `name` of a scenario.
@@ -49,7 +53,10 @@ impl<'a> Files<'a> {
 
 /// Refuses captures: there is no reader of captures.
 pub(super) fn no_captures(path: &Path, _: FlowBy, _: Duration) -> Result<Vec<Entry>, String> {
-    Err(format!("'{}' is no text, and there is nobody to read captures: Scenario::from_toml_with", path.display()))
+    Err(format!(
+        "'{}' is no text, and there is nobody to read captures: Scenario::from_toml_with",
+        path.display()
+    ))
 }
 
 /// Whether the reader of captures gets a file: the first bytes are not text, as in all captures.
@@ -57,7 +64,11 @@ pub(super) fn no_captures(path: &Path, _: FlowBy, _: Duration) -> Result<Vec<Ent
 pub(crate) fn is_capture(path: &Path) -> bool {
     let mut head = Vec::new();
     // A list may come through a pipe, which can be read only once.
-    path.is_file() && File::open(path).and_then(|file| file.take(64).read_to_end(&mut head)).is_ok() && !is_text(&head)
+    path.is_file()
+        && File::open(path)
+            .and_then(|file| file.take(64).read_to_end(&mut head))
+            .is_ok()
+        && !is_text(&head)
 }
 
 fn is_text(head: &[u8]) -> bool {
@@ -67,7 +78,9 @@ fn is_text(head: &[u8]) -> bool {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         Err(_) => return false,
     };
-    head[..valid].iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
+    head[..valid]
+        .iter()
+        .all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }
 
 /// The text of the file `name` of a scenario; errors say that `what` was expected.
@@ -83,7 +96,12 @@ pub(crate) fn text(path: &Path, name: &str, what: &str) -> Result<String, String
         ErrorKind::NotFound => wrong("there is no such file".to_owned()),
         _ => wrong(error.to_string()),
     })?;
-    String::from_utf8(bytes).map_err(|error| wrong(format!("offset {}: no text in UTF-8", error.utf8_error().valid_up_to())))
+    String::from_utf8(bytes).map_err(|error| {
+        wrong(format!(
+            "offset {}: no text in UTF-8",
+            error.utf8_error().valid_up_to()
+        ))
+    })
 }
 
 #[cfg(test)]
@@ -93,8 +111,15 @@ mod tests {
     #[test]
     fn captures_are_no_text_and_lists_are() {
         let pcap = [0xa1b2_c3d4_u32, 0xa1b2_3c4d];
-        assert!(pcap.iter().all(|magic| !is_text(&magic.to_le_bytes()) && !is_text(&magic.to_be_bytes())));
-        let pcapng = [&b"\n\r\r\n\x1c\0\0\0"[..], b"\n\r\r\n\0\0\0\x1c", b"\x1f\x8b\x08"];
+        assert!(
+            pcap.iter()
+                .all(|magic| !is_text(&magic.to_le_bytes()) && !is_text(&magic.to_be_bytes()))
+        );
+        let pcapng = [
+            &b"\n\r\r\n\x1c\0\0\0"[..],
+            b"\n\r\r\n\0\0\0\x1c",
+            b"\x1f\x8b\x08",
+        ];
         assert!(pcapng.iter().all(|head| !is_text(head)));
         let lists = ["", "0.1 1500\r\n", "\u{feff}0\t1", "0 1 m\u{fc}nchen"];
         assert!(lists.iter().all(|list| is_text(list.as_bytes())));

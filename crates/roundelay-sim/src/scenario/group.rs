@@ -18,7 +18,11 @@ const TCP: u8 = 6;
 impl Group {
     /// Where the group's agents send.
     pub(super) fn site<'a>(&'a self, network: &'a Network) -> Site<'a> {
-        Site { network, hosts: &self.from, count: self.count }
+        Site {
+            network,
+            hosts: &self.from,
+            count: self.count,
+        }
     }
 
     fn facts(&self) -> Facts<'_> {
@@ -32,7 +36,9 @@ impl Group {
                 let pairs: BTreeSet<_> = flows.iter().map(|flow| (flow.from, flow.to)).collect();
                 Box::new(pairs.into_iter())
             }
-            _ if self.has_all_pairs() => Box::new((0..self.most_pairs()).filter_map(|number| self.pair(number))),
+            _ if self.has_all_pairs() => {
+                Box::new((0..self.most_pairs()).filter_map(|number| self.pair(number)))
+            }
             _ => Box::new(Pairing::Each.pairs(&self.from, &self.to, 0).into_iter()),
         }
     }
@@ -43,8 +49,13 @@ impl Group {
         let step = self.most_pairs().div_ceil(most as u64).max(1);
         if self.has_all_pairs() {
             let receivers = self.to.len() as u64;
-            let step = (step..).find(|step| greatest_common_divisor(*step, receivers) == 1).unwrap_or(step);
-            return (0..self.most_pairs()).step_by(step as usize).filter_map(|number| self.pair(number)).collect();
+            let step = (step..)
+                .find(|step| greatest_common_divisor(*step, receivers) == 1)
+                .unwrap_or(step);
+            return (0..self.most_pairs())
+                .step_by(step as usize)
+                .filter_map(|number| self.pair(number))
+                .collect();
         }
         self.possible_pairs().step_by(step as usize).collect()
     }
@@ -105,7 +116,11 @@ impl Group {
     /// The number of senders that each send their kind's full load: pairs that share a capture
     /// count as one.
     pub(super) fn senders(&self) -> f64 {
-        if self.facts().is_dealt { f64::from(self.count) } else { self.sources() as f64 }
+        if self.facts().is_dealt {
+            f64::from(self.count)
+        } else {
+            self.sources() as f64
+        }
     }
 
     /// When the sources stop, at the latest at the end of the run.
@@ -121,7 +136,12 @@ impl Group {
 
     /// When the last source starts, without jitter.
     pub(super) fn last_start(&self) -> Duration {
-        self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(self.sources().saturating_sub(1)))
+        self.start
+            + Duration::from_picos(
+                self.start_step
+                    .as_picos()
+                    .saturating_mul(self.sources().saturating_sub(1)),
+            )
     }
 
     /// The weight of the group's flows, 1 by default.
@@ -132,7 +152,14 @@ impl Group {
     /// Header fields of the group's packets.
     pub fn marks(&self) -> Marks {
         let plain = Marks::default();
-        Marks { protocol: if self.facts().tcp.is_some() { TCP } else { plain.protocol }, dscp: self.dscp }
+        Marks {
+            protocol: if self.facts().tcp.is_some() {
+                TCP
+            } else {
+                plain.protocol
+            },
+            dscp: self.dscp,
+        }
     }
 
     /// Header fields in which the group's packets differ, by slack rule or by list.
@@ -148,7 +175,9 @@ impl Group {
 
     /// When the source with this number starts, without jitter.
     pub(super) fn start_of(&self, number: u64) -> Instant {
-        Instant::ZERO + self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(number))
+        Instant::ZERO
+            + self.start
+            + Duration::from_picos(self.start_step.as_picos().saturating_mul(number))
     }
 
     /// Terms of a source between two hosts.

@@ -79,15 +79,28 @@ pub(super) const fn table_id(flow: FlowNumber) -> FlowId {
 impl Lives {
     /// `paces` by group.
     pub(super) fn new(paces: Vec<Pace>) -> Self {
-        Self { paces, flows: Vec::new(), reordering: Reordering::default() }
+        Self {
+            paces,
+            flows: Vec::new(),
+            reordering: Reordering::default(),
+        }
     }
 
     pub(super) fn open(&mut self, group: u32) {
-        self.flows.push(Life { group, ..Life::default() });
+        self.flows.push(Life {
+            group,
+            ..Life::default()
+        });
     }
 
     pub(super) fn send(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        let Some(life) = self.flows.get_mut(state.flow.0 as usize).filter(|_| state.direction == Direction::Forward) else { return };
+        let Some(life) = self
+            .flows
+            .get_mut(state.flow.0 as usize)
+            .filter(|_| state.direction == Direction::Forward)
+        else {
+            return;
+        };
         life.sent += 1;
         life.sent_bytes += u64::from(packet.len);
         life.first_sent.get_or_insert(now);
@@ -97,7 +110,9 @@ impl Lives {
     }
 
     pub(super) fn receive(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        let Some(life) = self.flows.get_mut(state.flow.0 as usize) else { return };
+        let Some(life) = self.flows.get_mut(state.flow.0 as usize) else {
+            return;
+        };
         let way = state.direction.index();
         life.times[way] += u128::from(now.since(state.sent).as_picos());
         life.arrivals[way] += 1;
@@ -110,17 +125,24 @@ impl Lives {
     }
 
     pub(super) fn close(&mut self, flow: FlowNumber) {
-        self.flows.get_mut(flow.0 as usize).into_iter().for_each(|life| life.has_ended = true);
+        self.flows
+            .get_mut(flow.0 as usize)
+            .into_iter()
+            .for_each(|life| life.has_ended = true);
     }
 
     /// Results of all flows with their groups, in the order of flow numbers.
     pub(super) fn all(&self) -> impl Iterator<Item = (u32, FlowLife)> {
-        (0..).zip(&self.flows).map(|(number, life)| (life.group, self.result(number, life)))
+        (0..)
+            .zip(&self.flows)
+            .map(|(number, life)| (life.group, self.result(number, life)))
     }
 
     /// Results of one flow.
     pub(super) fn of(&self, number: u64) -> FlowLife {
-        self.flows.get(number as usize).map_or_else(FlowLife::default, |life| self.result(number, life))
+        self.flows
+            .get(number as usize)
+            .map_or_else(FlowLife::default, |life| self.result(number, life))
     }
 
     fn result(&self, number: u64, life: &Life) -> FlowLife {
@@ -134,15 +156,22 @@ impl Lives {
             last_received: (life.received > 0).then(|| life.last_received.as_secs_f64()),
             throughput,
             round_trip: life.round_trip(),
-            bennett_zhang: pace.rate.and_then(|_| Some(throughput? / life.exclusive_throughput()?)),
-            startup_latency: pace.gap.filter(|_| life.has_ended).and_then(|gap| life.startup_latency(gap)),
+            bennett_zhang: pace
+                .rate
+                .and_then(|_| Some(throughput? / life.exclusive_throughput()?)),
+            startup_latency: pace
+                .gap
+                .filter(|_| life.has_ended)
+                .and_then(|gap| life.startup_latency(gap)),
         }
     }
 }
 
 impl Life {
     fn throughput(&self) -> Option<f64> {
-        let span = self.last_received.since(self.first_sent.filter(|_| self.received > 0)?);
+        let span = self
+            .last_received
+            .since(self.first_sent.filter(|_| self.received > 0)?);
         (span > Duration::ZERO).then(|| self.received_bytes as f64 * 8.0 / span.as_secs_f64())
     }
 
@@ -153,7 +182,10 @@ impl Life {
     }
 
     fn round_trip(&self) -> Option<f64> {
-        let mean = |way: usize| (self.arrivals[way] > 0).then(|| self.times[way] as f64 / 1e12 / self.arrivals[way] as f64);
+        let mean = |way: usize| {
+            (self.arrivals[way] > 0)
+                .then(|| self.times[way] as f64 / 1e12 / self.arrivals[way] as f64)
+        };
         Some(mean(0)? + mean(1)?)
     }
 

@@ -45,7 +45,8 @@ pub struct Measures {
     /// each: from a millionth of the duration to the whole duration.
     #[serde(with = "Maybe::<Duration>")]
     pub rates: Option<Duration>,
-    /// Packets whose delay is longer are late: results then have the part of the packets that arrive in time. Left out: none is late.
+    /// Packets whose delay is longer are late: results then have the part of the packets that
+    /// arrive in time. Left out: none is late.
     #[serde(with = "Maybe::<Duration>")]
     pub late: Option<Duration>,
 }
@@ -65,23 +66,46 @@ pub enum Completion {
 impl Default for Measures {
     fn default() -> Self {
         let (started, complete, sizes) = (None, Completion::Delivered, Vec::new());
-        Self { flows: false, wfi: false, starved_below: 0.1, transfers: false, started, complete, sizes, rates: None, late: None }
+        Self {
+            flows: false,
+            wfi: false,
+            starved_below: 0.1,
+            transfers: false,
+            started,
+            complete,
+            sizes,
+            rates: None,
+            late: None,
+        }
     }
 }
 
 impl Measures {
     /// Transfers count if they start at the first instant or later and before the second.
     pub(super) fn window(&self, warmup: Duration, duration: Duration) -> [Instant; 2] {
-        self.started.unwrap_or([warmup, duration]).map(|time| Instant::ZERO + time)
+        self.started
+            .unwrap_or([warmup, duration])
+            .map(|time| Instant::ZERO + time)
     }
 
-    pub(super) fn check(&self, reader: &Reader<'_>, warmup: Duration, duration: Duration) -> Result<(), ScenarioError> {
+    pub(super) fn check(
+        &self,
+        reader: &Reader<'_>,
+        warmup: Duration,
+        duration: Duration,
+    ) -> Result<(), ScenarioError> {
         let part = self.starved_below;
         if !(part > 0.0 && part < 1.0) {
-            return Err(reader.at("meter.starved_below", format!("starved_below {part}: legal range above 0, below 1")));
+            return Err(reader.at(
+                "meter.starved_below",
+                format!("starved_below {part}: legal range above 0, below 1"),
+            ));
         }
         if !self.flows && reader.has("meter.starved_below") {
-            return Err(reader.at("meter.starved_below", "starved_below: flows are looked at one by one with flows = true"));
+            return Err(reader.at(
+                "meter.starved_below",
+                "starved_below: flows are looked at one by one with flows = true",
+            ));
         }
         let [from, until] = self.started.unwrap_or([warmup, duration]);
         if from < warmup || until <= from || until > duration {
@@ -97,9 +121,10 @@ impl Measures {
     fn check_rates(&self, reader: &Reader<'_>, duration: Duration) -> Result<(), ScenarioError> {
         let least = Duration::from_picos(duration.as_picos().div_ceil(MOST_INTERVALS));
         match self.rates {
-            Some(interval) if !(least..=duration).contains(&interval) => {
-                Err(reader.at("meter.rates", format!("rates {interval}: legal range {least} to the duration {duration}")))
-            }
+            Some(interval) if !(least..=duration).contains(&interval) => Err(reader.at(
+                "meter.rates",
+                format!("rates {interval}: legal range {least} to the duration {duration}"),
+            )),
             _ => Ok(()),
         }
     }
@@ -107,13 +132,21 @@ impl Measures {
     fn check_sizes(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         let most = MOST_SIZES;
         if self.sizes.len() > most || self.sizes.is_empty() && reader.has("meter.sizes") {
-            return Err(reader.at("meter.sizes", format!("{} sizes: legal range 1 to {most}", self.sizes.len())));
+            return Err(reader.at(
+                "meter.sizes",
+                format!("{} sizes: legal range 1 to {most}", self.sizes.len()),
+            ));
         }
         let mut least = 1;
         for (place, Bytes(size)) in self.sizes.iter().enumerate() {
             if !(least..=LARGEST_FLOW).contains(size) {
-                let why = if place > 0 { ", more than the one before" } else { "" };
-                let message = format!("sizes: {size} bytes: legal range {least} to {LARGEST_FLOW}{why}");
+                let why = if place > 0 {
+                    ", more than the one before"
+                } else {
+                    ""
+                };
+                let message =
+                    format!("sizes: {size} bytes: legal range {least} to {LARGEST_FLOW}{why}");
                 return Err(reader.at(&format!("meter.sizes.{place}"), message));
             }
             least = size + 1;

@@ -66,7 +66,11 @@ impl Packets {
 
 /// Whether an ended flow was delivered completely.
 const fn is_complete(ending: Ending, counts: &FlowCounts) -> bool {
-    let whole = if let Ending::After(packets) = ending { packets } else { counts.sent };
+    let whole = if let Ending::After(packets) = ending {
+        packets
+    } else {
+        counts.sent
+    };
     counts.delivered == whole
 }
 
@@ -121,7 +125,12 @@ pub(super) struct LinkMeter {
 
 impl LinkMeter {
     fn new(link: &LinkConfig) -> Self {
-        Self { class: link.class, preempted_at: link.preempted_at(), packets: 0, waits: 0 }
+        Self {
+            class: link.class,
+            preempted_at: link.preempted_at(),
+            packets: 0,
+            waits: 0,
+        }
     }
 
     /// Mean wait of a packet in seconds.
@@ -155,7 +164,10 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn new(network: &Network, scenario: &Scenario) -> Self {
-        let group = |group: &Group| GroupMeter { ending: group.source.source().facts().ending, ..GroupMeter::default() };
+        let group = |group: &Group| GroupMeter {
+            ending: group.source.source().facts().ending,
+            ..GroupMeter::default()
+        };
         Self {
             warmup: Instant::ZERO + scenario.warmup,
             late: scenario.measures.late.unwrap_or(Duration::MAX),
@@ -202,8 +214,14 @@ impl Meter {
 
     /// End of the run: cuts off open flows whose agents report nothing.
     pub(super) fn end(&mut self) {
-        let is_cut_off = |flow: &&FlowMeter| flow.is_open && self.groups[flow.group as usize].ending.is_silent();
-        let cut_off: Vec<_> = self.flows.iter().filter(is_cut_off).map(Transfer::cut_off).collect();
+        let is_cut_off =
+            |flow: &&FlowMeter| flow.is_open && self.groups[flow.group as usize].ending.is_silent();
+        let cut_off: Vec<_> = self
+            .flows
+            .iter()
+            .filter(is_cut_off)
+            .map(Transfer::cut_off)
+            .collect();
         cut_off.iter().for_each(|transfer| self.settle(transfer));
     }
 
@@ -224,11 +242,30 @@ impl Meter {
 }
 
 impl Probe for Meter {
-    fn opened(&mut self, now: Instant, flow: FlowNumber, Opening { group, from, to, .. }: Opening) {
+    fn opened(
+        &mut self,
+        now: Instant,
+        flow: FlowNumber,
+        Opening {
+            group, from, to, ..
+        }: Opening,
+    ) {
         self.groups[group as usize].flows += 1;
-        let is_timed = self.groups[group as usize].ending != Ending::Silent || self.transfers.counts(now);
+        let is_timed =
+            self.groups[group as usize].ending != Ending::Silent || self.transfers.counts(now);
         let (packets, repairs) = (Packets::default(), None);
-        let meter = FlowMeter { number: flow.0, group, from, to, opened: now, is_open: true, is_late: false, is_timed, packets, repairs };
+        let meter = FlowMeter {
+            number: flow.0,
+            group,
+            from,
+            to,
+            opened: now,
+            is_open: true,
+            is_late: false,
+            is_timed,
+            packets,
+            repairs,
+        };
         let place = self.free.pop().unwrap_or(self.flows.len());
         if place == self.flows.len() {
             self.flows.push(meter);
@@ -244,7 +281,13 @@ impl Probe for Meter {
     }
 
     #[inline]
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, _: &PacketState, span: [Instant; 2]) {
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        _: &PacketState,
+        span: [Instant; 2],
+    ) {
         if packet.arrival >= self.warmup {
             let link = &mut self.links[link.index()];
             let wait = waited(link.preempted_at, packet, span);
@@ -255,8 +298,17 @@ impl Probe for Meter {
     }
 
     #[inline]
-    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
-        self.count(packet, state, |packets| packets.dropped[reason as usize] += 1);
+    fn dropped(
+        &mut self,
+        _: Instant,
+        _: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        reason: DropReason,
+    ) {
+        self.count(packet, state, |packets| {
+            packets.dropped[reason as usize] += 1
+        });
     }
 
     #[inline]
@@ -301,11 +353,24 @@ impl Probe for Meter {
     }
 
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {
-        let Some(place) = self.places.get(&flow.0) else { return };
+        let Some(place) = self.places.get(&flow.0) else {
+            return;
+        };
         let flow = &mut self.flows[*place];
         let meter = &mut self.groups[flow.group as usize];
-        let Report { retransmissions, timeouts, .. } = *report;
-        let effort = if now < self.warmup { Effort::default() } else { Effort { retransmissions, timeouts } };
+        let Report {
+            retransmissions,
+            timeouts,
+            ..
+        } = *report;
+        let effort = if now < self.warmup {
+            Effort::default()
+        } else {
+            Effort {
+                retransmissions,
+                timeouts,
+            }
+        };
         for repairs in [&mut flow.repairs, &mut meter.repairs] {
             *repairs = Some(repairs.unwrap_or_default() + effort);
         }
@@ -316,13 +381,16 @@ impl Probe for Meter {
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {
-        let Some(place) = self.places.remove(&flow.0) else { return };
+        let Some(place) = self.places.remove(&flow.0) else {
+            return;
+        };
         let flow = &mut self.flows[place];
         flow.is_open = false;
         let group = &mut self.groups[flow.group as usize];
         group.closed += 1;
         if group.ending.is_silent() {
-            let transfer = Transfer::of_counts(flow, counts, is_complete(group.ending, counts), now);
+            let transfer =
+                Transfer::of_counts(flow, counts, is_complete(group.ending, counts), now);
             self.settle(&transfer);
         }
         self.closed += 1;

@@ -50,7 +50,9 @@ pub use pairs::Pairing;
 pub use port_meter::Backlogged;
 pub use rates::{FlowRates, Rates};
 pub use replicas::{ModeResult, RankResult};
-pub use results::{ClassResult, Fates, FlowResult, GroupResult, LinkResult, Results, SizeResult, Spread};
+pub use results::{
+    ClassResult, Fates, FlowResult, GroupResult, LinkResult, Results, SizeResult, Spread,
+};
 pub use roundelay_trace::file::FileError as ScenarioError;
 pub use run::{Progress, RunError};
 pub use template::{template, templates};

@@ -45,8 +45,14 @@ pub enum Measure {
 
 impl Measure {
     /// All measures.
-    pub const ALL: [Self; 6] =
-        [Self::Completion, Self::CompletionByBytes, Self::Tail, Self::Fairness, Self::WeightedFairness, Self::Deadline];
+    pub const ALL: [Self; 6] = [
+        Self::Completion,
+        Self::CompletionByBytes,
+        Self::Tail,
+        Self::Fairness,
+        Self::WeightedFairness,
+        Self::Deadline,
+    ];
 
     /// Name in commands and files.
     pub const fn name(self) -> &'static str {
@@ -83,13 +89,15 @@ impl Measure {
         }
     }
 
-    /// The slack of UPS for the measure; none if it depends on the rate of a flow's fair share or on
-    /// the deadline.
+    /// The slack of UPS for the measure; none if it depends on the rate of a flow's fair share or
+    /// on the deadline.
     pub const fn slack(self) -> Option<&'static str> {
         match self {
             Self::Completion => Some("size 1s"),
             Self::Tail => Some("slack 1s"),
-            Self::CompletionByBytes | Self::Fairness | Self::WeightedFairness | Self::Deadline => None,
+            Self::CompletionByBytes | Self::Fairness | Self::WeightedFairness | Self::Deadline => {
+                None
+            }
         }
     }
 
@@ -97,7 +105,9 @@ impl Measure {
     const fn needed(self) -> &'static str {
         match self {
             Self::Deadline => "slack = \"deadline 10ms\": the longest delay that is in time",
-            _ => "slack = \"fair 10mbit\": the rate of a flow's fair share, or less (UPS, section 3.3)",
+            _ => {
+                "slack = \"fair 10mbit\": the rate of a flow's fair share, or less (UPS, section 3.3)"
+            }
         }
     }
 }
@@ -115,7 +125,13 @@ impl Written for Measure {
 
     fn from_text(text: &str) -> Result<Self, String> {
         let measure = Self::ALL.into_iter().find(|measure| measure.name() == text);
-        measure.ok_or_else(|| format!("'{text}'{}: expected {}", did_you_mean(text, &Self::ALL.map(Self::name)), Self::EXPECTED))
+        measure.ok_or_else(|| {
+            format!(
+                "'{text}'{}: expected {}",
+                did_you_mean(text, &Self::ALL.map(Self::name)),
+                Self::EXPECTED
+            )
+        })
     }
 }
 
@@ -137,7 +153,13 @@ pub enum Figure {
 
 impl Figure {
     /// All figures.
-    pub const ALL: [Self; 5] = [Self::Completion, Self::CompletionByBytes, Self::DelayTail, Self::Jain, Self::InTime];
+    pub const ALL: [Self; 5] = [
+        Self::Completion,
+        Self::CompletionByBytes,
+        Self::DelayTail,
+        Self::Jain,
+        Self::InTime,
+    ];
 
     /// The value for a group of sources; none for a group without the figure, as the completion
     /// time of endless flows.
@@ -160,7 +182,11 @@ impl Figure {
     /// if `other` is zero.
     pub fn worse(self, value: f64, other: f64) -> Option<f64> {
         let change = (value - other) / other;
-        let worse = if self.is_better_if_larger() { -change } else { change };
+        let worse = if self.is_better_if_larger() {
+            -change
+        } else {
+            change
+        };
         worse.is_finite().then_some(worse)
     }
 }
@@ -179,15 +205,22 @@ impl Written for SlackText {
 
     fn from_text(text: &str) -> Result<Self, String> {
         if text == OWN {
-            return Ok(Self { text: text.to_owned(), urgency: None });
+            return Ok(Self {
+                text: text.to_owned(),
+                urgency: None,
+            });
         }
-        let urgency = Urgency::from_text(text).map_err(|error| format!("{error}: expected {}", Self::EXPECTED))?;
+        let urgency = Urgency::from_text(text)
+            .map_err(|error| format!("{error}: expected {}", Self::EXPECTED))?;
         // These write no slack, or change the packets sent.
         let writes_none = matches!(urgency, Urgency::None | Urgency::Priority(_));
         if writes_none || urgency.is_cautious() {
             return Err(format!("'{text}': expected {}", Self::EXPECTED));
         }
-        Ok(Self { text: text.to_owned(), urgency: Some(urgency) })
+        Ok(Self {
+            text: text.to_owned(),
+            urgency: Some(urgency),
+        })
     }
 }
 
@@ -242,8 +275,13 @@ impl Written for DisciplineText {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"sjf\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let spec = text.parse().map_err(|error: roundelay::ConfigError| error.to_string())?;
-        Ok(Self { text: text.split_whitespace().collect::<Vec<_>>().join(" "), spec })
+        let spec = text
+            .parse()
+            .map_err(|error: roundelay::ConfigError| error.to_string())?;
+        Ok(Self {
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            spec,
+        })
     }
 }
 
@@ -262,7 +300,14 @@ const fn usual() -> Billionths {
 impl Objective {
     /// An objective with defaults for everything but the measure.
     pub const fn new(measure: Measure) -> Self {
-        Self { measure, source: None, slack: None, specialist: None, threshold: THRESHOLD, line: 0 }
+        Self {
+            measure,
+            source: None,
+            slack: None,
+            specialist: None,
+            threshold: THRESHOLD,
+            line: 0,
+        }
     }
 
     /// The slack for LSTF.
@@ -270,28 +315,41 @@ impl Objective {
     /// # Errors
     /// The slack depends on the network and is not given.
     pub fn slack(&self) -> Result<SlackText, String> {
-        let usual = || self.measure.slack().map(|text| text.parse().expect("a slack"));
-        self.slack
-            .clone()
-            .or_else(usual)
-            .ok_or_else(|| format!("slack: {} needs one, as in {}", self.measure.name(), self.measure.needed()))
+        let usual = || {
+            self.measure
+                .slack()
+                .map(|text| text.parse().expect("a slack"))
+        };
+        self.slack.clone().or_else(usual).ok_or_else(|| {
+            format!(
+                "slack: {} needs one, as in {}",
+                self.measure.name(),
+                self.measure.needed()
+            )
+        })
     }
 
     /// The discipline to compare LSTF with.
     pub fn specialist(&self) -> DisciplineText {
-        self.specialist.clone().unwrap_or_else(|| self.measure.specialist().parse().expect("a discipline"))
+        self.specialist
+            .clone()
+            .unwrap_or_else(|| self.measure.specialist().parse().expect("a discipline"))
     }
 
     /// # Errors
     /// A value is out of range.
     pub(super) fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         if self.threshold >= Billionths::ONE {
-            return Err(reader.at("objective.threshold", "threshold: legal range 0 to less than 1"));
+            return Err(reader.at(
+                "objective.threshold",
+                "threshold: legal range 0 to less than 1",
+            ));
         }
         Ok(())
     }
 
-    /// The longest delay of a packet that is in time: that of the slack, else `[meter] late` of the scenario.
+    /// The longest delay of a packet that is in time: that of the slack, else `[meter] late` of the
+    /// scenario.
     pub fn late(slack: &SlackText, scenario: &Scenario) -> Option<Duration> {
         match slack.urgency {
             Some(Urgency::Deadline(within)) => Some(within),
@@ -301,9 +359,15 @@ impl Objective {
 
     /// # Errors
     /// The scenario has no source of this name.
-    pub(super) fn check_source(&self, reader: &Reader<'_>, groups: &[Group]) -> Result<(), ScenarioError> {
+    pub(super) fn check_source(
+        &self,
+        reader: &Reader<'_>,
+        groups: &[Group],
+    ) -> Result<(), ScenarioError> {
         let source = self.source.as_deref();
-        source.map_or(Ok(()), |name| find(name, groups).map(drop)).map_err(|message| reader.at("objective.source", message))
+        source
+            .map_or(Ok(()), |name| find(name, groups).map(drop))
+            .map_err(|message| reader.at("objective.source", message))
     }
 }
 
@@ -316,7 +380,10 @@ fn headers(discipline: &AnyDiscipline, slack: &SlackText) -> Option<Urgency> {
         (Priority::Remaining, _) => Some(Urgency::Remaining(SECOND)),
         (_, Times::Slack) if reads.takes_equal_slack => Some(Urgency::Constant(SECOND)),
         (_, Times::Slack) => slack.urgency.clone(),
-        (_, Times::Deadline) => slack.urgency.clone().filter(|urgency| urgency.written().deadline),
+        (_, Times::Deadline) => slack
+            .urgency
+            .clone()
+            .filter(|urgency| urgency.written().deadline),
         _ => None,
     }
 }
@@ -324,10 +391,17 @@ fn headers(discipline: &AnyDiscipline, slack: &SlackText) -> Option<Urgency> {
 /// # Errors
 /// No source has this name.
 fn find<'a>(name: &str, groups: &'a [Group]) -> Result<&'a Group, String> {
-    groups.iter().find(|group| group.name == name).ok_or_else(|| {
-        let names: Vec<_> = groups.iter().map(|group| group.name.as_str()).collect();
-        format!("no source is called '{name}'{}: sources are {}", did_you_mean(name, &names), names.join(", "))
-    })
+    groups
+        .iter()
+        .find(|group| group.name == name)
+        .ok_or_else(|| {
+            let names: Vec<_> = groups.iter().map(|group| group.name.as_str()).collect();
+            format!(
+                "no source is called '{name}'{}: sources are {}",
+                did_you_mean(name, &names),
+                names.join(", ")
+            )
+        })
 }
 
 impl Scenario {
@@ -358,7 +432,9 @@ impl Scenario {
         };
         let mut sources = groups.iter().map(|group| group.source.source().facts());
         Ok(match figure {
-            Figure::Completion | Figure::CompletionByBytes => sources.any(|facts| facts.may_complete()),
+            Figure::Completion | Figure::CompletionByBytes => {
+                sources.any(|facts| facts.may_complete())
+            }
             Figure::DelayTail | Figure::InTime => true,
             Figure::Jain => !sources.any(|facts| facts.always_ends()),
         })
@@ -367,8 +443,22 @@ impl Scenario {
     /// Whether all queues and all sources' urgency equal those of another version of the scenario.
     pub fn orders_as(&self, other: &Self) -> bool {
         let queue = |link: &LinkConfig| (link.ordering(), link.queue.limit_or_default());
-        let queues = |scenario: &Self| scenario.topology.network.links().iter().map(queue).collect::<Vec<_>>();
-        let urgency = |scenario: &Self| scenario.groups.iter().map(|group| group.urgency.clone()).collect::<Vec<_>>();
+        let queues = |scenario: &Self| {
+            scenario
+                .topology
+                .network
+                .links()
+                .iter()
+                .map(queue)
+                .collect::<Vec<_>>()
+        };
+        let urgency = |scenario: &Self| {
+            scenario
+                .groups
+                .iter()
+                .map(|group| group.urgency.clone())
+                .collect::<Vec<_>>()
+        };
         queues(self) == queues(other) && urgency(self) == urgency(other)
     }
 
@@ -376,10 +466,20 @@ impl Scenario {
     /// slack.
     pub fn flattened(&self, slack: &SlackText) -> Option<String> {
         slack.urgency.as_ref()?;
-        let groups: Vec<_> = self.groups.iter().filter(|group| !group.urgency.is_cautious()).collect();
-        let differ = groups.iter().any(|group| group.urgency != groups[0].urgency);
+        let groups: Vec<_> = self
+            .groups
+            .iter()
+            .filter(|group| !group.urgency.is_cautious())
+            .collect();
+        let differ = groups
+            .iter()
+            .any(|group| group.urgency != groups[0].urgency);
         let has_own = |group: &&&Group| !matches!(group.urgency, Urgency::None);
-        let names: Vec<_> = groups.iter().filter(has_own).map(|group| group.name.as_str()).collect();
+        let names: Vec<_> = groups
+            .iter()
+            .filter(has_own)
+            .map(|group| group.name.as_str())
+            .collect();
         differ.then(|| {
             let (slack, names) = (&slack.text, names.join(", "));
             format!("Under lstf all sources write the slack '{slack}': the urgency of these, which differs from others', does not count: {names}.")
@@ -388,7 +488,11 @@ impl Scenario {
 
     /// RC3 sources keep their urgency, as other urgencies change the packets sent.
     fn set_urgency(&mut self, urgency: &Urgency) {
-        for group in self.groups.iter_mut().filter(|group| !group.urgency.is_cautious()) {
+        for group in self
+            .groups
+            .iter_mut()
+            .filter(|group| !group.urgency.is_cautious())
+        {
             group.urgency = urgency.clone();
         }
     }
@@ -404,17 +508,43 @@ mod tests {
         [[source]]\nkind = \"cbr\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1mbit\"\nweight = 3\n";
 
     fn scenario(objective: &str) -> Result<Scenario, ScenarioError> {
-        Scenario::from_toml("mine.toml", &format!("{NETWORK}[objective]\n{objective}"), Path::new(""))
+        Scenario::from_toml(
+            "mine.toml",
+            &format!("{NETWORK}[objective]\n{objective}"),
+            Path::new(""),
+        )
     }
 
     #[test]
     fn what_is_left_out_is_the_paper_s() {
-        let objective = scenario("measure = \"completion\"").unwrap().objective.unwrap();
-        assert_eq!(objective.slack().unwrap().urgency, Some(Urgency::FlowSize(SECOND)));
-        assert_eq!((objective.specialist().text.as_str(), objective.threshold), ("sjf", THRESHOLD));
-        let error = scenario("measure = \"fairness\"").unwrap().objective.unwrap().slack().unwrap_err();
-        assert!(error.contains("fairness needs one, as in slack = \"fair 10mbit\""), "{error}");
-        assert!(Scenario::from_toml("mine.toml", NETWORK, Path::new("")).unwrap().objective.is_none());
+        let objective = scenario("measure = \"completion\"")
+            .unwrap()
+            .objective
+            .unwrap();
+        assert_eq!(
+            objective.slack().unwrap().urgency,
+            Some(Urgency::FlowSize(SECOND))
+        );
+        assert_eq!(
+            (objective.specialist().text.as_str(), objective.threshold),
+            ("sjf", THRESHOLD)
+        );
+        let error = scenario("measure = \"fairness\"")
+            .unwrap()
+            .objective
+            .unwrap()
+            .slack()
+            .unwrap_err();
+        assert!(
+            error.contains("fairness needs one, as in slack = \"fair 10mbit\""),
+            "{error}"
+        );
+        assert!(
+            Scenario::from_toml("mine.toml", NETWORK, Path::new(""))
+                .unwrap()
+                .objective
+                .is_none()
+        );
     }
 
     #[test]
@@ -424,19 +554,46 @@ mod tests {
                 "measure = \"speed\"",
                 "mine.toml:13: measure: 'speed': expected an objective: completion, completion-by-bytes, tail, fairness, weighted-fairness or deadline",
             ),
-            ("measure = [1]", "mine.toml:13: measure [1]: expected an objective: completion, "),
-            ("slack = \"slack 1s\"", "mine.toml:12: missing field `measure`"),
-            ("measure = \"tail\"\nslack = \"priority 1\"", "mine.toml:14: slack: 'priority 1': expected a slack: \"slack 1s\""),
+            (
+                "measure = [1]",
+                "mine.toml:13: measure [1]: expected an objective: completion, ",
+            ),
+            (
+                "slack = \"slack 1s\"",
+                "mine.toml:12: missing field `measure`",
+            ),
+            (
+                "measure = \"tail\"\nslack = \"priority 1\"",
+                "mine.toml:14: slack: 'priority 1': expected a slack: \"slack 1s\"",
+            ),
             (
                 "measure = \"tail\"\nslack = \"cautious 1s 1gbit plus 1s\"",
                 "mine.toml:14: slack: 'cautious 1s 1gbit plus 1s': expected a slack",
             ),
-            ("measure = \"tail\"\nspecialist = \"sjfx\"", "mine.toml:14: "),
-            ("measure = \"tail\"\nthreshold = 1", "mine.toml:14: threshold: legal range 0 to less than 1"),
-            ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:14: threshold: '5x': expected a share, legal range 0 to 1"),
-            ("measure = \"tail\"\nslak = 1", "mine.toml:14: unknown field `slak` (did you mean 'slack'?)"),
-            ("measure = \"completon\"", "mine.toml:13: measure: 'completon' (did you mean 'completion'?): expected an objective"),
-            ("measure = \"tail\"\nsource = \"cbr\"", "mine.toml:14: no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0"),
+            (
+                "measure = \"tail\"\nspecialist = \"sjfx\"",
+                "mine.toml:14: ",
+            ),
+            (
+                "measure = \"tail\"\nthreshold = 1",
+                "mine.toml:14: threshold: legal range 0 to less than 1",
+            ),
+            (
+                "measure = \"tail\"\nthreshold = \"5x\"",
+                "mine.toml:14: threshold: '5x': expected a share, legal range 0 to 1",
+            ),
+            (
+                "measure = \"tail\"\nslak = 1",
+                "mine.toml:14: unknown field `slak` (did you mean 'slack'?)",
+            ),
+            (
+                "measure = \"completon\"",
+                "mine.toml:13: measure: 'completon' (did you mean 'completion'?): expected an objective",
+            ),
+            (
+                "measure = \"tail\"\nsource = \"cbr\"",
+                "mine.toml:14: no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0",
+            ),
         ];
         for (text, expected) in cases {
             let error = scenario(text).unwrap_err().to_string();
@@ -448,21 +605,37 @@ mod tests {
     fn a_list_is_no_table() {
         for table in ["objective", "meter", "queue", "routing"] {
             let text = format!("{NETWORK}[[{table}]]\nmeasure = \"tail\"");
-            let error = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap_err().to_string();
-            assert_eq!(error, format!("mine.toml:12: {table}: expected a table, as in [{table}]"));
+            let error = Scenario::from_toml("mine.toml", &text, Path::new(""))
+                .unwrap_err()
+                .to_string();
+            assert_eq!(
+                error,
+                format!("mine.toml:12: {table}: expected a table, as in [{table}]")
+            );
         }
     }
 
     #[test]
     fn messages_name_all_measures() {
-        assert!(Measure::ALL.iter().all(|measure| Measure::EXPECTED.contains(measure.name())));
+        assert!(
+            Measure::ALL
+                .iter()
+                .all(|measure| Measure::EXPECTED.contains(measure.name()))
+        );
     }
 
     #[test]
     fn headers_tell_each_discipline_what_it_goes_by() {
         let scenario = scenario("measure = \"tail\"").unwrap();
         let (slack, rate) = ("fair 1mbit".parse().unwrap(), "1mbit".parse().unwrap());
-        let under = |queue: &str| scenario.under(&queue.parse().unwrap(), &slack).unwrap().groups[0].urgency.clone();
+        let under = |queue: &str| {
+            scenario
+                .under(&queue.parse().unwrap(), &slack)
+                .unwrap()
+                .groups[0]
+                .urgency
+                .clone()
+        };
         assert_eq!(under("sjf"), Urgency::FlowSize(SECOND));
         assert_eq!(under("srpt"), Urgency::Remaining(SECOND));
         assert_eq!(under("fifo_plus"), Urgency::Constant(SECOND));
@@ -475,40 +648,65 @@ mod tests {
     #[test]
     fn cautious_sources_keep_their_rule() {
         for rule in ["cautious 1s 1gbit", "cautious 1s 1gbit plus 5s"] {
-            let text = NETWORK.replace("kind = \"cbr\"", "kind = \"tcp\"").replace("rate = \"1mbit\"\nweight = 3\n", "");
+            let text = NETWORK
+                .replace("kind = \"cbr\"", "kind = \"tcp\"")
+                .replace("rate = \"1mbit\"\nweight = 3\n", "");
             let text = format!("{text}urgency = \"{rule}\"\n[objective]\nmeasure = \"tail\"");
             let scenario = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
-            let under = scenario.under(&"sjf".parse().unwrap(), &"slack 1s".parse().unwrap()).unwrap();
-            assert_eq!(under.groups[0].urgency, scenario.groups[0].urgency, "{rule}");
-            let unread = scenario.notes().into_iter().find(|note| note.starts_with("No queue looks at the urgency"));
+            let under = scenario
+                .under(&"sjf".parse().unwrap(), &"slack 1s".parse().unwrap())
+                .unwrap();
+            assert_eq!(
+                under.groups[0].urgency, scenario.groups[0].urgency,
+                "{rule}"
+            );
+            let unread = scenario
+                .notes()
+                .into_iter()
+                .find(|note| note.starts_with("No queue looks at the urgency"));
             assert_eq!(unread, None, "{rule}");
         }
     }
 
     #[test]
     fn each_source_keeps_its_own_urgency_where_the_slack_says_so() {
-        let text = format!("{NETWORK}urgency = \"slack 1s plus 5s\"\n[objective]\nmeasure = \"tail\"\nslack = \"own\"");
+        let text = format!(
+            "{NETWORK}urgency = \"slack 1s plus 5s\"\n[objective]\nmeasure = \"tail\"\nslack = \"own\""
+        );
         let scenario = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
         let slack = scenario.objective.as_ref().unwrap().slack().unwrap();
         let under = |queue: &str| scenario.under(&queue.parse().unwrap(), &slack).unwrap();
         assert_eq!(under("lstf").groups[0].urgency, scenario.groups[0].urgency);
         assert_eq!(under("sjf").groups[0].urgency, Urgency::FlowSize(SECOND));
         assert_eq!(scenario.flattened(&slack), None);
-        assert!(under("fifo").orders_as(&scenario) == (under("fifo").topology.network.links()[0].ordering() == "fifo"));
+        assert!(
+            under("fifo").orders_as(&scenario)
+                == (under("fifo").topology.network.links()[0].ordering() == "fifo")
+        );
         assert!(!under("lstf").orders_as(&scenario) && under("lstf").orders_as(&under("lstf")));
     }
 
     #[test]
     fn sources_show_which_figures_there_may_be() {
         let open = scenario("measure = \"tail\"").unwrap();
-        let figures = |scenario: &Scenario, source: Option<&str>| Figure::ALL.map(|figure| scenario.may_have(figure, source).unwrap());
+        let figures = |scenario: &Scenario, source: Option<&str>| {
+            Figure::ALL.map(|figure| scenario.may_have(figure, source).unwrap())
+        };
         assert_eq!(figures(&open, None), [false, false, true, true, true]);
-        let text = format!("{NETWORK}[[source]]\nkind = \"burst\"\nfrom = \"s0\"\nto = \"r0\"\nsize = 5000\n");
+        let text = format!(
+            "{NETWORK}[[source]]\nkind = \"burst\"\nfrom = \"s0\"\nto = \"r0\"\nsize = 5000\n"
+        );
         let ends = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
         assert_eq!(figures(&ends, None), [true, true, true, false, true]);
-        assert_eq!(figures(&ends, Some("cbr0")), [false, false, true, true, true]);
+        assert_eq!(
+            figures(&ends, Some("cbr0")),
+            [false, false, true, true, true]
+        );
         let unknown = ends.may_have(Figure::Jain, Some("cbr")).unwrap_err();
-        assert_eq!(unknown, "no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0, burst1");
+        assert_eq!(
+            unknown,
+            "no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0, burst1"
+        );
     }
 
     #[test]
@@ -516,19 +714,38 @@ mod tests {
         let more = "[[source]]\nname = \"voice\"\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"1mbit\"\n";
         let flattened = |own: &str, other: &str| {
             let text = format!("{NETWORK}{own}{more}{other}");
-            Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap().flattened(&"slack 1s".parse().unwrap())
+            Scenario::from_toml("mine.toml", &text, Path::new(""))
+                .unwrap()
+                .flattened(&"slack 1s".parse().unwrap())
         };
         let one = "urgency = \"slack 1s plus 5s\"\n";
-        assert!(flattened("", one).unwrap().ends_with("does not count: voice."));
-        assert!(flattened("urgency = \"priority 1\"\n", one).unwrap().ends_with(": cbr0, voice."));
+        assert!(
+            flattened("", one)
+                .unwrap()
+                .ends_with("does not count: voice.")
+        );
+        assert!(
+            flattened("urgency = \"priority 1\"\n", one)
+                .unwrap()
+                .ends_with(": cbr0, voice.")
+        );
         assert_eq!((flattened("", ""), flattened(one, one)), (None, None));
     }
 
     #[test]
     fn the_line_is_that_of_the_table_however_it_is_written() {
-        let line = |text: &str| Scenario::from_toml("mine.toml", text, Path::new("")).unwrap().objective.unwrap().line;
+        let line = |text: &str| {
+            Scenario::from_toml("mine.toml", text, Path::new(""))
+                .unwrap()
+                .objective
+                .unwrap()
+                .line
+        };
         assert_eq!(line(&format!("objective.measure = \"tail\"\n{NETWORK}")), 1);
-        assert_eq!(line(&format!("{NETWORK}\n[ objective ]\nmeasure = \"tail\"\n")), 13);
+        assert_eq!(
+            line(&format!("{NETWORK}\n[ objective ]\nmeasure = \"tail\"\n")),
+            13
+        );
     }
 
     #[test]

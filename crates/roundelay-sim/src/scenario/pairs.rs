@@ -30,7 +30,11 @@ pub enum Pairing {
 ///
 /// # Errors
 /// No host matches.
-pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Result<Vec<NodeId>, String> {
+pub(super) fn matching(
+    network: &Network,
+    hosts: &[NodeId],
+    pattern: &str,
+) -> Result<Vec<NodeId>, String> {
     if let Some(names) = numbered(pattern)? {
         let each = names.iter().map(|name| matching(network, hosts, name));
         return Ok(each.collect::<Result<Vec<_>, _>>()?.concat());
@@ -38,13 +42,33 @@ pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Re
     let Some((head, tail)) = pattern.split_once('*') else {
         return match network.named(pattern) {
             Some(node) if hosts.contains(&node) => Ok(vec![node]),
-            Some(node) => Err(format!("'{pattern}' is no host: routers send nothing; {}", behind(network, hosts, node))),
-            None => Err(format!("there is no node '{pattern}'{}: {}", meant(network, hosts, pattern), like(network, hosts))),
+            Some(node) => Err(format!(
+                "'{pattern}' is no host: routers send nothing; {}",
+                behind(network, hosts, node)
+            )),
+            None => Err(format!(
+                "there is no node '{pattern}'{}: {}",
+                meant(network, hosts, pattern),
+                like(network, hosts)
+            )),
         };
     };
-    let fits = |name: &str| name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail);
-    let found: Vec<_> = hosts.iter().copied().filter(|host| fits(&network.name(*host))).collect();
-    if found.is_empty() { Err(format!("no host is called '{pattern}': {}", like(network, hosts))) } else { Ok(found) }
+    let fits = |name: &str| {
+        name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+    };
+    let found: Vec<_> = hosts
+        .iter()
+        .copied()
+        .filter(|host| fits(&network.name(*host)))
+        .collect();
+    if found.is_empty() {
+        Err(format!(
+            "no host is called '{pattern}': {}",
+            like(network, hosts)
+        ))
+    } else {
+        Ok(found)
+    }
 }
 
 /// The names of `s0..48`: s0 to s48. None for other patterns.
@@ -52,21 +76,37 @@ pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Re
 /// # Errors
 /// The last number is less than the first, or there are too many names.
 fn numbered(pattern: &str) -> Result<Option<Vec<String>>, String> {
-    let Some((first, last)) = pattern.split_once("..") else { return Ok(None) };
+    let Some((first, last)) = pattern.split_once("..") else {
+        return Ok(None);
+    };
     let stem = first.trim_end_matches(|c: char| c.is_ascii_digit());
-    let (Ok(first), Ok(last)) = (first[stem.len()..].parse::<u32>(), last.parse::<u32>()) else { return Ok(None) };
+    let (Ok(first), Ok(last)) = (first[stem.len()..].parse::<u32>(), last.parse::<u32>()) else {
+        return Ok(None);
+    };
     if last < first || last - first >= 1 << 20 {
-        return Err(format!("'{pattern}': from a number to one as large or larger, a million names at most"));
+        return Err(format!(
+            "'{pattern}': from a number to one as large or larger, a million names at most"
+        ));
     }
-    Ok(Some((first..=last).map(|number| format!("{stem}{number}")).collect()))
+    Ok(Some(
+        (first..=last)
+            .map(|number| format!("{stem}{number}"))
+            .collect(),
+    ))
 }
 
 /// The hosts linked to a router, or a hint at host names.
 fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
     const MOST: usize = 3;
     let hosts_of: BTreeSet<_> = hosts.iter().copied().collect();
-    let ends = network.leaving(router).iter().map(|link| network.links()[link.index()].to);
-    let found: Vec<_> = ends.filter(|end| hosts_of.contains(end)).map(|end| format!("'{}'", network.name(end))).collect();
+    let ends = network
+        .leaving(router)
+        .iter()
+        .map(|link| network.links()[link.index()].to);
+    let found: Vec<_> = ends
+        .filter(|end| hosts_of.contains(end))
+        .map(|end| format!("'{}'", network.name(end)))
+        .collect();
     let names = found[..found.len().min(MOST)].join(", ");
     match found.len() {
         0 => like(network, hosts),
@@ -78,16 +118,33 @@ fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
 
 /// A suggestion for a host name, unless only the number is wrong.
 fn meant(network: &Network, hosts: &[NodeId], written: &str) -> String {
-    let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-    let names = hosts.iter().map(|host| network.name(*host)).filter(|name| stem(name) != stem(written));
-    did_you_mean(written, &names.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>())
+    let stem = |name: &str| {
+        name.trim_end_matches(|c: char| c.is_ascii_digit())
+            .to_owned()
+    };
+    let names = hosts
+        .iter()
+        .map(|host| network.name(*host))
+        .filter(|name| stem(name) != stem(written));
+    did_you_mean(
+        written,
+        &names
+            .collect::<Vec<_>>()
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// A hint at host names.
 fn like(network: &Network, hosts: &[NodeId]) -> String {
     match hosts {
         [] => "the network has no host".to_owned(),
-        [first, .., last] => format!("hosts are '{}' to '{}'", network.name(*first), network.name(*last)),
+        [first, .., last] => format!(
+            "hosts are '{}' to '{}'",
+            network.name(*first),
+            network.name(*last)
+        ),
         [only] => format!("the only host is '{}'", network.name(*only)),
     }
 }
@@ -107,7 +164,9 @@ impl Pairing {
             Self::Each => Ok(senders.max(receivers)),
             Self::All => Ok(senders * receivers),
             Self::Random => match from.iter().find(|node| meets_itself(node)) {
-                Some(_) => Err("a host that is the only receiver has nobody else to send to".to_owned()),
+                Some(_) => {
+                    Err("a host that is the only receiver has nobody else to send to".to_owned())
+                }
                 None => Ok(senders),
             },
         }
@@ -118,15 +177,24 @@ impl Pairing {
         match self {
             Self::Each => {
                 let count = from.len().max(to.len());
-                from.iter().cycle().copied().zip(to.iter().cycle().copied()).take(count).collect()
+                from.iter()
+                    .cycle()
+                    .copied()
+                    .zip(to.iter().cycle().copied())
+                    .take(count)
+                    .collect()
             }
             Self::All => {
-                let all = from.iter().flat_map(|from| to.iter().map(move |to| (*from, *to)));
+                let all = from
+                    .iter()
+                    .flat_map(|from| to.iter().map(move |to| (*from, *to)));
                 all.filter(|(from, to)| from != to).collect()
             }
             Self::Random => {
                 let mut random = stream(seed, Drawer::Scenario);
-                from.iter().map(|from| (*from, another(*from, to, &mut random))).collect()
+                from.iter()
+                    .map(|from| (*from, another(*from, to, &mut random)))
+                    .collect()
             }
         }
     }
@@ -137,5 +205,9 @@ fn another(from: NodeId, to: &[NodeId], random: &mut Pcg64Mcg) -> NodeId {
     let own = to.iter().filter(|to| **to == from).count();
     let count = (to.len() - own) as u128;
     let place = (u128::from(random.next_u64()) * count) >> 64;
-    to.iter().copied().filter(|to| *to != from).nth(place as usize).unwrap_or(from)
+    to.iter()
+        .copied()
+        .filter(|to| *to != from)
+        .nth(place as usize)
+        .unwrap_or(from)
 }

@@ -80,9 +80,18 @@ impl PortMeter {
         self.jain.forget();
     }
 
-    pub(super) fn arrive(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState, weight: u32) {
+    pub(super) fn arrive(
+        &mut self,
+        now: Instant,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        weight: u32,
+    ) {
         self.complete_until(now);
-        let (flow, passing) = (table_id(state.flow), self.flows.entry(state.flow.0).or_default());
+        let (flow, passing) = (
+            table_id(state.flow),
+            self.flows.entry(state.flow.0).or_default(),
+        );
         passing.goes_forward |= state.direction == Direction::Forward;
         if !passing.is_registered {
             passing.is_registered = true;
@@ -92,31 +101,53 @@ impl PortMeter {
         }
         self.bits.arrive(flow, packet.len);
         self.jain.arrive(now, flow, packet.len);
-        self.stamps.insert(state.number, self.time.arrive(now, flow, packet.len));
+        self.stamps
+            .insert(state.number, self.time.arrive(now, flow, packet.len));
     }
 
-    pub(super) fn transmit(&mut self, packet: &Packet<Tag>, state: &PacketState, [start, end]: [Instant; 2]) {
+    pub(super) fn transmit(
+        &mut self,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        [start, end]: [Instant; 2],
+    ) {
         let heard = if self.preempts { end } else { start };
         self.complete_until(heard);
         let flow = table_id(state.flow);
         self.bits.serve(flow, packet.len);
         self.jain.serve(heard, flow, packet.len);
-        self.on_link = self.stamps.remove(&state.number).map(|stamp| (state.flow, stamp, end));
+        self.on_link = self
+            .stamps
+            .remove(&state.number)
+            .map(|stamp| (state.flow, stamp, end));
     }
 
-    pub(super) fn drop(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
+    pub(super) fn drop(
+        &mut self,
+        now: Instant,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        reason: DropReason,
+    ) {
         self.complete_until(now);
         let flow = table_id(state.flow);
         self.bits.withdraw(flow, packet.len);
         match reason {
             DropReason::Early => self.jain.withdraw(now, flow, packet.len),
-            DropReason::Full | DropReason::PushedOut | DropReason::Refused => self.jain.deny(now, flow, packet.len),
+            DropReason::Full | DropReason::PushedOut | DropReason::Refused => {
+                self.jain.deny(now, flow, packet.len)
+            }
         }
-        self.stamps.remove(&state.number).into_iter().for_each(|stamp| self.time.withdraw(flow, stamp));
+        self.stamps
+            .remove(&state.number)
+            .into_iter()
+            .for_each(|stamp| self.time.withdraw(flow, stamp));
     }
 
     pub(super) fn close(&mut self, now: Instant, flow: FlowNumber) {
-        let Some(passing) = self.flows.get_mut(&flow.0) else { return };
+        let Some(passing) = self.flows.get_mut(&flow.0) else {
+            return;
+        };
         passing.is_registered = false;
         self.complete_until(now);
         self.bits.remove(table_id(flow));
@@ -139,13 +170,23 @@ impl PortMeter {
     /// B-WFI in bytes and T-WFI in seconds (none before the first packet has left) of a flow with
     /// forward packets.
     pub(super) fn indices(&self, flow: FlowNumber) -> Option<(f64, Option<f64>)> {
-        self.flows.get(&flow.0).filter(|passing| passing.goes_forward)?;
-        Some((self.bits.worst(table_id(flow)), self.time.worst(table_id(flow))))
+        self.flows
+            .get(&flow.0)
+            .filter(|passing| passing.goes_forward)?;
+        Some((
+            self.bits.worst(table_id(flow)),
+            self.time.worst(table_id(flow)),
+        ))
     }
 
     /// None if no two flows stayed backlogged throughout a window.
     pub(super) fn backlogged(&self) -> Option<Backlogged> {
         let (mean, min, windows) = (self.jain.mean()?, self.jain.minimum()?, self.jain.windows());
-        Some(Backlogged { mean, min, windows, window: self.window.as_secs_f64() })
+        Some(Backlogged {
+            mean,
+            min,
+            windows,
+            window: self.window.as_secs_f64(),
+        })
     }
 }

@@ -43,17 +43,25 @@ impl Rates {
     /// Bytes of a flow in each interval of the run.
     pub fn series(&self, flow: &FlowRates) -> Vec<u64> {
         let mut series = vec![0; self.intervals as usize];
-        flow.bytes.iter().for_each(|(interval, bytes)| series[*interval as usize] = *bytes);
+        flow.bytes
+            .iter()
+            .for_each(|(interval, bytes)| series[*interval as usize] = *bytes);
         series
     }
 
     /// Jain's index for one group, or for all.
     fn jain_of(&self, group: Option<u32>, weights: &[u32]) -> Vec<Option<f64>> {
         let mut tells = vec![false; weights.len()];
-        self.flows.iter().for_each(|flow| tells[flow.group as usize] |= flow.is_told);
+        self.flows
+            .iter()
+            .for_each(|flow| tells[flow.group as usize] |= flow.is_told);
         // If a group's agents report on flows, flows without reports carry requests.
         let is_data = |flow: &&FlowRates| flow.is_told || !tells[flow.group as usize];
-        let mine = self.flows.iter().filter(is_data).filter(|flow| group.is_none_or(|group| flow.group == group));
+        let mine = self
+            .flows
+            .iter()
+            .filter(is_data)
+            .filter(|flow| group.is_none_or(|group| flow.group == group));
         let (mut flows, mut sums) = (0_u64, vec![(0.0, 0.0); self.intervals as usize]);
         for flow in mine {
             flows += 1;
@@ -64,7 +72,9 @@ impl Rates {
                 *squares += share * share;
             }
         }
-        let index = |(sum, squares): (f64, f64)| (flows > 1 && squares > 0.0).then(|| sum * sum / (flows as f64 * squares));
+        let index = |(sum, squares): (f64, f64)| {
+            (flows > 1 && squares > 0.0).then(|| sum * sum / (flows as f64 * squares))
+        };
         sums.into_iter().map(index).collect()
     }
 }
@@ -79,19 +89,31 @@ impl RateMeter {
     /// For a run of this `duration`, more than 0 like the interval.
     pub(super) fn new(interval: Duration, duration: Duration) -> Self {
         let intervals = duration.as_picos().div_ceil(interval.as_picos().max(1)) as u32;
-        Self { rates: Rates { interval, intervals, ..Rates::default() } }
+        Self {
+            rates: Rates {
+                interval,
+                intervals,
+                ..Rates::default()
+            },
+        }
     }
 
     /// Start of the next flow.
     pub(super) fn open(&mut self, group: u32) {
         let flow = self.rates.flows.len() as u64;
-        self.rates.flows.push(FlowRates { flow, group, ..FlowRates::default() });
+        self.rates.flows.push(FlowRates {
+            flow,
+            group,
+            ..FlowRates::default()
+        });
     }
 
     /// A packet of `len` bytes at the end of its route.
     pub(super) fn receive(&mut self, now: Instant, flow: u64, len: u32) {
         let interval = (now.as_picos() / self.rates.interval.as_picos().max(1)) as u32;
-        let Some(flow) = self.rates.flows.get_mut(flow as usize) else { return };
+        let Some(flow) = self.rates.flows.get_mut(flow as usize) else {
+            return;
+        };
         match flow.bytes.last_mut() {
             Some((last, bytes)) if *last == interval => *bytes += u64::from(len),
             _ => flow.bytes.push((interval, len.into())),
@@ -100,13 +122,20 @@ impl RateMeter {
 
     /// An agent's report on a flow.
     pub(super) fn tell(&mut self, flow: u64) {
-        self.rates.flows.get_mut(flow as usize).into_iter().for_each(|flow| flow.is_told = true);
+        self.rates
+            .flows
+            .get_mut(flow as usize)
+            .into_iter()
+            .for_each(|flow| flow.is_told = true);
     }
 
     /// `weights`: of flows, by group.
     pub(super) fn finish(self, weights: &[u32]) -> Rates {
         let mut rates = self.rates;
-        rates.flows.iter_mut().for_each(|flow| flow.bytes.shrink_to_fit());
+        rates
+            .flows
+            .iter_mut()
+            .for_each(|flow| flow.bytes.shrink_to_fit());
         let all = (weights.len() > 1).then_some(None);
         let groups = (0..weights.len() as u32).map(Some).chain(all);
         rates.jain = groups.map(|group| rates.jain_of(group, weights)).collect();
@@ -150,13 +179,19 @@ mod tests {
         for (millis, flow, len) in [(0, 0, 4), (0, 1, 4), (10, 0, 6), (10, 1, 2), (30, 2, 5)] {
             meter.receive(at(millis), flow, len);
         }
-        assert_eq!(meter.finish(&[1]).jain, [[Some(2.0 / 3.0), Some(64.0 / 120.0), None, Some(1.0 / 3.0)]]);
+        assert_eq!(
+            meter.finish(&[1]).jain,
+            [[Some(2.0 / 3.0), Some(64.0 / 120.0), None, Some(1.0 / 3.0)]]
+        );
         let mut meter = self::meter();
         [0, 1].into_iter().for_each(|group| meter.open(group));
         meter.receive(at(0), 0, 6);
         meter.receive(at(0), 1, 2);
         let jain = meter.finish(&[3, 1]).jain;
-        assert_eq!((jain.len(), &jain[0], jain[2][0]), (3, &vec![None; 4], Some(1.0)));
+        assert_eq!(
+            (jain.len(), &jain[0], jain[2][0]),
+            (3, &vec![None; 4], Some(1.0))
+        );
     }
 
     #[test]

@@ -31,15 +31,39 @@ impl RankResult {
     /// least first.
     pub fn of(replicas: &[Results], group: Option<&str>) -> Vec<Self> {
         let mine = |name: &str| group.is_none_or(|group| group == name);
-        let throughputs =
-            |results: &Results| -> Vec<f64> { results.flows.iter().filter(|flow| mine(&flow.group)).map(|flow| flow.throughput).collect() };
-        ranks(&replicas.iter().map(throughputs).collect::<Vec<_>>()).into_iter().map(Self::from).collect()
+        let throughputs = |results: &Results| -> Vec<f64> {
+            results
+                .flows
+                .iter()
+                .filter(|flow| mine(&flow.group))
+                .map(|flow| flow.throughput)
+                .collect()
+        };
+        ranks(&replicas.iter().map(throughputs).collect::<Vec<_>>())
+            .into_iter()
+            .map(Self::from)
+            .collect()
     }
 }
 
 impl From<Rank> for RankResult {
-    fn from(Rank { mean, deviation, modes }: Rank) -> Self {
-        let modes = modes.map(|modes| modes.map(|mode| ModeResult { mean: mode.mean, count: mode.count }));
-        Self { mean, deviation, modes }
+    fn from(
+        Rank {
+            mean,
+            deviation,
+            modes,
+        }: Rank,
+    ) -> Self {
+        let modes = modes.map(|modes| {
+            modes.map(|mode| ModeResult {
+                mean: mode.mean,
+                count: mode.count,
+            })
+        });
+        Self {
+            mean,
+            deviation,
+            modes,
+        }
     }
 }

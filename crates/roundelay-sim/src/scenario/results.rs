@@ -49,9 +49,27 @@ pub struct Fates {
 impl Fates {
     fn of(packets: &Packets) -> Self {
         let [full, pushed_out, early, refused] = packets.dropped;
-        let Packets { sent, delivered, lost, edge_dropped, late, .. } = *packets;
+        let Packets {
+            sent,
+            delivered,
+            lost,
+            edge_dropped,
+            late,
+            ..
+        } = *packets;
         let gone = delivered + lost + edge_dropped + packets.dropped.iter().sum::<u64>();
-        Self { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, late, on_their_way: sent.saturating_sub(gone) }
+        Self {
+            sent,
+            delivered,
+            full,
+            pushed_out,
+            early,
+            refused,
+            lost,
+            edge_dropped,
+            late,
+            on_their_way: sent.saturating_sub(gone),
+        }
     }
 
     /// The fraction of packets not received, of all with a known fate.
@@ -97,7 +115,15 @@ impl Spread {
     fn of(delays: &Delays) -> Self {
         let seconds = |span: Option<Duration>| span.map(Duration::as_secs_f64);
         let [p50, p90, p99, p999] = [0.5, 0.9, 0.99, 0.999].map(|q| seconds(delays.quantile(q)));
-        Self { count: delays.count(), mean: seconds(delays.mean()), p50, p90, p99, p999, max: seconds(delays.maximum()) }
+        Self {
+            count: delays.count(),
+            mean: seconds(delays.mean()),
+            p50,
+            p90,
+            p99,
+            p999,
+            max: seconds(delays.maximum()),
+        }
     }
 }
 
@@ -279,7 +305,10 @@ pub struct FlowResult {
 
 impl FlowResult {
     fn measure(&mut self, yardsticks: &Yardsticks) {
-        (self.life, self.indices) = (yardsticks.life(self.number), yardsticks.indices(self.number));
+        (self.life, self.indices) = (
+            yardsticks.life(self.number),
+            yardsticks.indices(self.number),
+        );
     }
 }
 
@@ -336,14 +365,29 @@ impl Results {
         let mut links = links::links(scenario, seconds, meter, before, after);
         let packet_hops = after.iter().map(|link| link.counts.packets).sum();
         let names = Names::of(scenario);
-        let mut flows: Vec<_> = meter.flows.iter().filter(|flow| flow.number != u64::MAX).collect();
+        let mut flows: Vec<_> = meter
+            .flows
+            .iter()
+            .filter(|flow| flow.number != u64::MAX)
+            .collect();
         flows.sort_by_key(|flow| flow.number);
-        let result = |is_late| flows.iter().filter(move |flow| flow.is_late == is_late).map(|flow| flow_result(&names, seconds, flow));
-        let (mut told, mut more_flows): (Vec<_>, Vec<_>) = (result(false).collect(), result(true).collect());
+        let result = |is_late| {
+            flows
+                .iter()
+                .filter(move |flow| flow.is_late == is_late)
+                .map(|flow| flow_result(&names, seconds, flow))
+        };
+        let (mut told, mut more_flows): (Vec<_>, Vec<_>) =
+            (result(false).collect(), result(true).collect());
         let mut groups = groups::groups(scenario, seconds, meter, &flows);
         if let Some(yardsticks) = yardsticks {
-            told.iter_mut().chain(&mut more_flows).for_each(|flow| flow.measure(yardsticks));
-            links.iter_mut().enumerate().for_each(|(number, link)| link.backlogged = yardsticks.backlogged(number));
+            told.iter_mut()
+                .chain(&mut more_flows)
+                .for_each(|flow| flow.measure(yardsticks));
+            links
+                .iter_mut()
+                .enumerate()
+                .for_each(|(number, link)| link.backlogged = yardsticks.backlogged(number));
             for (number, group) in (0..).zip(&mut groups) {
                 let of = Some(number).filter(|number| (*number as usize) < scenario.groups.len());
                 group.lives = yardsticks.group(of, &flows, scenario.measures.starved_below);
@@ -351,7 +395,19 @@ impl Results {
         }
         let flows_left_out = meter.closed.saturating_sub(TOLD_FLOWS as u64);
         let (classes, transfers, rates) = (links::classes(&links, meter), Vec::new(), None);
-        Self { seed, events, packet_hops, groups, classes, links, flows: told, flows_left_out, more_flows, transfers, rates }
+        Self {
+            seed,
+            events,
+            packet_hops,
+            groups,
+            classes,
+            links,
+            flows: told,
+            flows_left_out,
+            more_flows,
+            transfers,
+            rates,
+        }
     }
 }
 
@@ -364,8 +420,17 @@ struct Names {
 impl Names {
     fn of(scenario: &Scenario) -> Self {
         let network = &scenario.topology.network;
-        let groups = scenario.groups.iter().map(|group| group.name.as_str().into()).collect();
-        Self { groups, nodes: (0..network.nodes() as u32).map(|node| network.name(NodeId(node)).into()).collect() }
+        let groups = scenario
+            .groups
+            .iter()
+            .map(|group| group.name.as_str().into())
+            .collect();
+        Self {
+            groups,
+            nodes: (0..network.nodes() as u32)
+                .map(|node| network.name(NodeId(node)).into())
+                .collect(),
+        }
     }
 }
 

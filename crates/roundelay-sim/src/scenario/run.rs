@@ -46,7 +46,11 @@ impl RunError {
         match error {
             SimulationError::Queue { link, error } => {
                 let ends = &network.links()[link.index()];
-                Self::Queue { from: network.name(ends.from), to: network.name(ends.to), error: Box::new(error) }
+                Self::Queue {
+                    from: network.name(ends.from),
+                    to: network.name(ends.to),
+                    error: Box::new(error),
+                }
             }
             other => Self::Simulation(other),
         }
@@ -71,7 +75,10 @@ type Watched<P> = Simulation<(Meter, (Option<Yardsticks>, P))>;
 pub(super) const STEPS: u64 = 200;
 
 fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
-    let state = |(number, counts): (u32, _)| LinkState { counts, at_work: simulation.at_work(LinkId(number)) };
+    let state = |(number, counts): (u32, _)| LinkState {
+        counts,
+        at_work: simulation.at_work(LinkId(number)),
+    };
     (0..).zip(simulation.links()).map(state).collect()
 }
 
@@ -88,16 +95,31 @@ impl Scenario {
     ///
     /// # Errors
     /// As [`Scenario::run`].
-    pub fn run_with(&self, seed: u64, probe: &mut dyn Probe, mut progress: impl FnMut(Progress)) -> Result<(Results, Curves), RunError> {
+    pub fn run_with(
+        &self,
+        seed: u64,
+        probe: &mut dyn Probe,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<(Results, Curves), RunError> {
         self.run_observed(seed, probe, &mut progress)
     }
 
-    // Neither is generic: the simulation is compiled here, once for each, and not in the caller's crate.
-    fn run_alone(&self, seed: u64, progress: &mut dyn FnMut(Progress)) -> Result<Results, RunError> {
+    // Neither is generic: the simulation is compiled here, once for each, and not in the caller's
+    // crate.
+    fn run_alone(
+        &self,
+        seed: u64,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Results, RunError> {
         self.go(seed, (), None, progress)
     }
 
-    fn run_observed(&self, seed: u64, probe: &mut dyn Probe, progress: &mut dyn FnMut(Progress)) -> Result<(Results, Curves), RunError> {
+    fn run_observed(
+        &self,
+        seed: u64,
+        probe: &mut dyn Probe,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(Results, Curves), RunError> {
         let mut sampler = Sampler::new(self);
         let results = self.go(seed, probe, Some(&mut sampler), progress)?;
         Ok((results, sampler.curves))
@@ -115,7 +137,9 @@ impl Scenario {
         let warm = Instant::ZERO + self.warmup;
         let mut before: Option<Vec<LinkState>> = None;
         for step in 1..=STEPS {
-            let until = Instant::from_picos((u128::from(end.as_picos()) * u128::from(step) / u128::from(STEPS)) as u64);
+            let until = Instant::from_picos(
+                (u128::from(end.as_picos()) * u128::from(step) / u128::from(STEPS)) as u64,
+            );
             if before.is_none() && until >= warm {
                 self.go_on(&mut simulation, warm)?;
                 simulation.forget();
@@ -125,21 +149,37 @@ impl Scenario {
             if let Some(sampler) = &mut sampler {
                 sampler.look(&simulation);
             }
-            progress(Progress { now: until.since(Instant::ZERO), end: self.duration, events: simulation.events() });
+            progress(Progress {
+                now: until.since(Instant::ZERO),
+                end: self.duration,
+                events: simulation.events(),
+            });
         }
         let after = states(&simulation);
         simulation.end().map_err(|error| self.named(error))?;
         let (meter, (yardsticks, _)) = simulation.probe_mut();
         meter.end();
         let transfers = meter.transfers.take();
-        yardsticks.iter_mut().for_each(|yardsticks| yardsticks.end(end));
+        yardsticks
+            .iter_mut()
+            .for_each(|yardsticks| yardsticks.end(end));
         let rates = yardsticks.as_mut().and_then(Yardsticks::take_rates);
         let (meter, (yardsticks, _)) = simulation.probe();
         if let Some(sampler) = sampler {
             sampler.finish(meter);
         }
         let links = [&before.unwrap_or_default()[..], &after];
-        Ok(Results { transfers, rates, ..Results::new(self, [seed, simulation.events()], meter, yardsticks.as_ref(), links) })
+        Ok(Results {
+            transfers,
+            rates,
+            ..Results::new(
+                self,
+                [seed, simulation.events()],
+                meter,
+                yardsticks.as_ref(),
+                links,
+            )
+        })
     }
 
     /// The network of the run with this seed: with drawn link delays and the hash that spreads
@@ -147,7 +187,10 @@ impl Scenario {
     pub fn network(&self, seed: u64) -> Network {
         let mut network = self.topology.drawn(seed);
         let Routing { metric, spread } = network.routing();
-        network.set_routing(Routing { metric, spread: spread.map(|_| mix(self.hash_seed.unwrap_or(seed))) });
+        network.set_routing(Routing {
+            metric,
+            spread: spread.map(|_| mix(self.hash_seed.unwrap_or(seed))),
+        });
         network
     }
 
@@ -164,10 +207,18 @@ impl Scenario {
     /// A table of decision costs has no time for this discipline, or the discipline cannot run with
     /// decision costs.
     pub fn set_queues(&mut self, queue: &QueueSpec) -> Result<usize, RunError> {
-        let limits: Vec<_> = self.router_links().map(|(number, link)| (number, link.queue.limit_or_default())).collect();
+        let limits: Vec<_> = self
+            .router_links()
+            .map(|(number, link)| (number, link.queue.limit_or_default()))
+            .collect();
         for (link, limit) in &limits {
-            let queue = QueueSpec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) };
-            self.topology.network.change_link(*link, |link| link.set_queue(queue));
+            let queue = QueueSpec {
+                discipline: queue.discipline.clone(),
+                limit: queue.limit.or(Some(*limit)),
+            };
+            self.topology
+                .network
+                .change_link(*link, |link| link.set_queue(queue));
         }
         for (link, _) in &limits {
             let checked = self.topology.network.links()[link.index()].decision_cost();
@@ -210,7 +261,11 @@ impl Scenario {
     }
 
     /// The network with its sources and an observer.
-    pub(crate) fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Simulation<P>, RunError> {
+    pub(crate) fn simulation<P: Probe>(
+        &self,
+        seed: u64,
+        probe: P,
+    ) -> Result<Simulation<P>, RunError> {
         let hash_seed = self.hash_seed.unwrap_or(seed);
         let simulation = Simulation::with_hash_seed(self.network(seed), seed, hash_seed, probe);
         let mut simulation = simulation.map_err(|error| self.named(error))?;
@@ -220,9 +275,17 @@ impl Scenario {
                 simulation.set_edge_control(number, control)?;
             }
             let pairs = group.source_pairs(mix(seed ^ mix(u64::from(number))));
-            let ends = pairs.iter().flat_map(|pair| (0..group.count).map(move |_| *pair));
-            let mut terms = ends.zip(0..).map(|((from, to), place)| group.terms(from, to, place));
-            let agents = group.source.source().agents(&mut terms, pairs.len(), &group.site(&self.topology.network))?;
+            let ends = pairs
+                .iter()
+                .flat_map(|pair| (0..group.count).map(move |_| *pair));
+            let mut terms = ends
+                .zip(0..)
+                .map(|((from, to), place)| group.terms(from, to, place));
+            let agents = group.source.source().agents(
+                &mut terms,
+                pairs.len(),
+                &group.site(&self.topology.network),
+            )?;
             for (agent, place) in agents.into_iter().zip(0..) {
                 simulation.spawn_in(number, agent, group.start_of(place));
             }

@@ -5,10 +5,14 @@ use crate::topologies::Template;
 /// Names and texts: a scenario for each topology, and one with a network node by node.
 pub fn templates() -> impl Iterator<Item = (&'static str, &'static str)> {
     let examples = Template::NAMES.iter().zip(Template::EXAMPLES);
-    examples.map(|(name, text)| (*name, *text)).chain([("nodes", include_str!("nodes.toml"))])
+    examples
+        .map(|(name, text)| (*name, *text))
+        .chain([("nodes", include_str!("nodes.toml"))])
 }
 
 /// The template of this name.
 pub fn template(name: &str) -> Option<&'static str> {
-    templates().find(|(known, _)| *known == name).map(|(_, text)| text)
+    templates()
+        .find(|(known, _)| *known == name)
+        .map(|(_, text)| text)
 }

@@ -136,41 +136,80 @@ pub(super) fn topology<'a>(
 ) -> Result<Topology, ScenarioError> {
     let mut topology = match table {
         Some(_) if !(parts.nodes.is_empty() && parts.links.is_empty()) => {
-            let key = if parts.nodes.is_empty() { "link" } else { "node" };
-            return Err(reader.at(key, "the network comes from [topology]: [[port]] changes links of the network"));
+            let key = if parts.nodes.is_empty() {
+                "link"
+            } else {
+                "node"
+            };
+            return Err(reader.at(
+                key,
+                "the network comes from [topology]: [[port]] changes links of the network",
+            ));
         }
-        Some(table) if table.get_ref().contains_key("file") => from_file(reader, table, parts.queues, files)?,
+        Some(table) if table.get_ref().contains_key("file") => {
+            from_file(reader, table, parts.queues, files)?
+        }
         Some(table) => from_template(reader, table, parts.queues)?,
         None => written_out(reader, parts)?,
     };
     for (class, file, limit) in parts.trees {
-        let tree = parts.written.find(reader, &format!("queue.{class}"), file, files)?;
-        let links = topology.network.links().iter().enumerate().filter(|(_, link)| link.class == *class);
+        let tree = parts
+            .written
+            .find(reader, &format!("queue.{class}"), file, files)?;
+        let links = topology
+            .network
+            .links()
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| link.class == *class);
         let links: Vec<_> = links.map(|(number, _)| LinkId(number as u32)).collect();
         for link in links {
-            topology.network.change_link(link, |link| link.set_tree(tree.clone(), *limit));
+            topology
+                .network
+                .change_link(link, |link| link.set_tree(tree.clone(), *limit));
         }
     }
     for (number, port) in parts.ports.iter().enumerate() {
-        change(reader, &format!("port.{number}"), port, &mut topology.network, (parts.written, files))?;
+        change(
+            reader,
+            &format!("port.{number}"),
+            port,
+            &mut topology.network,
+            (parts.written, files),
+        )?;
     }
     Ok(topology)
 }
 
-fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &Queues) -> Result<Topology, ScenarioError> {
+fn from_template<'a>(
+    reader: &Reader<'a>,
+    mut table: Spanned<DeTable<'a>>,
+    queues: &Queues,
+) -> Result<Topology, ScenarioError> {
     let names = || alternatives(Template::NAMES);
     let Some(template) = table.get_mut().remove("template") else {
-        return Err(reader.at("topology", format!("neither a template nor a file: template = {}, or file = \"...\"", names())));
+        return Err(reader.at(
+            "topology",
+            format!(
+                "neither a template nor a file: template = {}, or file = \"...\"",
+                names()
+            ),
+        ));
     };
     let Some(name) = template.get_ref().as_str() else {
         return Err(reader.at("topology.template", format!("expected a name: {}", names())));
     };
     if !Template::NAMES.contains(&name) {
         let meant = did_you_mean(name, Template::NAMES);
-        return Err(reader.at("topology.template", format!("'{name}' is no template{meant}: {}", names())));
+        return Err(reader.at(
+            "topology.template",
+            format!("'{name}' is no template{meant}: {}", names()),
+        ));
     }
     let template = reader.take_rest(&["template"], table, |table| Template::read(name, table))?;
-    template.build(queues).map_err(|error| reader.at(&format!("topology.{}", error.parameter), error))
+    template
+        .build(queues)
+        .map_err(|error| reader.at(&format!("topology.{}", error.parameter), error))
 }
 
 fn from_file<'a>(
@@ -180,44 +219,100 @@ fn from_file<'a>(
     files: &Files<'_>,
 ) -> Result<Topology, ScenarioError> {
     let mut text_of = |key: &str| -> Result<Option<String>, ScenarioError> {
-        let Some(value) = table.get_mut().remove(key) else { return Ok(None) };
+        let Some(value) = table.get_mut().remove(key) else {
+            return Ok(None);
+        };
         let text = value.get_ref().as_str().map(str::to_owned);
-        text.map(Some).ok_or_else(|| reader.at(&format!("topology.{key}"), format!("{key}: expected a text")))
+        text.map(Some).ok_or_else(|| {
+            reader.at(
+                &format!("topology.{key}"),
+                format!("{key}: expected a text"),
+            )
+        })
     };
-    let (file, format, second) = (text_of("file")?.unwrap_or_default(), text_of("format")?, text_of("second")?);
-    let format = format.map_or_else(|| Ok(Format::of_name(&file)), |format| format.parse::<Format>());
+    let (file, format, second) = (
+        text_of("file")?.unwrap_or_default(),
+        text_of("format")?,
+        text_of("second")?,
+    );
+    let format = format.map_or_else(
+        || Ok(Format::of_name(&file)),
+        |format| format.parse::<Format>(),
+    );
     let format = format.map_err(|message| reader.at("topology.format", message))?;
     if second.is_some() && format.second().is_none() {
-        return Err(reader.at("topology.second", format!("format {} has one file only", format.name())));
+        return Err(reader.at(
+            "topology.second",
+            format!("format {} has one file only", format.name()),
+        ));
     }
-    let rest: FromFile = reader.take_rest(&["file", "format", "second"], table, FromFile::deserialize)?;
+    let rest: FromFile =
+        reader.take_rest(&["file", "format", "second"], table, FromFile::deserialize)?;
     if format != Format::NetSys && reader.has("topology.delay_unit") {
-        return Err(reader.at("topology.delay_unit", format!("delay_unit: it is for the format netsys, and this is {}", format.name())));
+        return Err(reader.at(
+            "topology.delay_unit",
+            format!(
+                "delay_unit: it is for the format netsys, and this is {}",
+                format.name()
+            ),
+        ));
     }
     let has_hosts = format == Format::NetSys && second.is_some();
-    let why = if has_hosts { "the second file has the hosts" } else { "no host is attached with hosts_per_router = 0" };
+    let why = if has_hosts {
+        "the second file has the hosts"
+    } else {
+        "no host is attached with hosts_per_router = 0"
+    };
     for key in ["hosts_per_router", "access_rate", "access_delay"] {
         let path = format!("topology.{key}");
-        if reader.has(&path) && (has_hosts || rest.hosts_per_router == 0 && key != "hosts_per_router") {
+        if reader.has(&path)
+            && (has_hosts || rest.hosts_per_router == 0 && key != "hosts_per_router")
+        {
             return Err(reader.at(&path, format!("{key}: {why}")));
         }
     }
     let what = format!("a network in the format {}", format.name());
-    let load = |key: &str, file: &str| files.text(file, &what).map_err(|message| reader.at(key, message));
+    let load = |key: &str, file: &str| {
+        files
+            .text(file, &what)
+            .map_err(|message| reader.at(key, message))
+    };
     let first = load("topology.file", &file)?;
-    let other = second.as_deref().map(|name| load("topology.second", name)).transpose()?;
-    let other = second.as_deref().zip(other.as_deref()).map(|(name, text)| files::Text { name, text });
-    rest.read(format, files::Text { name: &file, text: &first }, other, queues)
+    let other = second
+        .as_deref()
+        .map(|name| load("topology.second", name))
+        .transpose()?;
+    let other = second
+        .as_deref()
+        .zip(other.as_deref())
+        .map(|(name, text)| files::Text { name, text });
+    rest.read(
+        format,
+        files::Text {
+            name: &file,
+            text: &first,
+        },
+        other,
+        queues,
+    )
 }
 
 fn written_out(reader: &Reader<'_>, parts: &Parts<'_>) -> Result<Topology, ScenarioError> {
     if parts.nodes.is_empty() {
-        return Err(reader.at("", "no network: [topology] with a template or a file, or [[node]] and [[link]]"));
+        return Err(reader.at(
+            "",
+            "no network: [topology] with a template or a file, or [[node]] and [[link]]",
+        ));
     }
     let mut topology = Topology::default();
     for (number, entry) in parts.nodes.iter().enumerate() {
         let node = topology.network.add_named(&entry.name);
-        let node = node.map_err(|_| reader.at(&format!("node.{number}.name"), format!("two nodes are called '{}'", entry.name)))?;
+        let node = node.map_err(|_| {
+            reader.at(
+                &format!("node.{number}.name"),
+                format!("two nodes are called '{}'", entry.name),
+            )
+        })?;
         topology.hosts.extend(entry.host.then_some(node));
     }
     for (number, entry) in parts.links.iter().enumerate() {
@@ -225,13 +320,20 @@ fn written_out(reader: &Reader<'_>, parts: &Parts<'_>) -> Result<Topology, Scena
             let node = topology.network.named(name);
             node.ok_or_else(|| {
                 let names: Vec<_> = parts.nodes.iter().map(|node| node.name.as_str()).collect();
-                let message = format!("there is no node '{name}'{}: nodes are {}", did_you_mean(name, &names), names.join(", "));
+                let message = format!(
+                    "there is no node '{name}'{}: nodes are {}",
+                    did_you_mean(name, &names),
+                    names.join(", ")
+                );
                 reader.at(&format!("link.{number}.{key}"), message)
             })
         };
         let (from, to) = (end("from", &entry.from)?, end("to", &entry.to)?);
         if from == to {
-            return Err(reader.at(&format!("link.{number}.to"), format!("a link from '{}' to itself", entry.from)));
+            return Err(reader.at(
+                &format!("link.{number}.to"),
+                format!("a link from '{}' to itself", entry.from),
+            ));
         }
         let ways = [(from, to), (to, from)];
         for (from, to) in ways.into_iter().take(if entry.one_way { 1 } else { 2 }) {
@@ -251,7 +353,10 @@ fn link(topology: &mut Topology, entry: &LinkEntry, from: NodeId, to: NodeId, qu
     let class = entry.class.unwrap_or(by_ends);
     let mut link = LinkConfig::new(from, to, entry.rate, entry.delay, queues.of(class).clone());
     link.class = class;
-    topology.network.add_link(link).expect("both ends have been found");
+    topology
+        .network
+        .add_link(link)
+        .expect("both ends have been found");
 }
 
 fn change(
@@ -265,31 +370,63 @@ fn change(
         let name = network.name(node);
         pattern
             .split_once('*')
-            .map_or(name == pattern, |(head, tail)| name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail))
+            .map_or(name == pattern, |(head, tail)| {
+                name.len() >= head.len() + tail.len()
+                    && name.starts_with(head)
+                    && name.ends_with(tail)
+            })
     };
     let all = network.links().iter().enumerate();
     let found = all.filter(|(_, link)| fits(&entry.from, link.from) && fits(&entry.to, link.to));
     let found: Vec<_> = found.map(|(number, _)| LinkId(number as u32)).collect();
     if found.is_empty() {
-        return Err(reader.at(path, format!("no link leads from '{}' to '{}'", entry.from, entry.to)));
+        return Err(reader.at(
+            path,
+            format!("no link leads from '{}' to '{}'", entry.from, entry.to),
+        ));
     }
     let range = |key: &str, bytes: i64, least: i64, most: i64| {
         let is_legal = (least..=most).contains(&bytes);
-        is_legal.then_some(()).ok_or_else(|| reader.at(&format!("{path}.{key}"), format!("{key} {bytes}: legal range {least} to {most}")))
+        is_legal.then_some(()).ok_or_else(|| {
+            reader.at(
+                &format!("{path}.{key}"),
+                format!("{key} {bytes}: legal range {least} to {most}"),
+            )
+        })
     };
     let (overhead, mpu) = (LinkLayer::OVERHEAD, LinkLayer::MPU);
-    entry.overhead.map_or(Ok(()), |bytes| range("overhead", bytes.0.into(), (*overhead.start()).into(), (*overhead.end()).into()))?;
-    entry.mpu.map_or(Ok(()), |bytes| range("mpu", bytes.into(), (*mpu.start()).into(), (*mpu.end()).into()))?;
+    entry.overhead.map_or(Ok(()), |bytes| {
+        range(
+            "overhead",
+            bytes.0.into(),
+            (*overhead.start()).into(),
+            (*overhead.end()).into(),
+        )
+    })?;
+    entry.mpu.map_or(Ok(()), |bytes| {
+        range(
+            "mpu",
+            bytes.into(),
+            (*mpu.start()).into(),
+            (*mpu.end()).into(),
+        )
+    })?;
     let tree = match &entry.queue {
-        Some(Ordering::Tree { file, limit }) => Some((trees.find(reader, &format!("{path}.queue"), file, files)?, *limit)),
+        Some(Ordering::Tree { file, limit }) => Some((
+            trees.find(reader, &format!("{path}.queue"), file, files)?,
+            *limit,
+        )),
         _ => None,
     };
     for id in found {
         network.change_link(id, |link| {
-            tree.iter().for_each(|(tree, limit)| link.set_tree(tree.clone(), *limit));
+            tree.iter()
+                .for_each(|(tree, limit)| link.set_tree(tree.clone(), *limit));
             entry.apply(link);
         });
-        network.links()[id.index()].decision_cost().map_err(|error| reader.at(&format!("{path}.decision"), error))?;
+        network.links()[id.index()]
+            .decision_cost()
+            .map_err(|error| reader.at(&format!("{path}.decision"), error))?;
     }
     Ok(())
 }
@@ -297,9 +434,16 @@ fn change(
 impl PortEntry {
     /// The link layer, if any key sets it.
     fn layer(&self) -> Option<LinkLayer> {
-        let Self { link, overhead, mpu, framing, .. } = *self;
+        let Self {
+            link,
+            overhead,
+            mpu,
+            framing,
+            ..
+        } = *self;
         let is_set = link.is_some() || overhead.is_some() || mpu.is_some() || framing.is_some();
-        is_set.then(|| LinkLayer::replaced(link, overhead.map(|Overhead(bytes)| bytes), mpu, framing))
+        is_set
+            .then(|| LinkLayer::replaced(link, overhead.map(|Overhead(bytes)| bytes), mpu, framing))
     }
 
     fn apply(&self, link: &mut LinkConfig) {
@@ -312,6 +456,8 @@ impl PortEntry {
         link.jitter = self.jitter.unwrap_or(link.jitter);
         link.layer = self.layer().unwrap_or(link.layer);
         link.cost = self.cost.unwrap_or(link.cost);
-        self.decision.iter().for_each(|decision| link.decision.clone_from(decision));
+        self.decision
+            .iter()
+            .for_each(|decision| link.decision.clone_from(decision));
     }
 }

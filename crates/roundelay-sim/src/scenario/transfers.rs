@@ -73,8 +73,18 @@ impl Transfer {
     }
 
     /// A flow that ended at `now` without a report.
-    pub(super) fn of_counts(flow: &FlowMeter, counts: &FlowCounts, is_complete: bool, now: Instant) -> Self {
-        Self { bytes: counts.bytes, delivered: Some(now).filter(|_| is_complete), is_complete, ..Self::cut_off(flow) }
+    pub(super) fn of_counts(
+        flow: &FlowMeter,
+        counts: &FlowCounts,
+        is_complete: bool,
+        now: Instant,
+    ) -> Self {
+        Self {
+            bytes: counts.bytes,
+            delivered: Some(now).filter(|_| is_complete),
+            is_complete,
+            ..Self::cut_off(flow)
+        }
     }
 
     /// A flow without reports, cut off by the end of the run.
@@ -139,7 +149,11 @@ impl Completed {
         self.times.record(took);
         self.times_by_bytes.record(took, transfer.bytes);
         let seconds = took.as_secs_f64();
-        self.goodputs += if seconds > 0.0 { transfer.bytes as f64 * 8.0 / seconds } else { 0.0 };
+        self.goodputs += if seconds > 0.0 {
+            transfer.bytes as f64 * 8.0 / seconds
+        } else {
+            0.0
+        };
         if let Some(round_trip) = transfer.round_trip {
             self.round_trips.record(round_trip);
             self.round_trips_by_bytes.record(round_trip, transfer.bytes);
@@ -177,12 +191,19 @@ pub(super) enum SizeClasses {
 impl SizeClasses {
     /// The scenario's size classes; powers of ten if there are none.
     pub(super) fn new(sizes: &[Bytes]) -> Self {
-        if sizes.is_empty() { Self::PowersOfTen } else { Self::UpTo(sizes.iter().map(|Bytes(size)| *size).collect()) }
+        if sizes.is_empty() {
+            Self::PowersOfTen
+        } else {
+            Self::UpTo(sizes.iter().map(|Bytes(size)| *size).collect())
+        }
     }
 
     fn of(&self, bytes: u64) -> u32 {
         match self {
-            Self::PowersOfTen => bytes.saturating_sub(1).checked_ilog10().map_or(0, |digits| digits + 1),
+            Self::PowersOfTen => bytes
+                .saturating_sub(1)
+                .checked_ilog10()
+                .map_or(0, |digits| digits + 1),
             Self::UpTo(sizes) => sizes.partition_point(|size| *size < bytes) as u32,
         }
     }
@@ -197,7 +218,13 @@ impl SizeClasses {
 
     /// The sizes of a class: above the first number, up to the second.
     pub(super) fn range(&self, class: u32) -> (u64, Option<u64>) {
-        (class.checked_sub(1).and_then(|below| self.up_to(below)).unwrap_or(0), self.up_to(class))
+        (
+            class
+                .checked_sub(1)
+                .and_then(|below| self.up_to(below))
+                .unwrap_or(0),
+            self.up_to(class),
+        )
     }
 }
 
@@ -214,8 +241,16 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn new(measures: &Measures, warmup: Duration, duration: Duration) -> Self {
-        let (window, list) = (measures.window(warmup, duration), measures.transfers.then(Vec::new));
-        Self { window, complete: measures.complete, sizes: SizeClasses::new(&measures.sizes), list }
+        let (window, list) = (
+            measures.window(warmup, duration),
+            measures.transfers.then(Vec::new),
+        );
+        Self {
+            window,
+            complete: measures.complete,
+            sizes: SizeClasses::new(&measures.sizes),
+            list,
+        }
     }
 
     pub(super) fn counts(&self, start: Instant) -> bool {
@@ -226,7 +261,9 @@ impl Counted {
     /// complete transfer.
     pub(super) fn settle(&mut self, transfer: &Transfer) -> Option<(Duration, u32)> {
         self.list.iter_mut().for_each(|list| list.push(*transfer));
-        transfer.completion_time(self.complete).map(|took| (took, self.sizes.of(transfer.bytes)))
+        transfer
+            .completion_time(self.complete)
+            .map(|took| (took, self.sizes.of(transfer.bytes)))
     }
 
     /// Takes the list out, sorted by flow and start.
@@ -244,11 +281,23 @@ mod tests {
     #[test]
     fn sizes_have_classes() {
         let tens = SizeClasses::new(&[]);
-        assert_eq!([0, 1, 2, 10, 11, 100, 1460].map(|bytes| tens.of(bytes)), [0, 0, 1, 1, 2, 2, 4]);
-        assert_eq!([0, 1, 4].map(|class| tens.range(class)), [(0, Some(1)), (1, Some(10)), (1000, Some(10_000))]);
+        assert_eq!(
+            [0, 1, 2, 10, 11, 100, 1460].map(|bytes| tens.of(bytes)),
+            [0, 0, 1, 1, 2, 2, 4]
+        );
+        assert_eq!(
+            [0, 1, 4].map(|class| tens.range(class)),
+            [(0, Some(1)), (1, Some(10)), (1000, Some(10_000))]
+        );
         let own = SizeClasses::new(&[Bytes(1460), Bytes(10_220)]);
-        assert_eq!([1, 1460, 1461, 10_220, 10_221, u64::MAX].map(|bytes| own.of(bytes)), [0, 0, 1, 1, 2, 2]);
-        assert_eq!([0, 1, 2].map(|class| own.range(class)), [(0, Some(1460)), (1460, Some(10_220)), (10_220, None)]);
+        assert_eq!(
+            [1, 1460, 1461, 10_220, 10_221, u64::MAX].map(|bytes| own.of(bytes)),
+            [0, 0, 1, 1, 2, 2]
+        );
+        assert_eq!(
+            [0, 1, 2].map(|class| own.range(class)),
+            [(0, Some(1460)), (1460, Some(10_220)), (10_220, None)]
+        );
     }
 
     #[test]

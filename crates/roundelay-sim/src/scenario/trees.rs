@@ -74,8 +74,13 @@ impl Trees {
     ///
     /// # Errors
     /// A table is not a valid tree: with its line in the scenario.
-    pub(super) fn read<'a>(reader: &Reader<'a>, table: Option<Spanned<DeValue<'a>>>) -> Result<Self, ScenarioError> {
-        let Some(table) = table else { return Ok(Self::default()) };
+    pub(super) fn read<'a>(
+        reader: &Reader<'a>,
+        table: Option<Spanned<DeValue<'a>>>,
+    ) -> Result<Self, ScenarioError> {
+        let Some(table) = table else {
+            return Ok(Self::default());
+        };
         let mut written = BTreeMap::new();
         for (name, value) in into_table(reader, "trees", table)?.into_inner() {
             let name = name.into_inner().into_owned();
@@ -83,21 +88,40 @@ impl Trees {
             let tree = TreeFile::from_table(reader, &name, table)?;
             written.insert(name, Arc::new(tree));
         }
-        Ok(Self { written, wanted: RefCell::default() })
+        Ok(Self {
+            written,
+            wanted: RefCell::default(),
+        })
     }
 
     /// The tree `name` of a queue: from the scenario, else from a file.
     ///
     /// # Errors
     /// There is no such tree or file, or the file has no valid tree.
-    pub(super) fn find(&self, reader: &Reader<'_>, path: &str, name: &str, files: &Files<'_>) -> Result<Arc<TreeFile>, ScenarioError> {
+    pub(super) fn find(
+        &self,
+        reader: &Reader<'_>,
+        path: &str,
+        name: &str,
+        files: &Files<'_>,
+    ) -> Result<Arc<TreeFile>, ScenarioError> {
         if let Some(tree) = self.written.get(name) {
             self.wanted.borrow_mut().insert(name.to_owned());
             return Ok(Arc::clone(tree));
         }
-        let known: Vec<_> = self.written.keys().map(|name| format!("'{name}'")).collect();
-        let or = if known.is_empty() { String::new() } else { format!("; [trees] has {}", known.join(", ")) };
-        let text = files.text(name, "a tree in TOML, as docs/trees.md describes it").map_err(|error| reader.at(path, error + &or))?;
+        let known: Vec<_> = self
+            .written
+            .keys()
+            .map(|name| format!("'{name}'"))
+            .collect();
+        let or = if known.is_empty() {
+            String::new()
+        } else {
+            format!("; [trees] has {}", known.join(", "))
+        };
+        let text = files
+            .text(name, "a tree in TOML, as docs/trees.md describes it")
+            .map_err(|error| reader.at(path, error + &or))?;
         TreeFile::from_toml(name, &text).map(Arc::new)
     }
 
@@ -108,7 +132,10 @@ impl Trees {
     pub(super) fn check_wanted(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         let wanted = self.wanted.borrow();
         match self.written.keys().find(|name| !wanted.contains(*name)) {
-            Some(idle) => Err(reader.at(&format!("trees.{idle}"), format!("no queue is 'tree {idle}': name it in [queue] or a [[port]]"))),
+            Some(idle) => Err(reader.at(
+                &format!("trees.{idle}"),
+                format!("no queue is 'tree {idle}': name it in [queue] or a [[port]]"),
+            )),
             None => Ok(()),
         }
     }

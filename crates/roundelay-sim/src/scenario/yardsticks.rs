@@ -77,19 +77,28 @@ pub(super) struct Yardsticks {
 impl Yardsticks {
     /// None if the scenario asks for no measurement.
     pub(super) fn new(network: &Network, scenario: &Scenario) -> Option<Self> {
-        let &Measures { flows, wfi, rates, .. } = &scenario.measures;
+        let &Measures {
+            flows, wfi, rates, ..
+        } = &scenario.measures;
         let pace = |group: &Group| {
             let facts = group.source.source().facts();
-            Pace { rate: facts.rate, gap: facts.mean_gap }
+            Pace {
+                rate: facts.rate,
+                gap: facts.mean_gap,
+            }
         };
         let lives = flows.then(|| Lives::new(scenario.groups.iter().map(pace).collect()));
         let class = measured_class(network);
-        let links = (0..).zip(network.links()).filter(|(_, link)| wfi && Some(link.class) == class);
+        let links = (0..)
+            .zip(network.links())
+            .filter(|(_, link)| wfi && Some(link.class) == class);
         (flows || wfi || rates.is_some()).then(|| Self {
             warmup: Some(Instant::ZERO + scenario.warmup),
             lives,
             rates: rates.map(|interval| RateMeter::new(interval, scenario.duration)),
-            ports: links.map(|(number, link)| (number, PortMeter::new(link))).collect(),
+            ports: links
+                .map(|(number, link)| (number, PortMeter::new(link)))
+                .collect(),
             weights: scenario.groups.iter().map(Group::weight).collect(),
             groups: Vec::new(),
         })
@@ -118,9 +127,20 @@ impl Yardsticks {
     }
 
     pub(super) fn indices(&self, number: u64) -> Option<FlowIndices> {
-        let all = self.ports.values().filter_map(|port| port.indices(FlowNumber(number)));
-        let worst = all.reduce(|one, other| (one.0.max(other.0), one.1.into_iter().chain(other.1).reduce(f64::max)))?;
-        Some(FlowIndices { b_wfi: worst.0, t_wfi: worst.1 })
+        let all = self
+            .ports
+            .values()
+            .filter_map(|port| port.indices(FlowNumber(number)));
+        let worst = all.reduce(|one, other| {
+            (
+                one.0.max(other.0),
+                one.1.into_iter().chain(other.1).reduce(f64::max),
+            )
+        })?;
+        Some(FlowIndices {
+            b_wfi: worst.0,
+            t_wfi: worst.1,
+        })
     }
 
     pub(super) fn backlogged(&self, link: usize) -> Option<Backlogged> {
@@ -128,19 +148,41 @@ impl Yardsticks {
     }
 
     /// Results of one group or of all; `told`: the listed flows.
-    pub(super) fn group(&self, group: Option<u32>, told: &[&FlowMeter], starved_below: f64) -> Option<GroupLives> {
+    pub(super) fn group(
+        &self,
+        group: Option<u32>,
+        told: &[&FlowMeter],
+        starved_below: f64,
+    ) -> Option<GroupLives> {
         let lives = self.lives.as_ref()?;
         let mine = |of: u32| group.is_none_or(|group| group == of);
-        let all: Vec<_> = lives.all().filter(|(of, life)| mine(*of) && life.received > 0).collect();
-        let shares: Vec<_> = all.iter().filter_map(|(of, life)| Some(life.throughput? / f64::from(self.weights[*of as usize]))).collect();
-        let figures = |of: fn(&FlowLife) -> Option<f64>| all.iter().filter_map(|(_, life)| of(life)).collect::<Vec<_>>();
-        let (ratios, startups) = (figures(|life| life.bennett_zhang), figures(|life| life.startup_latency));
+        let all: Vec<_> = lives
+            .all()
+            .filter(|(of, life)| mine(*of) && life.received > 0)
+            .collect();
+        let shares: Vec<_> = all
+            .iter()
+            .filter_map(|(of, life)| Some(life.throughput? / f64::from(self.weights[*of as usize])))
+            .collect();
+        let figures = |of: fn(&FlowLife) -> Option<f64>| {
+            all.iter()
+                .filter_map(|(_, life)| of(life))
+                .collect::<Vec<_>>()
+        };
+        let (ratios, startups) = (
+            figures(|life| life.bennett_zhang),
+            figures(|life| life.startup_latency),
+        );
         let count = |of: fn(&FlowLife) -> u64| all.iter().map(|(_, life)| of(life)).sum::<u64>();
         let (reordered, received) = (count(|life| life.reordered), count(|life| life.received));
         let told: Vec<_> = told.iter().filter(|flow| mine(flow.group)).collect();
-        let by_weight = |flow: &FlowMeter| flow.packets.bytes as f64 / f64::from(self.weights[flow.group as usize]);
+        let by_weight = |flow: &FlowMeter| {
+            flow.packets.bytes as f64 / f64::from(self.weights[flow.group as usize])
+        };
         let throughputs: Vec<_> = told.iter().map(|flow| by_weight(flow)).collect();
-        let pairs = told.iter().filter_map(|flow| Some((flow.packets.bytes as f64, lives.of(flow.number).round_trip?)));
+        let pairs = told.iter().filter_map(|flow| {
+            Some((flow.packets.bytes as f64, lives.of(flow.number).round_trip?))
+        });
         Some(GroupLives {
             flows: all.len() as u64,
             throughput: mean(&figures(|life| life.throughput)),
@@ -165,7 +207,9 @@ impl Yardsticks {
 
 /// The class of measured links: core, or edge without core.
 pub(super) fn measured_class(network: &Network) -> Option<LinkClass> {
-    [LinkClass::Core, LinkClass::Edge].into_iter().find(|class| network.links().iter().any(|link| link.class == *class))
+    [LinkClass::Core, LinkClass::Edge]
+        .into_iter()
+        .find(|class| network.links().iter().any(|link| link.class == *class))
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
@@ -174,7 +218,11 @@ fn mean(values: &[f64]) -> Option<f64> {
 
 /// Jain's index of two values or more.
 fn index(values: &[f64]) -> Option<f64> {
-    if values.len() < 2 { None } else { jain_index(values) }
+    if values.len() < 2 {
+        None
+    } else {
+        jain_index(values)
+    }
 }
 
 impl Probe for Yardsticks {
@@ -187,30 +235,58 @@ impl Probe for Yardsticks {
     }
 
     fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        self.lives.iter_mut().for_each(|lives| lives.send(now, packet, state));
+        self.lives
+            .iter_mut()
+            .for_each(|lives| lives.send(now, packet, state));
     }
 
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState) {
         self.advance(now);
         if self.ports.contains_key(&link.0) {
-            let weight = self.groups.get(state.flow.0 as usize).map_or(1, |group| self.weights[*group as usize]);
-            self.port(link).into_iter().for_each(|port| port.arrive(now, packet, state, weight));
+            let weight = self
+                .groups
+                .get(state.flow.0 as usize)
+                .map_or(1, |group| self.weights[*group as usize]);
+            self.port(link)
+                .into_iter()
+                .for_each(|port| port.arrive(now, packet, state, weight));
         }
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Tag>, state: &PacketState, span: [Instant; 2]) {
+    fn transmitted(
+        &mut self,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        span: [Instant; 2],
+    ) {
         self.advance(span[0]);
-        self.port(link).into_iter().for_each(|port| port.transmit(packet, state, span));
+        self.port(link)
+            .into_iter()
+            .for_each(|port| port.transmit(packet, state, span));
     }
 
-    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, state: &PacketState, reason: DropReason) {
-        self.port(link).into_iter().for_each(|port| port.drop(now, packet, state, reason));
+    fn dropped(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        state: &PacketState,
+        reason: DropReason,
+    ) {
+        self.port(link)
+            .into_iter()
+            .for_each(|port| port.drop(now, packet, state, reason));
     }
 
     fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        self.lives.iter_mut().for_each(|lives| lives.receive(now, packet, state));
+        self.lives
+            .iter_mut()
+            .for_each(|lives| lives.receive(now, packet, state));
         if state.direction == Direction::Forward {
-            self.rates.iter_mut().for_each(|rates| rates.receive(now, state.flow.0, packet.len));
+            self.rates
+                .iter_mut()
+                .for_each(|rates| rates.receive(now, state.flow.0, packet.len));
         }
     }
 
@@ -220,6 +296,8 @@ impl Probe for Yardsticks {
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, _: &FlowCounts) {
         self.lives.iter_mut().for_each(|lives| lives.close(flow));
-        self.ports.values_mut().for_each(|port| port.close(now, flow));
+        self.ports
+            .values_mut()
+            .for_each(|port| port.close(now, flow));
     }
 }

@@ -46,7 +46,8 @@ pub enum Carrier {
     Tcp(protocol::Config),
 }
 
-pub(super) const SENDS: &str = "Flows that arrive at random, between random hosts of `from`; `to` is left out.";
+pub(super) const SENDS: &str =
+    "Flows that arrive at random, between random hosts of `from`; `to` is left out.";
 pub(super) const EXAMPLES: [&str; 2] = [
     "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ntransport = 'burst'",
     "utilisation = 0.005\nlink_rate = '50mbit'\nsizes = [[3000, 0.5], [9000, 1.0]]\ninterpolated = true\ntransport = 'tcp'",
@@ -129,7 +130,12 @@ impl Transport {
     }
 
     /// Facts on flows of this transport.
-    pub(super) fn facts<'a>(self, packet_len: u32, tcp: &'a Protocol, between: Between<'a>) -> Facts<'a> {
+    pub(super) fn facts<'a>(
+        self,
+        packet_len: u32,
+        tcp: &'a Protocol,
+        between: Between<'a>,
+    ) -> Facts<'a> {
         let facts = match self {
             Self::Burst => Facts::datagrams(packet_len, Ending::Silent),
             Self::Tcp => Facts::tcp(tcp, Ending::Told),
@@ -139,10 +145,25 @@ impl Transport {
 
     /// Keys without effect, for sources that begin flows between many hosts.
     pub(super) const fn unused(self) -> [(&'static str, &'static str); 2] {
-        let pairs = ("pairs", "flows of arrivals go between random hosts of 'from': leave this key out");
+        let pairs = (
+            "pairs",
+            "flows of arrivals go between random hosts of 'from': leave this key out",
+        );
         match self {
-            Self::Burst => [pairs, ("tcp", "bursts do not go over TCP: leave it out, or transport = \"tcp\"")],
-            Self::Tcp => [pairs, ("packet_len", "over TCP, tcp = { segment_len = ... } sets the length of packets")],
+            Self::Burst => [
+                pairs,
+                (
+                    "tcp",
+                    "bursts do not go over TCP: leave it out, or transport = \"tcp\"",
+                ),
+            ],
+            Self::Tcp => [
+                pairs,
+                (
+                    "packet_len",
+                    "over TCP, tcp = { segment_len = ... } sets the length of packets",
+                ),
+            ],
         }
     }
 }
@@ -150,11 +171,21 @@ impl Transport {
 impl Config {
     fn sizes(&self) -> Result<Sizes, SourceError> {
         let sizes = match &self.sizes {
-            SizesSpec::Named(name) => Sizes::named(name)
-                .ok_or_else(|| SourceError::new("arrivals", "sizes", name, format!("{}, or points", Sizes::NAMES.join(", "))))?,
+            SizesSpec::Named(name) => Sizes::named(name).ok_or_else(|| {
+                SourceError::new(
+                    "arrivals",
+                    "sizes",
+                    name,
+                    format!("{}, or points", Sizes::NAMES.join(", ")),
+                )
+            })?,
             SizesSpec::Points(points) => Sizes::discrete(points.clone())?,
         };
-        Ok(if self.interpolated { sizes.interpolated() } else { sizes })
+        Ok(if self.interpolated {
+            sizes.interpolated()
+        } else {
+            sizes
+        })
     }
 
     /// The hosts with their groups for `apart`.
@@ -162,45 +193,88 @@ impl Config {
         let network = site.network;
         let group = |host: NodeId| match self.apart {
             Apart::Host => host,
-            Apart::Router => network.leaving(host).first().map_or(host, |link| network.links()[link.index()].to),
+            Apart::Router => network
+                .leaving(host)
+                .first()
+                .map_or(host, |link| network.links()[link.index()].to),
             Apart::Core => nearest_core(network, host),
         };
-        site.hosts.iter().map(|host| Host { node: *host, group: group(*host).0 }).collect()
+        site.hosts
+            .iter()
+            .map(|host| Host {
+                node: *host,
+                group: group(*host).0,
+            })
+            .collect()
     }
 }
 
 impl Source for Config {
     fn facts(&self) -> Facts<'_> {
-        self.transport.facts(self.packet_len, &self.tcp, Between::Any)
+        self.transport
+            .facts(self.packet_len, &self.tcp, Between::Any)
     }
 
     /// Each flow fills its last packet in part and, over TCP, begins with a packet without data.
     /// Starts are spread evenly over time; by the end, a flow over TCP has sent at most the
     /// capacity of the route.
     fn load(&self, conditions: &Conditions) -> Load {
-        let Ok(sizes) = self.sizes() else { return Load::of_flow(Amount::exact(0.0)) };
-        let (seconds, len) = (conditions.span.as_secs_f64(), f64::from(self.facts().segment_len().max(1)));
-        let flows = self.utilisation * self.link_rate.bits_per_second() as f64 / 8.0 / sizes.mean().max(1.0) * seconds * conditions.hosts;
-        let rate = if self.transport == Transport::Tcp { conditions.fastest / 8.0 } else { f64::INFINITY };
+        let Ok(sizes) = self.sizes() else {
+            return Load::of_flow(Amount::exact(0.0));
+        };
+        let (seconds, len) = (
+            conditions.span.as_secs_f64(),
+            f64::from(self.facts().segment_len().max(1)),
+        );
+        let flows = self.utilisation * self.link_rate.bits_per_second() as f64
+            / 8.0
+            / sizes.mean().max(1.0)
+            * seconds
+            * conditions.hosts;
+        let rate = if self.transport == Transport::Tcp {
+            conditions.fastest / 8.0
+        } else {
+            f64::INFINITY
+        };
         let most = rate * seconds;
         // A flow with a duration of the fraction t of the whole time is cut off if it begins in the
         // last fraction t.
         let packets = |bytes: f64| (bytes / len).ceil() + 1.0;
         let part = |size: f64| (size / most).min(1.0);
         let mean = sizes.mean_of(|size| packets(size.min(most)) * (1.0 - part(size) / 2.0));
-        let square = sizes.mean_of(|size| packets(size.min(most)).powi(2) * (1.0 - part(size) * 2.0 / 3.0));
+        let square =
+            sizes.mean_of(|size| packets(size.min(most)).powi(2) * (1.0 - part(size) * 2.0 / 3.0));
         let drawn = Amount::drawn(flows, 1.0);
-        Load { packets: Amount::random(flows * mean, flows * square), flows: drawn, transfers: drawn, idle_rounds: 0.0 }
+        Load {
+            packets: Amount::random(flows * mean, flows * square),
+            flows: drawn,
+            transfers: drawn,
+            idle_rounds: 0.0,
+        }
     }
 
     fn agent(&self, terms: Terms, site: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
         let carrier = self.transport.carrier(self.packet_len, &self.tcp);
-        Ok(Box::new(Arrivals::new(terms, self.hosts(site), self.link_rate, self.utilisation, self.sizes()?, carrier)?))
+        Ok(Box::new(Arrivals::new(
+            terms,
+            self.hosts(site),
+            self.link_rate,
+            self.utilisation,
+            self.sizes()?,
+            carrier,
+        )?))
     }
 
     fn unused(&self) -> Vec<(&'static str, &'static str)> {
         let [pairs, transport] = self.transport.unused();
-        vec![pairs, ("start_jitter", "flows of arrivals start at random times: leave this key out"), transport]
+        vec![
+            pairs,
+            (
+                "start_jitter",
+                "flows of arrivals start at random times: leave this key out",
+            ),
+            transport,
+        ]
     }
 }
 
@@ -209,11 +283,20 @@ impl Source for Config {
 fn nearest_core(network: &Network, host: NodeId) -> NodeId {
     let (mut queue, mut seen) = (VecDeque::from([host]), BTreeSet::from([host]));
     while let Some(node) = queue.pop_front() {
-        let links = || network.leaving(node).iter().map(|link| &network.links()[link.index()]);
+        let links = || {
+            network
+                .leaving(node)
+                .iter()
+                .map(|link| &network.links()[link.index()])
+        };
         if links().any(|link| link.class == LinkClass::Core) {
             return node;
         }
-        queue.extend(links().map(|link| link.to).filter(|next| seen.insert(*next)));
+        queue.extend(
+            links()
+                .map(|link| link.to)
+                .filter(|next| seen.insert(*next)),
+        );
     }
     host
 }
@@ -236,14 +319,29 @@ impl Mould {
                 check.packet_len(packet_len)?;
                 Self::Burst(packet_len)
             }
-            Carrier::Tcp(protocol) => Self::Tcp(Box::new(Tcp::prototype(Terms { start: Instant::ZERO, stop: None, ..terms }, protocol)?)),
+            Carrier::Tcp(protocol) => Self::Tcp(Box::new(Tcp::prototype(
+                Terms {
+                    start: Instant::ZERO,
+                    stop: None,
+                    ..terms
+                },
+                protocol,
+            )?)),
         })
     }
 
     /// Begins a flow of `size` bytes.
-    pub(crate) fn begin(&self, spec: FlowSpec, size: u64, urgency: &Urgency, context: &mut Context<'_>) {
+    pub(crate) fn begin(
+        &self,
+        spec: FlowSpec,
+        size: u64,
+        urgency: &Urgency,
+        context: &mut Context<'_>,
+    ) {
         match self {
-            Self::Tcp(prototype) => context.spawn(Box::new(prototype.like(spec, size)), context.now()),
+            Self::Tcp(prototype) => {
+                context.spawn(Box::new(prototype.like(spec, size)), context.now())
+            }
             Self::Burst(packet_len) => {
                 let flow = context.open(spec);
                 let mut stamp = Stamp::new(urgency.clone(), spec.weight(), size, *packet_len);
@@ -288,15 +386,33 @@ impl Arrivals {
         let check = Check("arrivals");
         check.rate(link_rate)?;
         if !(utilisation > 0.0 && utilisation <= 10.0) {
-            return Err(SourceError::new("arrivals", "utilisation", utilisation, "above 0, to 10"));
+            return Err(SourceError::new(
+                "arrivals",
+                "utilisation",
+                utilisation,
+                "above 0, to 10",
+            ));
         }
         if !hosts.iter().any(|host| host.group != hosts[0].group) {
-            return Err(SourceError::new("arrivals", "hosts", format!("{} in one group", hosts.len()), "hosts of two groups at least"));
+            return Err(SourceError::new(
+                "arrivals",
+                "hosts",
+                format!("{} in one group", hosts.len()),
+                "hosts of two groups at least",
+            ));
         }
         terms.check(check)?;
         let mould = Mould::new(carrier, terms.clone(), check)?;
-        let mean_gap_picos = 1e12 / flows_per_host(link_rate, utilisation, &sizes) / hosts.len() as f64;
-        Ok(Self { terms, hosts, sizes, mean_gap_picos, mould, has_begun: false })
+        let mean_gap_picos =
+            1e12 / flows_per_host(link_rate, utilisation, &sizes) / hosts.len() as f64;
+        Ok(Self {
+            terms,
+            hosts,
+            sizes,
+            mean_gap_picos,
+            mould,
+            has_begun: false,
+        })
     }
 
     fn host(&self, context: &mut Context<'_>) -> Host {
@@ -317,7 +433,11 @@ impl Arrivals {
     fn begin_flow(&self, context: &mut Context<'_>) {
         let [from, to] = self.pair(context);
         let size = self.sizes.draw(context.random());
-        let spec = FlowSpec { from, to, config: self.terms.flow.config };
+        let spec = FlowSpec {
+            from,
+            to,
+            config: self.terms.flow.config,
+        };
         self.mould.begin(spec, size, &self.terms.urgency, context);
     }
 }
@@ -349,30 +469,70 @@ mod tests {
 
     /// Six hosts in a ring, in groups of one, two and three.
     fn hosts() -> Vec<Host> {
-        [0, 1, 1, 2, 2, 2].iter().zip(0..).map(|(group, node)| Host { node: NodeId(node), group: *group }).collect()
+        [0, 1, 1, 2, 2, 2]
+            .iter()
+            .zip(0..)
+            .map(|(group, node)| Host {
+                node: NodeId(node),
+                group: *group,
+            })
+            .collect()
     }
 
     fn terms() -> Terms {
-        Terms { urgency: Urgency::FlowSize(Duration::from_secs(1)), ..Terms::new(NodeId(0), NodeId(0)) }
+        Terms {
+            urgency: Urgency::FlowSize(Duration::from_secs(1)),
+            ..Terms::new(NodeId(0), NodeId(0))
+        }
     }
 
     const BURST: Carrier = Carrier::Burst { packet_len: 1460 };
 
-    fn arrivals(terms: Terms, hosts: Vec<Host>, utilisation: f64, carrier: Carrier) -> Result<Arrivals, SourceError> {
-        Arrivals::new(terms, hosts, "1gbit".parse().unwrap(), utilisation, Sizes::named("ups").unwrap(), carrier)
+    fn arrivals(
+        terms: Terms,
+        hosts: Vec<Host>,
+        utilisation: f64,
+        carrier: Carrier,
+    ) -> Result<Arrivals, SourceError> {
+        Arrivals::new(
+            terms,
+            hosts,
+            "1gbit".parse().unwrap(),
+            utilisation,
+            Sizes::named("ups").unwrap(),
+            carrier,
+        )
     }
 
     fn run(terms: Terms, utilisation: f64, carrier: Carrier, secs: u64) -> Log {
-        Bench::of(HOSTS, "100gbit").run(4, secs, [arrivals(terms, hosts(), utilisation, carrier).unwrap()])
+        Bench::of(HOSTS, "100gbit").run(
+            4,
+            secs,
+            [arrivals(terms, hosts(), utilisation, carrier).unwrap()],
+        )
     }
 
     #[test]
     fn flows_a_second() {
-        for (utilisation, expected) in [(0.1, 46.41), (0.3, 139.23), (0.5, 232.05), (0.7, 324.88), (0.9, 417.70)] {
-            let flows = flows_per_host("1gbit".parse().unwrap(), utilisation, &Sizes::named("ups").unwrap());
+        for (utilisation, expected) in [
+            (0.1, 46.41),
+            (0.3, 139.23),
+            (0.5, 232.05),
+            (0.7, 324.88),
+            (0.9, 417.70),
+        ] {
+            let flows = flows_per_host(
+                "1gbit".parse().unwrap(),
+                utilisation,
+                &Sizes::named("ups").unwrap(),
+            );
             assert!((flows - expected).abs() < 0.006, "{utilisation}: {flows}");
         }
-        let web = flows_per_host("10gbit".parse().unwrap(), 0.7, &Sizes::named("web_search").unwrap());
+        let web = flows_per_host(
+            "10gbit".parse().unwrap(),
+            0.7,
+            &Sizes::named("web_search").unwrap(),
+        );
         assert!((web - 525.4).abs() < 0.1);
     }
 
@@ -381,55 +541,147 @@ mod tests {
     fn flows_come_as_often_as_they_should_between_groups() {
         let log = run(terms(), 0.3, BURST, 20);
         let (flows, expected) = (log.opened.len() as f64, 139.23 * 20.0 * f64::from(HOSTS));
-        assert!((flows - expected).abs() < 5.0 * expected.sqrt(), "{flows} for {expected}");
+        assert!(
+            (flows - expected).abs() < 5.0 * expected.sqrt(),
+            "{flows} for {expected}"
+        );
         let group = |node: NodeId| [0, 1, 1, 2, 2, 2][node.0 as usize];
-        assert!(log.opened.iter().all(|(_, from, to)| group(*from) != group(*to)));
-        let count = |from, to| log.opened.iter().filter(|(_, f, t)| (f.0, t.0) == (from, to)).count() as f64;
-        for (from, to, part) in [(0, 1, 1.0 / 30.0), (1, 0, 1.0 / 24.0), (3, 0, 1.0 / 18.0), (5, 2, 1.0 / 18.0)] {
-            assert!((count(from, to) - flows * part).abs() < 5.0 * (flows * part).sqrt(), "{from} to {to}: {}", count(from, to));
+        assert!(
+            log.opened
+                .iter()
+                .all(|(_, from, to)| group(*from) != group(*to))
+        );
+        let count = |from, to| {
+            log.opened
+                .iter()
+                .filter(|(_, f, t)| (f.0, t.0) == (from, to))
+                .count() as f64
+        };
+        for (from, to, part) in [
+            (0, 1, 1.0 / 30.0),
+            (1, 0, 1.0 / 24.0),
+            (3, 0, 1.0 / 18.0),
+            (5, 2, 1.0 / 18.0),
+        ] {
+            assert!(
+                (count(from, to) - flows * part).abs() < 5.0 * (flows * part).sqrt(),
+                "{from} to {to}: {}",
+                count(from, to)
+            );
         }
         let bytes: f64 = log.sent.iter().map(|packet| f64::from(packet.len)).sum();
         let offered = 0.3e9 / 8.0 * 20.0 * f64::from(HOSTS);
-        assert!((bytes / offered - 1.0).abs() < 5.0 * (1.0 + 2.78_f64.powi(2)).sqrt() / flows.sqrt(), "{bytes} for {offered}");
+        assert!(
+            (bytes / offered - 1.0).abs() < 5.0 * (1.0 + 2.78_f64.powi(2)).sqrt() / flows.sqrt(),
+            "{bytes} for {offered}"
+        );
     }
 
     #[test]
     fn packets_say_how_large_their_flow_is() {
         let log = run(terms(), 0.1, BURST, 1);
         let mut sizes = std::collections::BTreeMap::new();
-        log.sent.iter().for_each(|packet| *sizes.entry(packet.flow).or_insert(0) += packet.len);
-        assert!(log.sent.iter().all(|packet| packet.priority == sizes[&packet.flow]));
+        log.sent
+            .iter()
+            .for_each(|packet| *sizes.entry(packet.flow).or_insert(0) += packet.len);
+        assert!(
+            log.sent
+                .iter()
+                .all(|packet| packet.priority == sizes[&packet.flow])
+        );
         assert!(sizes.values().any(|size| *size == 2107 * 1460));
-        assert_eq!(log.sent, run(terms(), 0.1, BURST, 1).sent, "same seed, same packets");
+        assert_eq!(
+            log.sent,
+            run(terms(), 0.1, BURST, 1).sent,
+            "same seed, same packets"
+        );
     }
 
     #[test]
     fn flows_over_tcp_are_the_same_flows() {
         let tcp = Carrier::Tcp(protocol::Config::ns2_newreno_sack1());
-        let [bursts, flows] = [BURST, tcp].map(|carrier| run(Terms { stop: Some(seconds(1)), ..terms() }, 0.1, carrier, 10));
+        let [bursts, flows] = [BURST, tcp].map(|carrier| {
+            run(
+                Terms {
+                    stop: Some(seconds(1)),
+                    ..terms()
+                },
+                0.1,
+                carrier,
+                10,
+            )
+        });
         assert_eq!(bursts.opened, flows.opened);
         assert_eq!(flows.reports.len(), flows.opened.len(), "all of them end");
-        let bytes: u64 = flows.reports.iter().map(|(_, _, report)| report.bytes).sum();
-        assert_eq!(bytes, bursts.sent.iter().map(|packet| u64::from(packet.len)).sum::<u64>());
+        let bytes: u64 = flows
+            .reports
+            .iter()
+            .map(|(_, _, report)| report.bytes)
+            .sum();
+        assert_eq!(
+            bytes,
+            bursts
+                .sent
+                .iter()
+                .map(|packet| u64::from(packet.len))
+                .sum::<u64>()
+        );
     }
 
     #[test]
     fn it_starts_and_stops_when_it_should() {
-        let log = run(Terms { start: seconds(2), stop: Some(seconds(3)), ..terms() }, 0.3, BURST, 10);
+        let log = run(
+            Terms {
+                start: seconds(2),
+                stop: Some(seconds(3)),
+                ..terms()
+            },
+            0.3,
+            BURST,
+            10,
+        );
         assert!(!log.opened.is_empty());
-        assert!(log.opened.iter().all(|(now, ..)| (seconds(2)..seconds(3)).contains(now)));
+        assert!(
+            log.opened
+                .iter()
+                .all(|(now, ..)| (seconds(2)..seconds(3)).contains(now))
+        );
     }
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let message = |hosts, utilisation, carrier| arrivals(terms(), hosts, utilisation, carrier).unwrap_err().to_string();
-        assert_eq!(message(hosts(), f64::NAN, BURST), "arrivals: utilisation NaN: legal range above 0, to 10");
+        let message = |hosts, utilisation, carrier| {
+            arrivals(terms(), hosts, utilisation, carrier)
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            message(hosts(), f64::NAN, BURST),
+            "arrivals: utilisation NaN: legal range above 0, to 10"
+        );
         let one = "in one group: legal range hosts of two groups at least";
-        assert_eq!(message(hosts()[3..].to_vec(), 0.5, BURST), format!("arrivals: hosts 3 {one}"));
-        assert_eq!(message(Vec::new(), 0.5, BURST), format!("arrivals: hosts 0 {one}"));
+        assert_eq!(
+            message(hosts()[3..].to_vec(), 0.5, BURST),
+            format!("arrivals: hosts 3 {one}")
+        );
+        assert_eq!(
+            message(Vec::new(), 0.5, BURST),
+            format!("arrivals: hosts 0 {one}")
+        );
         let empty = Carrier::Burst { packet_len: 0 };
-        assert_eq!(message(hosts(), 0.5, empty), "arrivals: packet_len 0: legal range 1 to 65535");
-        let terms = Terms { stop: Some(Instant::ZERO), ..terms() };
-        assert_eq!(arrivals(terms, hosts(), 0.5, BURST).unwrap_err().to_string(), "arrivals: stop 0s: legal range after its start at 0s");
+        assert_eq!(
+            message(hosts(), 0.5, empty),
+            "arrivals: packet_len 0: legal range 1 to 65535"
+        );
+        let terms = Terms {
+            stop: Some(Instant::ZERO),
+            ..terms()
+        };
+        assert_eq!(
+            arrivals(terms, hosts(), 0.5, BURST)
+                .unwrap_err()
+                .to_string(),
+            "arrivals: stop 0s: legal range after its start at 0s"
+        );
     }
 }

@@ -37,15 +37,36 @@ impl Probe for Log {
     }
 
     fn sent(&mut self, now: Instant, packet: &Packet<Tag>, state: &PacketState) {
-        let Packet { len, slack, priority, deadline, .. } = *packet;
-        self.sent.push(Sent { now, flow: state.flow, len, slack, priority, deadline, direction: state.direction });
+        let Packet {
+            len,
+            slack,
+            priority,
+            deadline,
+            ..
+        } = *packet;
+        self.sent.push(Sent {
+            now,
+            flow: state.flow,
+            len,
+            slack,
+            priority,
+            deadline,
+            direction: state.direction,
+        });
     }
 
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {
         self.reports.push((now, flow, *report));
     }
 
-    fn dropped(&mut self, _: Instant, _: LinkId, _: &Packet<Tag>, _: &PacketState, reason: DropReason) {
+    fn dropped(
+        &mut self,
+        _: Instant,
+        _: LinkId,
+        _: &Packet<Tag>,
+        _: &PacketState,
+        reason: DropReason,
+    ) {
         panic!("the bench drops nothing: {reason:?}");
     }
 
@@ -74,9 +95,22 @@ impl Bench {
         for _ in 0..nodes {
             network.add_node();
         }
-        for (from, to) in (0..nodes).flat_map(|node| [(node, (node + 1) % nodes), ((node + 1) % nodes, node)]) {
-            let (rate, queue) = (rate.parse().unwrap(), "fifo limit 100000000".parse().unwrap());
-            network.add_link(LinkConfig::new(NodeId(from), NodeId(to), rate, delay, queue)).unwrap();
+        for (from, to) in
+            (0..nodes).flat_map(|node| [(node, (node + 1) % nodes), ((node + 1) % nodes, node)])
+        {
+            let (rate, queue) = (
+                rate.parse().unwrap(),
+                "fifo limit 100000000".parse().unwrap(),
+            );
+            network
+                .add_link(LinkConfig::new(
+                    NodeId(from),
+                    NodeId(to),
+                    rate,
+                    delay,
+                    queue,
+                ))
+                .unwrap();
         }
         Self(network)
     }
@@ -87,7 +121,12 @@ impl Bench {
     }
 
     /// The log of `secs` seconds.
-    pub(crate) fn run<A: Agent + 'static>(&self, seed: u64, secs: u64, agents: impl IntoIterator<Item = A>) -> Log {
+    pub(crate) fn run<A: Agent + 'static>(
+        &self,
+        seed: u64,
+        secs: u64,
+        agents: impl IntoIterator<Item = A>,
+    ) -> Log {
         let mut simulation = Simulation::with_probe(self.0.clone(), seed, Log::default()).unwrap();
         for agent in agents {
             simulation.spawn(Box::new(agent), Instant::ZERO);
@@ -97,7 +136,12 @@ impl Bench {
     }
 
     /// The packets sent in `secs` seconds.
-    pub(crate) fn sent<A: Agent + 'static>(&self, seed: u64, secs: u64, agents: impl IntoIterator<Item = A>) -> Vec<Sent> {
+    pub(crate) fn sent<A: Agent + 'static>(
+        &self,
+        seed: u64,
+        secs: u64,
+        agents: impl IntoIterator<Item = A>,
+    ) -> Vec<Sent> {
         self.run(seed, secs, agents).sent
     }
 }

@@ -60,15 +60,30 @@ impl Burst {
         terms.check(check)?;
         check.range("size", config.size.0, 1..=LARGEST_FLOW)?;
         check.packet_len(config.packet_len)?;
-        Ok(Self { source_flow: SourceFlow::new(terms.clone(), config.size.0, config.packet_len), terms, config })
+        Ok(Self {
+            source_flow: SourceFlow::new(terms.clone(), config.size.0, config.packet_len),
+            terms,
+            config,
+        })
     }
 }
 
 impl Agent for Burst {
     fn wake(&mut self, context: &mut Context<'_>) {
-        let Turn::Start(flow) = self.source_flow.turn(context) else { return };
-        let Config { size: Bytes(size), packet_len } = self.config;
-        send_all(flow, size, packet_len, &mut self.terms.stamp(size, packet_len), context);
+        let Turn::Start(flow) = self.source_flow.turn(context) else {
+            return;
+        };
+        let Config {
+            size: Bytes(size),
+            packet_len,
+        } = self.config;
+        send_all(
+            flow,
+            size,
+            packet_len,
+            &mut self.terms.stamp(size, packet_len),
+            context,
+        );
         self.source_flow.finish(context);
     }
 }
@@ -77,7 +92,13 @@ impl Agent for Burst {
 pub(crate) const LARGEST_FLOW: u64 = 1 << 40;
 
 /// Sends `size_bytes` in packets of `packet_len`, the last one shorter.
-pub(crate) fn send_all(flow: FlowId, size_bytes: u64, packet_len: u32, stamp: &mut Stamp, context: &mut Context<'_>) {
+pub(crate) fn send_all(
+    flow: FlowId,
+    size_bytes: u64,
+    packet_len: u32,
+    stamp: &mut Stamp,
+    context: &mut Context<'_>,
+) {
     let mut left = size_bytes;
     while left > 0 {
         let len = left.min(packet_len.into());
@@ -100,18 +121,56 @@ mod tests {
         let bench = Bench::default();
         let mut terms = bench.terms();
         (terms.start, terms.urgency) = (seconds(3), Urgency::Remaining(Duration::from_secs(1)));
-        let log = bench.run(1, 10, [Burst::new(terms, Config { size: Bytes(3000), packet_len: 1460 }).unwrap()]);
-        let lens: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.len, packet.priority)).collect();
-        assert_eq!(lens, [(seconds(3), 1460, 3000), (seconds(3), 1460, 1540), (seconds(3), 80, 80)]);
-        let [(closed, _, counts)] = log.closed[..] else { panic!("one flow: {:?}", log.closed) };
+        let log = bench.run(
+            1,
+            10,
+            [Burst::new(
+                terms,
+                Config {
+                    size: Bytes(3000),
+                    packet_len: 1460,
+                },
+            )
+            .unwrap()],
+        );
+        let lens: Vec<_> = log
+            .sent
+            .iter()
+            .map(|packet| (packet.now, packet.len, packet.priority))
+            .collect();
+        assert_eq!(
+            lens,
+            [
+                (seconds(3), 1460, 3000),
+                (seconds(3), 1460, 1540),
+                (seconds(3), 80, 80)
+            ]
+        );
+        let [(closed, _, counts)] = log.closed[..] else {
+            panic!("one flow: {:?}", log.closed)
+        };
         assert_eq!((counts.delivered, counts.bytes), (3, 3000));
-        assert_eq!(closed, seconds(3) + Duration::from_nanos(240) + Duration::from_micros(1), "3000 bytes at 100 Gbit/s, and the wire");
+        assert_eq!(
+            closed,
+            seconds(3) + Duration::from_nanos(240) + Duration::from_micros(1),
+            "3000 bytes at 100 Gbit/s, and the wire"
+        );
     }
 
     #[test]
     fn errors_name_parameter_and_range() {
         let terms = Bench::default().terms();
-        let error = Burst::new(terms, Config { size: Bytes(0), packet_len: 1 }).unwrap_err();
-        assert_eq!(error.to_string(), "burst: size 0: legal range 1 to 1099511627776");
+        let error = Burst::new(
+            terms,
+            Config {
+                size: Bytes(0),
+                packet_len: 1,
+            },
+        )
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "burst: size 0: legal range 1 to 1099511627776"
+        );
     }
 }

@@ -61,7 +61,10 @@ impl Connection {
             sender,
             receiver: Receiver::new(config)?,
             supplied: 0,
-            stamps: [terms.stamp(bytes, config.segment_len), terms.stamp(bytes, config.segment_len)],
+            stamps: [
+                terms.stamp(bytes, config.segment_len),
+                terms.stamp(bytes, config.segment_len),
+            ],
             delays: [Delays::default(); 2],
             tail: None,
             tail_at: None,
@@ -91,7 +94,10 @@ impl Connection {
     /// The next timer: when to wake the connection.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Instant> {
-        earlier(earlier(self.sender.timer(), self.receiver.timer()), self.tail_at)
+        earlier(
+            earlier(self.sender.timer(), self.receiver.timer()),
+            self.tail_at,
+        )
     }
 
     /// Handles expired timers and sends.
@@ -109,7 +115,9 @@ impl Connection {
     /// Handles a packet of the connection's flow.
     #[inline]
     pub(crate) fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
-        let Content::Segment(segment) = &arrival.content else { return };
+        let Content::Segment(segment) = &arrival.content else {
+            return;
+        };
         let now = context.now();
         let delays = &mut self.delays[arrival.direction.index()];
         delays.picos += u128::from(now.since(arrival.sent).as_picos());
@@ -119,7 +127,9 @@ impl Connection {
             return self.send(context);
         }
         let before = self.receiver.delivered();
-        let answer = self.receiver.on_segment(now, segment, arrival.ecn == Ecn::Marked);
+        let answer = self
+            .receiver
+            .on_segment(now, segment, arrival.ecn == Ecn::Marked);
         if self.receiver.delivered() > before {
             self.delivered_at = now;
         }
@@ -141,14 +151,35 @@ impl Connection {
     }
 
     /// Reports on the last `bytes`, with the effort since the last report.
-    pub(crate) fn report(&mut self, bytes: u64, start: Instant, is_complete: bool, effort: Effort, context: &mut Context<'_>) {
-        self.tell(Report { bytes, start, is_complete, ..self.draft(effort, context.now()) }, context);
+    pub(crate) fn report(
+        &mut self,
+        bytes: u64,
+        start: Instant,
+        is_complete: bool,
+        effort: Effort,
+        context: &mut Context<'_>,
+    ) {
+        self.tell(
+            Report {
+                bytes,
+                start,
+                is_complete,
+                ..self.draft(effort, context.now())
+            },
+            context,
+        );
     }
 
     /// Reports the effort since the last transfer, if any.
     pub(crate) fn report_rest(&mut self, effort: Effort, context: &mut Context<'_>) {
         if effort != Effort::default() {
-            self.tell(Report { is_transfer: false, ..self.draft(effort, context.now()) }, context);
+            self.tell(
+                Report {
+                    is_transfer: false,
+                    ..self.draft(effort, context.now())
+                },
+                context,
+            );
         }
     }
 
@@ -174,8 +205,15 @@ impl Connection {
     /// Retransmissions and timeouts since the last call.
     pub(crate) fn effort(&mut self) -> Effort {
         let before = std::mem::replace(&mut self.reported, *self.sender.statistics());
-        let SenderStatistics { retransmissions, timeouts, .. } = self.reported;
-        Effort { retransmissions: retransmissions - before.retransmissions, timeouts: timeouts - before.timeouts }
+        let SenderStatistics {
+            retransmissions,
+            timeouts,
+            ..
+        } = self.reported;
+        Effort {
+            retransmissions: retransmissions - before.retransmissions,
+            timeouts: timeouts - before.timeouts,
+        }
     }
 
     #[inline]
@@ -197,8 +235,16 @@ impl Connection {
 
     /// Sends the next segment from the flow's end, at most at the first link's rate.
     fn send_tail(&mut self, context: &mut Context<'_>) {
-        let (now, Some(rate)) = (context.now(), self.stamps[0].tail_rate()) else { return };
-        let Some(tail) = self.tail.as_mut().filter(|_| self.tail_at.is_none_or(|at| at <= now)) else { return };
+        let (now, Some(rate)) = (context.now(), self.stamps[0].tail_rate()) else {
+            return;
+        };
+        let Some(tail) = self
+            .tail
+            .as_mut()
+            .filter(|_| self.tail_at.is_none_or(|at| at <= now))
+        else {
+            return;
+        };
         let segment = tail.poll(now, &mut self.sender);
         self.tail_at = None;
         if let Some((segment, level)) = segment {
@@ -221,9 +267,18 @@ impl Connection {
 
     #[inline]
     fn packet(&self, direction: Direction, segment: &Segment) -> Outgoing {
-        let ecn = if segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
+        let ecn = if segment.is_ecn_capable() {
+            Ecn::Capable
+        } else {
+            Ecn::NotCapable
+        };
         let len = segment.wire_len(self.sender.config());
-        Outgoing { direction, content: Content::Segment(*segment), ecn, ..Outgoing::new(self.flow, len) }
+        Outgoing {
+            direction,
+            content: Content::Segment(*segment),
+            ecn,
+            ..Outgoing::new(self.flow, len)
+        }
     }
 }
 

@@ -114,8 +114,14 @@ mod tests {
     fn an_exponential_has_its_mean_and_variance() {
         let (mut random, mean) = (random(), Duration::from_millis(3));
         let (average, variance) = moments(mean, || Span::Exponential(mean).draw(&mut random));
-        assert!((average - 1.0).abs() < 5.0 / 200_000_f64.sqrt(), "mean {average}");
-        assert!((variance - 1.0).abs() < 5.0 * (8.0_f64 / 200_000.0).sqrt(), "variance {variance}");
+        assert!(
+            (average - 1.0).abs() < 5.0 / 200_000_f64.sqrt(),
+            "mean {average}"
+        );
+        assert!(
+            (variance - 1.0).abs() < 5.0 * (8.0_f64 / 200_000.0).sqrt(),
+            "variance {variance}"
+        );
     }
 
     /// Shape 5: variance = shape / ((shape - 1)^2 (shape - 2)) x_m^2 with x_m = 4/5 mean, here
@@ -123,9 +129,16 @@ mod tests {
     #[test]
     fn a_pareto_has_its_mean_and_variance() {
         let (mut random, mean) = (random(), Duration::from_millis(3));
-        let (average, variance) = moments(mean, || Span::Pareto { mean, shape: 5.0 }.draw(&mut random));
-        assert!((average - 1.0).abs() < 5.0 * (1.0_f64 / 15.0 / 200_000.0).sqrt(), "mean {average}");
-        assert!((variance * 15.0 - 1.0).abs() < 5.0 * (72.8_f64 / 200_000.0).sqrt(), "variance {variance}");
+        let (average, variance) =
+            moments(mean, || Span::Pareto { mean, shape: 5.0 }.draw(&mut random));
+        assert!(
+            (average - 1.0).abs() < 5.0 * (1.0_f64 / 15.0 / 200_000.0).sqrt(),
+            "mean {average}"
+        );
+        assert!(
+            (variance * 15.0 - 1.0).abs() < 5.0 * (72.8_f64 / 200_000.0).sqrt(),
+            "variance {variance}"
+        );
     }
 
     /// Shape 1.5 has no variance; the test checks the tail: longer than x with probability (x_m /
@@ -133,12 +146,26 @@ mod tests {
     #[test]
     fn a_pareto_has_its_tail() {
         let (mut random, mean, shape) = (random(), Duration::from_secs(3), 1.5);
-        let draws: Vec<_> = (0..1_000_000).map(|_| Span::Pareto { mean, shape }.draw(&mut random).as_secs_f64()).collect();
-        assert!(draws.iter().all(|draw| *draw >= 1.0), "the shortest is mean (shape - 1) / shape = 1 s");
+        let draws: Vec<_> = (0..1_000_000)
+            .map(|_| Span::Pareto { mean, shape }.draw(&mut random).as_secs_f64())
+            .collect();
+        assert!(
+            draws.iter().all(|draw| *draw >= 1.0),
+            "the shortest is mean (shape - 1) / shape = 1 s"
+        );
         for probability in [0.5, 0.1, 0.01, 0.001_f64] {
-            let longer = draws.iter().filter(|draw| **draw > probability.powf(-1.0 / shape)).count() as f64;
-            let (expected, sigma) = (1e6 * probability, (1e6 * probability * (1.0 - probability)).sqrt());
-            assert!((longer - expected).abs() < 5.0 * sigma, "{probability}: {longer} for {expected} by {sigma}");
+            let longer = draws
+                .iter()
+                .filter(|draw| **draw > probability.powf(-1.0 / shape))
+                .count() as f64;
+            let (expected, sigma) = (
+                1e6 * probability,
+                (1e6 * probability * (1.0 - probability)).sqrt(),
+            );
+            assert!(
+                (longer - expected).abs() < 5.0 * sigma,
+                "{probability}: {longer} for {expected} by {sigma}"
+            );
         }
     }
 
@@ -147,7 +174,10 @@ mod tests {
         let mut random = random();
         let mut counts = [0_i32; 10];
         (0..100_000).for_each(|_| counts[below(&mut random, 10) as usize] += 1);
-        assert!(counts.iter().all(|count| (count - 10_000).abs() < 5 * 95), "binomial, sigma 95: {counts:?}");
+        assert!(
+            counts.iter().all(|count| (count - 10_000).abs() < 5 * 95),
+            "binomial, sigma 95: {counts:?}"
+        );
         assert_eq!(below(&mut random, 0), 0);
         assert!((0..1000).all(|_| up_to(&mut random, Duration::from_picos(1)).as_picos() <= 1));
         assert!((0..1000).any(|_| up_to(&mut random, Duration::from_picos(1)).as_picos() == 1));
@@ -158,7 +188,10 @@ mod tests {
     fn what_is_too_long_to_tell_is_as_long_as_can_be_told() {
         assert_eq!(span(1e30), Duration::MAX);
         let mut random = random();
-        let long = Span::Pareto { mean: Duration::MAX, shape: 1.01 };
+        let long = Span::Pareto {
+            mean: Duration::MAX,
+            shape: 1.01,
+        };
         assert!((0..1000).any(|_| long.draw(&mut random) == Duration::MAX));
     }
 }

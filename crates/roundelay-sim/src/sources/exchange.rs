@@ -23,9 +23,22 @@ pub(super) struct Exchange {
 
 impl Exchange {
     pub(super) fn new(protocol: Config, terms: &Terms) -> Result<Self, SourceError> {
-        let answering = Config { syn_exchange: false, ..protocol };
-        let (requests, responses) = (Connection::new(protocol, 0, terms)?, Connection::new(answering, 0, terms)?);
-        Ok(Self { requests, responses, flows: None, asked: 0, expected: 0, wanted: 0 })
+        let answering = Config {
+            syn_exchange: false,
+            ..protocol
+        };
+        let (requests, responses) = (
+            Connection::new(protocol, 0, terms)?,
+            Connection::new(answering, 0, terms)?,
+        );
+        Ok(Self {
+            requests,
+            responses,
+            flows: None,
+            asked: 0,
+            expected: 0,
+            wanted: 0,
+        })
     }
 
     /// Whether a response is outstanding.
@@ -35,7 +48,11 @@ impl Exchange {
 
     /// Opens the connection on the client's flow.
     pub(super) fn open(&mut self, flow: FlowId, spec: FlowSpec, context: &mut Context<'_>) {
-        let back = context.open(FlowSpec { from: spec.to, to: spec.from, config: spec.config });
+        let back = context.open(FlowSpec {
+            from: spec.to,
+            to: spec.from,
+            config: spec.config,
+        });
         self.flows = Some([flow, back]);
         self.requests.open(flow, context);
         self.responses.open(back, context);
@@ -71,7 +88,8 @@ impl Exchange {
     }
 
     pub(super) fn timer(&self) -> Option<Instant> {
-        self.flows.and_then(|_| earlier(self.requests.timer(), self.responses.timer()))
+        self.flows
+            .and_then(|_| earlier(self.requests.timer(), self.responses.timer()))
     }
 
     /// Effort of both flows.

@@ -18,17 +18,30 @@ impl<'a> Line<'a> {
     /// All lines with text. A byte order mark, which some editors put at the start, is skipped.
     pub(super) fn all(file: &'a str, text: &'a str) -> impl Iterator<Item = Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines = (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty());
+        let lines = (1..)
+            .zip(text.lines())
+            .filter(|(_, text)| !text.trim().is_empty());
         lines.map(move |(number, text)| Self { file, number, text })
     }
 
     pub(super) fn error(self, message: impl fmt::Display) -> ScenarioError {
-        ScenarioError { file: self.file.to_owned(), line: self.number, message: message.to_string() }
+        ScenarioError {
+            file: self.file.to_owned(),
+            line: self.number,
+            message: message.to_string(),
+        }
     }
 
     /// The time and the number of bytes: the first two words.
-    pub(super) fn head(self, expected: &str, words: &[&str]) -> Result<(Instant, u64), ScenarioError> {
-        let head = words.first().zip(words.get(1)).and_then(|(time, bytes)| seconds(time).zip(whole(bytes)));
+    pub(super) fn head(
+        self,
+        expected: &str,
+        words: &[&str],
+    ) -> Result<(Instant, u64), ScenarioError> {
+        let head = words
+            .first()
+            .zip(words.get(1))
+            .and_then(|(time, bytes)| seconds(time).zip(whole(bytes)));
         head.ok_or_else(|| self.wrong(expected))
     }
 
@@ -39,13 +52,20 @@ impl<'a> Line<'a> {
 
 /// Seconds, without a unit: digits and a point.
 pub(super) fn seconds(word: &str) -> Option<Instant> {
-    let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let time = format!("{word}s").parse::<Duration>().ok().filter(|_| is_number);
+    let is_number = word
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let time = format!("{word}s")
+        .parse::<Duration>()
+        .ok()
+        .filter(|_| is_number);
     time.map(|time| Instant::ZERO + time)
 }
 
 pub(super) fn whole(word: &str) -> Option<u64> {
-    word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
+    word.parse()
+        .ok()
+        .filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -59,14 +79,20 @@ mod tests {
             assert_eq!(seconds(word), None, "{word}");
             let text = format!("{word} 100 a b");
             let words: Vec<_> = text.split_whitespace().collect();
-            let line = Line { file: "list", number: 1, text: &text };
+            let line = Line {
+                file: "list",
+                number: 1,
+                text: &text,
+            };
             assert!(line.head("seconds", &words).is_err(), "{word}");
         }
     }
 
     #[test]
     fn a_byte_order_mark_is_no_part_of_a_list() {
-        let lines: Vec<_> = Line::all("list", "\u{feff}0 100\r\n\n1 65535\r\n").map(|line| (line.number, line.text)).collect();
+        let lines: Vec<_> = Line::all("list", "\u{feff}0 100\r\n\n1 65535\r\n")
+            .map(|line| (line.number, line.text))
+            .collect();
         assert_eq!(lines, [(1, "0 100"), (3, "1 65535")]);
     }
 }

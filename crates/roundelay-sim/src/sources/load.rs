@@ -19,7 +19,12 @@ impl Load {
     /// The packets of a single flow.
     pub(crate) const fn of_flow(packets: Amount) -> Self {
         let one = Amount::exact(1.0);
-        Self { packets, flows: one, transfers: one, idle_rounds: 0.0 }
+        Self {
+            packets,
+            flows: one,
+            transfers: one,
+            idle_rounds: 0.0,
+        }
     }
 }
 
@@ -34,12 +39,19 @@ pub(crate) struct Amount {
 
 impl Amount {
     pub(crate) const fn exact(mean: f64) -> Self {
-        Self { mean, variance: 0.0, most: f64::INFINITY }
+        Self {
+            mean,
+            variance: 0.0,
+            most: f64::INFINITY,
+        }
     }
 
     /// A random amount.
     pub(crate) const fn random(mean: f64, variance: f64) -> Self {
-        Self { variance, ..Self::exact(mean) }
+        Self {
+            variance,
+            ..Self::exact(mean)
+        }
     }
 
     /// `times` random events of `each`, independent of each other.
@@ -49,7 +61,10 @@ impl Amount {
 
     /// At most `most`, if set.
     pub(crate) fn up_to(self, most: Option<u64>) -> Self {
-        Self { most: most.map_or(f64::INFINITY, |most| most as f64), ..self }
+        Self {
+            most: most.map_or(f64::INFINITY, |most| most as f64),
+            ..self
+        }
     }
 
     pub(crate) const fn mean(self) -> f64 {
@@ -59,7 +74,11 @@ impl Amount {
     /// Upper estimate for `sources` sources: four standard deviations above the mean.
     pub(crate) fn of(self, sources: f64) -> f64 {
         // Exact amounts, which may be infinite, have no deviation.
-        let drawn = if self.variance == 0.0 { 0.0 } else { 4.0 * (self.variance * sources).sqrt() };
+        let drawn = if self.variance == 0.0 {
+            0.0
+        } else {
+            4.0 * (self.variance * sources).sqrt()
+        };
         (self.mean * sources + drawn).min(self.most * sources)
     }
 }

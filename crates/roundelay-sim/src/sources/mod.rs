@@ -3,8 +3,8 @@
 //! A source's file has its parameters (`Config`, as in scenarios), the facts and the load for
 //! estimates (an implementation of the trait in `source.rs`), and its agent, made by `new`.
 //! [`Terms`] has the settings of all sources; [`Urgency`], or a program's own [`SlackRule`], sets
-//! the urgency of packets. Random numbers come from the agent's own stream. In steady state agents allocate no memory, except for new flows of
-//! [`arrivals`] and [`workload`].
+//! the urgency of packets. Random numbers come from the agent's own stream. In steady state agents
+//! allocate no memory, except for new flows of [`arrivals`] and [`workload`].
 
 #[cfg(test)]
 pub(crate) mod bench;
@@ -74,8 +74,18 @@ pub struct SourceError {
 }
 
 impl SourceError {
-    pub(crate) fn new(kind: &'static str, parameter: &'static str, value: impl fmt::Display, range: impl Into<String>) -> Self {
-        Self { kind, parameter, value: value.to_string(), range: range.into() }
+    pub(crate) fn new(
+        kind: &'static str,
+        parameter: &'static str,
+        value: impl fmt::Display,
+        range: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            parameter,
+            value: value.to_string(),
+            range: range.into(),
+        }
     }
 }
 
@@ -104,7 +114,12 @@ impl Check {
         if range.contains(&value) {
             return Ok(());
         }
-        Err(SourceError::new(self.0, parameter, value, format!("{} to {}", range.start(), range.end())))
+        Err(SourceError::new(
+            self.0,
+            parameter,
+            value,
+            format!("{} to {}", range.start(), range.end()),
+        ))
     }
 
     /// Checks a packet's length.
@@ -114,11 +129,18 @@ impl Check {
 
     /// Checks the number of packets.
     pub(crate) fn packets(self, packets: Option<u64>) -> Result<(), SourceError> {
-        packets.map_or(Ok(()), |packets| self.range("packets", packets, 1..=MOST_PACKETS))
+        packets.map_or(Ok(()), |packets| {
+            self.range("packets", packets, 1..=MOST_PACKETS)
+        })
     }
 
     pub(crate) fn rate(self, rate: Rate) -> Result<(), SourceError> {
-        self.range("rate", rate, Rate::from_bits_per_second(1).unwrap_or(rate)..=Rate::from_bits_per_second(FASTEST).unwrap_or(rate))
+        self.range(
+            "rate",
+            rate,
+            Rate::from_bits_per_second(1).unwrap_or(rate)
+                ..=Rate::from_bits_per_second(FASTEST).unwrap_or(rate),
+        )
     }
 }
 
@@ -146,20 +168,33 @@ mod tests {
         let bench = Bench::default();
         let (terms, rate) = (bench.terms(), "1mbit".parse().unwrap());
         let on_off = on_off::Config::new(rate, 100, [Duration::from_millis(10); 2]);
-        let mut agents: Vec<Box<dyn Agent>> = vec![Box::new(on_off::OnOff::new(terms.clone(), on_off).unwrap())];
+        let mut agents: Vec<Box<dyn Agent>> =
+            vec![Box::new(on_off::OnOff::new(terms.clone(), on_off).unwrap())];
         for _ in 0..others {
-            let jitter = super::Terms { start_jitter: Duration::from_secs(1), ..terms.clone() };
-            agents.push(Box::new(cbr::Cbr::new(jitter, cbr::Config::new(rate, 200)).unwrap()));
+            let jitter = super::Terms {
+                start_jitter: Duration::from_secs(1),
+                ..terms.clone()
+            };
+            agents.push(Box::new(
+                cbr::Cbr::new(jitter, cbr::Config::new(rate, 200)).unwrap(),
+            ));
             let lengths = poisson::Lengths::Fixed(300);
-            agents.push(Box::new(poisson::Poisson::new(terms.clone(), rate, lengths, None).unwrap()));
+            agents.push(Box::new(
+                poisson::Poisson::new(terms.clone(), rate, lengths, None).unwrap(),
+            ));
         }
-        let mut simulation = Simulation::with_probe(bench.0, 9, super::bench::Log::default()).unwrap();
+        let mut simulation =
+            Simulation::with_probe(bench.0, 9, super::bench::Log::default()).unwrap();
         for agent in agents {
             simulation.spawn(agent, Instant::ZERO);
         }
         simulation.run(super::bench::seconds(20)).unwrap();
         let log = std::mem::take(simulation.probe_mut());
-        log.sent.iter().filter(|packet| packet.len == 100).map(|&Sent { now, len, .. }| (now, len)).collect()
+        log.sent
+            .iter()
+            .filter(|packet| packet.len == 100)
+            .map(|&Sent { now, len, .. }| (now, len))
+            .collect()
     }
 
     #[test]

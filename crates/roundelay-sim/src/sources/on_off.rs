@@ -20,8 +20,10 @@ use crate::sources::{Check, MOST_PACKETS, SourceError, packet_len};
 use crate::written::{InWords, some_whole};
 
 pub(super) const SENDS: &str = "A constant rate in on-times, nothing in off-times: Pareto times with a shape, else\nexponential.";
-pub(super) const EXAMPLES: [&str; 2] =
-    ["rate = '500kbit'\non = '50ms'\noff = '50ms'", "rate = '500kbit'\non = '50ms'\noff = '50ms'\nshape = 1.5"];
+pub(super) const EXAMPLES: [&str; 2] = [
+    "rate = '500kbit'\non = '50ms'\noff = '50ms'",
+    "rate = '500kbit'\non = '50ms'\noff = '50ms'\nshape = 1.5",
+];
 
 /// Parameters of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
@@ -51,7 +53,14 @@ pub struct Config {
 impl Config {
     /// Exponential times, without end.
     pub const fn new(rate: Rate, packet_len: u32, [on, off]: [Duration; 2]) -> Self {
-        Self { rate, packet_len, on, off, shape: None, packets: None }
+        Self {
+            rate,
+            packet_len,
+            on,
+            off,
+            shape: None,
+            packets: None,
+        }
     }
 
     /// On-times and off-times.
@@ -63,8 +72,15 @@ impl Config {
     }
 
     /// Facts on a source with this rate and length of packets.
-    pub(super) fn facts_of(rate: Option<Rate>, packet_len: u32, packets: Option<u64>) -> Facts<'static> {
-        Facts { rate, ..Facts::datagrams(packet_len, Ending::after(packets)) }
+    pub(super) fn facts_of(
+        rate: Option<Rate>,
+        packet_len: u32,
+        packets: Option<u64>,
+    ) -> Facts<'static> {
+        Facts {
+            rate,
+            ..Facts::datagrams(packet_len, Ending::after(packets))
+        }
     }
 
     /// Packets in `seconds` with exponential times: the variance of an alternating renewal process
@@ -95,9 +111,14 @@ impl Source for Config {
         let seconds = conditions.span.as_secs_f64();
         let packets = self.packets_in(seconds);
         let interval = f64::from(self.packet_len) * 8.0 / self.rate.bits_per_second() as f64;
-        let most = self.packets.map_or(f64::INFINITY, |packets| packets as f64 * (interval / self.on.as_secs_f64() + 1.0));
+        let most = self.packets.map_or(f64::INFINITY, |packets| {
+            packets as f64 * (interval / self.on.as_secs_f64() + 1.0)
+        });
         let rounds = seconds / (self.on + self.off).as_secs_f64();
-        Load { idle_rounds: (rounds.min(most) - packets.mean()).max(0.0), ..Load::of_flow(packets) }
+        Load {
+            idle_rounds: (rounds.min(most) - packets.mean()).max(0.0),
+            ..Load::of_flow(packets)
+        }
     }
 
     fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
@@ -106,7 +127,11 @@ impl Source for Config {
 }
 
 pub(crate) fn check_times(check: Check, key: &'static str, times: Span) -> Result<(), SourceError> {
-    check.range(key, times.mean(), Duration::from_nanos(1)..=Duration::from_secs(86_400))?;
+    check.range(
+        key,
+        times.mean(),
+        Duration::from_nanos(1)..=Duration::from_secs(86_400),
+    )?;
     match times {
         Span::Pareto { shape: value, .. } if !(value > 1.0 && value <= 100.0) => {
             Err(SourceError::new(check.0, "shape", value, "above 1, to 100"))
@@ -141,8 +166,18 @@ impl OnOff {
     }
 
     /// As [`OnOff::new`], with other times than those of `config`.
-    pub(crate) fn with_times(check: Check, terms: Terms, config: Config, [on, off]: [Span; 2]) -> Result<Self, SourceError> {
-        let Config { rate, packet_len, packets, .. } = config;
+    pub(crate) fn with_times(
+        check: Check,
+        terms: Terms,
+        config: Config,
+        [on, off]: [Span; 2],
+    ) -> Result<Self, SourceError> {
+        let Config {
+            rate,
+            packet_len,
+            packets,
+            ..
+        } = config;
         terms.check(check)?;
         check.rate(rate)?;
         check.packet_len(packet_len)?;
@@ -150,7 +185,15 @@ impl OnOff {
         check_times(check, "off", off)?;
         check.packets(packets)?;
         let source_flow = SourceFlow::of_packets(terms, packets, packet_len);
-        Ok(Self { source_flow, pace: Pace::new(rate, packet_len), packet_len, on, off, on_until: Instant::ZERO, left: Duration::ZERO })
+        Ok(Self {
+            source_flow,
+            pace: Pace::new(rate, packet_len),
+            packet_len,
+            on,
+            off,
+            on_until: Instant::ZERO,
+            left: Duration::ZERO,
+        })
     }
 
     /// Goes on through on- and off-times until the next packet leaves, or for [`MOST_ROUNDS`] of
@@ -173,7 +216,9 @@ impl Agent for OnOff {
     #[inline]
     fn wake(&mut self, context: &mut Context<'_>) {
         let turn = self.source_flow.turn(context);
-        let (Turn::Start(flow) | Turn::GoOn(flow)) = turn else { return };
+        let (Turn::Start(flow) | Turn::GoOn(flow)) = turn else {
+            return;
+        };
         if matches!(turn, Turn::Start(_)) {
             self.on_until = context.now() + self.on.draw(context.random());
         }
@@ -194,7 +239,11 @@ mod tests {
 
     /// A packet of 125 bytes a millisecond while on.
     fn config() -> Config {
-        Config::new("1mbit".parse().unwrap(), 125, [Duration::from_millis(100), Duration::from_millis(300)])
+        Config::new(
+            "1mbit".parse().unwrap(),
+            125,
+            [Duration::from_millis(100), Duration::from_millis(300)],
+        )
     }
 
     fn fixed(terms: Terms, config: Config, times: [Duration; 2]) -> Result<OnOff, SourceError> {
@@ -203,7 +252,9 @@ mod tests {
 
     fn times(source: Result<OnOff, SourceError>, seed: u64, secs: u64) -> Vec<u64> {
         let sent = Bench::default().sent(seed, secs, [source.unwrap()]);
-        sent.iter().map(|packet| packet.now.as_picos() / 1_000_000).collect()
+        sent.iter()
+            .map(|packet| packet.now.as_picos() / 1_000_000)
+            .collect()
     }
 
     fn terms() -> Terms {
@@ -222,23 +273,45 @@ mod tests {
 
     #[test]
     fn on_times_shorter_than_an_interval_lose_nothing() {
-        let times = times(fixed(terms(), config(), [300, 700].map(Duration::from_micros)), 1, 10);
+        let times = times(
+            fixed(terms(), config(), [300, 700].map(Duration::from_micros)),
+            1,
+            10,
+        );
         assert_eq!(times.len(), 3000);
         assert_eq!(times[..3], [0, 3100, 6200]);
     }
 
-    /// A packet needs 40,000,000,000 on-times: the run ends without it, after as many as it has time for.
+    /// A packet needs 40,000,000,000 on-times: the run ends without it, after as many as it has
+    /// time for.
     #[test]
     fn on_times_of_a_nanosecond_end_with_the_run() {
-        let config = Config { rate: "100bit".parse().unwrap(), packet_len: 500, ..config() };
-        let terms = Terms { stop: Some(Instant::ZERO + Duration::from_millis(1)), ..terms() };
-        assert_eq!(times(fixed(terms, config, [Duration::from_nanos(1); 2]), 1, 1), [0]);
+        let config = Config {
+            rate: "100bit".parse().unwrap(),
+            packet_len: 500,
+            ..config()
+        };
+        let terms = Terms {
+            stop: Some(Instant::ZERO + Duration::from_millis(1)),
+            ..terms()
+        };
+        assert_eq!(
+            times(fixed(terms, config, [Duration::from_nanos(1); 2]), 1, 1),
+            [0]
+        );
     }
 
     /// A packet after 2,500 on-times, more than one call draws.
     #[test]
     fn packets_come_after_many_on_times() {
-        assert_eq!(times(fixed(terms(), config(), [Duration::from_nanos(400); 2]), 1, 1)[..4], [0, 2000, 4000, 6000]);
+        assert_eq!(
+            times(
+                fixed(terms(), config(), [Duration::from_nanos(400); 2]),
+                1,
+                1
+            )[..4],
+            [0, 2000, 4000, 6000]
+        );
     }
 
     /// On-times of 100 ms and off-times of 300 ms: after n rounds the fraction of on-time has a
@@ -248,8 +321,16 @@ mod tests {
         let sent = times(OnOff::new(terms(), config()), 1, 4000);
         let (rounds, expected) = (10_000.0_f64, 1e6);
         let sigma = expected * 0.75 * (2.0 / rounds).sqrt();
-        assert!((sent.len() as f64 - expected).abs() < 5.0 * sigma, "{} for {expected} by {sigma}", sent.len());
-        assert_eq!(sent, times(OnOff::new(terms(), config()), 1, 4000), "same seed, same packets");
+        assert!(
+            (sent.len() as f64 - expected).abs() < 5.0 * sigma,
+            "{} for {expected} by {sigma}",
+            sent.len()
+        );
+        assert_eq!(
+            sent,
+            times(OnOff::new(terms(), config()), 1, 4000),
+            "same seed, same packets"
+        );
         assert_ne!(sent, times(OnOff::new(terms(), config()), 2, 4000));
     }
 
@@ -259,32 +340,78 @@ mod tests {
     #[test]
     fn pareto_times_give_the_mean_rate() {
         let mean = Duration::from_millis(100);
-        let config = Config { shape: Some(1.5), ..Config::new("4mbit".parse().unwrap(), 500, [mean, mean]) };
+        let config = Config {
+            shape: Some(1.5),
+            ..Config::new("4mbit".parse().unwrap(), 500, [mean, mean])
+        };
         let sent = times(OnOff::new(terms(), config), 1, 4000);
-        assert!((sent.len() as f64 / 2e6 - 1.0).abs() < 0.05, "{}", sent.len());
-        let gaps: Vec<_> = sent.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 20_000).collect();
+        assert!(
+            (sent.len() as f64 / 2e6 - 1.0).abs() < 0.05,
+            "{}",
+            sent.len()
+        );
+        let gaps: Vec<_> = sent
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .filter(|gap| *gap > 20_000)
+            .collect();
         let long = gaps.iter().filter(|gap| **gap > 718_000).count() as f64;
         let rounds = gaps.len() as f64;
-        assert!(rounds > 15_000.0 && (long - rounds / 100.0).abs() < 5.0 * (rounds / 100.0).sqrt(), "{long} of {rounds}");
+        assert!(
+            rounds > 15_000.0 && (long - rounds / 100.0).abs() < 5.0 * (rounds / 100.0).sqrt(),
+            "{long} of {rounds}"
+        );
     }
 
     /// Fifty packets a second for 1.004 of 2.591 seconds, and 50 packets in a talkspurt.
     #[test]
     fn speech() {
-        let sent = Bench::default().sent(1, 10_000, [voip::new(terms(), voip::Config::default()).unwrap()]);
+        let sent = Bench::default().sent(
+            1,
+            10_000,
+            [voip::new(terms(), voip::Config::default()).unwrap()],
+        );
         let expected = 500_000.0 * 1004.0 / 2591.0;
         let sigma = expected * 0.61 * (2.0_f64 / 3860.0).sqrt();
-        assert!((sent.len() as f64 - expected).abs() < 5.0 * sigma, "{} for {expected} by {sigma}", sent.len());
-        let frames = sent.windows(2).filter(|pair| pair[1].now.since(pair[0].now) == voip::FRAME).count() as f64;
-        assert!(frames / sent.len() as f64 > 0.97, "all but those after pauses");
+        assert!(
+            (sent.len() as f64 - expected).abs() < 5.0 * sigma,
+            "{} for {expected} by {sigma}",
+            sent.len()
+        );
+        let frames = sent
+            .windows(2)
+            .filter(|pair| pair[1].now.since(pair[0].now) == voip::FRAME)
+            .count() as f64;
+        assert!(
+            frames / sent.len() as f64 > 0.97,
+            "all but those after pauses"
+        );
     }
 
     #[test]
     fn errors_name_parameter_and_range() {
         let message = |config| OnOff::new(terms(), config).unwrap_err().to_string();
-        assert_eq!(message(Config { on: Duration::ZERO, ..config() }), "on_off: on 0s: legal range 1ns to 86400s");
-        assert_eq!(message(Config { shape: Some(f64::NAN), ..config() }), "on_off: shape NaN: legal range above 1, to 100");
-        let bad = voip::Config { packet_len: 0, ..voip::Config::default() };
-        assert_eq!(voip::new(terms(), bad).unwrap_err().to_string(), "voip: packet_len 0: legal range 1 to 65535");
+        assert_eq!(
+            message(Config {
+                on: Duration::ZERO,
+                ..config()
+            }),
+            "on_off: on 0s: legal range 1ns to 86400s"
+        );
+        assert_eq!(
+            message(Config {
+                shape: Some(f64::NAN),
+                ..config()
+            }),
+            "on_off: shape NaN: legal range above 1, to 100"
+        );
+        let bad = voip::Config {
+            packet_len: 0,
+            ..voip::Config::default()
+        };
+        assert_eq!(
+            voip::new(terms(), bad).unwrap_err().to_string(),
+            "voip: packet_len 0: legal range 1 to 65535"
+        );
     }
 }

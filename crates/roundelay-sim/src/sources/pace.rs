@@ -19,7 +19,12 @@ impl Pace {
         let rate = rate.bits_per_second();
         let bits = u128::from(len) * 8_000_000_000_000;
         let whole = u64::try_from(bits / u128::from(rate)).unwrap_or(u64::MAX);
-        Self { whole, rest: (bits % u128::from(rate)) as u64, carried: 0, rate }
+        Self {
+            whole,
+            rest: (bits % u128::from(rate)) as u64,
+            carried: 0,
+            rate,
+        }
     }
 
     /// The time from this beat to the next one.
@@ -38,12 +43,22 @@ mod tests {
 
     #[test]
     fn beats_do_not_drift() {
-        for (rate, len) in [(150_000, 1000), (7, 1), (999_999_999_999_989, 1514), (u64::MAX, u32::MAX), (3_000, u32::MAX)] {
+        for (rate, len) in [
+            (150_000, 1000),
+            (7, 1),
+            (999_999_999_999_989, 1514),
+            (u64::MAX, u32::MAX),
+            (3_000, u32::MAX),
+        ] {
             let mut pace = Pace::new(Rate::from_bits_per_second(rate).unwrap(), len);
             let mut at = 0_u128;
             for beat in 1..=1000_u128 {
                 at += u128::from(pace.beat().as_picos());
-                assert_eq!(at, beat * u128::from(len) * 8_000_000_000_000 / u128::from(rate), "{rate} bit/s, {len} bytes, beat {beat}");
+                assert_eq!(
+                    at,
+                    beat * u128::from(len) * 8_000_000_000_000 / u128::from(rate),
+                    "{rate} bit/s, {len} bytes, beat {beat}"
+                );
             }
         }
     }

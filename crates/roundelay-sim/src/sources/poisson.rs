@@ -57,7 +57,10 @@ impl Lengths {
         match self {
             Self::Fixed(len) | Self::Exponential(len) => f64::from(*len),
             Self::Mix(lengths) => {
-                let bytes: f64 = lengths.iter().map(|(len, weight)| f64::from(*len) * f64::from(*weight)).sum();
+                let bytes: f64 = lengths
+                    .iter()
+                    .map(|(len, weight)| f64::from(*len) * f64::from(*weight))
+                    .sum();
                 bytes / weights(lengths) as f64
             }
         }
@@ -70,7 +73,9 @@ impl Lengths {
             Self::Exponential(1) => 1,
             Self::Exponential(mean) => {
                 let of_a_byte = libm::log1p(-1.0 / f64::from(*mean));
-                (libm::log(1.0 - draw::unit(random)) / of_a_byte).ceil().max(1.0) as u32
+                (libm::log(1.0 - draw::unit(random)) / of_a_byte)
+                    .ceil()
+                    .max(1.0) as u32
             }
             Self::Mix(lengths) => {
                 let mut place = draw::below(random, weights(lengths));
@@ -90,7 +95,10 @@ fn weights(lengths: &[(u32, u32)]) -> u64 {
 }
 
 pub(super) const SENDS: &str = "Packets with exponential gaps.";
-pub(super) const EXAMPLES: [&str; 2] = ["rate = '300kbit'\nlengths = 'exponential'", "rate = '300kbit'\nmix = [[64, 7], [1500, 1]]"];
+pub(super) const EXAMPLES: [&str; 2] = [
+    "rate = '300kbit'\nlengths = 'exponential'",
+    "rate = '300kbit'\nmix = [[64, 7], [1500, 1]]",
+];
 
 /// Lengths of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -141,21 +149,38 @@ impl Source for Config {
         let lengths = self.lengths();
         let mean_gap = lengths.mean() * 8.0 / self.rate.bits_per_second() as f64;
         let facts = Facts::datagrams(lengths.longest(), Ending::after(self.packets));
-        Facts { rate: Some(self.rate), mean_gap: Some(mean_gap), ..facts }
+        Facts {
+            rate: Some(self.rate),
+            mean_gap: Some(mean_gap),
+            ..facts
+        }
     }
 
     fn load(&self, conditions: &Conditions) -> Load {
-        let mean = at_rate(self.rate, self.lengths().mean(), conditions.span.as_secs_f64());
+        let mean = at_rate(
+            self.rate,
+            self.lengths().mean(),
+            conditions.span.as_secs_f64(),
+        );
         Load::of_flow(Amount::drawn(mean, 1.0).up_to(self.packets))
     }
 
     fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
-        Ok(Box::new(Poisson::new(terms, self.rate, self.lengths(), self.packets)?))
+        Ok(Box::new(Poisson::new(
+            terms,
+            self.rate,
+            self.lengths(),
+            self.packets,
+        )?))
     }
 
     fn unused(&self) -> Vec<(&'static str, &'static str)> {
         let why = "'mix' says how long packets are: one of both";
-        if self.mix.is_empty() { Vec::new() } else { vec![("packet_len", why), ("lengths", why)] }
+        if self.mix.is_empty() {
+            Vec::new()
+        } else {
+            vec![("packet_len", why), ("lengths", why)]
+        }
     }
 }
 
@@ -172,7 +197,12 @@ impl Poisson {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(terms: Terms, rate: Rate, lengths: Lengths, packets: Option<u64>) -> Result<Self, SourceError> {
+    pub fn new(
+        terms: Terms,
+        rate: Rate,
+        lengths: Lengths,
+        packets: Option<u64>,
+    ) -> Result<Self, SourceError> {
         let check = Check("poisson");
         terms.check(check)?;
         check.rate(rate)?;
@@ -180,7 +210,11 @@ impl Poisson {
         check.packets(packets)?;
         let mean_gap_picos = lengths.mean() * 8e12 / rate.bits_per_second() as f64;
         let source_flow = SourceFlow::of_packets(terms, packets, lengths.mean().ceil() as u32);
-        Ok(Self { source_flow, mean_gap_picos, lengths })
+        Ok(Self {
+            source_flow,
+            mean_gap_picos,
+            lengths,
+        })
     }
 }
 
@@ -209,7 +243,11 @@ mod tests {
     use rand::SeedableRng as _;
     use roundelay::Instant;
 
-    fn poisson(terms: Terms, lengths: Lengths, packets: Option<u64>) -> Result<Poisson, SourceError> {
+    fn poisson(
+        terms: Terms,
+        lengths: Lengths,
+        packets: Option<u64>,
+    ) -> Result<Poisson, SourceError> {
         Poisson::new(terms, "8mbit".parse().unwrap(), lengths, packets)
     }
 
@@ -218,28 +256,60 @@ mod tests {
     #[test]
     fn packets_come_as_a_poisson_process() {
         let bench = Bench::default();
-        let sent = bench.sent(1, 100, [poisson(bench.terms(), Lengths::Fixed(1000), None).unwrap()]);
+        let sent = bench.sent(
+            1,
+            100,
+            [poisson(bench.terms(), Lengths::Fixed(1000), None).unwrap()],
+        );
         let count = sent.len() as f64;
         assert!((count - 1e5).abs() < 5.0 * 1e5_f64.sqrt(), "{count}");
-        let gaps: Vec<_> = sent.windows(2).map(|pair| pair[1].now.since(pair[0].now).as_secs_f64() * 1e3).collect();
+        let gaps: Vec<_> = sent
+            .windows(2)
+            .map(|pair| pair[1].now.since(pair[0].now).as_secs_f64() * 1e3)
+            .collect();
         let variance = gaps.iter().map(|gap| (gap - 1.0).powi(2)).sum::<f64>() / count;
-        assert!((variance - 1.0).abs() < 5.0 * (8.0 / count).sqrt(), "{variance}");
-        let short = gaps.iter().filter(|gap| **gap < std::f64::consts::LN_2).count() as f64;
-        assert!((short - count / 2.0).abs() < 5.0 * (count / 4.0).sqrt(), "{short}");
-        assert_eq!(sent, bench.sent(1, 100, [poisson(bench.terms(), Lengths::Fixed(1000), None).unwrap()]), "same seed, same packets");
+        assert!(
+            (variance - 1.0).abs() < 5.0 * (8.0 / count).sqrt(),
+            "{variance}"
+        );
+        let short = gaps
+            .iter()
+            .filter(|gap| **gap < std::f64::consts::LN_2)
+            .count() as f64;
+        assert!(
+            (short - count / 2.0).abs() < 5.0 * (count / 4.0).sqrt(),
+            "{short}"
+        );
+        assert_eq!(
+            sent,
+            bench.sent(
+                1,
+                100,
+                [poisson(bench.terms(), Lengths::Fixed(1000), None).unwrap()]
+            ),
+            "same seed, same packets"
+        );
     }
 
     #[test]
     fn lengths_have_their_mean() {
         let mut random = Pcg64Mcg::seed_from_u64(3);
-        let mut mean = |lengths: Lengths| (0..200_000).map(|_| f64::from(lengths.draw(&mut random))).sum::<f64>() / 2e5;
+        let mut mean = |lengths: Lengths| {
+            (0..200_000)
+                .map(|_| f64::from(lengths.draw(&mut random)))
+                .sum::<f64>()
+                / 2e5
+        };
         let tolerance = 5.0 / 2e5_f64.sqrt();
         assert!((mean(Lengths::Exponential(1000)) / 1000.0 - 1.0).abs() < tolerance);
         assert!((mean(Lengths::Exponential(2)) / 2.0 - 1.0).abs() < tolerance);
         assert_eq!(mean(Lengths::Exponential(1)), 1.0);
         let mix = Lengths::Mix(vec![(40, 5), (576, 3), (1500, 2)]);
         assert_eq!(mix.mean(), 20.0 + 172.8 + 300.0);
-        assert!((mean(mix) / 492.8 - 1.0).abs() < 1.2 * tolerance, "sigma is 1.15 means");
+        assert!(
+            (mean(mix) / 492.8 - 1.0).abs() < 1.2 * tolerance,
+            "sigma is 1.15 means"
+        );
     }
 
     /// The mean wait at a link with a load of one half, in units of a mean packet's time:
@@ -247,7 +317,11 @@ mod tests {
     #[test]
     fn waits_are_those_of_pollaczek_and_khinchine() {
         let mix = Lengths::Mix(vec![(500, 2), (2000, 1)]);
-        for (lengths, expected) in [(Lengths::Fixed(1000), 0.5), (Lengths::Exponential(1000), 1.0), (mix, 0.75)] {
+        for (lengths, expected) in [
+            (Lengths::Fixed(1000), 0.5),
+            (Lengths::Exponential(1000), 1.0),
+            (mix, 0.75),
+        ] {
             let bench = Bench::of(2, "16mbit");
             let source = poisson(bench.terms(), lengths, None).unwrap();
             let mut simulation = Simulation::new(bench.0, 5).unwrap();
@@ -255,7 +329,10 @@ mod tests {
             simulation.run(seconds(500)).unwrap();
             let counts = simulation.links().next().unwrap();
             let wait = counts.waits as f64 / counts.packets as f64 / 0.5e9;
-            assert!((wait / expected - 1.0).abs() < 0.02, "{wait} for {expected}");
+            assert!(
+                (wait / expected - 1.0).abs() < 0.02,
+                "{wait} for {expected}"
+            );
         }
     }
 
@@ -266,9 +343,18 @@ mod tests {
         let bench = Bench::default();
         let second = roundelay::Duration::from_secs(1);
         let slacks = |urgency: Urgency| {
-            let terms = Terms { urgency, ..bench.terms() };
-            let sent = bench.sent(1, 100, [poisson(terms, Lengths::Exponential(1000), Some(4)).unwrap()]);
-            sent.iter().map(|packet| packet.slack.as_picos() / second.as_picos() as i64).collect::<Vec<_>>()
+            let terms = Terms {
+                urgency,
+                ..bench.terms()
+            };
+            let sent = bench.sent(
+                1,
+                100,
+                [poisson(terms, Lengths::Exponential(1000), Some(4)).unwrap()],
+            );
+            sent.iter()
+                .map(|packet| packet.slack.as_picos() / second.as_picos() as i64)
+                .collect::<Vec<_>>()
         };
         assert_eq!(slacks(Urgency::FlowSize(second)), [4; 4]);
         assert_eq!(slacks(Urgency::Remaining(second)), [4, 3, 2, 1]);
@@ -276,9 +362,22 @@ mod tests {
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let message = |lengths| poisson(Bench::default().terms(), lengths, None).unwrap_err().to_string();
-        assert_eq!(message(Lengths::Fixed(0)), "poisson: packet_len 0: legal range 1 to 65535");
-        assert_eq!(message(Lengths::Mix(Vec::new())), "poisson: lengths 0: legal range 1 to 1000");
-        assert_eq!(message(Lengths::Mix(vec![(40, 0)])), "poisson: weight 0: legal range 1 to 1000000");
+        let message = |lengths| {
+            poisson(Bench::default().terms(), lengths, None)
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            message(Lengths::Fixed(0)),
+            "poisson: packet_len 0: legal range 1 to 65535"
+        );
+        assert_eq!(
+            message(Lengths::Mix(Vec::new())),
+            "poisson: lengths 0: legal range 1 to 1000"
+        );
+        assert_eq!(
+            message(Lengths::Mix(vec![(40, 0)])),
+            "poisson: weight 0: legal range 1 to 1000000"
+        );
     }
 }

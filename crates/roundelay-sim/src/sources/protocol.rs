@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer};
 
 use crate::written::Maybe;
 
-/// Bytes of timestamps in the headers of data and of segments without data: RFC 7323, appendix A, and
-/// ns-2, whose acknowledgements have one length (`ns` prints 1050 and 40 bytes with timestamps, 1040
-/// and 40 without, for packets of 1000).
+/// Bytes of timestamps in the headers of data and of segments without data: RFC 7323, appendix A,
+/// and ns-2, whose acknowledgements have one length (`ns` prints 1050 and 40 bytes with timestamps,
+/// 1040 and 40 without, for packets of 1000).
 const RFC_TIMESTAMPS: (u32, u32) = (12, 12);
 const NS2_TIMESTAMPS: (u32, u32) = (10, 0);
 
@@ -102,11 +102,21 @@ pub struct Protocol {
 }
 
 fn initial_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    deserializer.deserialize_any(Segments { key: "initial_window", most: 1_000_000 }).map(Some)
+    deserializer
+        .deserialize_any(Segments {
+            key: "initial_window",
+            most: 1_000_000,
+        })
+        .map(Some)
 }
 
 fn receive_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    deserializer.deserialize_any(Segments { key: "receive_window", most: 100_000_000 }).map(Some)
+    deserializer
+        .deserialize_any(Segments {
+            key: "receive_window",
+            most: 100_000_000,
+        })
+        .map(Some)
 }
 
 /// A window in segments. Windows often have bytes, so messages name the unit.
@@ -119,12 +129,23 @@ impl Visitor<'_> for Segments {
     type Value = u32;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in segments, a whole number, legal range 1 to {}", self.key, self.most)
+        write!(
+            f,
+            "{} in segments, a whole number, legal range 1 to {}",
+            self.key, self.most
+        )
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<u32, E> {
-        let legal = u32::try_from(number).ok().filter(|number| (1..=self.most).contains(number));
-        legal.ok_or_else(|| E::custom(format!("{} {number}: legal range 1 to {} segments", self.key, self.most)))
+        let legal = u32::try_from(number)
+            .ok()
+            .filter(|number| (1..=self.most).contains(number));
+        legal.ok_or_else(|| {
+            E::custom(format!(
+                "{} {number}: legal range 1 to {} segments",
+                self.key, self.most
+            ))
+        })
     }
 }
 
@@ -154,15 +175,28 @@ impl Protocol {
         config.receive_window = self.receive_window.unwrap_or(config.receive_window);
         config.min_timeout = self.min_timeout.unwrap_or(config.min_timeout);
         config.max_timeout = self.max_timeout.unwrap_or(config.max_timeout);
-        let initial = config.initial_timeout.min(config.max_timeout).max(config.min_timeout);
+        let initial = config
+            .initial_timeout
+            .min(config.max_timeout)
+            .max(config.min_timeout);
         config.initial_timeout = self.initial_timeout.unwrap_or(initial);
         if let Some(wait) = self.delayed_acknowledgement {
             config.delayed_acknowledgement = (wait != Duration::ZERO).then_some(wait);
         }
-        let (of_data, of_bare) = if self.preset == Preset::Rfc { RFC_TIMESTAMPS } else { NS2_TIMESTAMPS };
+        let (of_data, of_bare) = if self.preset == Preset::Rfc {
+            RFC_TIMESTAMPS
+        } else {
+            NS2_TIMESTAMPS
+        };
         match (config.timestamps, self.timestamps) {
-            (true, Some(false)) => (config.header_len, config.bare_len) = (config.header_len - of_data, config.bare_len - of_bare),
-            (false, Some(true)) => (config.header_len, config.bare_len) = (config.header_len + of_data, config.bare_len + of_bare),
+            (true, Some(false)) => {
+                (config.header_len, config.bare_len) =
+                    (config.header_len - of_data, config.bare_len - of_bare)
+            }
+            (false, Some(true)) => {
+                (config.header_len, config.bare_len) =
+                    (config.header_len + of_data, config.bare_len + of_bare)
+            }
             _ => {}
         }
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
@@ -179,24 +213,88 @@ mod tests {
     use super::*;
 
     fn config(text: &str) -> tcp::Config {
-        toml::from_str::<Protocol>(text).unwrap_or_else(|error| panic!("{text}: {error}")).config()
+        toml::from_str::<Protocol>(text)
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
+            .config()
     }
 
     #[test]
     fn what_is_written_is_what_is_set() {
-        let [rfc, classic] = [tcp::Config::rfc(), tcp::Config::ns2_classic(tcp::Flavour::Reno)];
+        let [rfc, classic] = [
+            tcp::Config::rfc(),
+            tcp::Config::ns2_classic(tcp::Flavour::Reno),
+        ];
         let newreno = tcp::Config::ns2_newreno_sack1();
         let cases = [
-            ("timestamps = false", tcp::Config { timestamps: false, header_len: 40, bare_len: 40, ..rfc }),
-            ("timestamps = true\npreset = \"ns2_reno\"", tcp::Config { timestamps: true, header_len: 50, ..classic }),
-            ("timestamps = false\npreset = \"ns2_newreno\"", tcp::Config { timestamps: false, header_len: 40, ..newreno }),
+            (
+                "timestamps = false",
+                tcp::Config {
+                    timestamps: false,
+                    header_len: 40,
+                    bare_len: 40,
+                    ..rfc
+                },
+            ),
+            (
+                "timestamps = true\npreset = \"ns2_reno\"",
+                tcp::Config {
+                    timestamps: true,
+                    header_len: 50,
+                    ..classic
+                },
+            ),
+            (
+                "timestamps = false\npreset = \"ns2_newreno\"",
+                tcp::Config {
+                    timestamps: false,
+                    header_len: 40,
+                    ..newreno
+                },
+            ),
             ("timestamps = true\npreset = \"ns2_newreno\"", newreno),
-            ("limited_transmit = false", tcp::Config { limited_transmit: false, ..rfc }),
-            ("syn_exchange = false", tcp::Config { syn_exchange: false, ..rfc }),
-            ("initial_timeout = \"3s\"", tcp::Config { initial_timeout: Duration::from_secs(3), ..rfc }),
-            ("max_timeout = \"2s\"", tcp::Config { max_timeout: Duration::from_secs(2), ..rfc }),
-            ("min_timeout = \"2s\"", tcp::Config { min_timeout: Duration::from_secs(2), initial_timeout: Duration::from_secs(2), ..rfc }),
-            ("delayed_acknowledgement = 0", tcp::Config { delayed_acknowledgement: None, ..rfc }),
+            (
+                "limited_transmit = false",
+                tcp::Config {
+                    limited_transmit: false,
+                    ..rfc
+                },
+            ),
+            (
+                "syn_exchange = false",
+                tcp::Config {
+                    syn_exchange: false,
+                    ..rfc
+                },
+            ),
+            (
+                "initial_timeout = \"3s\"",
+                tcp::Config {
+                    initial_timeout: Duration::from_secs(3),
+                    ..rfc
+                },
+            ),
+            (
+                "max_timeout = \"2s\"",
+                tcp::Config {
+                    max_timeout: Duration::from_secs(2),
+                    ..rfc
+                },
+            ),
+            (
+                "min_timeout = \"2s\"",
+                tcp::Config {
+                    min_timeout: Duration::from_secs(2),
+                    initial_timeout: Duration::from_secs(2),
+                    ..rfc
+                },
+            ),
+            (
+                "delayed_acknowledgement = 0",
+                tcp::Config {
+                    delayed_acknowledgement: None,
+                    ..rfc
+                },
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(config(text), expected, "{text}");
@@ -206,13 +304,30 @@ mod tests {
 
     #[test]
     fn windows_are_in_segments() {
-        let refused = |text: &str| toml::from_str::<Protocol>(text).unwrap_err().message().to_owned();
+        let refused = |text: &str| {
+            toml::from_str::<Protocol>(text)
+                .unwrap_err()
+                .message()
+                .to_owned()
+        };
         let expected = "receive_window in segments, a whole number, legal range 1 to 100000000";
-        assert_eq!(refused("receive_window = \"30kb\""), format!("invalid type: string \"30kb\", expected {expected}"));
-        assert_eq!(refused("receive_window = 0"), "receive_window 0: legal range 1 to 100000000 segments");
-        assert_eq!(refused("initial_window = 1000001"), "initial_window 1000001: legal range 1 to 1000000 segments");
+        assert_eq!(
+            refused("receive_window = \"30kb\""),
+            format!("invalid type: string \"30kb\", expected {expected}")
+        );
+        assert_eq!(
+            refused("receive_window = 0"),
+            "receive_window 0: legal range 1 to 100000000 segments"
+        );
+        assert_eq!(
+            refused("initial_window = 1000001"),
+            "initial_window 1000001: legal range 1 to 1000000 segments"
+        );
         let most = config("initial_window = 1000000\nreceive_window = 100000000");
-        assert_eq!((most.initial_window, most.receive_window, most.check()), (1_000_000, 100_000_000, Ok(())));
+        assert_eq!(
+            (most.initial_window, most.receive_window, most.check()),
+            (1_000_000, 100_000_000, Ok(()))
+        );
     }
 
     /// The value of a key in a preset, as written in scenarios.
@@ -227,7 +342,9 @@ mod tests {
             "min_timeout" => config.min_timeout.to_string(),
             "initial_timeout" => config.initial_timeout.to_string(),
             "max_timeout" => config.max_timeout.to_string(),
-            "delayed_acknowledgement" => config.delayed_acknowledgement.map_or_else(|| "0".to_owned(), |wait| wait.to_string()),
+            "delayed_acknowledgement" => config
+                .delayed_acknowledgement
+                .map_or_else(|| "0".to_owned(), |wait| wait.to_string()),
             "timestamps" => config.timestamps.to_string(),
             "limited_transmit" => config.limited_transmit.to_string(),
             "syn_exchange" => config.syn_exchange.to_string(),
@@ -240,26 +357,55 @@ mod tests {
     /// The page has a row for each key of the schema but `preset`, with a column for each preset.
     #[test]
     fn the_page_has_all_keys_with_their_defaults() {
-        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulator/scenarios.md")).unwrap();
-        let (_, table) = page.split_once("| key of `tcp` |").expect("a table of the keys of tcp");
-        let rows: Vec<Vec<_>> =
-            table.lines().skip(2).take_while(|line| line.starts_with('|')).map(|line| line.split('|').map(str::trim).collect()).collect();
+        let page = std::fs::read_to_string(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/simulator/scenarios.md"
+        ))
+        .unwrap();
+        let (_, table) = page
+            .split_once("| key of `tcp` |")
+            .expect("a table of the keys of tcp");
+        let rows: Vec<Vec<_>> = table
+            .lines()
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.split('|').map(str::trim).collect())
+            .collect();
         let schema = serde_json::to_value(schemars::schema_for!(Protocol)).unwrap();
-        let mut keys: Vec<_> = schema["properties"].as_object().unwrap().keys().filter(|key| *key != "preset").cloned().collect();
-        let mut of_page: Vec<_> = rows.iter().map(|row| row[1].trim_matches('`').to_owned()).collect();
+        let mut keys: Vec<_> = schema["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .filter(|key| *key != "preset")
+            .cloned()
+            .collect();
+        let mut of_page: Vec<_> = rows
+            .iter()
+            .map(|row| row[1].trim_matches('`').to_owned())
+            .collect();
         keys.sort_unstable();
         of_page.sort_unstable();
         assert_eq!(of_page, keys);
-        let presets = ["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"].map(|name| config(&format!("preset = \"{name}\"")));
+        let presets = ["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"]
+            .map(|name| config(&format!("preset = \"{name}\"")));
         for row in rows {
             let key = row[1].trim_matches('`');
-            assert_eq!(row[4..8], presets.each_ref().map(|preset| written(preset, key)), "{key}");
+            assert_eq!(
+                row[4..8],
+                presets.each_ref().map(|preset| written(preset, key)),
+                "{key}"
+            );
         }
     }
 
     #[test]
     fn timeouts_out_of_order_are_refused() {
-        for text in ["max_timeout = \"500ms\"", "initial_timeout = \"500ms\"", "initial_timeout = \"90s\"", "min_timeout = \"90s\""] {
+        for text in [
+            "max_timeout = \"500ms\"",
+            "initial_timeout = \"500ms\"",
+            "initial_timeout = \"90s\"",
+            "min_timeout = \"90s\"",
+        ] {
             assert!(config(text).check().is_err(), "{text}");
         }
     }

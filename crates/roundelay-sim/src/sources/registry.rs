@@ -20,8 +20,8 @@ macro_rules! sources {
             /// Names of all kinds, as in scenarios.
             pub const KINDS: &'static [&'static str] = &[$(stringify!($module)),*];
 
-            /// Two settings of each kind: the keys of a `[[source]]` without `kind` and hosts. Lists
-            /// are `packets.txt` and `flows.txt`.
+            /// Two settings of each kind: the keys of a `[[source]]` without `kind` and hosts.
+            /// Lists are `packets.txt` and `flows.txt`.
             pub const EXAMPLES: &'static [[&'static str; 2]] = &[$($module::EXAMPLES),*];
 
             /// Name of the kind.

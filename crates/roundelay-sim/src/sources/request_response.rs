@@ -25,8 +25,10 @@ use crate::sources::{Check, SourceError};
 use crate::written::InWords;
 
 pub(super) const SENDS: &str = "Requests and responses over TCP, with pauses between.";
-pub(super) const EXAMPLES: [&str; 2] =
-    ["request = 500\nresponse = '4kb'\nthink = '100ms'", "request = '2kb'\nresponse = 100\nthink = '50ms'"];
+pub(super) const EXAMPLES: [&str; 2] = [
+    "request = 500\nresponse = '4kb'\nthink = '100ms'",
+    "request = '2kb'\nresponse = 100\nthink = '50ms'",
+];
 
 /// Parameters of the source; its hosts are client and server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -53,15 +55,30 @@ impl Source for Config {
 
     /// Requests follow each other as soon as the shortest answers allow.
     fn load(&self, conditions: &Conditions) -> Load {
-        let requests = conditions.span.as_secs_f64() / (self.think + conditions.round_trip).as_secs_f64().max(1e-6) + 1.0;
+        let requests = conditions.span.as_secs_f64()
+            / (self.think + conditions.round_trip).as_secs_f64().max(1e-6)
+            + 1.0;
         let facts = self.facts();
-        let packets = Amount::drawn(requests, facts.segments(self.request.0) + facts.segments(self.response.0));
-        Load { packets, flows: Amount::exact(2.0), transfers: Amount::drawn(requests, 1.0), idle_rounds: 0.0 }
+        let packets = Amount::drawn(
+            requests,
+            facts.segments(self.request.0) + facts.segments(self.response.0),
+        );
+        Load {
+            packets,
+            flows: Amount::exact(2.0),
+            transfers: Amount::drawn(requests, 1.0),
+            idle_rounds: 0.0,
+        }
     }
 
     fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
         let sizes = [self.request, self.response].map(|Bytes(size)| size);
-        Ok(Box::new(RequestResponse::new(terms, self.tcp.config(), sizes, Span::Exponential(self.think))?))
+        Ok(Box::new(RequestResponse::new(
+            terms,
+            self.tcp.config(),
+            sizes,
+            Span::Exponential(self.think),
+        )?))
     }
 }
 
@@ -86,7 +103,12 @@ impl RequestResponse {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(terms: Terms, protocol: protocol::Config, [request, response]: [u64; 2], think: Span) -> Result<Self, SourceError> {
+    pub fn new(
+        terms: Terms,
+        protocol: protocol::Config,
+        [request, response]: [u64; 2],
+        think: Span,
+    ) -> Result<Self, SourceError> {
         let check = Check("request_response");
         terms.check(check)?;
         check.range("request", request, 1..=LARGEST_FLOW)?;
@@ -122,7 +144,9 @@ impl RequestResponse {
     fn cut_off(&mut self, context: &mut Context<'_>) {
         let effort = self.exchange.effort();
         if self.exchange.is_busy() {
-            self.exchange.responses.report(0, self.asked_at, false, effort, context);
+            self.exchange
+                .responses
+                .report(0, self.asked_at, false, effort, context);
         } else {
             self.exchange.responses.report_rest(effort, context);
         }
@@ -131,10 +155,18 @@ impl RequestResponse {
     fn settle(&mut self, context: &mut Context<'_>) {
         if self.asks_at.is_none() && !self.exchange.is_busy() {
             let effort = self.exchange.effort();
-            self.exchange.responses.report(self.sizes[1], self.asked_at, true, effort, context);
+            self.exchange
+                .responses
+                .report(self.sizes[1], self.asked_at, true, effort, context);
             self.asks_at = Some(context.now() + self.think.draw(context.random()));
         }
-        self.alarm.set(earlier(earlier(self.exchange.timer(), self.asks_at), self.source_flow.stop()), context);
+        self.alarm.set(
+            earlier(
+                earlier(self.exchange.timer(), self.asks_at),
+                self.source_flow.stop(),
+            ),
+            context,
+        );
     }
 }
 
@@ -179,12 +211,24 @@ mod tests {
 
     /// A client until the second `stop`.
     fn client(stop: u64, response: u64, think: Span) -> Result<RequestResponse, SourceError> {
-        let terms = Terms { stop: Some(seconds(stop)), ..Bench::default().terms() };
-        RequestResponse::new(terms, protocol::Config::ns2_newreno_sack1(), [100, response], think)
+        let terms = Terms {
+            stop: Some(seconds(stop)),
+            ..Bench::default().terms()
+        };
+        RequestResponse::new(
+            terms,
+            protocol::Config::ns2_newreno_sack1(),
+            [100, response],
+            think,
+        )
     }
 
     fn run(stop: u64, think: Span, seed: u64) -> Log {
-        Bench::over(2, "100gbit", Duration::from_millis(10)).run(seed, 100, [client(stop, 1000, think).unwrap()])
+        Bench::over(2, "100gbit", Duration::from_millis(10)).run(
+            seed,
+            100,
+            [client(stop, 1000, think).unwrap()],
+        )
     }
 
     /// 10 ms each way: a round trip for the SYN, then one for each request and its response, which
@@ -192,10 +236,18 @@ mod tests {
     #[test]
     fn a_request_a_response_and_time_to_think() {
         let log = run(10, Span::Fixed(Duration::from_millis(958)), 1);
-        assert_eq!(log.reports.len(), 11, "at 0, 0.998, 1.976 .. 9.8 s; the next one would be after the stop");
+        assert_eq!(
+            log.reports.len(),
+            11,
+            "at 0, 0.998, 1.976 .. 9.8 s; the next one would be after the stop"
+        );
         for ((_, flow, report), place) in log.reports.iter().zip(0..) {
             let round_trips = if place == 0 { 2 } else { 1 };
-            assert_eq!(report.completion_time().as_picos() / 100_000_000, round_trips * 200, "20 ms and some nanoseconds");
+            assert_eq!(
+                report.completion_time().as_picos() / 100_000_000,
+                round_trips * 200,
+                "20 ms and some nanoseconds"
+            );
             assert_eq!((flow.0, report.bytes, report.is_complete), (1, 1000, true));
         }
         let gap = log.reports[2].2.start.since(log.reports[1].2.delivered);
@@ -208,8 +260,15 @@ mod tests {
         let thinking = Span::Exponential(Duration::from_millis(10));
         let log = run(60, thinking, 1);
         let (count, expected) = (log.reports.len() as f64, 60.0 / 0.030);
-        assert!((count - expected).abs() < 5.0 * expected.sqrt() / 3.0, "{count}: a third of the time is drawn");
-        assert_eq!(log.reports, run(60, thinking, 1).reports, "same seed, same reports");
+        assert!(
+            (count - expected).abs() < 5.0 * expected.sqrt() / 3.0,
+            "{count}: a third of the time is drawn"
+        );
+        assert_eq!(
+            log.reports,
+            run(60, thinking, 1).reports,
+            "same seed, same reports"
+        );
         assert_ne!(log.reports, run(60, thinking, 2).reports);
     }
 
@@ -217,7 +276,13 @@ mod tests {
     fn errors_name_parameter_and_range() {
         let message = |response, think| client(10, response, think).unwrap_err().to_string();
         let second = Duration::from_secs(1);
-        assert_eq!(message(0, Span::Fixed(second)), "request_response: response 0: legal range 1 to 1099511627776");
-        assert_eq!(message(1, Span::Fixed(Duration::ZERO)), "request_response: think 0s: legal range 1ns to 86400s");
+        assert_eq!(
+            message(0, Span::Fixed(second)),
+            "request_response: response 0: legal range 1 to 1099511627776"
+        );
+        assert_eq!(
+            message(1, Span::Fixed(Duration::ZERO)),
+            "request_response: think 0s: legal range 1ns to 86400s"
+        );
     }
 }

@@ -17,12 +17,32 @@ const PACKET: u64 = 1460;
 
 /// The sizes of UPS and of RC3 ("heavy-tailed") in packets, from the scripts of the authors' public
 /// simulator.
-const UPS: &[(u64, f64)] =
-    &[(1, 0.5), (2, 0.6), (3, 0.7), (5, 0.75), (7, 0.8), (40, 0.8125), (72, 0.825), (137, 0.85), (267, 0.9), (1187, 0.95), (2107, 1.0)];
+const UPS: &[(u64, f64)] = &[
+    (1, 0.5),
+    (2, 0.6),
+    (3, 0.7),
+    (5, 0.75),
+    (7, 0.8),
+    (40, 0.8125),
+    (72, 0.825),
+    (137, 0.85),
+    (267, 0.9),
+    (1187, 0.95),
+    (2107, 1.0),
+];
 
 /// A cluster for data mining: A. Greenberg et al., "VL2", SIGCOMM 2009, with the points of the same
 /// simulator.
-const DATA_MINING: &[(u64, f64)] = &[(1, 0.5), (2, 0.6), (3, 0.7), (7, 0.8), (267, 0.9), (2107, 0.95), (66_667, 0.99), (666_667, 1.0)];
+const DATA_MINING: &[(u64, f64)] = &[
+    (1, 0.5),
+    (2, 0.6),
+    (3, 0.7),
+    (7, 0.8),
+    (267, 0.9),
+    (2107, 0.95),
+    (66_667, 0.99),
+    (666_667, 1.0),
+];
 
 /// A cluster for web search: M. Alizadeh et al., "Data Center TCP", SIGCOMM 2010, with the points
 /// of the same simulator.
@@ -60,14 +80,20 @@ impl Sizes {
             (least, part) = (size + 1, *until);
         }
         check.range("last part", part, 1.0..=1.0)?;
-        Ok(Self { points, is_interpolated: false })
+        Ok(Self {
+            points,
+            is_interpolated: false,
+        })
     }
 
     /// Adds the sizes between points, by linear interpolation. The first point's fraction stays at
     /// its size.
     #[must_use]
     pub fn interpolated(self) -> Self {
-        Self { is_interpolated: true, ..self }
+        Self {
+            is_interpolated: true,
+            ..self
+        }
     }
 
     /// A built-in distribution, in its usual form: `ups` and `data_mining` discrete, `web_search`
@@ -79,8 +105,14 @@ impl Sizes {
             "web_search" => (WEB_SEARCH, true),
             _ => return None,
         };
-        let points = points.iter().map(|(packets, part)| (packets * PACKET, *part)).collect();
-        Some(Self { points, is_interpolated })
+        let points = points
+            .iter()
+            .map(|(packets, part)| (packets * PACKET, *part))
+            .collect();
+        Some(Self {
+            points,
+            is_interpolated,
+        })
     }
 
     /// The mean of a function of the size in bytes. With interpolation, each size counts as the
@@ -99,7 +131,11 @@ impl Sizes {
     pub fn mean(&self) -> f64 {
         let (mut mean, mut before) = (0.0, (self.points[0].0, 0.0));
         for &(size, until) in &self.points {
-            let middle = if self.is_interpolated { (before.0 + size) as f64 / 2.0 } else { size as f64 };
+            let middle = if self.is_interpolated {
+                (before.0 + size) as f64 / 2.0
+            } else {
+                size as f64
+            };
             mean += (until - before.1) * middle;
             before = (size, until);
         }
@@ -109,7 +145,10 @@ impl Sizes {
     #[inline]
     pub(crate) fn draw(&self, random: &mut Pcg64Mcg) -> u64 {
         let part = draw::unit(random);
-        let place = self.points.partition_point(|(_, until)| *until <= part).min(self.points.len() - 1);
+        let place = self
+            .points
+            .partition_point(|(_, until)| *until <= part)
+            .min(self.points.len() - 1);
         let (size, until) = self.points[place];
         if !self.is_interpolated || place == 0 {
             return size;
@@ -132,8 +171,15 @@ mod tests {
     fn means_of_what_is_built_in() {
         let named = |name| Sizes::named(name).unwrap();
         assert!((packets(&named("ups")) - 184.475).abs() < 1e-9);
-        assert!((packets(&named("data_mining")) - 9467.1).abs() < 1e-6, "1 x .5 + 2 x .1 + .. + 666667 x .01");
-        assert!((packets(&named("web_search")) - 1140.6).abs() < 0.01, "{}", packets(&named("web_search")));
+        assert!(
+            (packets(&named("data_mining")) - 9467.1).abs() < 1e-6,
+            "1 x .5 + 2 x .1 + .. + 666667 x .01"
+        );
+        assert!(
+            (packets(&named("web_search")) - 1140.6).abs() < 0.01,
+            "{}",
+            packets(&named("web_search"))
+        );
         assert_eq!(Sizes::named("none"), None);
         assert!(Sizes::NAMES.iter().all(|name| Sizes::named(name).is_some()));
     }
@@ -147,7 +193,11 @@ mod tests {
             squares += (until - before) * (*size as f64 / PACKET as f64).powi(2);
             before = *until;
         }
-        assert!((squares / packets(&sizes) - 1607.5).abs() < 0.05, "{}", squares / packets(&sizes));
+        assert!(
+            (squares / packets(&sizes) - 1607.5).abs() < 0.05,
+            "{}",
+            squares / packets(&sizes)
+        );
     }
 
     #[test]
@@ -157,23 +207,47 @@ mod tests {
             let (sizes, mut random) = (Sizes::named(name).unwrap(), Pcg64Mcg::seed_from_u64(11));
             let drawn: Vec<_> = (0..DRAWS).map(|_| sizes.draw(&mut random)).collect();
             for (size, part) in &sizes.points {
-                let smaller = drawn.iter().filter(|drawn| *drawn <= size).count() as f64 / DRAWS as f64;
+                let smaller =
+                    drawn.iter().filter(|drawn| *drawn <= size).count() as f64 / DRAWS as f64;
                 let sigma = (part * (1.0 - part) / DRAWS as f64).sqrt();
-                assert!((smaller - part).abs() <= 5.0 * sigma + 2e-5, "half a byte is rounded off: {name} {size}: {smaller} for {part}");
+                assert!(
+                    (smaller - part).abs() <= 5.0 * sigma + 2e-5,
+                    "half a byte is rounded off: {name} {size}: {smaller} for {part}"
+                );
             }
             let mean = drawn.iter().sum::<u64>() as f64 / DRAWS as f64;
-            assert!((mean / sizes.mean() - 1.0).abs() < 5.0 * 2.9 / (DRAWS as f64).sqrt(), "{name}: {mean} for {}", sizes.mean());
+            assert!(
+                (mean / sizes.mean() - 1.0).abs() < 5.0 * 2.9 / (DRAWS as f64).sqrt(),
+                "{name}: {mean} for {}",
+                sizes.mean()
+            );
         }
     }
 
     #[test]
     fn errors_name_what_is_wrong() {
-        let message = |points: &[(u64, f64)]| Sizes::discrete(points.to_vec()).unwrap_err().to_string();
+        let message =
+            |points: &[(u64, f64)]| Sizes::discrete(points.to_vec()).unwrap_err().to_string();
         assert_eq!(message(&[]), "sizes: points 0: legal range 1 to 100000");
-        assert_eq!(message(&[(0, 1.0)]), "sizes: size 0: legal range 1 to 1099511627776");
-        assert_eq!(message(&[(5, 0.5), (5, 1.0)]), "sizes: size 5: legal range 6 to 1099511627776");
-        assert_eq!(message(&[(5, 0.5), (6, 0.4)]), "sizes: part 0.4: legal range 0.5 to 1");
-        assert_eq!(message(&[(5, f64::NAN)]), "sizes: part NaN: legal range 0 to 1");
-        assert_eq!(message(&[(5, 0.5)]), "sizes: last part 0.5: legal range 1 to 1");
+        assert_eq!(
+            message(&[(0, 1.0)]),
+            "sizes: size 0: legal range 1 to 1099511627776"
+        );
+        assert_eq!(
+            message(&[(5, 0.5), (5, 1.0)]),
+            "sizes: size 5: legal range 6 to 1099511627776"
+        );
+        assert_eq!(
+            message(&[(5, 0.5), (6, 0.4)]),
+            "sizes: part 0.4: legal range 0.5 to 1"
+        );
+        assert_eq!(
+            message(&[(5, f64::NAN)]),
+            "sizes: part NaN: legal range 0 to 1"
+        );
+        assert_eq!(
+            message(&[(5, 0.5)]),
+            "sizes: last part 0.5: legal range 1 to 1"
+        );
     }
 }

@@ -32,7 +32,12 @@ pub(crate) trait Source: fmt::Debug {
     ///
     /// # Errors
     /// As [`Source::agent`].
-    fn agents(&self, terms: &mut dyn Iterator<Item = Terms>, pairs: usize, site: &Site<'_>) -> Result<Vec<Box<dyn Agent>>, SourceError> {
+    fn agents(
+        &self,
+        terms: &mut dyn Iterator<Item = Terms>,
+        pairs: usize,
+        site: &Site<'_>,
+    ) -> Result<Vec<Box<dyn Agent>>, SourceError> {
         let _ = pairs;
         terms.map(|terms| self.agent(terms, site)).collect()
     }
@@ -86,13 +91,24 @@ pub(crate) struct Facts<'a> {
 impl<'a> Facts<'a> {
     /// A source without TCP and without a rate of its own.
     pub(crate) const fn datagrams(longest_packet: u32, ending: Ending) -> Self {
-        Self { longest_packet, tcp: None, ending, rate: None, mean_gap: None, between: Between::Pair, is_dealt: false }
+        Self {
+            longest_packet,
+            tcp: None,
+            ending,
+            rate: None,
+            mean_gap: None,
+            between: Between::Pair,
+            is_dealt: false,
+        }
     }
 
     /// A source over TCP.
     pub(crate) fn tcp(tcp: &'a Protocol, ending: Ending) -> Self {
         let config = tcp.config();
-        Self { tcp: Some(tcp), ..Self::datagrams(config.segment_len.saturating_add(config.header_len), ending) }
+        Self {
+            tcp: Some(tcp),
+            ..Self::datagrams(config.segment_len.saturating_add(config.header_len), ending)
+        }
     }
 
     /// Whether one source begins flows between many hosts.
@@ -118,7 +134,8 @@ impl<'a> Facts<'a> {
 
     /// Bytes of data in a full packet of a flow.
     pub(crate) fn segment_len(&self) -> u32 {
-        self.tcp.map_or(self.longest_packet, |tcp| tcp.config().segment_len)
+        self.tcp
+            .map_or(self.longest_packet, |tcp| tcp.config().segment_len)
     }
 }
 

@@ -30,18 +30,39 @@ pub struct Terms {
 impl Terms {
     /// From time zero on, without end or urgency.
     pub const fn new(from: NodeId, to: NodeId) -> Self {
-        let flow = FlowSpec { from, to, config: None };
-        Self { flow, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency: Urgency::None, control: None }
+        let flow = FlowSpec {
+            from,
+            to,
+            config: None,
+        };
+        Self {
+            flow,
+            start: Instant::ZERO,
+            start_jitter: Duration::ZERO,
+            stop: None,
+            urgency: Urgency::None,
+            control: None,
+        }
     }
 
     /// The stamp for packets of a flow of `size_bytes`, one way.
     pub(crate) fn stamp(&self, size_bytes: u64, packet_len: u32) -> Stamp {
-        Stamp::new(self.urgency.clone(), self.flow.weight(), size_bytes, packet_len)
+        Stamp::new(
+            self.urgency.clone(),
+            self.flow.weight(),
+            size_bytes,
+            packet_len,
+        )
     }
 
     pub(crate) fn check(&self, check: Check) -> Result<(), SourceError> {
         match self.stop {
-            Some(stop) if stop <= self.start => Err(SourceError::new(check.0, "stop", stop, format!("after its start at {}", self.start))),
+            Some(stop) if stop <= self.start => Err(SourceError::new(
+                check.0,
+                "stop",
+                stop,
+                format!("after its start at {}", self.start),
+            )),
             _ => Ok(()),
         }
     }
@@ -75,21 +96,37 @@ impl SourceFlow {
     /// For a flow of `size_bytes`, `u64::MAX` for an endless flow.
     pub(crate) fn new(terms: Terms, size_bytes: u64, packet_len: u32) -> Self {
         let stamp = terms.stamp(size_bytes, packet_len);
-        Self { terms, stamp, starts: None, flow: None, left: u64::MAX, packet_len }
+        Self {
+            terms,
+            stamp,
+            starts: None,
+            flow: None,
+            left: u64::MAX,
+            packet_len,
+        }
     }
 
     /// For a flow of `packets` packets with a mean of `packet_len` bytes; None: without end.
     pub(crate) fn of_packets(terms: Terms, packets: Option<u64>, packet_len: u32) -> Self {
         let left = packets.unwrap_or(u64::MAX);
-        let size_bytes = packets.map_or(u64::MAX, |packets| packets.saturating_mul(packet_len.into()));
-        Self { left, ..Self::new(terms, size_bytes, packet_len) }
+        let size_bytes = packets.map_or(u64::MAX, |packets| {
+            packets.saturating_mul(packet_len.into())
+        });
+        Self {
+            left,
+            ..Self::new(terms, size_bytes, packet_len)
+        }
     }
 
     /// Sends and stamps the flow's next packet, of `len` bytes. The bytes left are those of as many
     /// packets of mean length.
     #[inline]
     pub(crate) fn send(&mut self, flow: FlowId, len: u32, context: &mut Context<'_>) {
-        let left_bytes = if self.left == u64::MAX { u64::MAX } else { self.left.saturating_mul(self.packet_len.into()) };
+        let left_bytes = if self.left == u64::MAX {
+            u64::MAX
+        } else {
+            self.left.saturating_mul(self.packet_len.into())
+        };
         let mut packet = Outgoing::new(flow, len);
         self.stamp.mark(&mut packet, context.now(), left_bytes);
         context.send(packet);
@@ -123,7 +160,9 @@ impl SourceFlow {
             return Turn::GoOn(flow);
         }
         let jitter = self.terms.start_jitter;
-        let starts = *self.starts.get_or_insert_with(|| self.terms.start + draw::up_to(context.random(), jitter));
+        let starts = *self
+            .starts
+            .get_or_insert_with(|| self.terms.start + draw::up_to(context.random(), jitter));
         if context.now() < starts {
             self.call_at(starts, context);
             return Turn::Pass;

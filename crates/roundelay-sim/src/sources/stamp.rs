@@ -29,7 +29,14 @@ impl Stamp {
     /// For a flow with this weight and `size_bytes` in packets of `packet_len`, at least 1. A flow
     /// without end has `u64::MAX` bytes.
     pub const fn new(rule: Urgency, weight: u32, size_bytes: u64, packet_len: u32) -> Self {
-        Self { rule, weight, size_bytes, packet_len, number: 0, before: None }
+        Self {
+            rule,
+            weight,
+            size_bytes,
+            packet_len,
+            number: 0,
+            before: None,
+        }
     }
 
     /// Sets the size of the current transfer.
@@ -45,14 +52,36 @@ impl Stamp {
     }
 
     /// Stamps a packet of RC3's tail.
-    pub(crate) fn mark_tail(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64, tail_level: u8) {
-        self.write(packet, now, left_bytes, Kind { tail_level, is_bare: false });
+    pub(crate) fn mark_tail(
+        &mut self,
+        packet: &mut Outgoing,
+        now: Instant,
+        left_bytes: u64,
+        tail_level: u8,
+    ) {
+        self.write(
+            packet,
+            now,
+            left_bytes,
+            Kind {
+                tail_level,
+                is_bare: false,
+            },
+        );
     }
 
     /// Stamps a packet without data: a SYN, an acknowledgement.
     #[inline]
     pub fn mark_bare(&mut self, packet: &mut Outgoing, now: Instant) {
-        self.write(packet, now, 0, Kind { is_bare: true, tail_level: 0 });
+        self.write(
+            packet,
+            now,
+            0,
+            Kind {
+                is_bare: true,
+                tail_level: 0,
+            },
+        );
     }
 
     /// The rate of RC3's tail, if the rule has one.
@@ -65,17 +94,50 @@ impl Stamp {
         if matches!(self.rule, Urgency::None) {
             return;
         }
-        let HeaderFields { slack, slack_has_path, priority, deadline } = self.rule.fields(&self.facts(packet.len, now, left_bytes, kind));
-        (packet.slack, packet.slack_has_path, packet.priority, packet.deadline) = (slack, slack_has_path, priority, deadline);
+        let HeaderFields {
+            slack,
+            slack_has_path,
+            priority,
+            deadline,
+        } = self
+            .rule
+            .fields(&self.facts(packet.len, now, left_bytes, kind));
+        (
+            packet.slack,
+            packet.slack_has_path,
+            packet.priority,
+            packet.deadline,
+        ) = (slack, slack_has_path, priority, deadline);
         self.before = Some((now, slack));
         self.number += 1;
     }
 
     #[inline]
     fn facts(&self, len: u32, now: Instant, left_bytes: u64, kind: Kind) -> Facts {
-        let Self { weight, size_bytes, packet_len, number, before, .. } = *self;
-        let Kind { is_bare, tail_level } = kind;
-        Facts { now, len, is_bare, tail_level, size_bytes, left_bytes, packet_len, weight, number, before }
+        let Self {
+            weight,
+            size_bytes,
+            packet_len,
+            number,
+            before,
+            ..
+        } = *self;
+        let Kind {
+            is_bare,
+            tail_level,
+        } = kind;
+        Facts {
+            now,
+            len,
+            is_bare,
+            tail_level,
+            size_bytes,
+            left_bytes,
+            packet_len,
+            weight,
+            number,
+            before,
+        }
     }
 }
 
@@ -86,7 +148,11 @@ mod tests {
 
     fn stamped(stamp: &mut Stamp, micros: u64, left_bytes: u64) -> Outgoing {
         let mut packet = Outgoing::new(FlowId(0), 1460);
-        stamp.mark(&mut packet, Instant::ZERO + Duration::from_micros(micros), left_bytes);
+        stamp.mark(
+            &mut packet,
+            Instant::ZERO + Duration::from_micros(micros),
+            left_bytes,
+        );
         packet
     }
 
@@ -99,15 +165,28 @@ mod tests {
     #[test]
     fn the_shortest_flow_has_the_least_slack() {
         let packet = stamped(&mut stamp(Urgency::FlowSize(SECOND), 3 * 1460), 0, 1460);
-        assert_eq!((packet.slack, packet.priority), (Slack::of(Duration::from_secs(3)), 3 * 1460));
-        let packet = stamped(&mut stamp(Urgency::Remaining(SECOND), 3 * 1460), 0, 2 * 1460 - 10);
-        assert_eq!((packet.slack, packet.priority), (Slack::of(Duration::from_secs(2)), 2 * 1460 - 10));
+        assert_eq!(
+            (packet.slack, packet.priority),
+            (Slack::of(Duration::from_secs(3)), 3 * 1460)
+        );
+        let packet = stamped(
+            &mut stamp(Urgency::Remaining(SECOND), 3 * 1460),
+            0,
+            2 * 1460 - 10,
+        );
+        assert_eq!(
+            (packet.slack, packet.priority),
+            (Slack::of(Duration::from_secs(2)), 2 * 1460 - 10)
+        );
     }
 
     #[test]
     fn a_flow_without_end_comes_last() {
         let packet = stamped(&mut stamp(Urgency::FlowSize(SECOND), u64::MAX), 0, u64::MAX);
-        assert_eq!((packet.slack.as_picos(), packet.priority), (i64::MAX, u32::MAX));
+        assert_eq!(
+            (packet.slack.as_picos(), packet.priority),
+            (i64::MAX, u32::MAX)
+        );
     }
 
     /// At 100 Mbit/s a packet of 1460 bytes takes 116.8 us (the constant of the authors' scripts):
@@ -132,7 +211,10 @@ mod tests {
         let of = |rule| stamped(&mut stamp(rule, 1), 7, 1);
         assert_eq!(of(Urgency::Constant(SECOND)).slack, Slack::of(SECOND));
         assert_eq!(of(Urgency::Priority(5)).priority, 5);
-        assert_eq!(of(Urgency::Deadline(SECOND)).deadline, Instant::ZERO + Duration::from_micros(1_000_007));
+        assert_eq!(
+            of(Urgency::Deadline(SECOND)).deadline,
+            Instant::ZERO + Duration::from_micros(1_000_007)
+        );
         assert_eq!(of(Urgency::None), Outgoing::new(FlowId(0), 1460));
     }
 
@@ -140,15 +222,28 @@ mod tests {
     #[test]
     fn a_class_has_more_slack_for_every_packet() {
         let offset = Duration::from_secs(100);
-        for rule in [Urgency::Constant(SECOND), Urgency::FlowSize(SECOND), Urgency::Fair("100mbit".parse().unwrap())] {
-            let (mut plain, mut lower) = (stamp(rule.clone(), 14_600), stamp(rule.plus(offset), 14_600));
+        for rule in [
+            Urgency::Constant(SECOND),
+            Urgency::FlowSize(SECOND),
+            Urgency::Fair("100mbit".parse().unwrap()),
+        ] {
+            let (mut plain, mut lower) = (
+                stamp(rule.clone(), 14_600),
+                stamp(rule.plus(offset), 14_600),
+            );
             for micros in [0, 0, 100, 1000] {
-                let [one, other] = [&mut plain, &mut lower].map(|stamp| stamped(stamp, micros, 1460));
-                assert_eq!(other.slack, Slack::from_picos(one.slack.as_picos() + 100_000_000_000_000), "{plain:?}");
+                let [one, other] =
+                    [&mut plain, &mut lower].map(|stamp| stamped(stamp, micros, 1460));
+                assert_eq!(
+                    other.slack,
+                    Slack::from_picos(one.slack.as_picos() + 100_000_000_000_000),
+                    "{plain:?}"
+                );
                 assert_eq!(other.priority, one.priority);
             }
             let mut bare = Outgoing::new(FlowId(0), 40);
-            Stamp::new(Urgency::FlowSize(SECOND).plus(offset), 1, 14_600, 1460).mark_bare(&mut bare, Instant::ZERO);
+            Stamp::new(Urgency::FlowSize(SECOND).plus(offset), 1, 14_600, 1460)
+                .mark_bare(&mut bare, Instant::ZERO);
             assert_eq!((bare.slack, bare.priority), (Slack::of(offset), 0));
         }
     }
@@ -159,8 +254,16 @@ mod tests {
 
     impl SlackRule for Counting {
         fn fields(&self, packet: &Facts) -> HeaderFields {
-            let slack = if packet.is_bare { Slack::ZERO } else { Slack::of(Duration::from_millis(packet.number)) };
-            HeaderFields { slack, priority: packet.weight, ..HeaderFields::default() }
+            let slack = if packet.is_bare {
+                Slack::ZERO
+            } else {
+                Slack::of(Duration::from_millis(packet.number))
+            };
+            HeaderFields {
+                slack,
+                priority: packet.weight,
+                ..HeaderFields::default()
+            }
         }
     }
 
@@ -168,12 +271,17 @@ mod tests {
     fn a_program_may_have_its_own_rule() {
         let rule = Urgency::Custom(std::sync::Arc::new(Counting).into());
         let mut stamp = Stamp::new(rule.clone(), 9, 1460, 1460);
-        let slacks = [0, 0, 5].map(|micros| stamped(&mut stamp, micros, 0).slack.as_picos() / 1_000_000_000);
+        let slacks =
+            [0, 0, 5].map(|micros| stamped(&mut stamp, micros, 0).slack.as_picos() / 1_000_000_000);
         assert_eq!(slacks, [0, 1, 2]);
         let mut bare = Outgoing::new(FlowId(0), 40);
         stamp.mark_bare(&mut bare, Instant::ZERO);
         assert_eq!((bare.slack, bare.priority), (Slack::ZERO, 9));
         assert_eq!(rule, rule.clone());
-        assert_ne!(rule, Urgency::Custom(std::sync::Arc::new(Counting).into()), "another one");
+        assert_ne!(
+            rule,
+            Urgency::Custom(std::sync::Arc::new(Counting).into()),
+            "another one"
+        );
     }
 }

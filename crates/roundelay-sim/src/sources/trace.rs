@@ -38,12 +38,22 @@ pub struct Entry {
 impl Entry {
     /// A packet without fields of its own.
     pub const fn new(at: Instant, flow: u32, len: u32) -> Self {
-        Self { at, flow, len, slack: Duration::ZERO, priority: None, deadline: None }
+        Self {
+            at,
+            flow,
+            len,
+            slack: Duration::ZERO,
+            priority: None,
+            deadline: None,
+        }
     }
 }
 
 pub(super) const SENDS: &str = "A list of packets from a file.";
-pub(super) const EXAMPLES: [&str; 2] = ["file = 'packets.txt'", "file = 'packets.txt'\nstart = '500ms'"];
+pub(super) const EXAMPLES: [&str; 2] = [
+    "file = 'packets.txt'",
+    "file = 'packets.txt'\nstart = '500ms'",
+];
 
 /// Header fields that define a flow of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -100,7 +110,10 @@ impl Config {
         let of = dealt.len();
         for packet in &self.packets {
             let flow = packet.flow as usize;
-            dealt[flow % of].push(Entry { flow: (flow / of) as u32, ..*packet });
+            dealt[flow % of].push(Entry {
+                flow: (flow / of) as u32,
+                ..*packet
+            });
         }
         dealt
     }
@@ -123,23 +136,47 @@ fn sender(terms: Terms, list: Vec<Entry>) -> Result<Box<dyn Agent>, SourceError>
 
 impl Source for Config {
     fn facts(&self) -> Facts<'_> {
-        Facts { is_dealt: self.is_dealt, ..Facts::datagrams(self.longest, Ending::Never) }
+        Facts {
+            is_dealt: self.is_dealt,
+            ..Facts::datagrams(self.longest, Ending::Never)
+        }
     }
 
     fn load(&self, conditions: &Conditions) -> Load {
-        let sent = self.packets.partition_point(|packet| packet.at < Instant::ZERO + conditions.span);
-        let flows = Amount::exact(if self.is_dealt { f64::from(flows(&self.packets)) } else { 1.0 });
-        Load { flows, transfers: flows, ..Load::of_flow(Amount::exact(sent as f64)) }
+        let sent = self
+            .packets
+            .partition_point(|packet| packet.at < Instant::ZERO + conditions.span);
+        let flows = Amount::exact(if self.is_dealt {
+            f64::from(flows(&self.packets))
+        } else {
+            1.0
+        });
+        Load {
+            flows,
+            transfers: flows,
+            ..Load::of_flow(Amount::exact(sent as f64))
+        }
     }
 
     fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
         sender(terms, self.packets.clone())
     }
 
-    fn agents(&self, terms: &mut dyn Iterator<Item = Terms>, pairs: usize, site: &Site<'_>) -> Result<Vec<Box<dyn Agent>>, SourceError> {
+    fn agents(
+        &self,
+        terms: &mut dyn Iterator<Item = Terms>,
+        pairs: usize,
+        site: &Site<'_>,
+    ) -> Result<Vec<Box<dyn Agent>>, SourceError> {
         let lists = self.deal(pairs);
-        let of_sources = lists.iter().flat_map(|list| (0..site.count).map(move |_| list)).cycle();
-        terms.zip(of_sources).map(|(terms, list)| sender(terms, list.clone())).collect()
+        let of_sources = lists
+            .iter()
+            .flat_map(|list| (0..site.count).map(move |_| list))
+            .cycle();
+        terms
+            .zip(of_sources)
+            .map(|(terms, list)| sender(terms, list.clone()))
+            .collect()
     }
 
     /// Reads the packets, without those after the end of the run.
@@ -148,13 +185,17 @@ impl Source for Config {
         let path = reading.files.path(&self.file);
         self.is_dealt = is_capture(&path);
         if self.is_dealt {
-            self.packets = (reading.files.capture)(&path, self.flow_by, reading.duration).map_err(of_file)?;
+            self.packets =
+                (reading.files.capture)(&path, self.flow_by, reading.duration).map_err(of_file)?;
             self.longest = longest(&self.packets);
             return Ok(());
         }
         let text = text(&path, &self.file, "a list of packets or a capture").map_err(of_file)?;
         if (reading.has)("flow_by") {
-            let message = format!("'{}' is a list, which is one flow: flow_by is for captures, leave it out", self.file);
+            let message = format!(
+                "'{}' is a list, which is one flow: flow_by is for captures, leave it out",
+                self.file
+            );
             return Err(FileFault::Key("flow_by", message));
         }
         self.packets = packets(&self.file, &text)?;
@@ -166,13 +207,25 @@ impl Source for Config {
     }
 
     fn listed(&self, before: Instant) -> Option<Listed<'_>> {
-        let (before, all) = (self.packets.partition_point(|packet| packet.at < before), self.packets.len() + self.late);
-        Some(Listed { file: &self.file, noun: "packet", before, all, memory: size_of_val(&self.packets[..]) })
+        let (before, all) = (
+            self.packets.partition_point(|packet| packet.at < before),
+            self.packets.len() + self.late,
+        );
+        Some(Listed {
+            file: &self.file,
+            noun: "packet",
+            before,
+            all,
+            memory: size_of_val(&self.packets[..]),
+        })
     }
 
     fn written(&self) -> WrittenFields {
         WrittenFields {
-            slack: self.packets.iter().any(|packet| packet.slack > Duration::ZERO),
+            slack: self
+                .packets
+                .iter()
+                .any(|packet| packet.slack > Duration::ZERO),
             priority: self.packets.iter().any(|packet| packet.priority.is_some()),
             deadline: self.packets.iter().any(|packet| packet.deadline.is_some()),
         }
@@ -180,8 +233,7 @@ impl Source for Config {
 }
 
 /// The columns of a list of packets.
-const PACKET: &str =
-    "seconds and bytes, as in 0.0125 1500, then if there are any seconds of slack, a priority, and the second of its deadline; - for none";
+const PACKET: &str = "seconds and bytes, as in 0.0125 1500, then if there are any seconds of slack, a priority, and the second of its deadline; - for none";
 
 /// Reads a list of packets, one a line.
 fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
@@ -189,11 +241,16 @@ fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
     for line in Line::all(file, text) {
         let words: Vec<_> = line.text.split_whitespace().collect();
         let (at, len) = line.head(PACKET, &words)?;
-        let Some(len) = u32::try_from(len).ok().filter(|len| (1..=LONGEST_PACKET).contains(len)) else {
+        let Some(len) = u32::try_from(len)
+            .ok()
+            .filter(|len| (1..=LONGEST_PACKET).contains(len))
+        else {
             return Err(line.error(format!("length {len}: legal range 1 to {LONGEST_PACKET}")));
         };
         if at < before {
-            return Err(line.error(format!("time {at}: legal range from the packet before, {before}")));
+            return Err(line.error(format!(
+                "time {at}: legal range from the packet before, {before}"
+            )));
         }
         before = at;
         packets.push(with_fields(line, Entry::new(at, 0, len), &words[2..])?);
@@ -204,21 +261,40 @@ fn packets(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
 /// A packet's slack, priority and deadline, each optional.
 fn with_fields(line: Line<'_>, packet: Entry, words: &[&str]) -> Result<Entry, ScenarioError> {
     let column = |place: usize| words.get(place).copied().filter(|word| *word != "-");
-    let time = |place| column(place).map(|word| seconds(word).ok_or_else(|| line.wrong(PACKET))).transpose();
+    let time = |place| {
+        column(place)
+            .map(|word| seconds(word).ok_or_else(|| line.wrong(PACKET)))
+            .transpose()
+    };
     if words.len() > 3 {
         return Err(line.wrong(PACKET));
     }
     let (slack, deadline) = (time(0)?, time(2)?);
-    let priority = column(1).map(|word| whole(word).ok_or_else(|| line.wrong(PACKET))).transpose()?;
+    let priority = column(1)
+        .map(|word| whole(word).ok_or_else(|| line.wrong(PACKET)))
+        .transpose()?;
     let legal = priority.map(|priority| {
-        let error = || line.error(format!("priority {priority}: legal range 0 to {}", u32::MAX));
+        let error = || {
+            line.error(format!(
+                "priority {priority}: legal range 0 to {}",
+                u32::MAX
+            ))
+        };
         u32::try_from(priority).map_err(|_| error())
     });
     if let Some(deadline) = deadline.filter(|deadline| *deadline < packet.at) {
-        return Err(line.error(format!("deadline {deadline}: legal range from when the packet is sent, {}", packet.at)));
+        return Err(line.error(format!(
+            "deadline {deadline}: legal range from when the packet is sent, {}",
+            packet.at
+        )));
     }
     let slack = slack.map_or(Duration::ZERO, |slack| slack.since(Instant::ZERO));
-    Ok(Entry { slack, priority: legal.transpose()?, deadline, ..packet })
+    Ok(Entry {
+        slack,
+        priority: legal.transpose()?,
+        deadline,
+        ..packet
+    })
 }
 
 /// The source.
@@ -242,22 +318,49 @@ impl Trace {
     /// # Errors
     /// A packet has no flow or an illegal length, or is earlier than the packet before: the error
     /// has its index in the list.
-    pub fn new(terms: Terms, flows: Vec<FlowSpec>, packets: Vec<Entry>) -> Result<Self, SourceError> {
+    pub fn new(
+        terms: Terms,
+        flows: Vec<FlowSpec>,
+        packets: Vec<Entry>,
+    ) -> Result<Self, SourceError> {
         for (place, packet) in packets.iter().enumerate() {
-            let error =
-                |parameter, value: String, range| Err(SourceError::new("trace", parameter, format!("{value} of packet {place}"), range));
+            let error = |parameter, value: String, range| {
+                Err(SourceError::new(
+                    "trace",
+                    parameter,
+                    format!("{value} of packet {place}"),
+                    range,
+                ))
+            };
             if Check("trace").packet_len(packet.len).is_err() {
                 return error("len", packet.len.to_string(), "1 to 65535".to_string());
             }
             if packet.flow as usize >= flows.len() {
-                return error("flow", packet.flow.to_string(), format!("below the number of flows, {}", flows.len()));
+                return error(
+                    "flow",
+                    packet.flow.to_string(),
+                    format!("below the number of flows, {}", flows.len()),
+                );
             }
-            let earliest = place.checked_sub(1).map_or(Instant::ZERO, |before| packets[before].at);
+            let earliest = place
+                .checked_sub(1)
+                .map_or(Instant::ZERO, |before| packets[before].at);
             if packet.at < earliest {
-                return error("at", packet.at.to_string(), format!("from the packet before, {earliest}"));
+                return error(
+                    "at",
+                    packet.at.to_string(),
+                    format!("from the packet before, {earliest}"),
+                );
             }
         }
-        Ok(Self { terms, flows, packets, next: 0, later: None, open: Vec::new() })
+        Ok(Self {
+            terms,
+            flows,
+            packets,
+            next: 0,
+            later: None,
+            open: Vec::new(),
+        })
     }
 
     fn open(&mut self, context: &mut Context<'_>) {
@@ -267,22 +370,43 @@ impl Trace {
             (*bytes, *longest) = (*bytes + u64::from(packet.len), packet.len.max(*longest));
         }
         let flows = self.flows.iter().zip(sizes);
-        let stamp = |flow: &FlowSpec, bytes, longest| Stamp::new(self.terms.urgency.clone(), flow.weight(), bytes, longest);
-        self.open = flows.map(|(flow, (bytes, longest))| (context.open(*flow), stamp(flow, bytes, longest), bytes)).collect();
+        let stamp = |flow: &FlowSpec, bytes, longest| {
+            Stamp::new(self.terms.urgency.clone(), flow.weight(), bytes, longest)
+        };
+        self.open = flows
+            .map(|(flow, (bytes, longest))| {
+                (context.open(*flow), stamp(flow, bytes, longest), bytes)
+            })
+            .collect();
     }
 }
 
 impl Agent for Trace {
     fn wake(&mut self, context: &mut Context<'_>) {
-        let Terms { start, start_jitter, stop, .. } = self.terms;
-        let later = *self.later.get_or_insert_with(|| start.since(Instant::ZERO) + draw::up_to(context.random(), start_jitter));
+        let Terms {
+            start,
+            start_jitter,
+            stop,
+            ..
+        } = self.terms;
+        let later = *self.later.get_or_insert_with(|| {
+            start.since(Instant::ZERO) + draw::up_to(context.random(), start_jitter)
+        });
         if context.now() < Instant::ZERO + later {
             return context.wake_at(Instant::ZERO + later);
         }
         if self.open.is_empty() {
             self.open(context);
         }
-        while let Some(&Entry { at, flow, len, slack: more, priority, deadline }) = self.packets.get(self.next) {
+        while let Some(&Entry {
+            at,
+            flow,
+            len,
+            slack: more,
+            priority,
+            deadline,
+        }) = self.packets.get(self.next)
+        {
             let at = at + later;
             if stop.is_some_and(|stop| at >= stop) {
                 break;
@@ -293,7 +417,12 @@ impl Agent for Trace {
             let (flow, stamp, left_bytes) = &mut self.open[flow as usize];
             let mut packet = Outgoing::new(*flow, len);
             stamp.mark(&mut packet, context.now(), *left_bytes);
-            packet.slack = Slack::from_picos(packet.slack.as_picos().saturating_add(Slack::of(more).as_picos()));
+            packet.slack = Slack::from_picos(
+                packet
+                    .slack
+                    .as_picos()
+                    .saturating_add(Slack::of(more).as_picos()),
+            );
             packet.priority = priority.unwrap_or(packet.priority);
             packet.deadline = deadline.map_or(packet.deadline, |deadline| deadline + later);
             context.send(packet);
@@ -312,15 +441,29 @@ mod tests {
     use crate::sources::Urgency;
     use crate::sources::bench::{Bench, seconds};
 
-    const HERE: FlowSpec = FlowSpec { from: NodeId(0), to: NodeId(1), config: None };
-    const BACK: FlowSpec = FlowSpec { from: NodeId(1), to: NodeId(0), config: None };
+    const HERE: FlowSpec = FlowSpec {
+        from: NodeId(0),
+        to: NodeId(1),
+        config: None,
+    };
+    const BACK: FlowSpec = FlowSpec {
+        from: NodeId(1),
+        to: NodeId(0),
+        config: None,
+    };
 
     fn terms() -> Terms {
-        Terms { urgency: Urgency::Remaining(Duration::from_secs(1)), ..Bench::default().terms() }
+        Terms {
+            urgency: Urgency::Remaining(Duration::from_secs(1)),
+            ..Bench::default().terms()
+        }
     }
 
     fn list(packets: &[(u64, u32, u32)]) -> Vec<Entry> {
-        packets.iter().map(|&(at, flow, len)| Entry::new(seconds(at), flow, len)).collect()
+        packets
+            .iter()
+            .map(|&(at, flow, len)| Entry::new(seconds(at), flow, len))
+            .collect()
     }
 
     fn trace(terms: Terms, packets: Vec<Entry>) -> Result<Trace, SourceError> {
@@ -329,21 +472,59 @@ mod tests {
 
     #[test]
     fn the_list_is_sent_as_it_is() {
-        let log = Bench::default().run(1, 10, [trace(terms(), list(&[(1, 0, 100), (3, 1, 50), (3, 0, 70), (3, 1, 50)])).unwrap()]);
-        let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.flow.0, packet.len, packet.priority)).collect();
-        assert_eq!(sent, [(seconds(1), 0, 100, 170), (seconds(3), 1, 50, 100), (seconds(3), 0, 70, 70), (seconds(3), 1, 50, 50)]);
+        let log = Bench::default().run(
+            1,
+            10,
+            [trace(
+                terms(),
+                list(&[(1, 0, 100), (3, 1, 50), (3, 0, 70), (3, 1, 50)]),
+            )
+            .unwrap()],
+        );
+        let sent: Vec<_> = log
+            .sent
+            .iter()
+            .map(|packet| (packet.now, packet.flow.0, packet.len, packet.priority))
+            .collect();
+        assert_eq!(
+            sent,
+            [
+                (seconds(1), 0, 100, 170),
+                (seconds(3), 1, 50, 100),
+                (seconds(3), 0, 70, 70),
+                (seconds(3), 1, 50, 50)
+            ]
+        );
         assert_eq!(log.closed.len(), 2);
     }
 
     #[test]
     fn the_list_starts_late_and_is_cut_off() {
         let list = || list(&[(1, 0, 100), (3, 1, 50), (4, 0, 70)]);
-        let times =
-            |terms| Bench::default().sent(1, 20, [trace(terms, list()).unwrap()]).iter().map(|packet| packet.now).collect::<Vec<_>>();
-        let late = Terms { start: seconds(5), ..terms() };
+        let times = |terms| {
+            Bench::default()
+                .sent(1, 20, [trace(terms, list()).unwrap()])
+                .iter()
+                .map(|packet| packet.now)
+                .collect::<Vec<_>>()
+        };
+        let late = Terms {
+            start: seconds(5),
+            ..terms()
+        };
         assert_eq!(times(late.clone()), [6, 8, 9].map(seconds));
-        assert_eq!(times(Terms { stop: Some(seconds(9)), ..late.clone() }), [6, 8].map(seconds), "none at the stop");
-        let jittered = times(Terms { start_jitter: Duration::from_secs(1), ..late });
+        assert_eq!(
+            times(Terms {
+                stop: Some(seconds(9)),
+                ..late.clone()
+            }),
+            [6, 8].map(seconds),
+            "none at the stop"
+        );
+        let jittered = times(Terms {
+            start_jitter: Duration::from_secs(1),
+            ..late
+        });
         let shift = jittered[0].since(seconds(6));
         assert!(shift > Duration::ZERO && shift < Duration::from_secs(1));
         assert_eq!(jittered, [6, 8, 9].map(|at| seconds(at) + shift));
@@ -353,41 +534,114 @@ mod tests {
     #[test]
     fn packets_have_fields_of_their_own() {
         let mut list = list(&[(1, 0, 100), (3, 1, 50)]);
-        list[1] = Entry { slack: Duration::from_secs(2), priority: Some(7), deadline: Some(seconds(4)), ..list[1] };
-        let sent = Bench::default().sent(1, 20, [trace(Terms { start: seconds(5), ..terms() }, list).unwrap()]);
-        let fields: Vec<_> = sent.iter().map(|packet| (packet.slack, packet.priority, packet.deadline)).collect();
+        list[1] = Entry {
+            slack: Duration::from_secs(2),
+            priority: Some(7),
+            deadline: Some(seconds(4)),
+            ..list[1]
+        };
+        let sent = Bench::default().sent(
+            1,
+            20,
+            [trace(
+                Terms {
+                    start: seconds(5),
+                    ..terms()
+                },
+                list,
+            )
+            .unwrap()],
+        );
+        let fields: Vec<_> = sent
+            .iter()
+            .map(|packet| (packet.slack, packet.priority, packet.deadline))
+            .collect();
         let slack = |secs| Slack::of(Duration::from_secs(secs));
-        assert_eq!(fields, [(slack(1), 100, Instant::MAX), (slack(1 + 2), 7, seconds(9))]);
+        assert_eq!(
+            fields,
+            [(slack(1), 100, Instant::MAX), (slack(1 + 2), 7, seconds(9))]
+        );
     }
 
     #[test]
     fn errors_name_the_packet() {
         let message = |packets| trace(terms(), list(packets)).unwrap_err().to_string();
-        assert_eq!(message(&[(1, 0, 1), (0, 0, 1)]), "trace: at 0s of packet 1: legal range from the packet before, 1s");
-        assert_eq!(message(&[(1, 2, 1)]), "trace: flow 2 of packet 0: legal range below the number of flows, 2");
-        assert_eq!(message(&[(1, 0, 0)]), "trace: len 0 of packet 0: legal range 1 to 65535");
+        assert_eq!(
+            message(&[(1, 0, 1), (0, 0, 1)]),
+            "trace: at 0s of packet 1: legal range from the packet before, 1s"
+        );
+        assert_eq!(
+            message(&[(1, 2, 1)]),
+            "trace: flow 2 of packet 0: legal range below the number of flows, 2"
+        );
+        assert_eq!(
+            message(&[(1, 0, 0)]),
+            "trace: len 0 of packet 0: legal range 1 to 65535"
+        );
     }
 
     #[test]
     fn a_hyphen_leaves_a_column_out() {
-        let fields = |line: &str| packets("list", line).map(|list| (list[0].slack.as_nanos(), list[0].priority, list[0].deadline)).unwrap();
+        let fields = |line: &str| {
+            packets("list", line)
+                .map(|list| (list[0].slack.as_nanos(), list[0].priority, list[0].deadline))
+                .unwrap()
+        };
         let none = (0, None, None);
-        assert_eq!([fields("1 100"), fields("1 100 -"), fields("1 100 - - -")], [none; 3]);
-        assert_eq!(fields("1 100 0.5 3 1.25"), (500_000_000, Some(3), Some(Instant::from_nanos(1_250_000_000))));
+        assert_eq!(
+            [fields("1 100"), fields("1 100 -"), fields("1 100 - - -")],
+            [none; 3]
+        );
+        assert_eq!(
+            fields("1 100 0.5 3 1.25"),
+            (
+                500_000_000,
+                Some(3),
+                Some(Instant::from_nanos(1_250_000_000))
+            )
+        );
         assert_eq!(fields("1 100 - 4294967295"), (0, Some(u32::MAX), None));
-        assert_eq!(fields("1 100 0.5 - 1"), (500_000_000, None, Some(Instant::from_nanos(1_000_000_000))));
+        assert_eq!(
+            fields("1 100 0.5 - 1"),
+            (500_000_000, None, Some(Instant::from_nanos(1_000_000_000)))
+        );
     }
 
     #[test]
     fn errors_name_the_line_of_the_list() {
         let packets = |text| packets("list", text).unwrap_err().to_string();
-        assert_eq!(packets("0 100\n\n0 0"), "list:3: length 0: legal range 1 to 65535");
-        assert_eq!(packets("0 100\n0 65536"), "list:2: length 65536: legal range 1 to 65535");
-        assert_eq!(packets("1 100\n0.5 100"), "list:2: time 500ms: legal range from the packet before, 1s");
-        for line in ["1 100 1 1 2 1", "1 100 -1", "1 100 1ms", "1 100 - -1", "1 100 - 1.5", "1 100 - - 1ms"] {
-            assert_eq!(packets(line), format!("list:1: '{line}': expected {PACKET}"));
+        assert_eq!(
+            packets("0 100\n\n0 0"),
+            "list:3: length 0: legal range 1 to 65535"
+        );
+        assert_eq!(
+            packets("0 100\n0 65536"),
+            "list:2: length 65536: legal range 1 to 65535"
+        );
+        assert_eq!(
+            packets("1 100\n0.5 100"),
+            "list:2: time 500ms: legal range from the packet before, 1s"
+        );
+        for line in [
+            "1 100 1 1 2 1",
+            "1 100 -1",
+            "1 100 1ms",
+            "1 100 - -1",
+            "1 100 - 1.5",
+            "1 100 - - 1ms",
+        ] {
+            assert_eq!(
+                packets(line),
+                format!("list:1: '{line}': expected {PACKET}")
+            );
         }
-        assert_eq!(packets("0 100\n1 100 - 4294967296"), "list:2: priority 4294967296: legal range 0 to 4294967295");
-        assert_eq!(packets("0 100\n1 100 - - 0.5"), "list:2: deadline 500ms: legal range from when the packet is sent, 1s");
+        assert_eq!(
+            packets("0 100\n1 100 - 4294967296"),
+            "list:2: priority 4294967296: legal range 0 to 4294967295"
+        );
+        assert_eq!(
+            packets("0 100\n1 100 - - 0.5"),
+            "list:2: deadline 500ms: legal range from when the packet is sent, 1s"
+        );
     }
 }

@@ -54,13 +54,21 @@ pub struct HeaderFields {
 /// No slack, the most urgent class, no deadline.
 impl Default for HeaderFields {
     fn default() -> Self {
-        Self { slack: Slack::ZERO, slack_has_path: false, priority: 0, deadline: Instant::MAX }
+        Self {
+            slack: Slack::ZERO,
+            slack_has_path: false,
+            priority: 0,
+            deadline: Instant::MAX,
+        }
     }
 }
 
 impl HeaderFields {
     fn with_slack(slack: Slack) -> Self {
-        Self { slack, ..Self::default() }
+        Self {
+            slack,
+            ..Self::default()
+        }
     }
 }
 
@@ -102,7 +110,11 @@ pub trait SlackRule: fmt::Debug + Send + Sync {
 
     /// The fields with a meaning. By default all.
     fn written(&self) -> WrittenFields {
-        WrittenFields { slack: true, priority: true, deadline: true }
+        WrittenFields {
+            slack: true,
+            priority: true,
+            deadline: true,
+        }
     }
 }
 
@@ -170,7 +182,10 @@ impl SlackRule for Urgency {
     fn fields(&self, packet: &Facts) -> HeaderFields {
         match self {
             Self::None => HeaderFields::default(),
-            Self::Priority(class) => HeaderFields { priority: *class, ..HeaderFields::default() },
+            Self::Priority(class) => HeaderFields {
+                priority: *class,
+                ..HeaderFields::default()
+            },
             Self::Constant(slack) => HeaderFields::with_slack(Slack::of(*slack)),
             // Packets without data are the most urgent.
             Self::FlowSize(_) | Self::Remaining(_) if packet.is_bare => HeaderFields::default(),
@@ -182,9 +197,12 @@ impl SlackRule for Urgency {
                 priority: packet.tail_level.into(),
                 ..HeaderFields::default()
             },
-            Self::Deadline(within) => {
-                HeaderFields { slack: Slack::of(*within), slack_has_path: true, deadline: packet.now + *within, ..HeaderFields::default() }
-            }
+            Self::Deadline(within) => HeaderFields {
+                slack: Slack::of(*within),
+                slack_has_path: true,
+                deadline: packet.now + *within,
+                ..HeaderFields::default()
+            },
             Self::Plus(rule, offset) => later(rule, *offset, packet),
             Self::Custom(CustomRule(rule)) => rule.fields(packet),
         }
@@ -197,10 +215,19 @@ impl SlackRule for Urgency {
             Self::Constant(_) | Self::Fair(_) => [true, false, false],
             Self::FlowSize(_) | Self::Remaining(_) | Self::Cautious { .. } => [true, true, false],
             Self::Deadline(_) => [true, false, true],
-            Self::Plus(rule, _) => return WrittenFields { slack: true, ..rule.written() },
+            Self::Plus(rule, _) => {
+                return WrittenFields {
+                    slack: true,
+                    ..rule.written()
+                };
+            }
             Self::Custom(CustomRule(rule)) => return rule.written(),
         };
-        WrittenFields { slack, priority, deadline }
+        WrittenFields {
+            slack,
+            priority,
+            deadline,
+        }
     }
 }
 
@@ -250,21 +277,41 @@ fn times(each: Duration, count: u64) -> Slack {
 
 fn by_size(packet: &Facts, bytes: u64, each: Duration) -> HeaderFields {
     let priority = u32::try_from(bytes).unwrap_or(u32::MAX);
-    HeaderFields { slack: times(each, bytes.div_ceil(packet.packet_len.into())), priority, ..HeaderFields::default() }
+    HeaderFields {
+        slack: times(each, bytes.div_ceil(packet.packet_len.into())),
+        priority,
+        ..HeaderFields::default()
+    }
 }
 
 /// Rate times weight (at most 1024) saturates: at 2^64 bits a second a packet takes practically no
 /// time.
 fn fair_slack(packet: &Facts, rate: Rate) -> Slack {
-    let Some((then, slack)) = packet.before else { return Slack::ZERO };
-    let rate = Rate::from_bits_per_second(rate.bits_per_second().saturating_mul(packet.weight.into())).unwrap_or(rate);
-    let gained = slack.as_picos().saturating_add_unsigned(rate.time_of(packet.packet_len.into()).as_picos());
-    Slack::from_picos(gained).after(packet.now.since(then)).max(Slack::ZERO)
+    let Some((then, slack)) = packet.before else {
+        return Slack::ZERO;
+    };
+    let rate =
+        Rate::from_bits_per_second(rate.bits_per_second().saturating_mul(packet.weight.into()))
+            .unwrap_or(rate);
+    let gained = slack
+        .as_picos()
+        .saturating_add_unsigned(rate.time_of(packet.packet_len.into()).as_picos());
+    Slack::from_picos(gained)
+        .after(packet.now.since(then))
+        .max(Slack::ZERO)
 }
 
 /// The inner rule sees its own slacks, without the offset.
 fn later(rule: &Urgency, offset: Duration, packet: &Facts) -> HeaderFields {
     let before = packet.before.map(|(at, slack)| (at, slack.after(offset)));
     let fields = rule.fields(&Facts { before, ..*packet });
-    HeaderFields { slack: Slack::from_picos(fields.slack.as_picos().saturating_add_unsigned(offset.as_picos())), ..fields }
+    HeaderFields {
+        slack: Slack::from_picos(
+            fields
+                .slack
+                .as_picos()
+                .saturating_add_unsigned(offset.as_picos()),
+        ),
+        ..fields
+    }
 }

@@ -20,7 +20,10 @@ use crate::sources::{Check, SourceError};
 use crate::written::InWords;
 
 pub(super) const SENDS: &str = "Video over TCP: a segment at even intervals.";
-pub(super) const EXAMPLES: [&str; 2] = ["segment = '8kb'\ninterval = '300ms'", "segment = '4kb'\ninterval = '200ms'"];
+pub(super) const EXAMPLES: [&str; 2] = [
+    "segment = '8kb'\ninterval = '300ms'",
+    "segment = '4kb'\ninterval = '200ms'",
+];
 
 /// Parameters of the source; its hosts are server and viewer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -43,13 +46,22 @@ impl Source for Config {
     }
 
     fn load(&self, conditions: &Conditions) -> Load {
-        let segments = (conditions.span.as_secs_f64() / self.interval.as_secs_f64().max(1e-6)).ceil();
+        let segments =
+            (conditions.span.as_secs_f64() / self.interval.as_secs_f64().max(1e-6)).ceil();
         let packets = Amount::exact(segments * self.facts().segments(self.segment.0) + 1.0);
-        Load { transfers: Amount::exact(segments), ..Load::of_flow(packets) }
+        Load {
+            transfers: Amount::exact(segments),
+            ..Load::of_flow(packets)
+        }
     }
 
     fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
-        Ok(Box::new(Video::new(terms, self.tcp.config(), self.segment.0, self.interval)?))
+        Ok(Box::new(Video::new(
+            terms,
+            self.tcp.config(),
+            self.segment.0,
+            self.interval,
+        )?))
     }
 }
 
@@ -72,11 +84,20 @@ impl Video {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(terms: Terms, protocol: protocol::Config, segment_bytes: u64, interval: Duration) -> Result<Self, SourceError> {
+    pub fn new(
+        terms: Terms,
+        protocol: protocol::Config,
+        segment_bytes: u64,
+        interval: Duration,
+    ) -> Result<Self, SourceError> {
         let check = Check("video");
         terms.check(check)?;
         check.range("segment", segment_bytes, 1..=LARGEST_FLOW)?;
-        check.range("interval", interval, Duration::from_micros(1)..=Duration::from_secs(86_400))?;
+        check.range(
+            "interval",
+            interval,
+            Duration::from_micros(1)..=Duration::from_secs(86_400),
+        )?;
         Ok(Self {
             connection: Connection::new(protocol, 0, &terms)?,
             source_flow: SourceFlow::new(terms, u64::MAX, protocol.segment_len),
@@ -101,7 +122,8 @@ impl Video {
     fn cut_off(&mut self, context: &mut Context<'_>) {
         while self.made_at < self.next_at {
             let effort = self.connection.effort();
-            self.connection.report(0, self.made_at, false, effort, context);
+            self.connection
+                .report(0, self.made_at, false, effort, context);
             self.made_at += self.interval;
         }
         let effort = self.connection.effort();
@@ -109,14 +131,17 @@ impl Video {
     }
 
     fn settle(&mut self, context: &mut Context<'_>) {
-        while self.connection.delivered() >= (self.reported + 1).saturating_mul(self.segment_bytes) {
+        while self.connection.delivered() >= (self.reported + 1).saturating_mul(self.segment_bytes)
+        {
             let effort = self.connection.effort();
-            self.connection.report(self.segment_bytes, self.made_at, true, effort, context);
+            self.connection
+                .report(self.segment_bytes, self.made_at, true, effort, context);
             self.reported += 1;
             self.made_at += self.interval;
         }
         let next = earlier(self.connection.timer(), Some(self.next_at));
-        self.alarm.set(earlier(next, self.source_flow.stop()), context);
+        self.alarm
+            .set(earlier(next, self.source_flow.stop()), context);
     }
 }
 
@@ -162,7 +187,10 @@ mod tests {
     use crate::sources::bench::{Bench, seconds};
 
     fn video(segment_bytes: u64, interval: Duration) -> Result<Video, SourceError> {
-        let terms = Terms { stop: Some(seconds(41)), ..Bench::default().terms() };
+        let terms = Terms {
+            stop: Some(seconds(41)),
+            ..Bench::default().terms()
+        };
         Video::new(terms, protocol::Config::rfc(), segment_bytes, interval)
     }
 
@@ -171,32 +199,74 @@ mod tests {
     /// 2 MB every four seconds are 4 Mbit/s.
     #[test]
     fn a_fast_link_delivers_each_segment_before_the_next() {
-        let log = Bench::over(2, "10mbit", Duration::from_millis(20)).run(1, 100, [video(2_000_000, INTERVAL).unwrap()]);
-        let starts: Vec<_> = log.reports.iter().map(|(_, _, report)| report.start).collect();
-        assert_eq!(starts, (0..11).map(|segment| seconds(4 * segment)).collect::<Vec<_>>());
+        let log = Bench::over(2, "10mbit", Duration::from_millis(20)).run(
+            1,
+            100,
+            [video(2_000_000, INTERVAL).unwrap()],
+        );
+        let starts: Vec<_> = log
+            .reports
+            .iter()
+            .map(|(_, _, report)| report.start)
+            .collect();
+        assert_eq!(
+            starts,
+            (0..11)
+                .map(|segment| seconds(4 * segment))
+                .collect::<Vec<_>>()
+        );
         let (last, complete) = log.reports.split_last().unwrap();
-        assert_eq!((last.0, last.2.is_complete, last.2.bytes), (seconds(41), false, 0), "the last one has a second");
+        assert_eq!(
+            (last.0, last.2.is_complete, last.2.bytes),
+            (seconds(41), false, 0),
+            "the last one has a second"
+        );
         for (now, _, report) in complete {
-            assert_eq!((report.bytes, report.delivered, report.is_complete), (2_000_000, *now, true));
+            assert_eq!(
+                (report.bytes, report.delivered, report.is_complete),
+                (2_000_000, *now, true)
+            );
             let seconds = report.completion_time().as_secs_f64();
-            assert!((1.65..2.2).contains(&seconds), "2 MB at 10 Mbit/s with headers are 1.66 s: {seconds}");
+            assert!(
+                (1.65..2.2).contains(&seconds),
+                "2 MB at 10 Mbit/s with headers are 1.66 s: {seconds}"
+            );
         }
         assert_eq!(log.closed.len(), 1);
     }
 
     #[test]
     fn a_slow_link_makes_segments_later_and_later() {
-        let log = Bench::over(2, "3mbit", Duration::from_millis(20)).run(1, 100, [video(2_000_000, INTERVAL).unwrap()]);
-        let complete = log.reports.iter().filter(|(_, _, report)| report.is_complete);
-        let times: Vec<_> = complete.map(|(_, _, report)| report.completion_time()).collect();
+        let log = Bench::over(2, "3mbit", Duration::from_millis(20)).run(
+            1,
+            100,
+            [video(2_000_000, INTERVAL).unwrap()],
+        );
+        let complete = log
+            .reports
+            .iter()
+            .filter(|(_, _, report)| report.is_complete);
+        let times: Vec<_> = complete
+            .map(|(_, _, report)| report.completion_time())
+            .collect();
         assert_eq!(log.reports.len(), 11, "all that were made are told of");
-        assert!(times.len() > 5 && times.is_sorted() && times[1].as_secs_f64() > times[0].as_secs_f64() + 1.3);
+        assert!(
+            times.len() > 5
+                && times.is_sorted()
+                && times[1].as_secs_f64() > times[0].as_secs_f64() + 1.3
+        );
     }
 
     #[test]
     fn errors_name_parameter_and_range() {
         let message = |segment, interval| video(segment, interval).unwrap_err().to_string();
-        assert_eq!(message(0, INTERVAL), "video: segment 0: legal range 1 to 1099511627776");
-        assert_eq!(message(1, Duration::ZERO), "video: interval 0s: legal range 1us to 86400s");
+        assert_eq!(
+            message(0, INTERVAL),
+            "video: segment 0: legal range 1 to 1099511627776"
+        );
+        assert_eq!(
+            message(1, Duration::ZERO),
+            "video: interval 0s: legal range 1us to 86400s"
+        );
     }
 }

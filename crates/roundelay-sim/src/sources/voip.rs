@@ -49,20 +49,28 @@ const fn speech_len() -> u32 {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { packet_len: speech_len(), packets: None }
+        Self {
+            packet_len: speech_len(),
+            packets: None,
+        }
     }
 }
 
 impl Config {
     /// The rate of a talkspurt; none for packets of 0 bytes.
     fn rate(&self) -> Option<Rate> {
-        Rate::from_bits_per_second(u64::from(self.packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos()))
+        Rate::from_bits_per_second(
+            u64::from(self.packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos()),
+        )
     }
 
     /// The talkspurts and pauses.
     fn on_off(&self) -> Option<on_off::Config> {
         let config = on_off::Config::new(self.rate()?, self.packet_len, [TALKSPURT, PAUSE]);
-        Some(on_off::Config { packets: self.packets, ..config })
+        Some(on_off::Config {
+            packets: self.packets,
+            ..config
+        })
     }
 }
 
@@ -72,7 +80,9 @@ impl Source for Config {
     }
 
     fn load(&self, conditions: &Conditions) -> Load {
-        let packets = self.on_off().map_or(Amount::exact(0.0), |speech| speech.packets_in(conditions.span.as_secs_f64()));
+        let packets = self.on_off().map_or(Amount::exact(0.0), |speech| {
+            speech.packets_in(conditions.span.as_secs_f64())
+        });
         Load::of_flow(packets)
     }
 
@@ -89,6 +99,8 @@ pub fn new(mut terms: Terms, config: Config) -> Result<OnOff, SourceError> {
     if terms.urgency == Urgency::None {
         terms.urgency = Urgency::Deadline(DUE_WITHIN);
     }
-    let speech = config.on_off().ok_or_else(|| SourceError::new("voip", "packet_len", config.packet_len, "1 to 65535"))?;
+    let speech = config
+        .on_off()
+        .ok_or_else(|| SourceError::new("voip", "packet_len", config.packet_len, "1 to 65535"))?;
     OnOff::with_times(Check("voip"), terms, speech, speech.times())
 }

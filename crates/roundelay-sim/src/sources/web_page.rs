@@ -50,7 +50,10 @@ pub struct Config {
     #[schemars(range(min = 0, max = 10_000))]
     pub objects: u32,
     /// Parallel connections: 1 to 256. Browsers have 6 to a host.
-    #[serde(default = "connections", deserialize_with = "whole::<_, _, 1, MOST_CONNECTIONS>")]
+    #[serde(
+        default = "connections",
+        deserialize_with = "whole::<_, _, 1, MOST_CONNECTIONS>"
+    )]
     #[schemars(range(min = 1, max = 256))]
     pub connections: u32,
     /// Bytes of a request: 1 to 2^40.
@@ -75,7 +78,9 @@ const fn request() -> Bytes {
 impl Config {
     /// Bytes of a page.
     fn page(&self) -> u64 {
-        self.document.0.saturating_add(self.object.0.saturating_mul(self.objects.into()))
+        self.document
+            .0
+            .saturating_add(self.object.0.saturating_mul(self.objects.into()))
     }
 }
 
@@ -89,15 +94,29 @@ impl Source for Config {
         let rounds = 1.0 + f64::from(self.objects.div_ceil(self.connections.max(1)));
         let shortest = self.think.as_secs_f64() + rounds * conditions.round_trip.as_secs_f64();
         let pages = conditions.span.as_secs_f64() / shortest.max(1e-6) + 1.0;
-        let (facts, objects, connections) = (self.facts(), f64::from(self.objects), f64::from(self.connections));
+        let (facts, objects, connections) = (
+            self.facts(),
+            f64::from(self.objects),
+            f64::from(self.connections),
+        );
         let requests = facts.segments(self.request.0) * (1.0 + objects);
-        let page = requests + facts.segments(self.document.0) + facts.segments(self.object.0) * objects;
+        let page =
+            requests + facts.segments(self.document.0) + facts.segments(self.object.0) * objects;
         let packets = Amount::random(pages * page + connections, pages * page * page);
-        Load { packets, flows: Amount::exact(2.0 * connections), transfers: Amount::drawn(pages, 1.0), idle_rounds: 0.0 }
+        Load {
+            packets,
+            flows: Amount::exact(2.0 * connections),
+            transfers: Amount::drawn(pages, 1.0),
+            idle_rounds: 0.0,
+        }
     }
 
     fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
-        Ok(Box::new(WebPage::new(terms, self, Span::Exponential(self.think))?))
+        Ok(Box::new(WebPage::new(
+            terms,
+            self,
+            Span::Exponential(self.think),
+        )?))
     }
 }
 
@@ -137,10 +156,16 @@ impl WebPage {
         check.range("document", config.document.0, 1..=LARGEST_FLOW)?;
         check.range("object", config.object.0, 1..=LARGEST_FLOW)?;
         check.range("objects", config.objects.into(), 0..=MOST_OBJECTS)?;
-        check.range("connections", config.connections.into(), 1..=MOST_CONNECTIONS)?;
+        check.range(
+            "connections",
+            config.connections.into(),
+            1..=MOST_CONNECTIONS,
+        )?;
         check.range("request", config.request.0, 1..=LARGEST_FLOW)?;
         check_times(check, "think", think)?;
-        let lanes: Result<Vec<_>, _> = (0..config.connections).map(|_| Exchange::new(protocol, &terms)).collect();
+        let lanes: Result<Vec<_>, _> = (0..config.connections)
+            .map(|_| Exchange::new(protocol, &terms))
+            .collect();
         Ok(Self {
             source_flow: SourceFlow::new(terms.clone(), u64::MAX, protocol.segment_len),
             terms,
@@ -166,7 +191,9 @@ impl WebPage {
         if self.stage == Stage::Document && !self.lanes[0].is_busy() {
             self.stage = Stage::Objects(self.config.objects);
         }
-        let Stage::Objects(left) = &mut self.stage else { return };
+        let Stage::Objects(left) = &mut self.stage else {
+            return;
+        };
         for lane in self.lanes.iter_mut().filter(|lane| !lane.is_busy()) {
             if *left == 0 {
                 return;
@@ -184,7 +211,9 @@ impl WebPage {
 
     /// Effort of all connections.
     fn effort(&mut self) -> Effort {
-        self.lanes.iter_mut().fold(Effort::default(), |sum, lane| sum + lane.effort())
+        self.lanes
+            .iter_mut()
+            .fold(Effort::default(), |sum, lane| sum + lane.effort())
     }
 
     /// Reports an outstanding page as cut off.
@@ -196,7 +225,9 @@ impl WebPage {
         }
         match self.stage {
             Stage::Think(_) => first.responses.report_rest(effort, context),
-            _ => first.responses.report(0, self.begun_at, false, effort, context),
+            _ => first
+                .responses
+                .report(0, self.begun_at, false, effort, context),
         }
     }
 
@@ -205,12 +236,27 @@ impl WebPage {
         self.ask(context);
         if self.stage == Stage::Objects(0) && !self.lanes.iter().any(Exchange::is_busy) {
             let effort = self.effort();
-            self.lanes[last].responses.report(self.config.page(), self.begun_at, true, effort, context);
+            self.lanes[last].responses.report(
+                self.config.page(),
+                self.begun_at,
+                true,
+                effort,
+                context,
+            );
             self.stage = Stage::Think(context.now() + self.think.draw(context.random()));
         }
-        let thought = if let Stage::Think(until) = self.stage { Some(until) } else { None };
-        let timers = self.lanes.iter().map(Exchange::timer).fold(thought, earlier);
-        self.alarm.set(earlier(timers, self.source_flow.stop()), context);
+        let thought = if let Stage::Think(until) = self.stage {
+            Some(until)
+        } else {
+            None
+        };
+        let timers = self
+            .lanes
+            .iter()
+            .map(Exchange::timer)
+            .fold(thought, earlier);
+        self.alarm
+            .set(earlier(timers, self.source_flow.stop()), context);
     }
 }
 
@@ -221,7 +267,12 @@ impl Agent for WebPage {
         if self.source_flow.is_over(now) {
             self.cut_off(context);
             // The source_flow closes the first flow.
-            self.lanes.iter_mut().filter_map(|lane| lane.flows.take()).flatten().skip(1).for_each(|flow| context.close(flow));
+            self.lanes
+                .iter_mut()
+                .filter_map(|lane| lane.flows.take())
+                .flatten()
+                .skip(1)
+                .for_each(|flow| context.close(flow));
         }
         match self.source_flow.turn(context) {
             Turn::Pass => return,
@@ -238,8 +289,13 @@ impl Agent for WebPage {
     }
 
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
-        let is_here = |lane: &Exchange| lane.flows.is_some_and(|flows| flows.contains(&arrival.flow));
-        let Some(last) = self.lanes.iter().position(is_here) else { return };
+        let is_here = |lane: &Exchange| {
+            lane.flows
+                .is_some_and(|flows| flows.contains(&arrival.flow))
+        };
+        let Some(last) = self.lanes.iter().position(is_here) else {
+            return;
+        };
         self.lanes[last].arrive(arrival, context);
         self.settle(last, context);
     }
@@ -261,13 +317,27 @@ mod tests {
 
     /// Pages of a document and four objects of a packet each, over two connections.
     fn config() -> Config {
-        let tcp = Protocol { preset: Preset::Ns2Newreno, ..Protocol::default() };
+        let tcp = Protocol {
+            preset: Preset::Ns2Newreno,
+            ..Protocol::default()
+        };
         let (think, request) = (Duration::from_secs(1), Bytes(100));
-        Config { document: Bytes(1000), object: Bytes(500), objects: 4, connections: 2, request, think, tcp }
+        Config {
+            document: Bytes(1000),
+            object: Bytes(500),
+            objects: 4,
+            connections: 2,
+            request,
+            think,
+            tcp,
+        }
     }
 
     fn terms() -> Terms {
-        Terms { stop: Some(seconds(16)), ..Bench::default().terms() }
+        Terms {
+            stop: Some(seconds(16)),
+            ..Bench::default().terms()
+        }
     }
 
     /// Think times are the mean, not drawn.
@@ -283,22 +353,43 @@ mod tests {
     fn a_page_is_a_document_and_rounds_of_objects() {
         let log = run(&config(), "100gbit");
         let (last, complete) = log.reports.split_last().unwrap();
-        let round_trips: Vec<_> = complete.iter().map(|(_, _, report)| report.completion_time().as_picos() / 20_000_000_000).collect();
+        let round_trips: Vec<_> = complete
+            .iter()
+            .map(|(_, _, report)| report.completion_time().as_picos() / 20_000_000_000)
+            .collect();
         assert_eq!(round_trips, [5, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]);
         for (now, _, report) in complete {
-            assert_eq!((report.bytes, report.is_complete, report.delivered), (3000, true, *now));
+            assert_eq!(
+                (report.bytes, report.is_complete, report.delivered),
+                (3000, true, *now)
+            );
         }
-        assert_eq!((last.0, last.2.is_complete, last.2.bytes), (seconds(16), false, 0), "cut off by the stop");
+        assert_eq!(
+            (last.0, last.2.is_complete, last.2.bytes),
+            (seconds(16), false, 0),
+            "cut off by the stop"
+        );
         let gap = log.reports[2].2.start.since(log.reports[1].2.delivered);
         assert_eq!(gap, Duration::from_secs(1));
-        assert_eq!((log.opened.len(), log.closed.len()), (4, 4), "two connections of two flows, all closed");
+        assert_eq!(
+            (log.opened.len(), log.closed.len()),
+            (4, 4),
+            "two connections of two flows, all closed"
+        );
     }
 
     /// Six connections load twelve objects in two rounds, one connection in twelve.
     #[test]
     fn parallel_connections_shorten_a_page() {
         let later = |connections| {
-            let log = run(&Config { objects: 12, connections, ..config() }, "100gbit");
+            let log = run(
+                &Config {
+                    objects: 12,
+                    connections,
+                    ..config()
+                },
+                "100gbit",
+            );
             log.reports[1].2.completion_time().as_picos() / 20_000_000_000
         };
         assert_eq!([6, 3, 1].map(later), [3, 5, 13]);
@@ -306,15 +397,28 @@ mod tests {
 
     #[test]
     fn a_page_without_objects_is_its_document() {
-        let log = run(&Config { objects: 0, ..config() }, "100gbit");
+        let log = run(
+            &Config {
+                objects: 0,
+                ..config()
+            },
+            "100gbit",
+        );
         assert_eq!((log.reports[1].2.bytes, log.opened.len()), (1000, 2));
-        assert_eq!(log.reports[1].2.completion_time().as_picos() / 20_000_000_000, 1);
+        assert_eq!(
+            log.reports[1].2.completion_time().as_picos() / 20_000_000_000,
+            1
+        );
     }
 
     /// A page of 3 MB takes 2.4 s at 10 Mbit/s, and headers.
     #[test]
     fn a_slow_link_limits_the_page() {
-        let config = Config { document: Bytes(1_000_000), object: Bytes(500_000), ..config() };
+        let config = Config {
+            document: Bytes(1_000_000),
+            object: Bytes(500_000),
+            ..config()
+        };
         let log = run(&config, "10mbit");
         let load = log.reports[0].2.completion_time().as_secs_f64();
         assert!((2.4..3.0).contains(&load), "{load}");
@@ -322,12 +426,46 @@ mod tests {
 
     #[test]
     fn errors_name_parameter_and_range() {
-        let message = |config: &Config| WebPage::new(terms(), config, Span::Exponential(config.think)).unwrap_err().to_string();
+        let message = |config: &Config| {
+            WebPage::new(terms(), config, Span::Exponential(config.think))
+                .unwrap_err()
+                .to_string()
+        };
         let legal = "legal range 1 to 1099511627776";
-        assert_eq!(message(&Config { document: Bytes(0), ..config() }), format!("web_page: document 0: {legal}"));
-        assert_eq!(message(&Config { request: Bytes(0), ..config() }), format!("web_page: request 0: {legal}"));
-        assert_eq!(message(&Config { objects: 10_001, ..config() }), "web_page: objects 10001: legal range 0 to 10000");
-        assert_eq!(message(&Config { connections: 0, ..config() }), "web_page: connections 0: legal range 1 to 256");
-        assert_eq!(message(&Config { think: Duration::ZERO, ..config() }), "web_page: think 0s: legal range 1ns to 86400s");
+        assert_eq!(
+            message(&Config {
+                document: Bytes(0),
+                ..config()
+            }),
+            format!("web_page: document 0: {legal}")
+        );
+        assert_eq!(
+            message(&Config {
+                request: Bytes(0),
+                ..config()
+            }),
+            format!("web_page: request 0: {legal}")
+        );
+        assert_eq!(
+            message(&Config {
+                objects: 10_001,
+                ..config()
+            }),
+            "web_page: objects 10001: legal range 0 to 10000"
+        );
+        assert_eq!(
+            message(&Config {
+                connections: 0,
+                ..config()
+            }),
+            "web_page: connections 0: legal range 1 to 256"
+        );
+        assert_eq!(
+            message(&Config {
+                think: Duration::ZERO,
+                ..config()
+            }),
+            "web_page: think 0s: legal range 1ns to 86400s"
+        );
     }
 }

@@ -15,7 +15,9 @@ use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::line::Line;
 use crate::sources::load::{Amount, Load};
 use crate::sources::protocol::Protocol;
-use crate::sources::source::{Between, Conditions, Facts, FileFault, Listed, Reading, Site, Source};
+use crate::sources::source::{
+    Between, Conditions, Facts, FileFault, Listed, Reading, Site, Source,
+};
 use crate::sources::source_flow::Terms;
 use crate::sources::{Check, SourceError, draw};
 use crate::written::InWords;
@@ -34,7 +36,10 @@ pub struct Entry {
 }
 
 pub(super) const SENDS: &str = "A list of flows from a file; `to` is left out.";
-pub(super) const EXAMPLES: [&str; 2] = ["file = 'flows.txt'\ntransport = 'burst'", "file = 'flows.txt'\ntransport = 'tcp'"];
+pub(super) const EXAMPLES: [&str; 2] = [
+    "file = 'flows.txt'\ntransport = 'burst'",
+    "file = 'flows.txt'\ntransport = 'tcp'",
+];
 
 /// A list of flows.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -68,19 +73,31 @@ impl Config {
 
 impl Source for Config {
     fn facts(&self) -> Facts<'_> {
-        self.transport.facts(self.packet_len, &self.tcp, Between::Flows(&self.flows))
+        self.transport
+            .facts(self.packet_len, &self.tcp, Between::Flows(&self.flows))
     }
 
     fn load(&self, conditions: &Conditions) -> Load {
         let (facts, flows) = (self.facts(), self.before(Instant::ZERO + conditions.span));
         let beginning = if facts.tcp.is_some() { 1.0 } else { 0.0 };
-        let packets: f64 = flows.iter().map(|flow| facts.segments(flow.size_bytes) + beginning).sum();
+        let packets: f64 = flows
+            .iter()
+            .map(|flow| facts.segments(flow.size_bytes) + beginning)
+            .sum();
         let flows = Amount::exact(flows.len() as f64);
-        Load { flows, transfers: flows, ..Load::of_flow(Amount::exact(packets)) }
+        Load {
+            flows,
+            transfers: flows,
+            ..Load::of_flow(Amount::exact(packets))
+        }
     }
 
     fn agent(&self, terms: Terms, _: &Site<'_>) -> Result<Box<dyn Agent>, SourceError> {
-        Ok(Box::new(Workload::new(terms, self.flows.clone(), self.transport.carrier(self.packet_len, &self.tcp))?))
+        Ok(Box::new(Workload::new(
+            terms,
+            self.flows.clone(),
+            self.transport.carrier(self.packet_len, &self.tcp),
+        )?))
     }
 
     fn unused(&self) -> Vec<(&'static str, &'static str)> {
@@ -89,7 +106,10 @@ impl Source for Config {
 
     /// Reads the flows, without those after the end of the run.
     fn read_files(&mut self, reading: &Reading<'_>) -> Result<(), FileFault> {
-        let text = reading.files.text(&self.file, "a list of flows").map_err(|message| FileFault::Key("file", message))?;
+        let text = reading
+            .files
+            .text(&self.file, "a list of flows")
+            .map_err(|message| FileFault::Key("file", message))?;
         let mut flows = flows(&self.file, &text, &reading.hosts)?;
         let (all, end) = (flows.len(), Instant::ZERO + reading.duration);
         flows.retain(|flow| flow.at < end);
@@ -101,26 +121,50 @@ impl Source for Config {
 
     fn listed(&self, before: Instant) -> Option<Listed<'_>> {
         let (before, all) = (self.before(before).len(), self.flows.len() + self.late);
-        Some(Listed { file: &self.file, noun: "flow", before, all, memory: size_of_val(&self.flows[..]) })
+        Some(Listed {
+            file: &self.file,
+            noun: "flow",
+            before,
+            all,
+            memory: size_of_val(&self.flows[..]),
+        })
     }
 }
 
 /// Reads a list of flows, one a line: start, bytes, source, destination.
-fn flows(file: &str, text: &str, hosts: &BTreeMap<String, NodeId>) -> Result<Vec<Entry>, ScenarioError> {
+fn flows(
+    file: &str,
+    text: &str,
+    hosts: &BTreeMap<String, NodeId>,
+) -> Result<Vec<Entry>, ScenarioError> {
     const EXPECTED: &str = "seconds, bytes and two hosts, as in 0.0125 14600 host1 host2";
     let flow = |line: Line<'_>| {
         let words: Vec<_> = line.text.split_whitespace().collect();
         let (at, size_bytes) = line.head(EXPECTED, &words)?;
-        let [_, _, from, to] = words[..] else { return Err(line.wrong(EXPECTED)) };
+        let [_, _, from, to] = words[..] else {
+            return Err(line.wrong(EXPECTED));
+        };
         if !(1..=LARGEST_FLOW).contains(&size_bytes) {
-            return Err(line.error(format!("size {size_bytes}: legal range 1 to {LARGEST_FLOW}")));
+            return Err(line.error(format!(
+                "size {size_bytes}: legal range 1 to {LARGEST_FLOW}"
+            )));
         }
-        let host = |name: &str| hosts.get(name).copied().ok_or_else(|| line.error(format!("'{name}' is no host of 'from'")));
+        let host = |name: &str| {
+            hosts
+                .get(name)
+                .copied()
+                .ok_or_else(|| line.error(format!("'{name}' is no host of 'from'")))
+        };
         let (from, to) = (host(from)?, host(to)?);
         if from == to {
             return Err(line.error(format!("'{}' sends to itself", words[2])));
         }
-        Ok(Entry { at, from, to, size_bytes })
+        Ok(Entry {
+            at,
+            from,
+            to,
+            size_bytes,
+        })
     };
     Line::all(file, text).map(flow).collect()
 }
@@ -146,27 +190,63 @@ impl Workload {
     pub fn new(terms: Terms, flows: Vec<Entry>, carrier: Carrier) -> Result<Self, SourceError> {
         let check = Check("workload");
         for (place, flow) in flows.iter().enumerate() {
-            let error =
-                |parameter, value: String, range| Err(SourceError::new("workload", parameter, format!("{value} of flow {place}"), range));
+            let error = |parameter, value: String, range| {
+                Err(SourceError::new(
+                    "workload",
+                    parameter,
+                    format!("{value} of flow {place}"),
+                    range,
+                ))
+            };
             if !(1..=LARGEST_FLOW).contains(&flow.size_bytes) {
-                return error("size_bytes", flow.size_bytes.to_string(), format!("1 to {LARGEST_FLOW}"));
+                return error(
+                    "size_bytes",
+                    flow.size_bytes.to_string(),
+                    format!("1 to {LARGEST_FLOW}"),
+                );
             }
-            let earliest = place.checked_sub(1).map_or(Instant::ZERO, |before| flows[before].at);
+            let earliest = place
+                .checked_sub(1)
+                .map_or(Instant::ZERO, |before| flows[before].at);
             if flow.at < earliest {
-                return error("at", flow.at.to_string(), format!("from the flow before, {earliest}"));
+                return error(
+                    "at",
+                    flow.at.to_string(),
+                    format!("from the flow before, {earliest}"),
+                );
             }
         }
         terms.check(check)?;
         let mould = Mould::new(carrier, terms.clone(), check)?;
-        Ok(Self { terms, flows, mould, next: 0, later: None })
+        Ok(Self {
+            terms,
+            flows,
+            mould,
+            next: 0,
+            later: None,
+        })
     }
 }
 
 impl Agent for Workload {
     fn wake(&mut self, context: &mut Context<'_>) {
-        let Terms { start, start_jitter, stop, flow: FlowSpec { config, .. }, .. } = self.terms;
-        let later = *self.later.get_or_insert_with(|| start.since(Instant::ZERO) + draw::up_to(context.random(), start_jitter));
-        while let Some(&Entry { at, from, to, size_bytes }) = self.flows.get(self.next) {
+        let Terms {
+            start,
+            start_jitter,
+            stop,
+            flow: FlowSpec { config, .. },
+            ..
+        } = self.terms;
+        let later = *self.later.get_or_insert_with(|| {
+            start.since(Instant::ZERO) + draw::up_to(context.random(), start_jitter)
+        });
+        while let Some(&Entry {
+            at,
+            from,
+            to,
+            size_bytes,
+        }) = self.flows.get(self.next)
+        {
             let at = at + later;
             if stop.is_some_and(|stop| at >= stop) {
                 break;
@@ -174,7 +254,12 @@ impl Agent for Workload {
             if at > context.now() {
                 return context.wake_at(at);
             }
-            self.mould.begin(FlowSpec { from, to, config }, size_bytes, &self.terms.urgency, context);
+            self.mould.begin(
+                FlowSpec { from, to, config },
+                size_bytes,
+                &self.terms.urgency,
+                context,
+            );
             self.next += 1;
         }
         context.leave();
@@ -190,8 +275,20 @@ mod tests {
 
     const BURST: Carrier = Carrier::Burst { packet_len: 1000 };
 
-    fn workload(terms: Terms, flows: &[(u64, [NodeId; 2], u64)], carrier: Carrier) -> Result<Workload, SourceError> {
-        let flows = flows.iter().map(|&(at, [from, to], size_bytes)| Entry { at: seconds(at), from, to, size_bytes }).collect();
+    fn workload(
+        terms: Terms,
+        flows: &[(u64, [NodeId; 2], u64)],
+        carrier: Carrier,
+    ) -> Result<Workload, SourceError> {
+        let flows = flows
+            .iter()
+            .map(|&(at, [from, to], size_bytes)| Entry {
+                at: seconds(at),
+                from,
+                to,
+                size_bytes,
+            })
+            .collect();
         Workload::new(terms, flows, carrier)
     }
 
@@ -203,13 +300,27 @@ mod tests {
     fn flows_begin_when_the_list_says() {
         let back = [NodeId(1), NodeId(0)];
         let list = [(1, HERE, 2500), (3, back, 700), (3, HERE, 10), (8, HERE, 1)];
-        let terms = Terms { start: seconds(2), stop: Some(seconds(10)), ..terms() };
+        let terms = Terms {
+            start: seconds(2),
+            stop: Some(seconds(10)),
+            ..terms()
+        };
         let log = Bench::default().run(1, 20, [workload(terms, &list, BURST).unwrap()]);
-        let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.flow.0, packet.len)).collect();
+        let sent: Vec<_> = log
+            .sent
+            .iter()
+            .map(|packet| (packet.now, packet.flow.0, packet.len))
+            .collect();
         let [three, five] = [3, 5].map(seconds);
         assert_eq!(
             sent,
-            [(three, 0, 1000), (three, 0, 1000), (three, 0, 500), (five, 1, 700), (five, 2, 10)],
+            [
+                (three, 0, 1000),
+                (three, 0, 1000),
+                (three, 0, 500),
+                (five, 1, 700),
+                (five, 2, 10)
+            ],
             "the last one comes too late"
         );
         assert_eq!(log.closed.len(), 3);
@@ -219,27 +330,53 @@ mod tests {
     fn flows_go_over_tcp() {
         let carrier = Carrier::Tcp(roundelay_tcp::Config::ns2_newreno_sack1());
         let bench = Bench::over(2, "10mbit", Duration::from_millis(1));
-        let log = bench.run(1, 100, [workload(terms(), &[(1, HERE, 50_000), (2, HERE, 1)], carrier).unwrap()]);
-        let bytes: Vec<_> = log.reports.iter().map(|(_, _, report)| (report.bytes, report.start)).collect();
+        let log = bench.run(
+            1,
+            100,
+            [workload(terms(), &[(1, HERE, 50_000), (2, HERE, 1)], carrier).unwrap()],
+        );
+        let bytes: Vec<_> = log
+            .reports
+            .iter()
+            .map(|(_, _, report)| (report.bytes, report.start))
+            .collect();
         assert_eq!(bytes, [(50_000, seconds(1)), (1, seconds(2))]);
     }
 
     #[test]
     fn errors_name_the_flow() {
         let message = |flows| workload(terms(), flows, BURST).unwrap_err().to_string();
-        assert_eq!(message(&[(1, HERE, 1), (0, HERE, 1)]), "workload: at 0s of flow 1: legal range from the flow before, 1s");
-        assert_eq!(message(&[(1, HERE, 0)]), "workload: size_bytes 0 of flow 0: legal range 1 to 1099511627776");
+        assert_eq!(
+            message(&[(1, HERE, 1), (0, HERE, 1)]),
+            "workload: at 0s of flow 1: legal range from the flow before, 1s"
+        );
+        assert_eq!(
+            message(&[(1, HERE, 0)]),
+            "workload: size_bytes 0 of flow 0: legal range 1 to 1099511627776"
+        );
     }
 
     #[test]
     fn errors_name_the_line_of_the_list() {
         let hosts = [("a".to_owned(), NodeId(0)), ("b".to_owned(), NodeId(1))].into();
         let refused = |text: &str| flows("list", text, &hosts).unwrap_err().to_string();
-        assert_eq!(refused("2 100 a b\n1 0 a b"), "list:2: size 0: legal range 1 to 1099511627776");
-        assert_eq!(refused("2 100 a b\n1 1099511627777 a b"), "list:2: size 1099511627777: legal range 1 to 1099511627776");
-        assert_eq!(refused("2 100 a b c"), "list:1: '2 100 a b c': expected seconds, bytes and two hosts, as in 0.0125 14600 host1 host2");
+        assert_eq!(
+            refused("2 100 a b\n1 0 a b"),
+            "list:2: size 0: legal range 1 to 1099511627776"
+        );
+        assert_eq!(
+            refused("2 100 a b\n1 1099511627777 a b"),
+            "list:2: size 1099511627777: legal range 1 to 1099511627776"
+        );
+        assert_eq!(
+            refused("2 100 a b c"),
+            "list:1: '2 100 a b c': expected seconds, bytes and two hosts, as in 0.0125 14600 host1 host2"
+        );
         assert_eq!(refused("2 100 a a"), "list:1: 'a' sends to itself");
         assert_eq!(refused("2 100 a c"), "list:1: 'c' is no host of 'from'");
-        assert_eq!(flows("list", "\u{feff}0 100 a b\n", &hosts).unwrap().len(), 1);
+        assert_eq!(
+            flows("list", "\u{feff}0 100 a b\n", &hosts).unwrap().len(),
+            1
+        );
     }
 }

@@ -12,7 +12,8 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, 
 use crate::network::LinkClass;
 use crate::written::{InWords, whole};
 
-pub(super) const NODES: &str = "Senders, a bottleneck, receivers: `s0`, ... behind `left`, `r0`, ... behind `right`.";
+pub(super) const NODES: &str =
+    "Senders, a bottleneck, receivers: `s0`, ... behind `left`, `r0`, ... behind `right`.";
 pub(super) const SOURCE: &str = "MQFQ, section V";
 
 /// Parameters of the dumbbell. Defaults are from the MQFQ paper (section V: 5 Mbit/s, a round trip
@@ -69,13 +70,29 @@ impl Dumbbell {
         not_too_many("pairs", 2 + 2 * u64::from(self.pairs))?;
         let mut builder = Builder::new(queues);
         let [left, right] = ["left", "right"].map(|name| builder.router(name));
-        builder.join(left, right, Wire { rate: self.rate, delay: self.delay }, LinkClass::Core);
+        builder.join(
+            left,
+            right,
+            Wire {
+                rate: self.rate,
+                delay: self.delay,
+            },
+            LinkClass::Core,
+        );
         let access = |number: u64| {
             let more = self.access_delay_step.as_picos().saturating_mul(number);
-            Wire { rate: self.access_rate, delay: self.access_delay + Duration::from_picos(more) }
+            Wire {
+                rate: self.access_rate,
+                delay: self.access_delay + Duration::from_picos(more),
+            }
         };
         for number in 0..self.pairs {
-            builder.host_within(&format!("s{number}"), left, access(number.into()), self.access_delay_jitter);
+            builder.host_within(
+                &format!("s{number}"),
+                left,
+                access(number.into()),
+                self.access_delay_jitter,
+            );
         }
         for number in 0..self.pairs {
             builder.host(&format!("r{number}"), right, access(0));
@@ -91,20 +108,37 @@ mod tests {
 
     #[test]
     fn pairs_meet_at_the_bottleneck() {
-        let topology = Dumbbell { pairs: 3, access_delay_step: Duration::from_millis(5), ..Dumbbell::default() };
+        let topology = Dumbbell {
+            pairs: 3,
+            access_delay_step: Duration::from_millis(5),
+            ..Dumbbell::default()
+        };
         let topology = topology.build(&Queues::default()).unwrap();
         assert_eq!(way(&topology, "s2", "r0"), ["left", "right"]);
         assert_eq!((topology.network.nodes(), topology.hosts.len()), (8, 6));
-        assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2, 6, 6]);
+        assert_eq!(
+            LinkClass::ALL.map(|class| links_of(&topology, class)),
+            [2, 6, 6]
+        );
         let node = |name| topology.network.named(name).unwrap();
         let route = topology.network.route(node("s2"), node("r2")).unwrap();
-        let delay = route.iter().fold(Duration::ZERO, |sum, link| sum + topology.network.links()[link.index()].delay);
+        let delay = route.iter().fold(Duration::ZERO, |sum, link| {
+            sum + topology.network.links()[link.index()].delay
+        });
         assert_eq!(delay, Duration::from_millis(20 + 10 + 10));
     }
 
     #[test]
     fn a_dumbbell_needs_a_pair() {
-        let error = Dumbbell { pairs: 0, ..Dumbbell::default() }.build(&Queues::default()).unwrap_err();
-        assert_eq!(error.to_string(), "pairs: 0 is not in the legal range 1 to 500000");
+        let error = Dumbbell {
+            pairs: 0,
+            ..Dumbbell::default()
+        }
+        .build(&Queues::default())
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "pairs: 0 is not in the legal range 1 to 500000"
+        );
     }
 }

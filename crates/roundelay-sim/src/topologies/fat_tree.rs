@@ -38,7 +38,12 @@ pub struct FatTree {
 
 impl Default for FatTree {
     fn default() -> Self {
-        Self { k: 4, rate: mbit(10_000), delay: Duration::from_micros(1), host_delay: Duration::from_micros(1) }
+        Self {
+            k: 4,
+            rate: mbit(10_000),
+            delay: Duration::from_micros(1),
+            host_delay: Duration::from_micros(1),
+        }
     }
 }
 
@@ -50,24 +55,45 @@ impl FatTree {
     pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
         within("k", self.k.into(), 2, 64)?;
         if !self.k.is_multiple_of(2) {
-            return Err(TopologyError::new("k", format!("{} is odd: an even number, legal range 2 to 64", self.k)));
+            return Err(TopologyError::new(
+                "k",
+                format!("{} is odd: an even number, legal range 2 to 64", self.k),
+            ));
         }
         let half = self.k as usize / 2;
-        let between = Wire { rate: self.rate, delay: self.delay };
+        let between = Wire {
+            rate: self.rate,
+            delay: self.delay,
+        };
         let mut builder = Builder::new(queues);
-        let mut switches =
-            |name: &str, count: usize| -> Vec<_> { (0..count).map(|number| builder.router(&format!("{name}{number}"))).collect() };
-        let (cores, aggregations, edges) =
-            (switches("core", half * half), switches("aggregation", 2 * half * half), switches("edge", 2 * half * half));
+        let mut switches = |name: &str, count: usize| -> Vec<_> {
+            (0..count)
+                .map(|number| builder.router(&format!("{name}{number}")))
+                .collect()
+        };
+        let (cores, aggregations, edges) = (
+            switches("core", half * half),
+            switches("aggregation", 2 * half * half),
+            switches("edge", 2 * half * half),
+        );
         for (number, aggregation) in aggregations.iter().enumerate() {
             let first = number % half * half;
-            cores[first..first + half].iter().for_each(|core| builder.join(*aggregation, *core, between, LinkClass::Core));
+            cores[first..first + half]
+                .iter()
+                .for_each(|core| builder.join(*aggregation, *core, between, LinkClass::Core));
         }
         for (number, edge) in edges.iter().enumerate() {
             let first = number / half * half;
-            aggregations[first..first + half].iter().for_each(|aggregation| builder.join(*edge, *aggregation, between, LinkClass::Edge));
+            aggregations[first..first + half]
+                .iter()
+                .for_each(|aggregation| {
+                    builder.join(*edge, *aggregation, between, LinkClass::Edge)
+                });
         }
-        let access = Wire { rate: self.rate, delay: self.host_delay };
+        let access = Wire {
+            rate: self.rate,
+            delay: self.host_delay,
+        };
         for number in 0..2 * half * half * half {
             builder.host(&format!("host{number}"), edges[number / half], access);
         }
@@ -84,17 +110,31 @@ mod tests {
     use crate::routing::{Metric, Routes, Routing};
 
     fn built(k: u32) -> Topology {
-        FatTree { k, ..FatTree::default() }.build(&Queues::default()).unwrap()
+        FatTree {
+            k,
+            ..FatTree::default()
+        }
+        .build(&Queues::default())
+        .unwrap()
     }
 
     #[test]
     fn there_are_as_many_of_each_as_the_paper_says() {
         for (k, hosts, switches) in [(2, 2, 5), (4, 16, 20), (6, 54, 45), (8, 128, 80)] {
             let topology = built(k);
-            assert_eq!((topology.hosts.len(), topology.network.nodes()), (hosts, hosts + switches), "k = {k}");
-            assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2 * hosts, 3 * hosts, hosts]);
+            assert_eq!(
+                (topology.hosts.len(), topology.network.nodes()),
+                (hosts, hosts + switches),
+                "k = {k}"
+            );
+            assert_eq!(
+                LinkClass::ALL.map(|class| links_of(&topology, class)),
+                [2 * hosts, 3 * hosts, hosts]
+            );
             let ports = topology.network.nodes() - hosts;
-            assert!((0..ports).all(|switch| topology.network.leaving(crate::NodeId(switch as u32)).len() == k as usize));
+            assert!((0..ports).all(|switch| {
+                topology.network.leaving(crate::NodeId(switch as u32)).len() == k as usize
+            }));
         }
     }
 
@@ -102,19 +142,35 @@ mod tests {
     fn pods_are_four_switches_apart() {
         let topology = built(4);
         assert_eq!(way(&topology, "host0", "host1"), ["edge0"]);
-        assert_eq!(way(&topology, "host0", "host2"), ["edge0", "aggregation0", "edge1"]);
-        assert_eq!(way(&topology, "host0", "host15"), ["edge0", "aggregation0", "core0", "aggregation6", "edge7"]);
+        assert_eq!(
+            way(&topology, "host0", "host2"),
+            ["edge0", "aggregation0", "edge1"]
+        );
+        assert_eq!(
+            way(&topology, "host0", "host15"),
+            ["edge0", "aggregation0", "core0", "aggregation6", "edge7"]
+        );
     }
 
     /// Between pods there are `(k/2)^2` shortest routes.
     #[test]
     fn flows_take_every_core() {
         let mut topology = built(8);
-        topology.network.set_routing(Routing { metric: Metric::Hops, spread: Some(1) });
+        topology.network.set_routing(Routing {
+            metric: Metric::Hops,
+            spread: Some(1),
+        });
         let mut routes = Routes::default();
         let mut found = BTreeSet::new();
         for flow in 0..1000 {
-            let route = routes.of_flow(&topology.network, topology.hosts[0], topology.hosts[127], flow).unwrap();
+            let route = routes
+                .of_flow(
+                    &topology.network,
+                    topology.hosts[0],
+                    topology.hosts[127],
+                    flow,
+                )
+                .unwrap();
             found.insert(routes.links(route).collect::<Vec<_>>());
         }
         assert_eq!(found.len(), 16);
@@ -128,18 +184,32 @@ mod tests {
         assert_eq!(hosts.len(), 1024);
         let mut lengths = [0; 7];
         for pair in 0..20_000 {
-            let (from, to) = (hosts[pair % 1024], hosts[(pair * 37 + pair / 1024 + 512) % 1024]);
+            let (from, to) = (
+                hosts[pair % 1024],
+                hosts[(pair * 37 + pair / 1024 + 512) % 1024],
+            );
             if from != to {
                 let route = routes.between(&topology.network, from, to).unwrap();
                 lengths[routes.links(route).count()] += 1;
             }
         }
-        assert!(lengths[6] > 15_000 && lengths[1] + lengths[3] + lengths[5] == 0, "{lengths:?}");
+        assert!(
+            lengths[6] > 15_000 && lengths[1] + lengths[3] + lengths[5] == 0,
+            "{lengths:?}"
+        );
     }
 
     #[test]
     fn odd_switches_are_refused() {
-        let error = FatTree { k: 5, ..FatTree::default() }.build(&Queues::default()).unwrap_err();
-        assert_eq!(error.to_string(), "k: 5 is odd: an even number, legal range 2 to 64");
+        let error = FatTree {
+            k: 5,
+            ..FatTree::default()
+        }
+        .build(&Queues::default())
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "k: 5 is odd: an even number, legal range 2 to 64"
+        );
     }
 }

@@ -46,7 +46,13 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::EdgeList, Self::Gml, Self::GraphMl, Self::Rocketfuel, Self::NetSys];
+    pub const ALL: [Self; 5] = [
+        Self::EdgeList,
+        Self::Gml,
+        Self::GraphMl,
+        Self::Rocketfuel,
+        Self::NetSys,
+    ];
 
     /// Name in scenarios.
     pub const fn name(self) -> &'static str {
@@ -62,7 +68,11 @@ impl Format {
     /// The format for a file name: `.gml`, `.graphml` or `.xml`, `.intra`, `topo.txt`; any other
     /// name is an edge list.
     pub fn of_name(name: &str) -> Self {
-        let last = name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+        let last = name
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         match last.rsplit('.').next() {
             Some("gml") => Self::Gml,
             Some("graphml" | "xml") => Self::GraphMl,
@@ -87,7 +97,9 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let format = Self::ALL.into_iter().find(|format| format.name() == text);
-        format.ok_or_else(|| format!("'{text}' is no format: edges, gml, graphml, rocketfuel or netsys"))
+        format.ok_or_else(|| {
+            format!("'{text}' is no format: edges, gml, graphml, rocketfuel or netsys")
+        })
     }
 }
 
@@ -112,16 +124,26 @@ pub struct Text<'a> {
 impl Text<'_> {
     /// Removes the byte order mark that some editors write.
     fn without_mark(self) -> Self {
-        Self { text: self.text.trim_start_matches('\u{feff}'), ..self }
+        Self {
+            text: self.text.trim_start_matches('\u{feff}'),
+            ..self
+        }
     }
 
     fn error(&self, line: usize, message: impl Into<String>) -> FileError {
-        FileError { file: self.name.to_owned(), line, message: message.into() }
+        FileError {
+            file: self.name.to_owned(),
+            line,
+            message: message.into(),
+        }
     }
 
     /// Lines with their numbers, without empty lines and comments.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        let lines = self
+            .text
+            .lines()
+            .map(|line| line.split('#').next().unwrap_or_default().trim());
         (1..).zip(lines).filter(|(_, line)| !line.is_empty())
     }
 }
@@ -154,7 +176,14 @@ pub struct FromFile {
 impl Default for FromFile {
     fn default() -> Self {
         let unit = Duration::from_millis(1);
-        Self { rate: mbit(10_000), delay: unit, hosts_per_router: 1, access_rate: mbit(1_000), access_delay: unit, delay_unit: unit }
+        Self {
+            rate: mbit(10_000),
+            delay: unit,
+            hosts_per_router: 1,
+            access_rate: mbit(1_000),
+            access_delay: unit,
+            delay_unit: unit,
+        }
     }
 }
 
@@ -166,9 +195,22 @@ impl FromFile {
     ///
     /// # Errors
     /// The file does not follow the format, or is too large.
-    pub fn read(&self, format: Format, first: Text<'_>, second: Option<Text<'_>>, queues: &Queues) -> Result<Topology, FileError> {
-        if let Some(long) = [Some(first), second].into_iter().flatten().find(|file| file.text.len() > MOST_BYTES) {
-            return Err(long.error(0, format!("{} bytes, legal range up to {MOST_BYTES}", long.text.len())));
+    pub fn read(
+        &self,
+        format: Format,
+        first: Text<'_>,
+        second: Option<Text<'_>>,
+        queues: &Queues,
+    ) -> Result<Topology, FileError> {
+        if let Some(long) = [Some(first), second]
+            .into_iter()
+            .flatten()
+            .find(|file| file.text.len() > MOST_BYTES)
+        {
+            return Err(long.error(
+                0,
+                format!("{} bytes, legal range up to {MOST_BYTES}", long.text.len()),
+            ));
         }
         let (first, second) = (first.without_mark(), second.map(Text::without_mark));
         let graph = match format {
@@ -181,13 +223,21 @@ impl FromFile {
         self.build(graph, first, queues)
     }
 
-    fn build(&self, mut graph: Graph, file: Text<'_>, queues: &Queues) -> Result<Topology, FileError> {
+    fn build(
+        &self,
+        mut graph: Graph,
+        file: Text<'_>,
+        queues: &Queues,
+    ) -> Result<Topology, FileError> {
         if graph.edges.is_empty() {
             return Err(file.error(0, "no link: a network has one or more"));
         }
         let nodes = graph.nodes.len() as u64 * (1 + u64::from(self.hosts_per_router));
         if nodes > MOST_NODES {
-            return Err(file.error(0, format!("that makes {nodes} nodes, legal range up to {MOST_NODES}")));
+            return Err(file.error(
+                0,
+                format!("that makes {nodes} nodes, legal range up to {MOST_NODES}"),
+            ));
         }
         if self.hosts_per_router == 0 && graph.nodes.iter().all(|node| !node.is_host) {
             graph.make_leaves_hosts();
@@ -195,12 +245,23 @@ impl FromFile {
         let mut builder = Builder::new(queues);
         let mut ids = Vec::new();
         for node in &graph.nodes {
-            ids.push(builder.named(&node.name).map_err(|error| file.error(0, format!("name '{}': {error}", node.name)))?);
+            ids.push(
+                builder
+                    .named(&node.name)
+                    .map_err(|error| file.error(0, format!("name '{}': {error}", node.name)))?,
+            );
         }
         self.join(&graph, &ids, &mut builder);
-        builder.topology.hosts = graph.nodes.iter().zip(&ids).filter(|(node, _)| node.is_host).map(|(_, id)| *id).collect();
+        builder.topology.hosts = graph
+            .nodes
+            .iter()
+            .zip(&ids)
+            .filter(|(node, _)| node.is_host)
+            .map(|(_, id)| *id)
+            .collect();
         if builder.topology.hosts.is_empty() {
-            self.attach(&ids, &mut builder).map_err(|name| file.error(0, format!("two nodes are called '{name}'")))?;
+            self.attach(&ids, &mut builder)
+                .map_err(|name| file.error(0, format!("two nodes are called '{name}'")))?;
         }
         builder.topology.oddities = graph.oddities;
         Ok(builder.topology)
@@ -209,12 +270,24 @@ impl FromFile {
     fn join(&self, graph: &Graph, ids: &[NodeId], builder: &mut Builder<'_>) {
         let classes = Classes::new(graph);
         for edge in &graph.edges {
-            let by_place = || Some(graph.nodes[edge.from].place?.light_to(graph.nodes[edge.to].place?));
-            let wire = Wire { rate: edge.rate.unwrap_or(self.rate), delay: edge.delay.or_else(by_place).unwrap_or(self.delay) };
+            let by_place = || {
+                Some(
+                    graph.nodes[edge.from]
+                        .place?
+                        .light_to(graph.nodes[edge.to].place?),
+                )
+            };
+            let wire = Wire {
+                rate: edge.rate.unwrap_or(self.rate),
+                delay: edge.delay.or_else(by_place).unwrap_or(self.delay),
+            };
             let ways = [(edge.from, edge.to), (edge.to, edge.from)];
             for (from, to) in ways.into_iter().take(if edge.one_way { 1 } else { 2 }) {
                 let link = builder.link(ids[from], ids[to], wire, classes.of(from, to));
-                builder.topology.network.change_link(link, |link| link.cost = edge.cost.unwrap_or(link.cost));
+                builder
+                    .topology
+                    .network
+                    .change_link(link, |link| link.cost = edge.cost.unwrap_or(link.cost));
             }
         }
     }
@@ -222,8 +295,13 @@ impl FromFile {
     /// # Errors
     /// A node already has the name of a new host.
     fn attach(&self, routers: &[NodeId], builder: &mut Builder<'_>) -> Result<(), String> {
-        let access = Wire { rate: self.access_rate, delay: self.access_delay };
-        let places = routers.iter().flat_map(|router| (0..self.hosts_per_router).map(move |_| *router));
+        let access = Wire {
+            rate: self.access_rate,
+            delay: self.access_delay,
+        };
+        let places = routers
+            .iter()
+            .flat_map(|router| (0..self.hosts_per_router).map(move |_| *router));
         for (number, router) in places.enumerate() {
             let name = format!("host{number}");
             let host = builder.named(&name).map_err(|_| name)?;
@@ -266,14 +344,19 @@ impl Graph {
             return *node;
         }
         self.by_name.insert(name.to_owned(), self.nodes.len());
-        self.nodes.push(Node { name: name.to_owned(), ..Node::default() });
+        self.nodes.push(Node {
+            name: name.to_owned(),
+            ..Node::default()
+        });
         self.nodes.len() - 1
     }
 
     /// Links go one way if the file also lists the way back.
     fn find_ways_back(&mut self) {
         let listed: BTreeSet<_> = self.edges.iter().map(|edge| (edge.from, edge.to)).collect();
-        self.edges.iter_mut().for_each(|edge| edge.one_way = listed.contains(&(edge.to, edge.from)));
+        self.edges
+            .iter_mut()
+            .for_each(|edge| edge.one_way = listed.contains(&(edge.to, edge.from)));
     }
 
     fn make_leaves_hosts(&mut self) {
@@ -282,7 +365,10 @@ impl Graph {
             neighbours[edge.from].insert(edge.to);
             neighbours[edge.to].insert(edge.from);
         }
-        self.nodes.iter_mut().zip(neighbours).for_each(|(node, neighbours)| node.is_host = neighbours.len() == 1);
+        self.nodes
+            .iter_mut()
+            .zip(neighbours)
+            .for_each(|(node, neighbours)| node.is_host = neighbours.len() == 1);
     }
 }
 

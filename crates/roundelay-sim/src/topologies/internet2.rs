@@ -23,8 +23,24 @@ pub(super) const NODES: &str = "The Internet2 network of the UPS paper: `host0` 
 pub(super) const SOURCE: &str = "UPS, section 2.3";
 
 /// Joined pairs of cores, in the order of the authors' file.
-const CORE: [(u32, u32); 16] =
-    [(0, 1), (0, 2), (0, 3), (1, 2), (2, 4), (1, 5), (4, 5), (3, 5), (3, 4), (5, 6), (3, 6), (3, 7), (7, 8), (6, 8), (8, 9), (7, 9)];
+const CORE: [(u32, u32); 16] = [
+    (0, 1),
+    (0, 2),
+    (0, 3),
+    (1, 2),
+    (2, 4),
+    (1, 5),
+    (4, 5),
+    (3, 5),
+    (3, 4),
+    (5, 6),
+    (3, 6),
+    (3, 7),
+    (7, 8),
+    (6, 8),
+    (8, 9),
+    (7, 9),
+];
 
 /// Rates of access links, as varied in the paper's experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
@@ -57,7 +73,13 @@ impl Variant {
             Self::OneOne => (10, mbit(1_000), mbit(1_000), core, other),
             Self::TenTen => (10, mbit(10_000), mbit(10_000), core, other),
             Self::Tenth => (1, mbit(100), mbit(100), core, other),
-            Self::LongLived => (10, mbit(10_000), mbit(10_000), Duration::from_micros(10), Duration::from_micros(1)),
+            Self::LongLived => (
+                10,
+                mbit(10_000),
+                mbit(10_000),
+                Duration::from_micros(10),
+                Duration::from_micros(1),
+            ),
         }
     }
 }
@@ -75,7 +97,10 @@ pub struct Internet2 {
 
 impl Default for Internet2 {
     fn default() -> Self {
-        Self { variant: Variant::OneTen, delay_percent: 100 }
+        Self {
+            variant: Variant::OneTen,
+            delay_percent: 100,
+        }
     }
 }
 
@@ -87,23 +112,49 @@ impl Internet2 {
     pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
         super::within("delay_percent", self.delay_percent.into(), 0, 100_000)?;
         let (tenths, edge, host, far, near) = self.variant.wires();
-        let [far, near] = [far, near].map(|delay| Duration::from_picos(delay.as_picos() * u64::from(self.delay_percent) / 100));
+        let [far, near] = [far, near].map(|delay| {
+            Duration::from_picos(delay.as_picos() * u64::from(self.delay_percent) / 100)
+        });
         let mut builder = Builder::new(queues);
-        let cores: [NodeId; 10] = std::array::from_fn(|number| builder.router(&format!("core{number}")));
+        let cores: [NodeId; 10] =
+            std::array::from_fn(|number| builder.router(&format!("core{number}")));
         for ((one, other), rate) in CORE.into_iter().zip(core_rates()) {
-            let wire = Wire { rate: scaled(rate, tenths), delay: far };
-            builder.join(cores[one as usize], cores[other as usize], wire, LinkClass::Core);
+            let wire = Wire {
+                rate: scaled(rate, tenths),
+                delay: far,
+            };
+            builder.join(
+                cores[one as usize],
+                cores[other as usize],
+                wire,
+                LinkClass::Core,
+            );
         }
-        let (edge, host) = (Wire { rate: edge, delay: near }, Wire { rate: host, delay: near });
+        let (edge, host) = (
+            Wire {
+                rate: edge,
+                delay: near,
+            },
+            Wire {
+                rate: host,
+                delay: near,
+            },
+        );
         if self.variant == Variant::LongLived {
-            (0..100).for_each(|number| _ = builder.host(&format!("host{number}"), cores[number % 10], host));
+            (0..100).for_each(|number| {
+                _ = builder.host(&format!("host{number}"), cores[number % 10], host)
+            });
             return Ok(builder.topology);
         }
-        let edges: Vec<_> = (0..100).map(|number| builder.router(&format!("edge{number}"))).collect();
+        let edges: Vec<_> = (0..100)
+            .map(|number| builder.router(&format!("edge{number}")))
+            .collect();
         for (number, router) in edges.iter().enumerate() {
             builder.join(*router, cores[number % 10], edge, LinkClass::Edge);
         }
-        (0..).zip(edges).for_each(|(number, router)| _ = builder.host(&format!("host{number}"), router, host));
+        (0..)
+            .zip(edges)
+            .for_each(|(number, router)| _ = builder.host(&format!("host{number}"), router, host));
         Ok(builder.topology)
     }
 }
@@ -120,9 +171,13 @@ const fn scaled(mbits: u64, tenths: u64) -> Rate {
 fn core_rates() -> [u64; 16] {
     let network = core();
     let mut crossings = [0; 2 * CORE.len()];
-    let pairs = (0..10).flat_map(|from| (0..10).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    let pairs = (0..10)
+        .flat_map(|from| (0..10).map(move |to| (from, to)))
+        .filter(|(from, to)| from != to);
     for (from, to) in pairs {
-        let route = network.route(NodeId(from), NodeId(to)).expect("the core is connected");
+        let route = network
+            .route(NodeId(from), NodeId(to))
+            .expect("the core is connected");
         route.iter().for_each(|link| crossings[link.index()] += 1);
     }
     std::array::from_fn(|link| (crossings[2 * link] * 10_000_u64).div_ceil(9))
@@ -134,7 +189,13 @@ fn core() -> Network {
     (0..10).for_each(|_| _ = network.add_node());
     for (one, other) in CORE {
         for (from, to) in [(one, other), (other, one)] {
-            let link = LinkConfig::new(NodeId(from), NodeId(to), mbit(1), Duration::ZERO, Queues::default().core);
+            let link = LinkConfig::new(
+                NodeId(from),
+                NodeId(to),
+                mbit(1),
+                Duration::ZERO,
+                Queues::default().core,
+            );
             network.add_link(link).expect("ends are there");
         }
     }
@@ -147,11 +208,19 @@ mod tests {
     use super::*;
 
     fn built(variant: Variant) -> Topology {
-        Internet2 { variant, ..Internet2::default() }.build(&Queues::default()).unwrap()
+        Internet2 {
+            variant,
+            ..Internet2::default()
+        }
+        .build(&Queues::default())
+        .unwrap()
     }
 
     /// The authors' file.
-    const PRINTED: [u64; 16] = [5556, 7778, 14445, 3334, 3334, 5556, 1112, 3334, 5556, 4445, 10000, 14445, 1112, 8889, 2223, 7778];
+    const PRINTED: [u64; 16] = [
+        5556, 7778, 14445, 3334, 3334, 5556, 1112, 3334, 5556, 4445, 10000, 14445, 1112, 8889,
+        2223, 7778,
+    ];
 
     #[test]
     fn rates_follow_from_routes() {
@@ -164,7 +233,11 @@ mod tests {
         for (from, to) in (0..10).flat_map(|from| (0..from).map(move |to| (from, to))) {
             let nodes = |from, to| -> Vec<_> {
                 let route = network.route(NodeId(from), NodeId(to)).unwrap();
-                route.iter().map(|link| network.links()[link.index()].from.0).skip(1).collect()
+                route
+                    .iter()
+                    .map(|link| network.links()[link.index()].from.0)
+                    .skip(1)
+                    .collect()
             };
             let mut back = nodes(to, from);
             back.reverse();
@@ -176,9 +249,36 @@ mod tests {
     #[test]
     fn routes_are_those_of_ns_2() {
         let expected: [&[(u32, &[u32])]; 9] = [
-            &[(1, &[]), (2, &[]), (3, &[]), (4, &[2]), (5, &[1]), (6, &[3]), (7, &[3]), (8, &[3, 6]), (9, &[3, 7])],
-            &[(2, &[]), (3, &[0]), (4, &[2]), (5, &[]), (6, &[5]), (7, &[0, 3]), (8, &[5, 6]), (9, &[0, 3, 7])],
-            &[(3, &[0]), (4, &[]), (5, &[1]), (6, &[0, 3]), (7, &[0, 3]), (8, &[0, 3, 6]), (9, &[0, 3, 7])],
+            &[
+                (1, &[]),
+                (2, &[]),
+                (3, &[]),
+                (4, &[2]),
+                (5, &[1]),
+                (6, &[3]),
+                (7, &[3]),
+                (8, &[3, 6]),
+                (9, &[3, 7]),
+            ],
+            &[
+                (2, &[]),
+                (3, &[0]),
+                (4, &[2]),
+                (5, &[]),
+                (6, &[5]),
+                (7, &[0, 3]),
+                (8, &[5, 6]),
+                (9, &[0, 3, 7]),
+            ],
+            &[
+                (3, &[0]),
+                (4, &[]),
+                (5, &[1]),
+                (6, &[0, 3]),
+                (7, &[0, 3]),
+                (8, &[0, 3, 6]),
+                (9, &[0, 3, 7]),
+            ],
             &[(4, &[]), (5, &[]), (6, &[]), (7, &[]), (8, &[6]), (9, &[7])],
             &[(5, &[]), (6, &[3]), (7, &[3]), (8, &[3, 6]), (9, &[3, 7])],
             &[(6, &[]), (7, &[3]), (8, &[6]), (9, &[3, 7])],
@@ -191,7 +291,11 @@ mod tests {
         for (from, ways) in expected.iter().enumerate() {
             for (to, between) in *ways {
                 let names: Vec<_> = between.iter().map(|core| format!("core{core}")).collect();
-                assert_eq!(way(&topology, &format!("core{from}"), &format!("core{to}")), names, "{from} to {to}");
+                assert_eq!(
+                    way(&topology, &format!("core{from}"), &format!("core{to}")),
+                    names,
+                    "{from} to {to}"
+                );
                 count += 1;
             }
         }
@@ -202,7 +306,10 @@ mod tests {
     fn ordered_pairs_have_as_many_hops_as_the_paper_s() {
         let network = core();
         let mut pairs = [0; 5];
-        for (from, to) in (0..10).flat_map(|from| (0..10).map(move |to| (from, to))).filter(|(from, to)| from != to) {
+        for (from, to) in (0..10)
+            .flat_map(|from| (0..10).map(move |to| (from, to)))
+            .filter(|(from, to)| from != to)
+        {
             pairs[network.route(NodeId(from), NodeId(to)).unwrap().len()] += 1;
         }
         assert_eq!(pairs, [0, 32, 34, 18, 6]);
@@ -212,11 +319,23 @@ mod tests {
     fn nodes_have_the_numbers_of_the_authors_files() {
         let topology = built(Variant::OneTen);
         let network = &topology.network;
-        let numbers = ["core9", "edge0", "edge99", "host0", "host99"].map(|name| network.named(name).unwrap().0);
+        let numbers = ["core9", "edge0", "edge99", "host0", "host99"]
+            .map(|name| network.named(name).unwrap().0);
         assert_eq!(numbers, [9, 10, 109, 110, 209]);
-        assert_eq!((network.nodes(), network.links().len(), topology.hosts.len()), (210, 2 * 216, 100));
-        assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [32, 300, 100]);
-        assert_eq!(way(&topology, "host12", "host29"), ["edge12", "core2", "core0", "core3", "core7", "core9", "edge29"]);
+        assert_eq!(
+            (network.nodes(), network.links().len(), topology.hosts.len()),
+            (210, 2 * 216, 100)
+        );
+        assert_eq!(
+            LinkClass::ALL.map(|class| links_of(&topology, class)),
+            [32, 300, 100]
+        );
+        assert_eq!(
+            way(&topology, "host12", "host29"),
+            [
+                "edge12", "core2", "core0", "core3", "core7", "core9", "edge29"
+            ]
+        );
     }
 
     /// One-way propagation between hosts at other cores is 4 ms and 10 ms for each core link: 23.78
@@ -226,9 +345,18 @@ mod tests {
         let topology = built(Variant::OneTen);
         let (mut sum, mut count) = (0, 0);
         for (at, from) in topology.hosts.iter().enumerate() {
-            for (_, to) in topology.hosts.iter().enumerate().filter(|(other, _)| other % 10 != at % 10) {
+            for (_, to) in topology
+                .hosts
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| other % 10 != at % 10)
+            {
                 let route = topology.network.route(*from, *to).unwrap();
-                sum += route.iter().map(|link| topology.network.links()[link.index()].delay.as_picos()).sum::<u64>() / 1_000_000;
+                sum += route
+                    .iter()
+                    .map(|link| topology.network.links()[link.index()].delay.as_picos())
+                    .sum::<u64>()
+                    / 1_000_000;
                 count += 1;
             }
         }
@@ -243,7 +371,12 @@ mod tests {
             let link = topology.network.link_between(node(from), node(to)).unwrap();
             topology.network.links()[link.index()].rate.to_string()
         };
-        let access = |variant| [rates(variant, "edge0", "core0"), rates(variant, "host0", "edge0")];
+        let access = |variant| {
+            [
+                rates(variant, "edge0", "core0"),
+                rates(variant, "host0", "edge0"),
+            ]
+        };
         assert_eq!(access(Variant::OneTen), ["1gbit", "10gbit"]);
         assert_eq!(access(Variant::OneOne), ["1gbit", "1gbit"]);
         assert_eq!(access(Variant::TenTen), ["10gbit", "10gbit"]);
@@ -251,6 +384,13 @@ mod tests {
         assert_eq!(rates(Variant::Tenth, "core0", "core1"), "555600kbit");
         assert_eq!(rates(Variant::LongLived, "host99", "core9"), "10gbit");
         let topology = built(Variant::LongLived);
-        assert_eq!((topology.network.nodes(), topology.network.links().len(), topology.hosts[0]), (110, 2 * 116, NodeId(10)));
+        assert_eq!(
+            (
+                topology.network.nodes(),
+                topology.network.links().len(),
+                topology.hosts[0]
+            ),
+            (110, 2 * 116, NodeId(10))
+        );
     }
 }

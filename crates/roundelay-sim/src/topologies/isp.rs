@@ -33,7 +33,8 @@ use crate::routing::Routes;
 use crate::sources::draw;
 use crate::written::{InWords, whole};
 
-pub(super) const NODES: &str = "A random network like a provider's: `host0`, ... from router to router.";
+pub(super) const NODES: &str =
+    "A random network like a provider's: `host0`, ... from router to router.";
 pub(super) const SOURCE: &str = "UPS, section 2.3, in place of Rocketfuel";
 
 /// Maximum number of core routers: routes between all pairs give the rates.
@@ -116,30 +117,58 @@ impl Isp {
         let mut random = stream(self.graph_seed, Drawer::Graph);
         let pairs = self.pairs(&mut random);
         let mut builder = Builder::new(queues);
-        let cores: Vec<_> = (0..self.routers).map(|number| builder.router(&format!("core{number}"))).collect();
+        let cores: Vec<_> = (0..self.routers)
+            .map(|number| builder.router(&format!("core{number}")))
+            .collect();
         for ((one, other), rate) in pairs.iter().zip(self.rates(&pairs)) {
             let delay = self.delay + draw::up_to(&mut random, self.most_delay - self.delay);
-            builder.join(cores[*one], cores[*other], Wire { rate, delay }, LinkClass::Core);
+            builder.join(
+                cores[*one],
+                cores[*other],
+                Wire { rate, delay },
+                LinkClass::Core,
+            );
         }
-        let [edge, host] = [self.access_rate, self.host_rate].map(|rate| Wire { rate, delay: self.access_delay });
-        let edges: Vec<_> = (0..self.hosts).map(|number| builder.router(&format!("edge{number}"))).collect();
+        let [edge, host] = [self.access_rate, self.host_rate].map(|rate| Wire {
+            rate,
+            delay: self.access_delay,
+        });
+        let edges: Vec<_> = (0..self.hosts)
+            .map(|number| builder.router(&format!("edge{number}")))
+            .collect();
         for (router, core) in edges.iter().zip(cores.iter().cycle()) {
             builder.join(*router, *core, edge, LinkClass::Edge);
         }
-        (0..).zip(edges).for_each(|(number, router)| _ = builder.host(&format!("host{number}"), router, host));
+        (0..)
+            .zip(edges)
+            .for_each(|(number, router)| _ = builder.host(&format!("host{number}"), router, host));
         Ok(builder.topology)
     }
 
     fn check(&self) -> Result<(), TopologyError> {
         let routers = within("routers", self.routers.into(), 3, MOST_ROUTERS)?;
-        within("links", self.links.into(), routers - 1, routers * (routers - 1) / 2)?;
+        within(
+            "links",
+            self.links.into(),
+            routers - 1,
+            routers * (routers - 1) / 2,
+        )?;
         within("hosts", self.hosts.into(), 2, MOST_HOSTS)?;
         if self.slower_rate >= self.access_rate {
-            let message = format!("{}: legal range 1bit to less than access_rate, {}", self.slower_rate, self.access_rate);
+            let message = format!(
+                "{}: legal range 1bit to less than access_rate, {}",
+                self.slower_rate, self.access_rate
+            );
             return Err(TopologyError::new("slower_rate", message));
         }
         if self.most_delay < self.delay {
-            return Err(TopologyError::new("most_delay", format!("{}: legal range from delay, {}", self.most_delay, self.delay)));
+            return Err(TopologyError::new(
+                "most_delay",
+                format!(
+                    "{}: legal range from delay, {}",
+                    self.most_delay, self.delay
+                ),
+            ));
         }
         Ok(())
     }
@@ -165,16 +194,26 @@ impl Isp {
     }
 
     /// Two unjoined routers, drawn in proportion to their links.
-    fn free_pair(&self, ends: &[usize], joined: &BTreeSet<(usize, usize)>, random: &mut Pcg64Mcg) -> (usize, usize) {
-        let is_free = |(one, other): &(usize, usize)| one != other && !joined.contains(&(*one, *other));
+    fn free_pair(
+        &self,
+        ends: &[usize],
+        joined: &BTreeSet<(usize, usize)>,
+        random: &mut Pcg64Mcg,
+    ) -> (usize, usize) {
+        let is_free =
+            |(one, other): &(usize, usize)| one != other && !joined.contains(&(*one, *other));
         let mut drawn = || {
-            let [one, other] = [(); 2].map(|()| ends[draw::below(random, ends.len() as u64) as usize]);
+            let [one, other] =
+                [(); 2].map(|()| ends[draw::below(random, ends.len() as u64) as usize]);
             (one.min(other), one.max(other))
         };
         let found = (0..MOST_DRAWS).map(|_| drawn()).find(is_free);
         let routers = self.routers as usize;
-        let mut all = (0..routers).flat_map(|one| (one + 1..routers).map(move |other| (one, other)));
-        found.or_else(|| all.find(is_free)).expect("there are fewer links than pairs")
+        let mut all =
+            (0..routers).flat_map(|one| (one + 1..routers).map(move |other| (one, other)));
+        found
+            .or_else(|| all.find(is_free))
+            .expect("there are fewer links than pairs")
     }
 
     /// Rates of the core links.
@@ -187,7 +226,11 @@ impl Isp {
         let mut rates = loads;
         for (place, link) in by_load.into_iter().enumerate() {
             let load = rates[link];
-            rates[link] = if place < slower { load.min(self.slower_rate) } else { load.max(self.access_rate) };
+            rates[link] = if place < slower {
+                load.min(self.slower_rate)
+            } else {
+                load.max(self.access_rate)
+            };
         }
         rates
     }
@@ -197,18 +240,28 @@ impl Isp {
     fn loads(&self, pairs: &[(usize, usize)]) -> Vec<Rate> {
         const PARTS: u128 = 1 << 20;
         let network = core(self.routers, pairs);
-        let hosts = |router: u32| u128::from(self.hosts / self.routers + u32::from(router < self.hosts % self.routers));
+        let hosts = |router: u32| {
+            u128::from(self.hosts / self.routers + u32::from(router < self.hosts % self.routers))
+        };
         let (mut routes, mut loads) = (Routes::default(), vec![0; 2 * pairs.len()]);
         for from in (0..self.routers).filter(|from| hosts(*from) > 0) {
             let others = (u128::from(self.hosts) - hosts(from)).max(1);
-            let each = u128::from(self.access_rate.bits_per_second()) * hosts(from) * PARTS / others;
+            let each =
+                u128::from(self.access_rate.bits_per_second()) * hosts(from) * PARTS / others;
             for to in (0..self.routers).filter(|to| *to != from) {
-                let route = routes.between(&network, NodeId(from), NodeId(to)).expect("the core is connected");
-                routes.links(route).for_each(|link| loads[link] += each * hosts(to));
+                let route = routes
+                    .between(&network, NodeId(from), NodeId(to))
+                    .expect("the core is connected");
+                routes
+                    .links(route)
+                    .for_each(|link| loads[link] += each * hosts(to));
             }
         }
         let mbits = |load: u128| load.div_ceil(PARTS * 1_000_000).clamp(1, 1 << 40) as u64;
-        loads.chunks(2).map(|ways| mbit(mbits(ways[0].max(ways[1])))).collect()
+        loads
+            .chunks(2)
+            .map(|ways| mbit(mbits(ways[0].max(ways[1]))))
+            .collect()
     }
 }
 
@@ -219,7 +272,15 @@ fn core(routers: u32, pairs: &[(usize, usize)]) -> Network {
     for (one, other) in pairs {
         for (from, to) in [(one, other), (other, one)] {
             let [from, to] = [from, to].map(|node| NodeId(*node as u32));
-            network.add_link(LinkConfig::new(from, to, mbit(1), Duration::ZERO, Queues::default().core)).expect("ends are there");
+            network
+                .add_link(LinkConfig::new(
+                    from,
+                    to,
+                    mbit(1),
+                    Duration::ZERO,
+                    Queues::default().core,
+                ))
+                .expect("ends are there");
         }
     }
     network
@@ -235,14 +296,21 @@ mod tests {
     }
 
     fn core_links(topology: &Topology) -> impl Iterator<Item = &LinkConfig> {
-        topology.network.links().iter().filter(|link| link.class == LinkClass::Core).step_by(2)
+        topology
+            .network
+            .links()
+            .iter()
+            .filter(|link| link.class == LinkClass::Core)
+            .step_by(2)
     }
 
     /// Links of each core router, the least first.
     fn degrees(topology: &Topology) -> Vec<usize> {
         let links = |node: u32| {
             let leaving = topology.network.leaving(NodeId(node)).iter();
-            leaving.filter(|link| topology.network.links()[link.index()].class == LinkClass::Core).count()
+            leaving
+                .filter(|link| topology.network.links()[link.index()].class == LinkClass::Core)
+                .count()
         };
         let mut degrees: Vec<_> = (0..83).map(links).collect();
         degrees.sort_unstable();
@@ -252,17 +320,35 @@ mod tests {
     #[test]
     fn it_has_the_numbers_of_the_paper_and_is_connected() {
         for graph_seed in 0..20 {
-            let topology = built(&Isp { graph_seed, ..Isp::default() });
+            let topology = built(&Isp {
+                graph_seed,
+                ..Isp::default()
+            });
             let network = &topology.network;
-            assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2 * 131, 3 * 83, 83]);
+            assert_eq!(
+                LinkClass::ALL.map(|class| links_of(&topology, class)),
+                [2 * 131, 3 * 83, 83]
+            );
             assert_eq!((network.nodes(), topology.hosts.len()), (3 * 83, 83));
-            let pairs: BTreeSet<_> = core_links(&topology).map(|link| (link.from.min(link.to), link.from.max(link.to))).collect();
+            let pairs: BTreeSet<_> = core_links(&topology)
+                .map(|link| (link.from.min(link.to), link.from.max(link.to)))
+                .collect();
             assert_eq!(pairs.len(), 131, "no two join the same routers");
-            assert!(topology.hosts[1..].iter().all(|host| network.route(topology.hosts[0], *host).is_ok()), "{graph_seed}");
-            let slower = core_links(&topology).filter(|link| link.rate < mbit(1000)).count();
+            assert!(
+                topology.hosts[1..]
+                    .iter()
+                    .all(|host| network.route(topology.hosts[0], *host).is_ok()),
+                "{graph_seed}"
+            );
+            let slower = core_links(&topology)
+                .filter(|link| link.rate < mbit(1000))
+                .count();
             assert_eq!(slower, 66, "half of 131");
             let least = Duration::from_millis(1);
-            assert!(core_links(&topology).all(|link| (least..=Duration::from_millis(13)).contains(&link.delay)));
+            assert!(
+                core_links(&topology)
+                    .all(|link| (least..=Duration::from_millis(13)).contains(&link.delay))
+            );
         }
     }
 
@@ -271,10 +357,16 @@ mod tests {
     #[test]
     fn links_are_dealt_as_in_maps_of_providers() {
         for graph_seed in 0..20 {
-            let degrees = degrees(&built(&Isp { graph_seed, ..Isp::default() }));
+            let degrees = degrees(&built(&Isp {
+                graph_seed,
+                ..Isp::default()
+            }));
             assert_eq!(degrees.iter().sum::<usize>(), 2 * 131);
             let single = degrees.iter().filter(|degree| **degree == 1).count();
-            assert!((20..50).contains(&single) && degrees[82] >= 12, "{graph_seed}: {degrees:?}");
+            assert!(
+                (20..50).contains(&single) && degrees[82] >= 12,
+                "{graph_seed}: {degrees:?}"
+            );
         }
     }
 
@@ -283,11 +375,19 @@ mod tests {
     fn ways(topology: &Topology) -> (Vec<u64>, Vec<u64>) {
         let (network, mut routes) = (&topology.network, Routes::default());
         let hosts = || topology.hosts.iter().copied();
-        let pairs = hosts().flat_map(|from| hosts().map(move |to| (from, to))).filter(|(from, to)| from != to);
+        let pairs = hosts()
+            .flat_map(|from| hosts().map(move |to| (from, to)))
+            .filter(|(from, to)| from != to);
         let way = |(from, to)| {
             let route = routes.between(network, from, to).unwrap();
-            let links: Vec<_> = routes.links(route).map(|link| &network.links()[link]).collect();
-            let delay: u64 = links.iter().map(|link| link.delay.as_picos() / 1_000_000).sum();
+            let links: Vec<_> = routes
+                .links(route)
+                .map(|link| &network.links()[link])
+                .collect();
+            let delay: u64 = links
+                .iter()
+                .map(|link| link.delay.as_picos() / 1_000_000)
+                .sum();
             (links.len() as u64 - 4, delay)
         };
         pairs.map(way).unzip()
@@ -297,14 +397,25 @@ mod tests {
     /// in the mean.
     #[test]
     fn the_page_has_the_first_networks() {
-        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulator/topologies.md")).unwrap();
+        let page = std::fs::read_to_string(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/simulator/topologies.md"
+        ))
+        .unwrap();
         for graph_seed in 1..=3 {
-            let topology = built(&Isp { graph_seed, ..Isp::default() });
+            let topology = built(&Isp {
+                graph_seed,
+                ..Isp::default()
+            });
             let (degrees, (hops, delays)) = (degrees(&topology), ways(&topology));
             let mean = |all: &[u64]| all.iter().sum::<u64>() as f64 / all.len() as f64;
             let single = degrees.iter().filter(|degree| **degree == 1).count();
             let (longest, delay) = (hops.iter().max().unwrap(), mean(&delays) / 1000.0);
-            let row = format!("| {graph_seed} | {single} | {} | {:.2} | {longest} | {delay:.1} ms |", degrees[82], mean(&hops));
+            let row = format!(
+                "| {graph_seed} | {single} | {} | {:.2} | {longest} | {delay:.1} ms |",
+                degrees[82],
+                mean(&hops)
+            );
             assert!(page.contains(&row), "{row}");
             let times = [1.21, 1.16, 1.04][graph_seed as usize - 1];
             assert!((delay / 23.78 - times).abs() < 0.005, "{delay}");
@@ -314,8 +425,13 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_network() {
         let links = |graph_seed| {
-            let topology = built(&Isp { graph_seed, ..Isp::default() });
-            core_links(&topology).map(|link| (link.from, link.to, link.rate, link.delay)).collect::<Vec<_>>()
+            let topology = built(&Isp {
+                graph_seed,
+                ..Isp::default()
+            });
+            core_links(&topology)
+                .map(|link| (link.from, link.to, link.rate, link.delay))
+                .collect::<Vec<_>>()
         };
         assert_eq!(links(7), links(7));
         assert_ne!(links(7), links(8));
@@ -325,22 +441,49 @@ mod tests {
     /// others; a leaf's link carries all traffic of its host.
     #[test]
     fn rates_are_what_links_carry() {
-        let isp = Isp { routers: 4, links: 3, hosts: 4, slower: Billionths(0), ..Isp::default() };
+        let isp = Isp {
+            routers: 4,
+            links: 3,
+            hosts: 4,
+            slower: Billionths(0),
+            ..Isp::default()
+        };
         let star = [(0, 1), (0, 2), (0, 3)];
         assert_eq!(isp.loads(&star), [mbit(1000); 3]);
         let chain = [(0, 1), (1, 2), (2, 3)];
-        assert_eq!(isp.loads(&chain), [1000, 1334, 1000].map(mbit), "4 of 12 ordered pairs cross the middle one way");
-        let slow = Isp { slower: Billionths(Billionths::ONE.0 / 3), ..isp };
+        assert_eq!(
+            isp.loads(&chain),
+            [1000, 1334, 1000].map(mbit),
+            "4 of 12 ordered pairs cross the middle one way"
+        );
+        let slow = Isp {
+            slower: Billionths(Billionths::ONE.0 / 3),
+            ..isp
+        };
         assert_eq!(slow.rates(&chain), [900, 1334, 1000].map(mbit));
         let two = Isp { hosts: 8, ..slow };
-        assert_eq!(two.rates(&chain), [900, 2667, 2000].map(mbit), "two hosts a router: twice the load");
+        assert_eq!(
+            two.rates(&chain),
+            [900, 2667, 2000].map(mbit),
+            "two hosts a router: twice the load"
+        );
     }
 
     #[test]
     fn all_pairs_may_be_joined() {
-        let isp = Isp { routers: 12, links: 66, hosts: 12, ..Isp::default() };
+        let isp = Isp {
+            routers: 12,
+            links: 66,
+            hosts: 12,
+            ..Isp::default()
+        };
         assert_eq!(links_of(&built(&isp), LinkClass::Core), 132);
-        let tree = Isp { routers: 12, links: 11, hosts: 5, ..Isp::default() };
+        let tree = Isp {
+            routers: 12,
+            links: 11,
+            hosts: 5,
+            ..Isp::default()
+        };
         assert_eq!(built(&tree).hosts.len(), 5);
     }
 
@@ -348,14 +491,53 @@ mod tests {
     fn errors_name_the_parameter_and_the_range() {
         let message = |isp: Isp| isp.build(&Queues::default()).unwrap_err().to_string();
         let plain = Isp::default;
-        assert_eq!(message(Isp { links: 81, ..plain() }), "links: 81 is not in the legal range 82 to 3403");
-        assert_eq!(message(Isp { links: 3404, ..plain() }), "links: 3404 is not in the legal range 82 to 3403");
-        assert_eq!(message(Isp { routers: 2, ..plain() }), "routers: 2 is not in the legal range 3 to 1000");
-        assert_eq!(message(Isp { hosts: 1, ..plain() }), "hosts: 1 is not in the legal range 2 to 500000");
-        assert_eq!(message(Isp { hosts: 500_001, ..plain() }), "hosts: 500001 is not in the legal range 2 to 500000");
-        let rate = message(Isp { slower_rate: mbit(1000), ..plain() });
-        assert_eq!(rate, "slower_rate: 1gbit: legal range 1bit to less than access_rate, 1gbit");
-        let delay = message(Isp { most_delay: Duration::ZERO, ..plain() });
+        assert_eq!(
+            message(Isp {
+                links: 81,
+                ..plain()
+            }),
+            "links: 81 is not in the legal range 82 to 3403"
+        );
+        assert_eq!(
+            message(Isp {
+                links: 3404,
+                ..plain()
+            }),
+            "links: 3404 is not in the legal range 82 to 3403"
+        );
+        assert_eq!(
+            message(Isp {
+                routers: 2,
+                ..plain()
+            }),
+            "routers: 2 is not in the legal range 3 to 1000"
+        );
+        assert_eq!(
+            message(Isp {
+                hosts: 1,
+                ..plain()
+            }),
+            "hosts: 1 is not in the legal range 2 to 500000"
+        );
+        assert_eq!(
+            message(Isp {
+                hosts: 500_001,
+                ..plain()
+            }),
+            "hosts: 500001 is not in the legal range 2 to 500000"
+        );
+        let rate = message(Isp {
+            slower_rate: mbit(1000),
+            ..plain()
+        });
+        assert_eq!(
+            rate,
+            "slower_rate: 1gbit: legal range 1bit to less than access_rate, 1gbit"
+        );
+        let delay = message(Isp {
+            most_delay: Duration::ZERO,
+            ..plain()
+        });
         assert_eq!(delay, "most_delay: 0s: legal range from delay, 1ms");
     }
 }

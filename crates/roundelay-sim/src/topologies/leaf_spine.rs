@@ -13,7 +13,8 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, 
 use crate::network::LinkClass;
 use crate::written::{InWords, whole};
 
-pub(super) const NODES: &str = "Racks under leaves, leaves under spines: `host0`, ... from rack to rack.";
+pub(super) const NODES: &str =
+    "Racks under leaves, leaves under spines: `host0`, ... from rack to rack.";
 pub(super) const SOURCE: &str = "pFabric, SIGCOMM 2013";
 
 /// Parameters of the network.
@@ -46,7 +47,15 @@ pub struct LeafSpine {
 impl Default for LeafSpine {
     fn default() -> Self {
         let (delay, host_delay) = (Duration::from_nanos(200), Duration::from_nanos(200));
-        Self { leaves: 9, spines: 4, hosts_per_leaf: 16, host_rate: mbit(10_000), rate: mbit(40_000), delay, host_delay }
+        Self {
+            leaves: 9,
+            spines: 4,
+            hosts_per_leaf: 16,
+            host_rate: mbit(10_000),
+            rate: mbit(40_000),
+            delay,
+            host_delay,
+        }
     }
 }
 
@@ -61,15 +70,31 @@ impl LeafSpine {
         let hosts = within("hosts_per_leaf", self.hosts_per_leaf.into(), 1, 10_000)?;
         not_too_many("hosts_per_leaf", leaves + spines + leaves * hosts)?;
         let mut builder = Builder::new(queues);
-        let spines: Vec<_> = (0..spines).map(|number| builder.router(&format!("spine{number}"))).collect();
-        let leaves: Vec<_> = (0..leaves).map(|number| builder.router(&format!("leaf{number}"))).collect();
-        let up = Wire { rate: self.rate, delay: self.delay };
+        let spines: Vec<_> = (0..spines)
+            .map(|number| builder.router(&format!("spine{number}")))
+            .collect();
+        let leaves: Vec<_> = (0..leaves)
+            .map(|number| builder.router(&format!("leaf{number}")))
+            .collect();
+        let up = Wire {
+            rate: self.rate,
+            delay: self.delay,
+        };
         for leaf in &leaves {
-            spines.iter().for_each(|spine| builder.join(*leaf, *spine, up, LinkClass::Core));
+            spines
+                .iter()
+                .for_each(|spine| builder.join(*leaf, *spine, up, LinkClass::Core));
         }
-        let access = Wire { rate: self.host_rate, delay: self.host_delay };
-        let places = leaves.iter().flat_map(|leaf| (0..hosts).map(move |_| *leaf));
-        places.enumerate().for_each(|(number, leaf)| _ = builder.host(&format!("host{number}"), leaf, access));
+        let access = Wire {
+            rate: self.host_rate,
+            delay: self.host_delay,
+        };
+        let places = leaves
+            .iter()
+            .flat_map(|leaf| (0..hosts).map(move |_| *leaf));
+        places
+            .enumerate()
+            .for_each(|(number, leaf)| _ = builder.host(&format!("host{number}"), leaf, access));
         Ok(builder.topology)
     }
 }
@@ -84,13 +109,28 @@ mod tests {
         let topology = LeafSpine::default().build(&Queues::default()).unwrap();
         assert_eq!((topology.hosts.len(), topology.network.nodes()), (144, 157));
         assert_eq!(way(&topology, "host0", "host15"), ["leaf0"]);
-        assert_eq!(way(&topology, "host0", "host143"), ["leaf0", "spine0", "leaf8"]);
-        assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [72, 144, 144]);
+        assert_eq!(
+            way(&topology, "host0", "host143"),
+            ["leaf0", "spine0", "leaf8"]
+        );
+        assert_eq!(
+            LinkClass::ALL.map(|class| links_of(&topology, class)),
+            [72, 144, 144]
+        );
     }
 
     #[test]
     fn too_many_hosts_are_refused() {
-        let error = LeafSpine { leaves: 9_000, hosts_per_leaf: 9_000, ..LeafSpine::default() }.build(&Queues::default()).unwrap_err();
-        assert_eq!(error.to_string(), "hosts_per_leaf: that makes 81009004 nodes, legal range up to 1048576");
+        let error = LeafSpine {
+            leaves: 9_000,
+            hosts_per_leaf: 9_000,
+            ..LeafSpine::default()
+        }
+        .build(&Queues::default())
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "hosts_per_leaf: that makes 81009004 nodes, legal range up to 1048576"
+        );
     }
 }

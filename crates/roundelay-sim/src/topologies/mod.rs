@@ -106,15 +106,25 @@ impl Queues {
     /// # Panics
     /// Never: the interfaces' discipline is legal.
     pub fn routers(router: QueueSpec) -> Self {
-        let host = format!("fifo limit {NO_LIMIT}").parse().expect("first in, first out takes a limit");
-        Self { core: router.clone(), edge: router, host }
+        let host = format!("fifo limit {NO_LIMIT}")
+            .parse()
+            .expect("first in, first out takes a limit");
+        Self {
+            core: router.clone(),
+            edge: router,
+            host,
+        }
     }
 }
 
 impl Default for Queues {
     /// First in, first out everywhere, 1,000 packets in routers.
     fn default() -> Self {
-        Self::routers("fifo limit 1000".parse().expect("first in, first out takes a limit"))
+        Self::routers(
+            "fifo limit 1000"
+                .parse()
+                .expect("first in, first out takes a limit"),
+        )
     }
 }
 
@@ -130,7 +140,10 @@ pub struct TopologyError {
 
 impl TopologyError {
     pub(crate) fn new(parameter: &'static str, message: impl Into<String>) -> Self {
-        Self { parameter, message: message.into() }
+        Self {
+            parameter,
+            message: message.into(),
+        }
     }
 }
 
@@ -139,9 +152,21 @@ pub const MOST_NODES: u64 = 1 << 20;
 
 /// # Errors
 /// `value` is not between `least` and `most`.
-pub(crate) fn within(parameter: &'static str, value: u64, least: u64, most: u64) -> Result<u64, TopologyError> {
+pub(crate) fn within(
+    parameter: &'static str,
+    value: u64,
+    least: u64,
+    most: u64,
+) -> Result<u64, TopologyError> {
     let legal = (least..=most).contains(&value);
-    if legal { Ok(value) } else { Err(TopologyError::new(parameter, format!("{value} is not in the legal range {least} to {most}"))) }
+    if legal {
+        Ok(value)
+    } else {
+        Err(TopologyError::new(
+            parameter,
+            format!("{value} is not in the legal range {least} to {most}"),
+        ))
+    }
 }
 
 /// # Errors
@@ -150,7 +175,10 @@ pub(crate) fn not_too_many(parameter: &'static str, nodes: u64) -> Result<(), To
     if nodes <= MOST_NODES {
         return Ok(());
     }
-    Err(TopologyError::new(parameter, format!("that makes {nodes} nodes, legal range up to {MOST_NODES}")))
+    Err(TopologyError::new(
+        parameter,
+        format!("that makes {nodes} nodes, legal range up to {MOST_NODES}"),
+    ))
 }
 
 /// Rate and delay of a link, the same both ways.
@@ -168,11 +196,17 @@ pub(crate) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(queues: &'a Queues) -> Self {
-        Self { topology: Topology::default(), queues }
+        Self {
+            topology: Topology::default(),
+            queues,
+        }
     }
 
     pub(crate) fn router(&mut self, name: &str) -> NodeId {
-        self.topology.network.add_named(name).expect("a topology uses a name once")
+        self.topology
+            .network
+            .add_named(name)
+            .expect("a topology uses a name once")
     }
 
     /// Adds a host with its access link.
@@ -185,14 +219,19 @@ impl<'a> Builder<'a> {
     /// Makes a node a host behind a router, with links to and from the host.
     pub(crate) fn adopt(&mut self, host: NodeId, router: NodeId, access: Wire) -> [LinkId; 2] {
         self.topology.hosts.push(host);
-        [self.link(host, router, access, LinkClass::Host), self.link(router, host, access, LinkClass::Edge)]
+        [
+            self.link(host, router, access, LinkClass::Host),
+            self.link(router, host, access, LinkClass::Edge),
+        ]
     }
 
     /// Adds a host with an access link; each run draws an extra delay up to `most`.
     pub(crate) fn host_within(&mut self, name: &str, router: NodeId, access: Wire, most: Duration) {
         let host = self.router(name);
         let links = self.adopt(host, router, access);
-        self.topology.drawn.extend((most > Duration::ZERO).then_some(DrawnDelay { links, most }));
+        self.topology
+            .drawn
+            .extend((most > Duration::ZERO).then_some(DrawnDelay { links, most }));
     }
 
     /// Joins routers by a link both ways.
@@ -201,10 +240,25 @@ impl<'a> Builder<'a> {
         self.link(other, one, wire, class);
     }
 
-    pub(crate) fn link(&mut self, from: NodeId, to: NodeId, wire: Wire, class: LinkClass) -> LinkId {
-        let mut link = LinkConfig::new(from, to, wire.rate, wire.delay, self.queues.of(class).clone());
+    pub(crate) fn link(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        wire: Wire,
+        class: LinkClass,
+    ) -> LinkId {
+        let mut link = LinkConfig::new(
+            from,
+            to,
+            wire.rate,
+            wire.delay,
+            self.queues.of(class).clone(),
+        );
         link.class = class;
-        self.topology.network.add_link(link).expect("a topology's links join its nodes")
+        self.topology
+            .network
+            .add_link(link)
+            .expect("a topology's links join its nodes")
     }
 
     /// # Errors
@@ -229,23 +283,47 @@ pub(crate) mod tests {
     /// Names along a route, without both ends.
     pub(crate) fn way(topology: &Topology, from: &str, to: &str) -> Vec<String> {
         let network = &topology.network;
-        let node = |name: &str| network.named(name).unwrap_or_else(|| panic!("no node {name}"));
+        let node = |name: &str| {
+            network
+                .named(name)
+                .unwrap_or_else(|| panic!("no node {name}"))
+        };
         let route = network.route(node(from), node(to)).unwrap();
-        route[1..].iter().map(|link| network.name(network.links()[link.index()].from)).collect()
+        route[1..]
+            .iter()
+            .map(|link| network.name(network.links()[link.index()].from))
+            .collect()
     }
 
     /// Links of a class, both ways counted.
     pub(crate) fn links_of(topology: &Topology, class: LinkClass) -> usize {
-        topology.network.links().iter().filter(|link| link.class == class).count()
+        topology
+            .network
+            .links()
+            .iter()
+            .filter(|link| link.class == class)
+            .count()
     }
 
     #[test]
     fn queues_go_by_class() {
         let queues = Queues::routers("qfq".parse().unwrap());
-        let topology = Dumbbell { pairs: 2, ..Dumbbell::default() }.build(&queues).unwrap();
+        let topology = Dumbbell {
+            pairs: 2,
+            ..Dumbbell::default()
+        }
+        .build(&queues)
+        .unwrap();
         for link in topology.network.links() {
             let name = link.queue.discipline.name();
-            assert_eq!(name, if link.class == LinkClass::Host { "fifo" } else { "qfq" });
+            assert_eq!(
+                name,
+                if link.class == LinkClass::Host {
+                    "fifo"
+                } else {
+                    "qfq"
+                }
+            );
         }
     }
 }

@@ -12,7 +12,8 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
 use crate::written::{InWords, whole};
 
-pub(super) const NODES: &str = "A chain of bottlenecks: `s0` to `k0` over all, `s1` to `k1` over the first, and so on.";
+pub(super) const NODES: &str =
+    "A chain of bottlenecks: `s0` to `k0` over all, `s1` to `k1` over the first, and so on.";
 pub(super) const SOURCE: &str = "";
 
 /// Parameters of the chain.
@@ -39,7 +40,13 @@ pub struct ParkingLot {
 impl Default for ParkingLot {
     fn default() -> Self {
         let (rate, access_rate) = (mbit(10), mbit(100));
-        Self { hops: 3, rate, delay: Duration::from_millis(10), access_rate, access_delay: Duration::from_millis(1) }
+        Self {
+            hops: 3,
+            rate,
+            delay: Duration::from_millis(10),
+            access_rate,
+            access_delay: Duration::from_millis(1),
+        }
     }
 }
 
@@ -51,10 +58,23 @@ impl ParkingLot {
     pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
         within("hops", self.hops.into(), 1, 100_000)?;
         let mut builder = Builder::new(queues);
-        let routers: Vec<_> = (0..=self.hops).map(|number| builder.router(&format!("r{number}"))).collect();
-        let access = Wire { rate: self.access_rate, delay: self.access_delay };
+        let routers: Vec<_> = (0..=self.hops)
+            .map(|number| builder.router(&format!("r{number}")))
+            .collect();
+        let access = Wire {
+            rate: self.access_rate,
+            delay: self.access_delay,
+        };
         for pair in routers.windows(2) {
-            builder.join(pair[0], pair[1], Wire { rate: self.rate, delay: self.delay }, LinkClass::Core);
+            builder.join(
+                pair[0],
+                pair[1],
+                Wire {
+                    rate: self.rate,
+                    delay: self.delay,
+                },
+                LinkClass::Core,
+            );
         }
         builder.host("s0", routers[0], access);
         builder.host("k0", routers[self.hops as usize], access);
@@ -77,6 +97,9 @@ mod tests {
         assert_eq!(way(&topology, "s0", "k0"), ["r0", "r1", "r2", "r3"]);
         assert_eq!(way(&topology, "s2", "k2"), ["r1", "r2"]);
         assert_eq!(topology.hosts.len(), 8);
-        assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [6, 8, 8]);
+        assert_eq!(
+            LinkClass::ALL.map(|class| links_of(&topology, class)),
+            [6, 8, 8]
+        );
     }
 }

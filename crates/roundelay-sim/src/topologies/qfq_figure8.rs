@@ -45,9 +45,20 @@ impl QfqFigure8 {
         let mut builder = Builder::new(queues);
         let routers = ["R0", "R1", "R2"].map(|name| builder.router(name));
         for pair in routers.windows(2) {
-            builder.join(pair[0], pair[1], Wire { rate: mbit(10), delay: Duration::from_millis(10) }, LinkClass::Core);
+            builder.join(
+                pair[0],
+                pair[1],
+                Wire {
+                    rate: mbit(10),
+                    delay: Duration::from_millis(10),
+                },
+                LinkClass::Core,
+            );
         }
-        let access = Wire { rate: mbit(100), delay: Duration::from_millis(1) };
+        let access = Wire {
+            rate: mbit(100),
+            delay: Duration::from_millis(1),
+        };
         let ends = match self.best_effort {
             BestEffort::OneEach => [(0, 2), (0, 2), (0, 2), (0, 1), (1, 2)],
             BestEffort::Both => [(0, 2); 5],
@@ -69,14 +80,24 @@ mod tests {
 
     #[test]
     fn flows_go_as_in_the_figure() {
-        let built = |best_effort| QfqFigure8 { best_effort }.build(&Queues::default()).unwrap();
+        let built = |best_effort| {
+            QfqFigure8 { best_effort }
+                .build(&Queues::default())
+                .unwrap()
+        };
         let topology = built(BestEffort::OneEach);
         for number in 0..3 {
-            assert_eq!(way(&topology, &format!("S{number}"), &format!("K{number}")), ["R0", "R1", "R2"]);
+            assert_eq!(
+                way(&topology, &format!("S{number}"), &format!("K{number}")),
+                ["R0", "R1", "R2"]
+            );
         }
         assert_eq!(way(&topology, "S3", "K3"), ["R0", "R1"]);
         assert_eq!(way(&topology, "S4", "K4"), ["R1", "R2"]);
-        assert_eq!(way(&built(BestEffort::Both), "S4", "K4"), ["R0", "R1", "R2"]);
+        assert_eq!(
+            way(&built(BestEffort::Both), "S4", "K4"),
+            ["R0", "R1", "R2"]
+        );
     }
 
     /// 10 ms and 1 ms as in the paper's text: a packet without waits takes 22 ms plus its
@@ -85,8 +106,12 @@ mod tests {
     fn the_way_takes_22_ms() {
         let topology = QfqFigure8::default().build(&Queues::default()).unwrap();
         let network = &topology.network;
-        let route = network.route(network.named("S0").unwrap(), network.named("K0").unwrap()).unwrap();
-        let delay = route.iter().fold(Duration::ZERO, |sum, link| sum + network.links()[link.index()].delay);
+        let route = network
+            .route(network.named("S0").unwrap(), network.named("K0").unwrap())
+            .unwrap();
+        let delay = route.iter().fold(Duration::ZERO, |sum, link| {
+            sum + network.links()[link.index()].delay
+        });
         assert_eq!(delay, Duration::from_millis(22));
     }
 }

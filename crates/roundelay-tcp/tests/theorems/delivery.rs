@@ -8,7 +8,12 @@ use roundelay_tcp::{Config, Control, Flavour, PartialTimer, Segment, Sender};
 
 use super::link::{Fate, Link, World};
 
-pub(super) const FLAVOURS: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
+pub(super) const FLAVOURS: [Flavour; 4] = [
+    Flavour::Tahoe,
+    Flavour::Reno,
+    Flavour::NewReno,
+    Flavour::Sack,
+];
 
 /// A network that drops, marks, duplicates and reorders.
 pub(super) fn hostile(seed: u64, harm: f64) -> impl FnMut(u64, &Segment) -> Fate {
@@ -28,7 +33,11 @@ pub(super) fn hostile(seed: u64, harm: f64) -> impl FnMut(u64, &Segment) -> Fate
 pub(super) fn random_config(random: &mut Pcg64Mcg) -> Config {
     let mut coin = || random.random_bool(0.5);
     let mut config = Config {
-        control: if coin() { Control::Cubic } else { Control::Reno },
+        control: if coin() {
+            Control::Cubic
+        } else {
+            Control::Reno
+        },
         limited_transmit: coin(),
         timestamps: coin(),
         delayed_acknowledgement: coin().then(|| Duration::from_millis(100)),
@@ -39,7 +48,11 @@ pub(super) fn random_config(random: &mut Pcg64Mcg) -> Config {
         window_validation: coin(),
         fast_convergence: coin(),
         partial_deflation: coin(),
-        partial_timer: if coin() { PartialTimer::First } else { PartialTimer::Each },
+        partial_timer: if coin() {
+            PartialTimer::First
+        } else {
+            PartialTimer::Each
+        },
         burst_avoidance: coin(),
         header_len: 0,
         min_timeout: Duration::from_millis(200),
@@ -57,10 +70,16 @@ pub(super) fn random_config(random: &mut Pcg64Mcg) -> Config {
 /// Invariants of a sender.
 fn check_sender(sender: &Sender, config: &Config) {
     assert!(sender.acknowledged() <= sender.highest());
-    assert!(sender.highest() - sender.acknowledged() <= u64::from(config.receive_window * config.segment_len));
+    assert!(
+        sender.highest() - sender.acknowledged()
+            <= u64::from(config.receive_window * config.segment_len)
+    );
     assert!(sender.window() >= u64::from(config.segment_len));
     assert!(sender.threshold() >= 2 * u64::from(config.segment_len));
-    assert!((config.min_timeout..=config.max_timeout.max(Duration::from_secs(3))).contains(&sender.timeout()));
+    assert!(
+        (config.min_timeout..=config.max_timeout.max(Duration::from_secs(3)))
+            .contains(&sender.timeout())
+    );
 }
 
 /// One connection with writes of random length; `arrived` is the oracle, with one flag for each
@@ -69,7 +88,11 @@ fn run_one(seed: u64) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let config = random_config(&mut random);
     let harm = [0.0, 0.02, 0.1, 0.4][random.random_range(0..4)];
-    let mut link = Link { fate: Box::new(hostile(seed, harm)), fate_back: Box::new(hostile(seed + 1, harm)), ..Link::default() };
+    let mut link = Link {
+        fate: Box::new(hostile(seed, harm)),
+        fate_back: Box::new(hostile(seed + 1, harm)),
+        ..Link::default()
+    };
     link.time_per_byte = Duration::from_micros(random.random_range(1..200));
     link.round_trip = Duration::from_millis(random.random_range(1..150));
     let mut world = World::new(config, Some(0), link);
@@ -83,13 +106,27 @@ fn run_one(seed: u64) {
             world.sender.supply(bytes);
             world.send(None);
         }
-        assert!(world.step(Instant::MAX), "seed {seed}: nothing is left to happen, and {written} bytes are not delivered: {config:?}");
+        assert!(
+            world.step(Instant::MAX),
+            "seed {seed}: nothing is left to happen, and {written} bytes are not delivered: {config:?}"
+        );
         check_sender(&world.sender, &config);
         let arrived = world.arrived.as_ref().expect("kept");
-        let prefix = arrived.iter().position(|byte| !byte).unwrap_or(arrived.len());
-        assert_eq!(world.receiver.delivered(), prefix as u64, "seed {seed}: delivered is what has come without a gap");
+        let prefix = arrived
+            .iter()
+            .position(|byte| !byte)
+            .unwrap_or(arrived.len());
+        assert_eq!(
+            world.receiver.delivered(),
+            prefix as u64,
+            "seed {seed}: delivered is what has come without a gap"
+        );
     }
-    assert_eq!((world.receiver.delivered(), world.sender.acknowledged()), (written, written), "seed {seed}");
+    assert_eq!(
+        (world.receiver.delivered(), world.sender.acknowledged()),
+        (written, written),
+        "seed {seed}"
+    );
 }
 
 #[test]
@@ -101,9 +138,25 @@ fn all_bytes_arrive_once_and_in_order() {
 #[test]
 fn blackouts_end() {
     for flavour in FLAVOURS {
-        let config = Config { flavour, ..Config::rfc() };
-        let fate_back = |number: u64, _: &Segment| if (10..40).contains(&number) { Fate::Drop } else { Fate::Deliver };
-        let mut world = World::new(config, Some(300_000), Link { fate_back: Box::new(fate_back), ..Link::default() });
+        let config = Config {
+            flavour,
+            ..Config::rfc()
+        };
+        let fate_back = |number: u64, _: &Segment| {
+            if (10..40).contains(&number) {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        };
+        let mut world = World::new(
+            config,
+            Some(300_000),
+            Link {
+                fate_back: Box::new(fate_back),
+                ..Link::default()
+            },
+        );
         world.open();
         assert!(world.run(Instant::MAX));
         assert_eq!(world.receiver.delivered(), 300_000);
@@ -115,13 +168,23 @@ fn blackouts_end() {
 #[test]
 fn runs_repeat() {
     let run = || {
-        let config = Config { segment_len: 100, ..Config::rfc() };
-        let link = Link { fate: Box::new(hostile(7, 0.1)), ..Link::default() };
+        let config = Config {
+            segment_len: 100,
+            ..Config::rfc()
+        };
+        let link = Link {
+            fate: Box::new(hostile(7, 0.1)),
+            ..Link::default()
+        };
         let mut world = World::new(config, Some(200_000), link);
         world.keeps_steps = true;
         world.open();
         assert!(world.run(Instant::MAX));
-        world.steps.into_iter().flat_map(|step| step.sent).collect::<Vec<_>>()
+        world
+            .steps
+            .into_iter()
+            .flat_map(|step| step.sent)
+            .collect::<Vec<_>>()
     };
     assert_eq!(run(), run());
 }
@@ -129,24 +192,52 @@ fn runs_repeat() {
 /// Only new data may be marked by queues (RFC 3168, section 6.1.5).
 #[test]
 fn only_new_data_may_be_marked() {
-    let config = Config { ecn: true, ..Config::rfc() };
-    let mut world = World::new(config, Some(300_000), Link { fate: Box::new(hostile(3, 0.1)), ..Link::default() });
+    let config = Config {
+        ecn: true,
+        ..Config::rfc()
+    };
+    let mut world = World::new(
+        config,
+        Some(300_000),
+        Link {
+            fate: Box::new(hostile(3, 0.1)),
+            ..Link::default()
+        },
+    );
     world.keeps_steps = true;
     world.open();
     assert!(world.run(Instant::MAX));
     let sent = world.steps.iter().flat_map(|step| &step.sent);
     let may_be_marked = |segment: &Segment| segment.len > 0 && !segment.is_retransmission();
-    assert!(sent.clone().any(|segment| segment.is_retransmission()) && sent.clone().any(Segment::is_syn));
-    assert!(sent.clone().all(|segment| segment.is_ecn_capable() == may_be_marked(segment)));
-    assert!(world.steps.iter().filter_map(|step| step.acknowledgement).all(|answer| !answer.is_ecn_capable()));
+    assert!(
+        sent.clone().any(|segment| segment.is_retransmission())
+            && sent.clone().any(Segment::is_syn)
+    );
+    assert!(
+        sent.clone()
+            .all(|segment| segment.is_ecn_capable() == may_be_marked(segment))
+    );
+    assert!(
+        world
+            .steps
+            .iter()
+            .filter_map(|step| step.acknowledgement)
+            .all(|answer| !answer.is_ecn_capable())
+    );
 }
 
 /// Old acknowledgements, and acknowledgements of data never sent, have no effect.
 #[test]
 fn nonsense_is_ignored_and_counted() {
-    let config = Config { syn_exchange: false, ..Config::rfc() };
+    let config = Config {
+        syn_exchange: false,
+        ..Config::rfc()
+    };
     let mut sender = Sender::new(config, Some(100_000)).expect("legal");
-    let reply = |number| Segment { acknowledgement: number, ..Segment::default() };
+    let reply = |number| Segment {
+        acknowledgement: number,
+        ..Segment::default()
+    };
     sender.on_segment(Instant::ZERO, &reply(0));
     sender.open(Instant::ZERO);
     let sent = std::iter::from_fn(|| sender.poll(Instant::ZERO)).count();
@@ -155,5 +246,8 @@ fn nonsense_is_ignored_and_counted() {
     sender.on_segment(Instant::ZERO, &reply(u64::MAX));
     sender.on_segment(Instant::ZERO, &reply(2896));
     sender.on_segment(Instant::ZERO, &reply(1448));
-    assert_eq!((sender.acknowledged(), sender.statistics().ignored), (2896, 3));
+    assert_eq!(
+        (sender.acknowledged(), sender.statistics().ignored),
+        (2896, 3)
+    );
 }

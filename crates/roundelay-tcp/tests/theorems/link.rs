@@ -133,7 +133,9 @@ impl World {
 
     /// Handles the next event, if there is one before `until`.
     pub(crate) fn step(&mut self, until: Instant) -> bool {
-        let Some(Reverse((at, _, event))) = self.events.pop() else { return false };
+        let Some(Reverse((at, _, event))) = self.events.pop() else {
+            return false;
+        };
         if at > until {
             return false;
         }
@@ -174,9 +176,17 @@ impl World {
             self.schedule(timer.max(self.now), Event::SenderTimer);
         }
         let in_flight = self.sender.highest() > self.sender.acknowledged();
-        assert!(!in_flight || self.sender.timer().is_some(), "data in flight and no timer at {}", self.now);
+        assert!(
+            !in_flight || self.sender.timer().is_some(),
+            "data in flight and no timer at {}",
+            self.now
+        );
         if self.keeps_steps {
-            self.steps.push(Step { now: self.now, acknowledgement, sent });
+            self.steps.push(Step {
+                now: self.now,
+                acknowledgement,
+                sent,
+            });
         }
     }
 
@@ -192,7 +202,8 @@ impl World {
     fn send_tail(&mut self) {
         let Some(tail) = &mut self.tail else { return };
         while let Some((segment, priority)) = tail.poll(self.now, &mut self.sender) {
-            self.low.push(Reverse((priority, self.low_segments.len() as u64)));
+            self.low
+                .push(Reverse((priority, self.low_segments.len() as u64)));
             self.low_segments.push(segment);
         }
         self.transmit();
@@ -202,8 +213,13 @@ impl World {
         if self.transmitting.is_some() {
             return;
         }
-        let low = |low: &mut BinaryHeap<_>| low.pop().map(|Reverse((_, place))| self.low_segments[place as usize]);
-        let Some(segment) = self.queue.pop_front().or_else(|| low(&mut self.low)) else { return };
+        let low = |low: &mut BinaryHeap<_>| {
+            low.pop()
+                .map(|Reverse((_, place))| self.low_segments[place as usize])
+        };
+        let Some(segment) = self.queue.pop_front().or_else(|| low(&mut self.low)) else {
+            return;
+        };
         let time = self.link.time_per_byte.as_picos() * u64::from(segment.wire_len(&self.config));
         self.transmitting = Some(segment);
         self.schedule(self.now + Duration::from_picos(time), Event::Transmitted);
@@ -222,7 +238,9 @@ impl World {
     }
 
     fn note_arrival(&mut self, segment: &Segment) {
-        let Some(arrived) = &mut self.arrived else { return };
+        let Some(arrived) = &mut self.arrived else {
+            return;
+        };
         let (start, end) = (segment.sequence as usize, segment.end() as usize);
         arrived.resize(arrived.len().max(end), false);
         arrived[start..end].fill(true);

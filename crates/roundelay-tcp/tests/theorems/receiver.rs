@@ -4,11 +4,19 @@ use roundelay::{Duration, Instant};
 use roundelay_tcp::{Config, Flags, Receiver, Segment};
 
 fn receiver(config: Config) -> Receiver {
-    Receiver::new(Config { segment_len: 500, ..config }).expect("legal")
+    Receiver::new(Config {
+        segment_len: 500,
+        ..config
+    })
+    .expect("legal")
 }
 
 fn data(sequence: u64) -> Segment {
-    Segment { sequence, len: 500, ..Segment::default() }
+    Segment {
+        sequence,
+        len: 500,
+        ..Segment::default()
+    }
 }
 
 /// The examples of RFC 2018, section 4, with numbers from 0 instead of 5000: the segment, the
@@ -16,7 +24,12 @@ fn data(sequence: u64) -> Segment {
 #[test]
 fn blocks_are_those_of_rfc_2018() {
     type Step = (u64, u64, &'static [(u64, u64)]);
-    let first_lost: &[Step] = &[(500, 0, &[(500, 1000)]), (1000, 0, &[(500, 1500)]), (1500, 0, &[(500, 2000)]), (2000, 0, &[(500, 2500)])];
+    let first_lost: &[Step] = &[
+        (500, 0, &[(500, 1000)]),
+        (1000, 0, &[(500, 1500)]),
+        (1500, 0, &[(500, 2000)]),
+        (2000, 0, &[(500, 2500)]),
+    ];
     let every_second_lost: &[Step] = &[
         (0, 500, &[]),
         (1000, 500, &[(1000, 1500)]),
@@ -30,10 +43,16 @@ fn blocks_are_those_of_rfc_2018() {
         // The first segment of the RFC's example follows others in order: no delay.
         for (sequence, acknowledgement, blocks) in steps {
             let mut answer = receiver.on_segment(Instant::ZERO, &data(*sequence), false);
-            answer = answer.or_else(|| receiver.on_timer(receiver.timer().expect("an acknowledgement is held back")));
+            answer = answer.or_else(|| {
+                receiver.on_timer(receiver.timer().expect("an acknowledgement is held back"))
+            });
             let answer = answer.expect("an acknowledgement");
             assert_eq!(answer.acknowledgement, *acknowledgement);
-            assert_eq!(answer.selective().collect::<Vec<_>>(), *blocks, "after {sequence}");
+            assert_eq!(
+                answer.selective().collect::<Vec<_>>(),
+                *blocks,
+                "after {sequence}"
+            );
         }
     }
 }
@@ -42,7 +61,8 @@ fn blocks_are_those_of_rfc_2018() {
 #[test]
 fn the_latest_blocks_are_told() {
     let mut receiver = receiver(Config::rfc());
-    let latest = [1000, 2000, 3000, 4000, 1500].map(|sequence| receiver.on_segment(Instant::ZERO, &data(sequence), false));
+    let latest = [1000, 2000, 3000, 4000, 1500]
+        .map(|sequence| receiver.on_segment(Instant::ZERO, &data(sequence), false));
     let blocks: Vec<_> = latest[3].expect("out of order").selective().collect();
     assert_eq!(blocks, [(4000, 4500), (3000, 3500), (2000, 2500)]);
     let blocks: Vec<_> = latest[4].expect("out of order").selective().collect();
@@ -53,7 +73,10 @@ fn the_latest_blocks_are_told() {
 /// after a gap the last timestamp in order (B), and a segment that fills a gap its own (C).
 #[test]
 fn timestamps_come_back_as_rfc_7323_says() {
-    let at = |sequence, second| Segment { timestamp: Instant::ZERO + Duration::from_secs(second), ..data(sequence) };
+    let at = |sequence, second| Segment {
+        timestamp: Instant::ZERO + Duration::from_secs(second),
+        ..data(sequence)
+    };
     let mut receiver = receiver(Config::rfc());
     let mut echo = |sequence, second| {
         let answer = receiver.on_segment(Instant::ZERO, &at(sequence, second), false)?;
@@ -69,35 +92,99 @@ fn timestamps_come_back_as_rfc_7323_says() {
 fn every_second_segment_is_acknowledged_and_none_waits_long() {
     let mut receiver = receiver(Config::rfc());
     assert_eq!(receiver.on_segment(Instant::ZERO, &data(0), false), None);
-    assert_eq!(receiver.timer(), Some(Instant::ZERO + Duration::from_millis(200)));
-    assert!(receiver.on_segment(Instant::from_nanos(1), &data(500), false).is_some_and(|answer| answer.acknowledgement == 1000));
+    assert_eq!(
+        receiver.timer(),
+        Some(Instant::ZERO + Duration::from_millis(200))
+    );
+    assert!(
+        receiver
+            .on_segment(Instant::from_nanos(1), &data(500), false)
+            .is_some_and(|answer| answer.acknowledgement == 1000)
+    );
     assert_eq!(receiver.timer(), None);
-    assert_eq!(receiver.on_segment(Instant::from_nanos(2), &data(1000), false), None);
+    assert_eq!(
+        receiver.on_segment(Instant::from_nanos(2), &data(1000), false),
+        None
+    );
     assert_eq!(receiver.on_timer(Instant::from_nanos(3)), None, "too early");
-    assert!(receiver.on_timer(Instant::ZERO + Duration::from_secs(1)).is_some_and(|answer| answer.acknowledgement == 1500));
-    assert!(receiver.on_segment(Instant::from_nanos(4), &data(0), false).is_some(), "what comes again is acknowledged at once");
+    assert!(
+        receiver
+            .on_timer(Instant::ZERO + Duration::from_secs(1))
+            .is_some_and(|answer| answer.acknowledgement == 1500)
+    );
+    assert!(
+        receiver
+            .on_segment(Instant::from_nanos(4), &data(0), false)
+            .is_some(),
+        "what comes again is acknowledged at once"
+    );
     assert_eq!(receiver.statistics().duplicate_bytes, 500);
 }
 
 /// RFC 3168, section 6.1.3.
 #[test]
 fn a_mark_is_told_until_the_window_was_reduced() {
-    let config = Config { ecn: true, delayed_acknowledgement: None, ..Config::rfc() };
+    let config = Config {
+        ecn: true,
+        delayed_acknowledgement: None,
+        ..Config::rfc()
+    };
     let mut receiver = receiver(config);
     let told = |receiver: &mut Receiver, segment: &Segment, marked| {
-        receiver.on_segment(Instant::ZERO, segment, marked).expect("each is acknowledged").flags.has(Flags::ECE)
+        receiver
+            .on_segment(Instant::ZERO, segment, marked)
+            .expect("each is acknowledged")
+            .flags
+            .has(Flags::ECE)
     };
-    let reduced = Segment { flags: Flags::CWR, ..data(1500) };
-    let marks = [(data(0), false), (data(500), true), (data(1000), false), (reduced, false), (Segment { sequence: 2000, ..reduced }, true)];
-    assert_eq!(marks.map(|(segment, marked)| told(&mut receiver, &segment, marked)), [false, true, true, false, true]);
-    let mut deaf = self::receiver(Config { ecn: false, ..config });
+    let reduced = Segment {
+        flags: Flags::CWR,
+        ..data(1500)
+    };
+    let marks = [
+        (data(0), false),
+        (data(500), true),
+        (data(1000), false),
+        (reduced, false),
+        (
+            Segment {
+                sequence: 2000,
+                ..reduced
+            },
+            true,
+        ),
+    ];
+    assert_eq!(
+        marks.map(|(segment, marked)| told(&mut receiver, &segment, marked)),
+        [false, true, true, false, true]
+    );
+    let mut deaf = self::receiver(Config {
+        ecn: false,
+        ..config
+    });
     assert!(!told(&mut deaf, &data(0), true));
 }
 
 #[test]
 fn what_lies_beyond_the_window_is_dropped_and_counted() {
-    let mut receiver = receiver(Config { receive_window: 3, ..Config::rfc() });
-    let answer = receiver.on_segment(Instant::ZERO, &data(1001), false).expect("an acknowledgement");
-    assert_eq!((answer.acknowledgement, answer.selective().count(), receiver.statistics().outside_window), (0, 0, 1));
-    assert!(receiver.on_segment(Instant::ZERO, &data(u64::MAX), false).is_some_and(|answer| answer.acknowledgement == 0));
+    let mut receiver = receiver(Config {
+        receive_window: 3,
+        ..Config::rfc()
+    });
+    let answer = receiver
+        .on_segment(Instant::ZERO, &data(1001), false)
+        .expect("an acknowledgement");
+    assert_eq!(
+        (
+            answer.acknowledgement,
+            answer.selective().count(),
+            receiver.statistics().outside_window
+        ),
+        (0, 0, 1)
+    );
+    assert!(
+        receiver
+            .on_segment(Instant::ZERO, &data(u64::MAX), false)
+            .is_some_and(|answer| answer.acknowledgement == 0)
+    );
 }

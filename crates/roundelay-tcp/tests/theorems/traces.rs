@@ -42,31 +42,62 @@ fn plain() -> Config {
 }
 
 fn traces(file: &str) -> Vec<Trace> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/traces")
+        .join(file);
     let text = fs::read_to_string(&path).expect("the file is there");
-    text.split("\n## ").skip(1).flat_map(|section| read(file, section)).collect()
+    text.split("\n## ")
+        .skip(1)
+        .flat_map(|section| read(file, section))
+        .collect()
 }
 
-const FLAVOURS: [(&str, Flavour); 4] =
-    [("tahoe", Flavour::Tahoe), ("reno", Flavour::Reno), ("newreno", Flavour::NewReno), ("sack", Flavour::Sack)];
+const FLAVOURS: [(&str, Flavour); 4] = [
+    ("tahoe", Flavour::Tahoe),
+    ("reno", Flavour::Reno),
+    ("newreno", Flavour::NewReno),
+    ("sack", Flavour::Sack),
+];
 
 /// The tables of a section: one, or one for each flavour.
 fn read(file: &str, section: &str) -> Vec<Trace> {
-    let setting = section.lines().find_map(|line| line.strip_prefix("Setting: ")).unwrap_or_else(|| panic!("{file}: no setting"));
+    let setting = section
+        .lines()
+        .find_map(|line| line.strip_prefix("Setting: "))
+        .unwrap_or_else(|| panic!("{file}: no setting"));
     let setting = setting.trim_end_matches('.');
     match setting.strip_prefix("every flavour") {
-        Some(rest) => FLAVOURS.iter().map(|(name, _)| read_table(file, section, &format!("{name}{rest}"))).collect(),
+        Some(rest) => FLAVOURS
+            .iter()
+            .map(|(name, _)| read_table(file, section, &format!("{name}{rest}")))
+            .collect(),
         None => vec![read_table(file, section, setting)],
     }
 }
 
 fn read_table(file: &str, section: &str, setting: &str) -> Trace {
-    let name = format!("{file}: {} ({setting})", section.lines().next().expect("a heading"));
-    let mut table = section.lines().filter(|line| line.starts_with('|')).map(cells);
+    let name = format!(
+        "{file}: {} ({setting})",
+        section.lines().next().expect("a heading")
+    );
+    let mut table = section
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .map(cells);
     let header = table.next().unwrap_or_else(|| panic!("{name}: no table"));
-    let rows: Vec<_> = table.skip(1).map(|row| header.iter().cloned().zip(row).collect()).collect();
+    let rows: Vec<_> = table
+        .skip(1)
+        .map(|row| header.iter().cloned().zip(row).collect())
+        .collect();
     assert!(!rows.is_empty(), "{name}: empty");
-    let mut trace = Trace { name, config: plain(), segments: 0, drops: Vec::new(), is_closed: false, rows };
+    let mut trace = Trace {
+        name,
+        config: plain(),
+        segments: 0,
+        drops: Vec::new(),
+        is_closed: false,
+        rows,
+    };
     for word in setting.split(", ") {
         let (key, value) = word.split_once(' ').unwrap_or((word, ""));
         set(&mut trace, key, value);
@@ -75,15 +106,26 @@ fn read_table(file: &str, section: &str, setting: &str) -> Trace {
 }
 
 fn cells(line: &str) -> Vec<String> {
-    line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    line.trim_matches('|')
+        .split('|')
+        .map(|cell| cell.trim().to_owned())
+        .collect()
 }
 
 fn set(trace: &mut Trace, key: &str, value: &str) {
-    let number = || value.parse::<u32>().unwrap_or_else(|_| panic!("{}: {key} {value}", trace.name));
+    let number = || {
+        value
+            .parse::<u32>()
+            .unwrap_or_else(|_| panic!("{}: {key} {value}", trace.name))
+    };
     let span = || Duration::from_millis(u64::from(number()));
     match key {
         _ if FLAVOURS.iter().any(|(name, _)| *name == key) => {
-            trace.config.flavour = FLAVOURS.iter().find(|(name, _)| *name == key).expect("it is there").1;
+            trace.config.flavour = FLAVOURS
+                .iter()
+                .find(|(name, _)| *name == key)
+                .expect("it is there")
+                .1;
         }
         "cubic" => trace.config.control = Control::Cubic,
         "window" => trace.config.initial_window = number(),
@@ -118,15 +160,27 @@ fn millis(number: &str) -> Instant {
 /// `ack 3`, `ack 3 sack 5-7 9-9`, `ack 3 ece`.
 fn acknowledgement(event: &str) -> Segment {
     let mut words = event.split_whitespace().skip(1);
-    let number = words.next().and_then(|number| number.parse::<u64>().ok()).expect("a segment") * LEN;
-    let mut segment = Segment { acknowledgement: number, flags: Flags::ACK, ..Segment::default() };
+    let number = words
+        .next()
+        .and_then(|number| number.parse::<u64>().ok())
+        .expect("a segment")
+        * LEN;
+    let mut segment = Segment {
+        acknowledgement: number,
+        flags: Flags::ACK,
+        ..Segment::default()
+    };
     let mut blocks = segment.blocks.iter_mut();
     for word in words {
         match word.split_once('-') {
             Some((first, last)) => {
-                let [first, last] = [first, last].map(|number| number.parse::<u64>().expect("a segment"));
+                let [first, last] =
+                    [first, last].map(|number| number.parse::<u64>().expect("a segment"));
                 let (offset, len) = (first * LEN - number, (last + 1 - first) * LEN);
-                *blocks.next().expect("three at most") = Block { offset: offset as u32, len: len as u32 };
+                *blocks.next().expect("three at most") = Block {
+                    offset: offset as u32,
+                    len: len as u32,
+                };
             }
             None if word == "ece" => segment.flags = segment.flags.with(Flags::ECE),
             None => assert_eq!(word, "sack"),
@@ -146,11 +200,20 @@ fn tell_acknowledgement(segment: &Segment) -> String {
 
 fn tell(segment: &Segment) -> String {
     if segment.is_syn() {
-        return if segment.is_retransmission() { "syn r".to_owned() } else { "syn".to_owned() };
+        return if segment.is_retransmission() {
+            "syn r".to_owned()
+        } else {
+            "syn".to_owned()
+        };
     }
     assert_eq!((segment.sequence % LEN, u64::from(segment.len)), (0, LEN));
     let mark = |flag, letter| if segment.flags.has(flag) { letter } else { "" };
-    format!("{}{}{}", segment.sequence / LEN, mark(Flags::RETRANSMISSION, "r"), mark(Flags::CWR, "c"))
+    format!(
+        "{}{}{}",
+        segment.sequence / LEN,
+        mark(Flags::RETRANSMISSION, "r"),
+        mark(Flags::CWR, "c")
+    )
 }
 
 fn tell_all(sent: &[Segment]) -> String {
@@ -159,7 +222,13 @@ fn tell_all(sent: &[Segment]) -> String {
 
 fn tell_bytes(bytes: u64) -> String {
     let (whole, rest) = (bytes / LEN, bytes % LEN);
-    if rest == 0 { whole.to_string() } else { format!("{whole}.{rest:03}").trim_end_matches('0').to_owned() }
+    if rest == 0 {
+        whole.to_string()
+    } else {
+        format!("{whole}.{rest:03}")
+            .trim_end_matches('0')
+            .to_owned()
+    }
 }
 
 fn tell_state(state: State) -> &'static str {
@@ -182,7 +251,10 @@ fn play(trace: &Trace) {
         let place = format!("{}, at {} ms, {event}", trace.name, row["ms"]);
         act(&mut sender, now, event, &place);
         let sent: Vec<_> = std::iter::from_fn(|| sender.poll(now)).collect();
-        let timer = sender.timer().map_or_else(|| "off".to_owned(), |timer| (timer.as_picos() / 1_000_000_000).to_string());
+        let timer = sender.timer().map_or_else(
+            || "off".to_owned(),
+            |timer| (timer.as_picos() / 1_000_000_000).to_string(),
+        );
         let found = [
             ("sent", tell_all(&sent)),
             ("window", tell_bytes(sender.window())),
@@ -203,8 +275,19 @@ fn act(sender: &mut Sender, now: Instant, event: &str, place: &str) {
     match event.split_whitespace().next() {
         Some("open") => sender.open(now),
         Some("ack") => sender.on_segment(now, &acknowledgement(event)),
-        Some("answer") => sender.on_segment(now, &Segment { flags: Flags::SYN.with(Flags::ACK), ..Segment::default() }),
-        Some("supply") => sender.supply(LEN * event.trim_start_matches("supply ").parse::<u64>().expect("segments")),
+        Some("answer") => sender.on_segment(
+            now,
+            &Segment {
+                flags: Flags::SYN.with(Flags::ACK),
+                ..Segment::default()
+            },
+        ),
+        Some("supply") => sender.supply(
+            LEN * event
+                .trim_start_matches("supply ")
+                .parse::<u64>()
+                .expect("segments"),
+        ),
         Some("timer") => {
             assert_eq!(sender.timer(), Some(now), "{place}: the timer");
             sender.on_timer(now);
@@ -218,19 +301,46 @@ fn rerun(trace: &Trace) {
     let mut drops = trace.drops.clone();
     let fate = move |_, segment: &Segment| {
         let dropped = drops.iter().position(|drop| drop * LEN == segment.sequence);
-        dropped.map(|place| drops.remove(place)).map_or(Fate::Deliver, |_| Fate::Drop)
+        dropped
+            .map(|place| drops.remove(place))
+            .map_or(Fate::Deliver, |_| Fate::Drop)
     };
-    let mut world = World::new(trace.config, Some(trace.segments), Link { fate: Box::new(fate), ..Link::default() });
+    let mut world = World::new(
+        trace.config,
+        Some(trace.segments),
+        Link {
+            fate: Box::new(fate),
+            ..Link::default()
+        },
+    );
     world.keeps_steps = true;
     world.open();
-    assert!(world.run(Instant::MAX), "{}: all is acknowledged", trace.name);
+    assert!(
+        world.run(Instant::MAX),
+        "{}: all is acknowledged",
+        trace.name
+    );
     let told = world.steps.iter().enumerate().map(|(number, step)| {
-        let event =
-            step.acknowledgement.map_or_else(|| (if number == 0 { "open" } else { "timer" }).to_owned(), |a| tell_acknowledgement(&a));
-        format!("{} {event} -> {}", step.now.as_picos() / 1_000_000_000, tell_all(&step.sent))
+        let event = step.acknowledgement.map_or_else(
+            || (if number == 0 { "open" } else { "timer" }).to_owned(),
+            |a| tell_acknowledgement(&a),
+        );
+        format!(
+            "{} {event} -> {}",
+            step.now.as_picos() / 1_000_000_000,
+            tell_all(&step.sent)
+        )
     });
-    let expected = trace.rows.iter().map(|row| format!("{} {} -> {}", row["ms"], row["event"], row["sent"]));
-    assert_eq!(told.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{}", trace.name);
+    let expected = trace
+        .rows
+        .iter()
+        .map(|row| format!("{} {} -> {}", row["ms"], row["event"], row["sent"]));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        expected.collect::<Vec<_>>(),
+        "{}",
+        trace.name
+    );
 }
 
 fn check(file: &str, tables: usize) {

@@ -33,8 +33,15 @@ pub(super) enum Compression {
 impl Compression {
     /// The format of a file that starts with these bytes.
     fn of(head: &[u8]) -> Option<Self> {
-        let known = [(&b"\x1f\x8b"[..], Self::Gzip), (b"\x28\xb5\x2f\xfd", Self::Zstd), (b"\xfd7zXZ\0", Self::Xz)];
-        known.into_iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, format)| format)
+        let known = [
+            (&b"\x1f\x8b"[..], Self::Gzip),
+            (b"\x28\xb5\x2f\xfd", Self::Zstd),
+            (b"\xfd7zXZ\0", Self::Xz),
+        ];
+        known
+            .into_iter()
+            .find(|(magic, _)| head.starts_with(magic))
+            .map(|(_, format)| format)
     }
 
     /// The name of the format and of its program.
@@ -77,7 +84,10 @@ impl Input {
     pub(super) fn new(mut reader: Source) -> Result<Self, Fault> {
         let mut head = Vec::new();
         // Interrupted reads are repeated.
-        let read = reader.by_ref().take(LONGEST_MAGIC as u64).read_to_end(&mut head);
+        let read = reader
+            .by_ref()
+            .take(LONGEST_MAGIC as u64)
+            .read_to_end(&mut head);
         let offset = head.len() as u64;
         read.map_err(|reason| Fault::Read { offset, reason })?;
         let compression = Compression::of(&head);
@@ -86,9 +96,16 @@ impl Input {
             None => Decoder::Plain(inner),
             Some(Compression::Gzip) => Decoder::Gzip(Box::new(MultiGzDecoder::new(counted(inner)))),
             Some(Compression::Zstd) => Decoder::Zstd(Box::new(Frames::new(counted(inner)))),
-            Some(Compression::Xz) => Decoder::Xz(Box::new(XzReader::new_mem_limit(counted(inner), true, most_xz_memory()))),
+            Some(Compression::Xz) => Decoder::Xz(Box::new(XzReader::new_mem_limit(
+                counted(inner),
+                true,
+                most_xz_memory(),
+            ))),
         };
-        Ok(Self { decoder, truncated: false })
+        Ok(Self {
+            decoder,
+            truncated: false,
+        })
     }
 
     /// The compression, if any.
@@ -134,7 +151,9 @@ impl Input {
     /// Classifies an error: a missing end, an error of the reader below, or broken data.
     #[cold]
     fn failure(&mut self, reason: io::Error, offset: u64) -> Result<usize, Fault> {
-        let (Some(source), Some(compression)) = (self.source(), self.compression()) else { return Err(Fault::Read { offset, reason }) };
+        let (Some(source), Some(compression)) = (self.source(), self.compression()) else {
+            return Err(Fault::Read { offset, reason });
+        };
         if source.failed {
             return Err(Fault::Read { offset, reason });
         }
@@ -145,9 +164,17 @@ impl Input {
         let name = compression.name();
         if reason.kind() == ErrorKind::OutOfMemory {
             let expected = format!("at most {} MiB", MOST_MEMORY >> 20);
-            return Err(Fault::malformed(offset, format!("{name} data that takes more memory to decompress"), expected));
+            return Err(Fault::malformed(
+                offset,
+                format!("{name} data that takes more memory to decompress"),
+                expected,
+            ));
         }
-        Err(Fault::malformed(offset, format!("broken {name} data ({reason})"), format!("a whole file, as '{name} -t' finds it")))
+        Err(Fault::malformed(
+            offset,
+            format!("broken {name} data ({reason})"),
+            format!("a whole file, as '{name} -t' finds it"),
+        ))
     }
 
     fn source(&self) -> Option<&Counted> {
@@ -161,7 +188,15 @@ impl Input {
 }
 
 fn counted(inner: Source) -> BufReader<Counted> {
-    BufReader::with_capacity(READ_SIZE, Counted { inner, bytes: 0, at_end: false, failed: false })
+    BufReader::with_capacity(
+        READ_SIZE,
+        Counted {
+            inner,
+            bytes: 0,
+            at_end: false,
+            failed: false,
+        },
+    )
 }
 
 /// [`MOST_MEMORY`] in KiB, with a sixteenth for what the decoder needs besides the dictionary.
@@ -188,7 +223,8 @@ impl Read for Counted {
     }
 }
 
-/// The frames of a zstd file (RFC 8878, section 3), one after the other, without the skippable ones.
+/// The frames of a zstd file (RFC 8878, section 3), one after the other, without the skippable
+/// ones.
 struct Frames {
     source: BufReader<Counted>,
     decoder: FrameDecoder,
@@ -205,7 +241,12 @@ impl Frames {
     fn new(source: BufReader<Counted>) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MOST_MEMORY);
-        Self { source, decoder, open: false, cut: false }
+        Self {
+            source,
+            decoder,
+            open: false,
+            cut: false,
+        }
     }
 
     /// Reads the header of the next frame; false at the end of the file.
@@ -216,13 +257,21 @@ impl Frames {
             }
             match self.decoder.init(&mut self.source) {
                 Ok(()) => return Ok(true),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    let skipped = io::copy(&mut self.source.by_ref().take(length.into()), &mut io::sink())?;
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let skipped = io::copy(
+                        &mut self.source.by_ref().take(length.into()),
+                        &mut io::sink(),
+                    )?;
                     if skipped < u64::from(length) {
                         return Err(ErrorKind::UnexpectedEof.into());
                     }
                 }
-                Err(FrameDecoderError::WindowSizeTooBig { .. }) => return Err(ErrorKind::OutOfMemory.into()),
+                Err(FrameDecoderError::WindowSizeTooBig { .. }) => {
+                    return Err(ErrorKind::OutOfMemory.into());
+                }
                 Err(error) => return Err(io::Error::other(error)),
             }
         }
@@ -231,19 +280,28 @@ impl Frames {
     /// Decodes the next block. The decoder keeps a window of decoded bytes back until the frame
     /// ends: a cut frame is ended after the last whole block.
     fn decode_block(&mut self) -> io::Result<()> {
-        let Err(error) = self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)) else { return Ok(()) };
+        let Err(error) = self
+            .decoder
+            .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1))
+        else {
+            return Ok(());
+        };
         if !self.source.get_ref().at_end || self.cut {
             return Err(io::Error::other(error));
         }
         self.cut = true;
-        let ended = self.decoder.decode_blocks(&END_OF_FRAME[..], BlockDecodingStrategy::UptoBlocks(1));
+        let ended = self
+            .decoder
+            .decode_blocks(&END_OF_FRAME[..], BlockDecodingStrategy::UptoBlocks(1));
         ended.map(drop).map_err(io::Error::other)
     }
 
     /// Compares the content with the frame's checksum, if there is one.
     fn close(&self) -> io::Result<()> {
         match self.decoder.get_checksum_from_data() {
-            Some(checksum) if Some(checksum) != self.decoder.get_calculated_checksum() => Err(io::Error::other("wrong checksum")),
+            Some(checksum) if Some(checksum) != self.decoder.get_calculated_checksum() => {
+                Err(io::Error::other("wrong checksum"))
+            }
             _ => Ok(()),
         }
     }

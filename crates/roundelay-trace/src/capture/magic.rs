@@ -8,18 +8,50 @@ const EXPECTED: &str = "a pcap or pcapng capture";
 /// Magic numbers of other file formats: description, and the command that converts or unpacks the
 /// file.
 const KNOWN: &[(&[u8], &str, Option<&str>)] = &[
-    (b"\x1f\x8b", "a file compressed with gzip, twice", Some("gunzip -k")),
-    (b"\x28\xb5\x2f\xfd", "a file compressed with zstd, twice", Some("unzstd")),
-    (b"\xfd7zXZ\0", "a file compressed with xz, twice", Some("unxz -k")),
+    (
+        b"\x1f\x8b",
+        "a file compressed with gzip, twice",
+        Some("gunzip -k"),
+    ),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "a file compressed with zstd, twice",
+        Some("unzstd"),
+    ),
+    (
+        b"\xfd7zXZ\0",
+        "a file compressed with xz, twice",
+        Some("unxz -k"),
+    ),
     (b"BZh", "a file compressed with bzip2", Some("bunzip2 -k")),
-    (b"\x04\x22\x4d\x18", "a file compressed with lz4", Some("unlz4")),
+    (
+        b"\x04\x22\x4d\x18",
+        "a file compressed with lz4",
+        Some("unlz4"),
+    ),
     (b"PK\x03\x04", "a zip archive", Some("unzip")),
-    (b"GMBU", "a Microsoft Network Monitor 2 capture", Some(CONVERT)),
-    (b"RTSS", "a Microsoft Network Monitor 1 capture", Some(CONVERT)),
+    (
+        b"GMBU",
+        "a Microsoft Network Monitor 2 capture",
+        Some(CONVERT),
+    ),
+    (
+        b"RTSS",
+        "a Microsoft Network Monitor 1 capture",
+        Some(CONVERT),
+    ),
     (b"snoop\0\0\0", "a snoop capture", Some(CONVERT)),
     (b"TRSNIFF data    \x1a", "a Sniffer capture", Some(CONVERT)),
-    (b"XCP\0", "a NetXRay or Windows Sniffer capture", Some(CONVERT)),
-    (b"ObserverPktBuffe", "a Network Instruments Observer capture", Some(CONVERT)),
+    (
+        b"XCP\0",
+        "a NetXRay or Windows Sniffer capture",
+        Some(CONVERT),
+    ),
+    (
+        b"ObserverPktBuffe",
+        "a Network Instruments Observer capture",
+        Some(CONVERT),
+    ),
     (b"iptrace ", "an AIX iptrace capture", Some(CONVERT)),
     (b"\x1c\0\x01\xac", "an IXIA capture", Some(CONVERT)),
     (b"\xac\x01\0\x1c", "an IXIA capture", Some(CONVERT)),
@@ -39,8 +71,16 @@ pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Fault {
     }
     let head = window.bytes();
     if let Some(compression) = window.input().compression().filter(|_| head.len() < 4) {
-        let end = if window.input().is_truncated() { "is cut off" } else { "ends" };
-        let found = format!("the {} file {end} after {} decompressed bytes", compression.name(), head.len());
+        let end = if window.input().is_truncated() {
+            "is cut off"
+        } else {
+            "ends"
+        };
+        let found = format!(
+            "the {} file {end} after {} decompressed bytes",
+            compression.name(),
+            head.len()
+        );
         return Fault::malformed(0, found, EXPECTED);
     }
     if head.is_empty() {
@@ -57,7 +97,11 @@ fn describe(head: &[u8], name: &str) -> String {
     if let Some(text) = as_text(head) {
         return format!("text that starts with {text:?}");
     }
-    let first: Vec<String> = head.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let first: Vec<String> = head
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("unknown first bytes {}", first.join(" "))
 }
 
@@ -72,11 +116,15 @@ fn with_advice(what: &str, command: Option<&str>, name: &str) -> String {
 
 /// The first line, if all of it is text.
 fn as_text(head: &[u8]) -> Option<String> {
-    let is_text = head.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
+    let is_text = head
+        .iter()
+        .all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
     // The last character may be incomplete.
     let text = match str::from_utf8(head) {
         Ok(text) => text,
-        Err(error) if error.error_len().is_none() => str::from_utf8(&head[..error.valid_up_to()]).ok()?,
+        Err(error) if error.error_len().is_none() => {
+            str::from_utf8(&head[..error.valid_up_to()]).ok()?
+        }
         Err(_) => return None,
     };
     let line = text.lines().next().filter(|_| is_text)?;

@@ -21,7 +21,8 @@ pub(super) struct Variant {
 impl Variant {
     /// The variant with this magic number, if any.
     pub(super) fn from_magic(magic: [u8; 4]) -> Option<Self> {
-        Self::with_order(Order::Big, u32::from_be_bytes(magic)).or_else(|| Self::with_order(Order::Little, u32::from_le_bytes(magic)))
+        Self::with_order(Order::Big, u32::from_be_bytes(magic))
+            .or_else(|| Self::with_order(Order::Little, u32::from_le_bytes(magic)))
     }
 
     fn with_order(order: Order, magic: u32) -> Option<Self> {
@@ -33,7 +34,11 @@ impl Variant {
             0xa1b2_cd34 => (1_000, 24),
             _ => return None,
         };
-        Some(Self { order, nanos_per_fraction, record_header })
+        Some(Self {
+            order,
+            nanos_per_fraction,
+            record_header,
+        })
     }
 }
 
@@ -52,38 +57,71 @@ impl File {
     /// Reads the file header.
     pub(super) fn start(window: &mut Window, variant: Variant) -> Result<Self, Fault> {
         if !window.fill(FILE_HEADER)? {
-            let found = format!("the file ends after {} bytes, inside its header", window.bytes().len());
-            return Err(Fault::malformed(0, found, format!("a pcap header of {FILE_HEADER} bytes")));
+            let found = format!(
+                "the file ends after {} bytes, inside its header",
+                window.bytes().len()
+            );
+            return Err(Fault::malformed(
+                0,
+                found,
+                format!("a pcap header of {FILE_HEADER} bytes"),
+            ));
         }
         let (order, header) = (variant.order, window.bytes());
         let (major, minor) = (order.u16(header, 4), order.u16(header, 6));
         if major != 2 || minor > 4 {
-            return Err(Fault::malformed(4, format!("pcap version {major}.{minor}"), "version 2.0 to 2.4"));
+            return Err(Fault::malformed(
+                4,
+                format!("pcap version {major}.{minor}"),
+                "version 2.0 to 2.4",
+            ));
         }
         // The upper 16 bits describe the frame check sequence or are reserved.
         let link = LinkType(order.u16(header, if order == Order::Little { 20 } else { 22 }));
-        let file = Self { variant, lengths_may_be_swapped: minor < 4, snap_length: order.u32(header, 16), link };
+        let file = Self {
+            variant,
+            lengths_may_be_swapped: minor < 4,
+            snap_length: order.u32(header, 16),
+            link,
+        };
         window.advance(FILE_HEADER);
         Ok(file)
     }
 
     /// The next packet; `None` at the end of the file.
     #[inline]
-    pub(super) fn record(&self, window: &mut Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Fault> {
-        let Variant { order, record_header, .. } = self.variant;
+    pub(super) fn record(
+        &self,
+        window: &mut Window,
+        notes: &mut CaptureNotes,
+    ) -> Result<Option<Record>, Fault> {
+        let Variant {
+            order,
+            record_header,
+            ..
+        } = self.variant;
         if !window.fill(record_header)? {
             return truncated_tail(window, notes);
         }
         let header = window.bytes();
         let time_nanos = self.time(order.u32(header, 0), order.u32(header, 4), notes);
-        let (captured, original_len) = self.lengths(order.u32(header, 8), order.u32(header, 12), window.offset())?;
+        let (captured, original_len) =
+            self.lengths(order.u32(header, 8), order.u32(header, 12), window.offset())?;
         if !window.fill(record_header + captured)? {
             return truncated_tail(window, notes);
         }
         let place = window.place(record_header, captured);
         window.advance(record_header + captured);
         let (snap_length, link) = (self.snap_length, self.link);
-        Ok(Some(Record { time_nanos: Some(time_nanos), original_len, snap_length, link, place, interface: None, heading: None }))
+        Ok(Some(Record {
+            time_nanos: Some(time_nanos),
+            original_len,
+            snap_length,
+            link,
+            place,
+            interface: None,
+            heading: None,
+        }))
     }
 
     /// Nanoseconds since the epoch. At most 2^32 s + 2^32 us: far inside 64 bits.
@@ -98,10 +136,18 @@ impl File {
     #[inline]
     fn lengths(&self, first: u32, second: u32, offset: u64) -> Result<(usize, u32), Fault> {
         let swapped = self.lengths_may_be_swapped && first > second;
-        let (captured, original) = if swapped { (second, first) } else { (first, second) };
+        let (captured, original) = if swapped {
+            (second, first)
+        } else {
+            (first, second)
+        };
         if captured > MAX_CAPTURED {
             let found = format!("record claims {captured} captured bytes");
-            return Err(Fault::malformed(offset, found, format!("at most {MAX_CAPTURED}")));
+            return Err(Fault::malformed(
+                offset,
+                found,
+                format!("at most {MAX_CAPTURED}"),
+            ));
         }
         Ok((captured as usize, original))
     }

@@ -70,12 +70,22 @@ struct Block {
 impl File {
     /// Reads the first section header.
     pub(super) fn start(window: &mut Window, notes: &mut CaptureNotes) -> Result<Self, Fault> {
-        let mut file = Self { order: Order::Little, interfaces: Vec::new() };
+        let mut file = Self {
+            order: Order::Little,
+            interfaces: Vec::new(),
+        };
         match file.block(window)? {
             Some(block) => file.section(window, block, notes)?,
             None => {
-                let found = format!("the file ends after {} bytes, inside its section header", window.bytes().len());
-                return Err(Fault::malformed(0, found, "a section header of at least 28 bytes"));
+                let found = format!(
+                    "the file ends after {} bytes, inside its section header",
+                    window.bytes().len()
+                );
+                return Err(Fault::malformed(
+                    0,
+                    found,
+                    "a section header of at least 28 bytes",
+                ));
             }
         }
         Ok(file)
@@ -83,9 +93,15 @@ impl File {
 
     /// The next packet; `None` at the end of the file.
     #[inline]
-    pub(super) fn record(&mut self, window: &mut Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Fault> {
+    pub(super) fn record(
+        &mut self,
+        window: &mut Window,
+        notes: &mut CaptureNotes,
+    ) -> Result<Option<Record>, Fault> {
         loop {
-            let Some(block) = self.block(window)? else { return truncated_tail(window, notes) };
+            let Some(block) = self.block(window)? else {
+                return truncated_tail(window, notes);
+            };
             let record = match block.kind {
                 ENHANCED_PACKET => self.packet(window, block)?,
                 SIMPLE_PACKET => self.simple_packet(window, block)?,
@@ -101,10 +117,17 @@ impl File {
     }
 
     /// Processes a block without a packet.
-    fn other(&mut self, window: &mut Window, block: Block, notes: &mut CaptureNotes) -> Result<(), Fault> {
+    fn other(
+        &mut self,
+        window: &mut Window,
+        block: Block,
+        notes: &mut CaptureNotes,
+    ) -> Result<(), Fault> {
         match block.kind {
             SECTION_HEADER => return self.section(window, block, notes),
-            INTERFACE_DESCRIPTION => self.interface(&window.bytes()[..block.length], block.offset, notes)?,
+            INTERFACE_DESCRIPTION => {
+                self.interface(&window.bytes()[..block.length], block.offset, notes)?
+            }
             _ => notes.skipped_blocks += 1,
         }
         window.advance(block.length);
@@ -130,15 +153,31 @@ impl File {
             return Ok(None);
         }
         check_trailer(order.u32(window.bytes(), size - 4), length, offset)?;
-        Ok(Some(Block { kind, length: size, offset }))
+        Ok(Some(Block {
+            kind,
+            length: size,
+            offset,
+        }))
     }
 
     /// Starts a section: the byte order is known, the interfaces are not.
-    fn section(&mut self, window: &mut Window, block: Block, notes: &mut CaptureNotes) -> Result<(), Fault> {
-        let (major, minor) = (self.order.u16(window.bytes(), 12), self.order.u16(window.bytes(), 14));
+    fn section(
+        &mut self,
+        window: &mut Window,
+        block: Block,
+        notes: &mut CaptureNotes,
+    ) -> Result<(), Fault> {
+        let (major, minor) = (
+            self.order.u16(window.bytes(), 12),
+            self.order.u16(window.bytes(), 14),
+        );
         // Minor version 2 was written by mistake and equals version 0 (section 4.1).
         if major != 1 || !matches!(minor, 0 | 2) {
-            return Err(Fault::malformed(block.offset + 12, format!("pcapng version {major}.{minor}"), "version 1.0 or 1.2"));
+            return Err(Fault::malformed(
+                block.offset + 12,
+                format!("pcapng version {major}.{minor}"),
+                "version 1.0 or 1.2",
+            ));
         }
         self.interfaces.clear();
         notes.sections += 1;
@@ -147,10 +186,19 @@ impl File {
     }
 
     /// Processes an Interface Description Block (section 4.2).
-    fn interface(&mut self, block: &[u8], offset: u64, notes: &mut CaptureNotes) -> Result<(), Fault> {
+    fn interface(
+        &mut self,
+        block: &[u8],
+        offset: u64,
+        notes: &mut CaptureNotes,
+    ) -> Result<(), Fault> {
         if self.interfaces.len() == MAX_INTERFACES {
             let found = format!("section describes more than {MAX_INTERFACES} interfaces");
-            return Err(Fault::malformed(offset, found, format!("at most {MAX_INTERFACES}")));
+            return Err(Fault::malformed(
+                offset,
+                found,
+                format!("at most {MAX_INTERFACES}"),
+            ));
         }
         let mut interface = Interface {
             name: String::new(),
@@ -166,7 +214,12 @@ impl File {
     }
 
     /// Reads the name and the timestamp options of an interface; other options are skipped.
-    fn interface_options(&self, block: &[u8], offset: u64, interface: &mut Interface) -> Result<(), Fault> {
+    fn interface_options(
+        &self,
+        block: &[u8],
+        offset: u64,
+        interface: &mut Interface,
+    ) -> Result<(), Fault> {
         let (mut resolution_seen, mut offset_seen) = (false, false);
         let mut at = 16;
         while let Some((code, value)) = self.option(block, at, offset)? {
@@ -178,7 +231,9 @@ impl File {
                 once(&mut offset_seen, place, "if_tsoffset")?;
                 interface.offset_seconds = self.time_offset(value, place)?;
             } else if code == OPTION_NAME {
-                interface.name = String::from_utf8_lossy(value).trim_end_matches('\0').to_owned();
+                interface.name = String::from_utf8_lossy(value)
+                    .trim_end_matches('\0')
+                    .to_owned();
             }
             at += 4 + value.len().next_multiple_of(4);
         }
@@ -186,18 +241,30 @@ impl File {
     }
 
     /// The code and value of the option at `at`; `None` after the last option (section 3.5).
-    fn option<'a>(&self, block: &'a [u8], at: usize, offset: u64) -> Result<Option<(u16, &'a [u8])>, Fault> {
+    fn option<'a>(
+        &self,
+        block: &'a [u8],
+        at: usize,
+        offset: u64,
+    ) -> Result<Option<(u16, &'a [u8])>, Fault> {
         let end = block.len() - 4;
         if at + 4 > end {
             return Ok(None);
         }
-        let (code, length) = (self.order.u16(block, at), usize::from(self.order.u16(block, at + 2)));
+        let (code, length) = (
+            self.order.u16(block, at),
+            usize::from(self.order.u16(block, at + 2)),
+        );
         match block[at + 4..end].get(..length) {
             _ if code == OPTION_END => Ok(None),
             Some(value) => Ok(Some((code, value))),
             None => {
                 let found = format!("option {code} claims {length} bytes");
-                Err(Fault::malformed(offset + at as u64, found, format!("at most {} (the rest of its block)", end - at - 4)))
+                Err(Fault::malformed(
+                    offset + at as u64,
+                    found,
+                    format!("at most {} (the rest of its block)", end - at - 4),
+                ))
             }
         }
     }
@@ -205,7 +272,11 @@ impl File {
     /// The value of an if_tsoffset option.
     fn time_offset(&self, value: &[u8], place: u64) -> Result<i64, Fault> {
         if value.len() != 8 {
-            return Err(Fault::malformed(place, format!("if_tsoffset of {} bytes", value.len()), "8 bytes"));
+            return Err(Fault::malformed(
+                place,
+                format!("if_tsoffset of {} bytes", value.len()),
+                "8 bytes",
+            ));
         }
         Ok(self.order.i64(value, 0))
     }
@@ -215,7 +286,10 @@ impl File {
     fn packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
         let number = self.order.u32(window.bytes(), 8);
         let record = self.stamped_packet(window, block, number)?;
-        Ok(Record { heading: self.heading(&window.bytes()[..block.length], record.place.len()), ..record })
+        Ok(Record {
+            heading: self.heading(&window.bytes()[..block.length], record.place.len()),
+            ..record
+        })
     }
 
     /// The direction in the `epb_flags` of a packet with `captured` bytes. Illegal options are
@@ -265,7 +339,11 @@ impl File {
     fn simple_packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
         let interface = self.described(0, block.offset)?;
         let original_len = self.order.u32(window.bytes(), 8);
-        let limit = if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
+        let limit = if interface.snap_length == 0 {
+            u32::MAX
+        } else {
+            interface.snap_length
+        };
         let place = data(window, block, 12, original_len.min(limit), 8)?;
         Ok(interface.record(0, None, original_len, place))
     }
@@ -273,7 +351,9 @@ impl File {
     /// The interface with this number.
     #[inline]
     fn described(&self, number: u32, offset: u64) -> Result<&Interface, Fault> {
-        self.interfaces.get(number as usize).ok_or_else(|| self.unknown_interface(number, offset))
+        self.interfaces
+            .get(number as usize)
+            .ok_or_else(|| self.unknown_interface(number, offset))
     }
 
     #[cold]
@@ -281,16 +361,33 @@ impl File {
         let expected = match self.interfaces.len() {
             0 => "an interface description before the first packet".to_owned(),
             1 => "interface 0, the only one described so far".to_owned(),
-            count => format!("interface 0 to {}, the interfaces described so far", count - 1),
+            count => format!(
+                "interface 0 to {}, the interfaces described so far",
+                count - 1
+            ),
         };
         Fault::malformed(offset, format!("packet of interface {number}"), expected)
     }
 }
 
 impl Interface {
-    fn record(&self, number: u32, time_nanos: Option<i64>, original_len: u32, place: ByteRange) -> Record {
+    fn record(
+        &self,
+        number: u32,
+        time_nanos: Option<i64>,
+        original_len: u32,
+        place: ByteRange,
+    ) -> Record {
         let (snap_length, link) = (self.snap_length, self.link);
-        Record { time_nanos, original_len, snap_length, link, place, interface: Some(number), heading: None }
+        Record {
+            time_nanos,
+            original_len,
+            snap_length,
+            link,
+            place,
+            interface: Some(number),
+            heading: None,
+        }
     }
 
     /// Nanoseconds since the epoch.
@@ -307,7 +404,11 @@ impl Interface {
         let nanos = nanos + i128::from(self.offset_seconds) * 1_000_000_000;
         i64::try_from(nanos).map_err(|_| {
             let found = format!("time of {} s since 1970", nanos / 1_000_000_000);
-            Fault::malformed(offset, found, "-9223372036 to 9223372036 s (the years 1677 to 2262)")
+            Fault::malformed(
+                offset,
+                found,
+                "-9223372036 to 9223372036 s (the years 1677 to 2262)",
+            )
         })
     }
 }
@@ -330,7 +431,11 @@ fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Fault> {
     let (least, most) = limits(kind);
     if length < least || length > most || !length.is_multiple_of(4) {
         let found = format!("block of type {kind:#x} claims a length of {length}");
-        return Err(Fault::malformed(offset + 4, found, format!("a multiple of 4 from {least} to {most}")));
+        return Err(Fault::malformed(
+            offset + 4,
+            found,
+            format!("a multiple of 4 from {least} to {most}"),
+        ));
     }
     Ok(())
 }
@@ -340,7 +445,11 @@ fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Fault> {
 fn check_trailer(trailer: u32, length: u32, offset: u64) -> Result<(), Fault> {
     if trailer != length {
         let found = format!("block of {length} bytes ends with the length {trailer}");
-        return Err(Fault::malformed(offset + u64::from(length) - 4, found, format!("{length}, as at its start")));
+        return Err(Fault::malformed(
+            offset + u64::from(length) - 4,
+            found,
+            format!("{length}, as at its start"),
+        ));
     }
     Ok(())
 }
@@ -359,11 +468,26 @@ fn limits(kind: u32) -> (u32, u32) {
 /// Location of a packet's data: `captured` bytes starting at `from`, if they fit in the block.
 /// `field` is the offset of the length field, for the error.
 #[inline]
-fn data(window: &Window, block: Block, from: usize, captured: u32, field: u64) -> Result<ByteRange, Fault> {
-    let room = u32::try_from(block.length - from - 4).unwrap_or(u32::MAX).min(MAX_CAPTURED);
+fn data(
+    window: &Window,
+    block: Block,
+    from: usize,
+    captured: u32,
+    field: u64,
+) -> Result<ByteRange, Fault> {
+    let room = u32::try_from(block.length - from - 4)
+        .unwrap_or(u32::MAX)
+        .min(MAX_CAPTURED);
     if captured > room {
-        let found = format!("packet block of {} bytes claims {captured} captured bytes", block.length);
-        return Err(Fault::malformed(block.offset + field, found, format!("at most {room}")));
+        let found = format!(
+            "packet block of {} bytes claims {captured} captured bytes",
+            block.length
+        );
+        return Err(Fault::malformed(
+            block.offset + field,
+            found,
+            format!("at most {room}"),
+        ));
     }
     Ok(window.place(from, captured as usize))
 }
@@ -371,7 +495,11 @@ fn data(window: &Window, block: Block, from: usize, captured: u32, field: u64) -
 /// Rejects a second copy of an option.
 fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Fault> {
     if std::mem::replace(seen, true) {
-        return Err(Fault::malformed(place, format!("a second {name} option"), "one for each interface"));
+        return Err(Fault::malformed(
+            place,
+            format!("a second {name} option"),
+            "one for each interface",
+        ));
     }
     Ok(())
 }
@@ -379,12 +507,22 @@ fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Fault> {
 /// The value of an if_tsresol option: 10^-n, or 2^-n if the top bit is set.
 fn resolution(value: &[u8], place: u64) -> Result<Ticks, Fault> {
     let &[byte] = value else {
-        return Err(Fault::malformed(place, format!("if_tsresol of {} bytes", value.len()), "1 byte"));
+        return Err(Fault::malformed(
+            place,
+            format!("if_tsresol of {} bytes", value.len()),
+            "1 byte",
+        ));
     };
     let (base, power) = (if byte & 0x80 == 0 { 10_u64 } else { 2 }, byte & 0x7f);
     match base.checked_pow(u32::from(power)) {
-        Some(rate) if 1_000_000_000 % rate == 0 => Ok(Ticks::OfNanos((1_000_000_000 / rate) as u32)),
+        Some(rate) if 1_000_000_000 % rate == 0 => {
+            Ok(Ticks::OfNanos((1_000_000_000 / rate) as u32))
+        }
         Some(rate) => Ok(Ticks::PerSecond(rate)),
-        None => Err(Fault::malformed(place, format!("if_tsresol of {base}^-{power} s"), "10^0 to 10^-19 or 2^0 to 2^-63")),
+        None => Err(Fault::malformed(
+            place,
+            format!("if_tsresol of {base}^-{power} s"),
+            "10^0 to 10^-19 or 2^0 to 2^-63",
+        )),
     }
 }

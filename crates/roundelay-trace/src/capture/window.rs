@@ -37,7 +37,13 @@ impl ByteRange {
 
 impl Window {
     pub(super) fn new(reader: Box<dyn Read + Send>) -> Result<Self, Fault> {
-        Ok(Self { input: Input::new(reader)?, buffer: vec![0; READ_SIZE], start: 0, end: 0, offset: 0 })
+        Ok(Self {
+            input: Input::new(reader)?,
+            buffer: vec![0; READ_SIZE],
+            start: 0,
+            end: 0,
+            offset: 0,
+        })
     }
 
     /// The input below the window.
@@ -79,7 +85,10 @@ impl Window {
     #[inline]
     pub(super) fn place(&self, from: usize, length: usize) -> ByteRange {
         debug_assert!(from + length <= self.end - self.start);
-        ByteRange { start: self.start + from, end: self.start + from + length }
+        ByteRange {
+            start: self.start + from,
+            end: self.start + from + length,
+        }
     }
 
     /// The bytes of a range from [`Window::place`], even if consumed since.
@@ -119,7 +128,10 @@ mod tests {
     fn memory_follows_what_is_read_not_what_is_asked_for() {
         let mut window = Window::new(Box::new(&b"twelve bytes"[..])).unwrap();
         assert!(!window.fill(usize::MAX).unwrap());
-        assert_eq!((window.bytes(), window.buffer.len()), (&b"twelve bytes"[..], READ_SIZE));
+        assert_eq!(
+            (window.bytes(), window.buffer.len()),
+            (&b"twelve bytes"[..], READ_SIZE)
+        );
         let mut window = Window::new(Box::new(std::io::repeat(7))).unwrap();
         assert!(window.fill(READ_SIZE + 1).unwrap());
         assert_eq!(window.buffer.len(), 2 * READ_SIZE);
@@ -132,6 +144,9 @@ mod tests {
             assert!(window.fill(READ_SIZE - 1).unwrap());
             window.advance(READ_SIZE - 1);
         }
-        assert_eq!((window.offset(), window.buffer.len()), (10 * (READ_SIZE as u64 - 1), READ_SIZE));
+        assert_eq!(
+            (window.offset(), window.buffer.len()),
+            (10 * (READ_SIZE as u64 - 1), READ_SIZE)
+        );
     }
 }

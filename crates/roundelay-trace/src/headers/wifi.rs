@@ -36,11 +36,28 @@ pub(super) fn frame(bytes: &[u8], padded: bool) -> Result<&[u8], Unparsable> {
     }
     let has_qos = subtype & 8 != 0;
     let qos = if has_qos { byte(bytes, addresses)? } else { 0 };
-    let header = addresses + if has_qos { 2 } else { 0 } + if has_qos && flags & HT_CONTROL != 0 { 4 } else { 0 };
-    let body = after(bytes, if padded { header.next_multiple_of(4) } else { header })?;
+    let header = addresses
+        + if has_qos { 2 } else { 0 }
+        + if has_qos && flags & HT_CONTROL != 0 {
+            4
+        } else {
+            0
+        };
+    let body = after(
+        bytes,
+        if padded {
+            header.next_multiple_of(4)
+        } else {
+            header
+        },
+    )?;
     const A_MSDU: u8 = 0x80;
     // A subframe starts with two addresses and a length.
-    logical_link(if qos & A_MSDU != 0 { after(body, 14)? } else { body })
+    logical_link(if qos & A_MSDU != 0 {
+        after(body, 14)?
+    } else {
+        body
+    })
 }
 
 /// The packet after an LLC header with a SNAP extension (RFC 1042; 802.1H for the second
@@ -70,7 +87,9 @@ fn is_padded(bytes: &[u8]) -> bool {
     const FLAGS: u32 = 1 << 1;
     const MORE_FIELDS: u32 = 1 << 31;
     const PADDED: u8 = 0x20;
-    let Ok(first) = le32(bytes, 4) else { return false };
+    let Ok(first) = le32(bytes, 4) else {
+        return false;
+    };
     let mut at = 4;
     while le32(bytes, at).is_ok_and(|fields| fields & MORE_FIELDS != 0) {
         at += 4;
@@ -117,7 +136,11 @@ fn is_avs(bytes: &[u8]) -> bool {
 }
 
 fn at_least(least: usize, length: usize) -> Result<usize, Unparsable> {
-    if length < least { Err(Unparsable::NotIp) } else { Ok(length) }
+    if length < least {
+        Err(Unparsable::NotIp)
+    } else {
+        Ok(length)
+    }
 }
 
 fn le16(bytes: &[u8], at: usize) -> Result<u16, Unparsable> {
@@ -126,5 +149,7 @@ fn le16(bytes: &[u8], at: usize) -> Result<u16, Unparsable> {
 
 fn le32(bytes: &[u8], at: usize) -> Result<u32, Unparsable> {
     let field = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
-    field.map(|field| u32::from_le_bytes(*field)).ok_or(Unparsable::Truncated)
+    field
+        .map(|field| u32::from_le_bytes(*field))
+        .ok_or(Unparsable::Truncated)
 }

@@ -33,20 +33,43 @@ pub(super) struct EarlyDetection {
 }
 
 impl EarlyDetection {
-    /// `link` is the rate of the link where the discipline knows this rate: not below a tree's root.
+    /// `link` is the rate of the link where the discipline knows this rate: not below a tree's
+    /// root.
     pub(super) fn of_red(config: &red::Config, link: Option<Rate>) -> Self {
         let (min, max, burst) = config.lengths();
-        let red::Config { avpkt, probability, .. } = *config;
+        let red::Config {
+            avpkt, probability, ..
+        } = *config;
         let bandwidth = config.bandwidth.or(link).unwrap_or_else(default_bandwidth);
-        Self { min, max, avpkt, burst, weight_log: config.weight_log(), bandwidth, probability, unit: 1 }
+        Self {
+            min,
+            max,
+            avpkt,
+            burst,
+            weight_log: config.weight_log(),
+            bandwidth,
+            probability,
+            unit: 1,
+        }
     }
 
     pub(super) fn of_choke(config: &choke::Config, link: Option<Rate>) -> Self {
         let (min, max, burst) = config.lengths();
-        let choke::Config { avpkt, probability, .. } = *config;
+        let choke::Config {
+            avpkt, probability, ..
+        } = *config;
         let bandwidth = config.bandwidth.or(link).unwrap_or_else(default_bandwidth);
         let (min, max, unit) = (min.into(), max.into(), avpkt.into());
-        Self { min, max, avpkt, burst, weight_log: config.weight_log(), bandwidth, probability, unit }
+        Self {
+            min,
+            max,
+            avpkt,
+            burst,
+            weight_log: config.weight_log(),
+            bandwidth,
+            probability,
+            unit,
+        }
     }
 
     /// All parameters as text.
@@ -60,12 +83,18 @@ impl EarlyDetection {
         if !self.slope_fits() {
             return Err("the probability rounds to 0 in tc".to_owned());
         }
-        let Self { min, max, avpkt, .. } = self;
+        let Self {
+            min, max, avpkt, ..
+        } = self;
         let no_weight = "tc derives no weight of the average from min, avpkt and burst";
         let burst = self.burst_with_this_weight().ok_or(no_weight)?;
-        let bandwidth = Rate::from_bits_per_second(self.bandwidth.bits_per_second().min(MOST_BITS_PER_SECOND)).unwrap_or(self.bandwidth);
+        let bandwidth =
+            Rate::from_bits_per_second(self.bandwidth.bits_per_second().min(MOST_BITS_PER_SECOND))
+                .unwrap_or(self.bandwidth);
         let probability = self.probability.min(ALMOST_ONE);
-        Ok(format!("min {min} max {max} avpkt {avpkt} burst {burst} bandwidth {bandwidth} probability {probability}"))
+        Ok(format!(
+            "min {min} max {max} avpkt {avpkt} burst {burst} bandwidth {bandwidth} probability {probability}"
+        ))
     }
 
     fn average_fits(&self) -> bool {
@@ -84,8 +113,12 @@ impl EarlyDetection {
     /// rounds to another weight or rejects a burst below `min`.
     fn burst_with_this_weight(&self) -> Option<u32> {
         let least = u32::try_from((self.min * self.unit).div_ceil(self.avpkt.into())).ok()?;
-        let close = (0..3).map(|less| self.burst.saturating_sub(less)).chain([least]);
-        close.into_iter().find(|burst| self.weight_log_in_tc(*burst) == Some(self.weight_log))
+        let close = (0..3)
+            .map(|less| self.burst.saturating_sub(less))
+            .chain([least]);
+        close
+            .into_iter()
+            .find(|burst| self.weight_log_in_tc(*burst) == Some(self.weight_log))
     }
 
     /// The least k with burst + 1 - min / avpkt <= (1 - (1 - 2^-k)^burst) 2^k, Floyd and Jacobson's
@@ -94,6 +127,8 @@ impl EarlyDetection {
         let excess = f64::from(burst) + 1.0 - (self.min * self.unit) as f64 / f64::from(self.avpkt);
         let weight = |log: &u32| 0.5f64.powi(*log as i32);
         let forgotten = |log: &u32| (1.0 - (1.0 - weight(log)).powi(burst as i32)) / weight(log);
-        (1..32).filter(|_| excess >= 1.0).find(|log| excess <= forgotten(log))
+        (1..32)
+            .filter(|_| excess >= 1.0)
+            .find(|log| excess <= forgotten(log))
     }
 }

@@ -36,7 +36,11 @@ impl Match {
             Condition::CodePoint(dscp) => next.words += &format!(" ip_tos {:#x}/0xfc", dscp << 2),
             Condition::Port(_, ports) => {
                 next.has_port = true;
-                let last = if ports.start() == ports.end() { String::new() } else { format!("-{}", ports.end()) };
+                let last = if ports.start() == ports.end() {
+                    String::new()
+                } else {
+                    format!("-{}", ports.end())
+                };
                 next.words += &format!(" {end}_port {}{last}", ports.start());
             }
             Condition::Network(_, network) => {
@@ -51,13 +55,26 @@ impl Match {
 
     /// One filter for each family and, if a port is matched, for each protocol with ports.
     fn filters(&self) -> Vec<(&'static str, String)> {
-        let families = self.family.map_or_else(|| vec!["ip", "ipv6"], |family| vec![family]);
+        let families = self
+            .family
+            .map_or_else(|| vec!["ip", "ipv6"], |family| vec![family]);
         let protocols = match self.protocol {
             None if self.has_port => vec![Some(TCP), Some(UDP)],
             protocol => vec![protocol],
         };
-        let of = |family| protocols.iter().map(move |protocol| (family, protocol.map_or_else(String::new, protocol_word) + &self.words));
-        families.into_iter().filter(|_| !self.is_void).flat_map(of).collect()
+        let of = |family| {
+            protocols.iter().map(move |protocol| {
+                (
+                    family,
+                    protocol.map_or_else(String::new, protocol_word) + &self.words,
+                )
+            })
+        };
+        families
+            .into_iter()
+            .filter(|_| !self.is_void)
+            .flat_map(of)
+            .collect()
     }
 }
 
@@ -73,13 +90,19 @@ fn protocol_word(protocol: u8) -> String {
 fn matches(rule: &WeightRule) -> Vec<Match> {
     let expand = |all: Vec<Match>, condition: &Condition| {
         let sides = match condition {
-            Condition::Port(Side::Either, _) | Condition::Network(Side::Either, _) => vec![Side::Source, Side::Destination],
+            Condition::Port(Side::Either, _) | Condition::Network(Side::Either, _) => {
+                vec![Side::Source, Side::Destination]
+            }
             Condition::Port(side, _) | Condition::Network(side, _) => vec![*side],
             Condition::Protocol(_) | Condition::CodePoint(_) => vec![Side::Either],
         };
-        all.iter().flat_map(|one| sides.iter().map(|side| one.with(condition, *side))).collect()
+        all.iter()
+            .flat_map(|one| sides.iter().map(|side| one.with(condition, *side)))
+            .collect()
     };
-    rule.conditions().iter().fold(vec![Match::default()], expand)
+    rule.conditions()
+        .iter()
+        .fold(vec![Match::default()], expand)
 }
 
 #[cfg(test)]
@@ -87,17 +110,43 @@ mod tests {
     use super::*;
 
     fn filters(rule: &str) -> Vec<String> {
-        super::filters(&WeightRule::matching(rule).unwrap()).into_iter().map(|(family, words)| family.to_owned() + &words).collect()
+        super::filters(&WeightRule::matching(rule).unwrap())
+            .into_iter()
+            .map(|(family, words)| family.to_owned() + &words)
+            .collect()
     }
 
     #[test]
     fn conditions_become_keys_of_flower() {
-        assert_eq!(filters("tcp dst port 443"), ["ip ip_proto tcp dst_port 443", "ipv6 ip_proto tcp dst_port 443"]);
+        assert_eq!(
+            filters("tcp dst port 443"),
+            [
+                "ip ip_proto tcp dst_port 443",
+                "ipv6 ip_proto tcp dst_port 443"
+            ]
+        );
         assert_eq!(filters("src 10.0.0.0/8"), ["ip src_ip 10.0.0.0/8"]);
-        assert_eq!(filters("dscp ef and src 2001:db8::1"), ["ipv6 ip_tos 0xb8/0xfc src_ip 2001:db8::1/128"]);
-        assert_eq!(filters("udp portrange 10-20 and host 10.0.0.1").len(), 4, "either end of both");
-        assert_eq!(filters("dst portrange 6000-6999")[..2], ["ip ip_proto tcp dst_port 6000-6999", "ip ip_proto udp dst_port 6000-6999"]);
-        assert_eq!(filters("src 10.0.0.1 and dst 2001:db8::1"), [""; 0], "no packet has both");
+        assert_eq!(
+            filters("dscp ef and src 2001:db8::1"),
+            ["ipv6 ip_tos 0xb8/0xfc src_ip 2001:db8::1/128"]
+        );
+        assert_eq!(
+            filters("udp portrange 10-20 and host 10.0.0.1").len(),
+            4,
+            "either end of both"
+        );
+        assert_eq!(
+            filters("dst portrange 6000-6999")[..2],
+            [
+                "ip ip_proto tcp dst_port 6000-6999",
+                "ip ip_proto udp dst_port 6000-6999"
+            ]
+        );
+        assert_eq!(
+            filters("src 10.0.0.1 and dst 2001:db8::1"),
+            [""; 0],
+            "no packet has both"
+        );
         assert_eq!(filters("tcp and udp"), [""; 0]);
     }
 }

@@ -17,7 +17,9 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
     if link.keeps_lengths() && link.raw {
         return lines;
     }
-    let Some(root) = lines.iter_mut().find(|line| line.contains(ROOT)) else { return lines };
+    let Some(root) = lines.iter_mut().find(|line| line.contains(ROOT)) else {
+        return lines;
+    };
     *root = root.replacen(ROOT, &format!("{ROOT} stab {}", words(link)), 1);
     if !link.raw {
         lines.push(format!(
@@ -27,7 +29,10 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
         ));
     }
     if link.framing == Framing::Ptm {
-        lines.insert(0, "# stab has no ptm: the rates below are 64/65 of the link's".to_owned());
+        lines.insert(
+            0,
+            "# stab has no ptm: the rates below are 64/65 of the link's".to_owned(),
+        );
     }
     lines
 }
@@ -35,16 +40,36 @@ pub(crate) fn with_size_table(mut lines: Vec<String>, link: LinkLayer) -> Vec<St
 /// The rate to write in commands: without the share of PTM, which the size table lacks.
 pub(crate) fn rate_in_commands(rate: Rate, link: LinkLayer) -> Rate {
     let bits = u128::from(rate.bits_per_second()) * 64 / 65;
-    let lower = u64::try_from(bits).ok().and_then(Rate::from_bits_per_second);
-    lower.filter(|_| link.framing == Framing::Ptm).unwrap_or(rate)
+    let lower = u64::try_from(bits)
+        .ok()
+        .and_then(Rate::from_bits_per_second);
+    lower
+        .filter(|_| link.framing == Framing::Ptm)
+        .unwrap_or(rate)
 }
 
 fn words(link: LinkLayer) -> String {
-    let overhead = if link.raw { link.overhead } else { link.overhead - ETHERNET_HEADER };
-    let framing = if link.framing == Framing::Atm { "atm" } else { "ethernet" };
+    let overhead = if link.raw {
+        link.overhead
+    } else {
+        link.overhead - ETHERNET_HEADER
+    };
+    let framing = if link.framing == Framing::Atm {
+        "atm"
+    } else {
+        "ethernet"
+    };
     // Without a minimum and without cells Linux makes no table.
-    let slots = if link.mpu > 0 || link.framing == Framing::Atm { format!(" {SLOTS}") } else { String::new() };
-    let mpu = if link.mpu > 0 { format!(" mpu {}", link.mpu) } else { String::new() };
+    let slots = if link.mpu > 0 || link.framing == Framing::Atm {
+        format!(" {SLOTS}")
+    } else {
+        String::new()
+    };
+    let mpu = if link.mpu > 0 {
+        format!(" mpu {}", link.mpu)
+    } else {
+        String::new()
+    };
     format!("overhead {overhead}{mpu} linklayer {framing}{slots}")
 }
 
@@ -53,7 +78,10 @@ mod tests {
     use super::*;
 
     fn commands(link: &str) -> Vec<String> {
-        let lines = ["tc qdisc add dev $DEV root handle 1: htb default 1", "tc class add dev $DEV parent 1: classid 1:1 htb rate 1mbit"];
+        let lines = [
+            "tc qdisc add dev $DEV root handle 1: htb default 1",
+            "tc class add dev $DEV parent 1: classid 1:1 htb rate 1mbit",
+        ];
         with_size_table(lines.map(str::to_owned).to_vec(), link.parse().unwrap())
     }
 
@@ -69,14 +97,22 @@ mod tests {
             root("raw docsis"),
             "tc qdisc add dev $DEV root handle 1: stab overhead 18 mpu 64 linklayer ethernet mtu 2047 tsize 2048 htb default 1"
         );
-        assert_eq!(root("ether-vlan"), "tc qdisc add dev $DEV root handle 1: stab overhead -10 linklayer ethernet htb default 1");
+        assert_eq!(
+            root("ether-vlan"),
+            "tc qdisc add dev $DEV root handle 1: stab overhead -10 linklayer ethernet htb default 1"
+        );
         assert!(commands("pppoe-ptm")[0].contains("no ptm"));
-        assert_eq!(with_size_table(Vec::new(), "docsis".parse().unwrap()), Vec::<String>::new());
+        assert_eq!(
+            with_size_table(Vec::new(), "docsis".parse().unwrap()),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn ptm_takes_its_share_of_the_rate() {
-        let rate = |link: &str| rate_in_commands("65mbit".parse().unwrap(), link.parse().unwrap()).to_string();
+        let rate = |link: &str| {
+            rate_in_commands("65mbit".parse().unwrap(), link.parse().unwrap()).to_string()
+        };
         assert_eq!(rate("pppoe-ptm"), "64mbit");
         assert_eq!(rate("docsis"), "65mbit");
     }

@@ -12,8 +12,8 @@ use roundelay::{Limit, Rate};
 
 use super::weights::MOST_WEIGHT;
 use super::{
-    Distinctions, HANDLE, LAST, ROOT, Reason, absent, class, comment, discipline_at, flower, of_discipline, of_rules, prio, qdisc_add,
-    remarks, shaper,
+    Distinctions, HANDLE, LAST, ROOT, Reason, absent, class, comment, discipline_at, flower,
+    of_discipline, of_rules, prio, qdisc_add, remarks, shaper,
 };
 use crate::tree::TreeFile;
 
@@ -26,12 +26,28 @@ const MOST: usize = 0xff00;
 ///
 /// # Errors
 /// A node has no equivalent that Linux can nest: the reason names the node.
-pub(crate) fn commands_of_tree(tree: &TreeFile, limit: Limit, rate: Rate, distinctions: &Distinctions<'_>) -> Result<Vec<String>, Reason> {
+pub(crate) fn commands_of_tree(
+    tree: &TreeFile,
+    limit: Limit,
+    rate: Rate,
+    distinctions: &Distinctions<'_>,
+) -> Result<Vec<String>, Reason> {
     let root = tree.config().nodes().next().ok_or("the tree has no node")?;
-    let mut plot = Plot { tree, limit, rate, distinctions, next: HANDLE, lines: shaper(rate).to_vec(), remarks: Vec::new() };
+    let mut plot = Plot {
+        tree,
+        limit,
+        rate,
+        distinctions,
+        next: HANDLE,
+        lines: shaper(rate).to_vec(),
+        remarks: Vec::new(),
+    };
     plot.plant(ROOT, root)?;
-    let shared = "each leaf has a queue of its own, where leaves shared one buffer in the comparison".to_owned();
-    plot.lines.extend([shared].into_iter().chain(plot.remarks).map(comment));
+    let shared =
+        "each leaf has a queue of its own, where leaves shared one buffer in the comparison"
+            .to_owned();
+    plot.lines
+        .extend([shared].into_iter().chain(plot.remarks).map(comment));
     Ok(plot.lines)
 }
 
@@ -58,11 +74,19 @@ impl<'a> Plot<'a> {
         let mut children = self.tree.config().children_of(&node.name);
         if children.is_empty() {
             let limit = node.spec.limit.unwrap_or(self.limit);
-            let limit = Limit { packets: limit.packets.min(self.limit.packets), bytes: limit.bytes.min(self.limit.bytes) };
+            let limit = Limit {
+                packets: limit.packets.min(self.limit.packets),
+                bytes: limit.bytes.min(self.limit.bytes),
+            };
             let link = (parent == ROOT).then_some(self.rate);
-            let lines = discipline_at(parent, handle, &node.spec, limit, link, self.distinctions).map_err(at)?;
+            let lines = discipline_at(parent, handle, &node.spec, limit, link, self.distinctions)
+                .map_err(at)?;
             self.add(handle, node, lines);
-            self.remarks.extend(remarks(&node.spec.discipline, limit, self.distinctions).into_iter().map(at));
+            self.remarks.extend(
+                remarks(&node.spec.discipline, limit, self.distinctions)
+                    .into_iter()
+                    .map(at),
+            );
             return Ok(());
         }
         let is_priority = matches!(node.spec.discipline, AnyDiscipline::Priority(_));
@@ -70,14 +94,26 @@ impl<'a> Plot<'a> {
             children.sort_by_key(|child| child.priority);
         }
         let qdisc = nested(&node.spec.discipline, &children).map_err(at)?;
-        self.add(handle, node, qdisc_add(parent, handle, &node.spec.discipline, &qdisc));
-        self.remarks.extend(of_rules(&node.spec.discipline).into_iter().map(at));
-        self.remarks.extend(of_discipline(&node.spec.discipline).filter(|_| !is_priority).into_iter().map(at));
+        self.add(
+            handle,
+            node,
+            qdisc_add(parent, handle, &node.spec.discipline, &qdisc),
+        );
+        self.remarks
+            .extend(of_rules(&node.spec.discipline).into_iter().map(at));
+        self.remarks.extend(
+            of_discipline(&node.spec.discipline)
+                .filter(|_| !is_priority)
+                .into_iter()
+                .map(at),
+        );
         for (child, number) in children.iter().zip(1..) {
             let id = format!("{handle:x}:{number:x}");
             if !is_priority {
                 let words = class(&node.spec.discipline, child.weight, child.max_packet_len);
-                self.lines.push(format!("tc class add dev $DEV parent {handle:x}: classid {id} {words}"));
+                self.lines.push(format!(
+                    "tc class add dev $DEV parent {handle:x}: classid {id} {words}"
+                ));
             }
             self.plant(&id, child)?;
         }
@@ -96,11 +132,17 @@ impl<'a> Plot<'a> {
 
     /// The filters of a classful qdisc to the classes of its children.
     fn filters(&mut self, handle: u32, children: &[&Node]) {
-        let child_with = |leaf: &str| children.iter().position(|child| self.tree.config().is_below(leaf, &child.name));
+        let child_with = |leaf: &str| {
+            children
+                .iter()
+                .position(|child| self.tree.config().is_below(leaf, &child.name))
+        };
         let class = |child: usize| format!("{handle:x}:{:x}", child + 1);
         let towards = |(rule, leaf)| Some((flower::filters(rule), class(child_with(leaf)?), leaf));
         let rules: Vec<_> = self.tree.rules().filter_map(towards).collect();
-        let filters = rules.iter().flat_map(|(filters, class, leaf)| filters.iter().map(move |filter| (filter, class, leaf)));
+        let filters = rules.iter().flat_map(|(filters, class, leaf)| {
+            filters.iter().map(move |filter| (filter, class, leaf))
+        });
         let lines = filters.zip(1..).map(|(((family, words), class, leaf), priority)| {
             format!("tc filter add dev $DEV parent {handle:x}: protocol {family} prio {priority} flower{words} flowid {class} # {leaf}")
         });
@@ -121,13 +163,19 @@ fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reas
         AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => {
             let sum: u64 = children.iter().map(|child| u64::from(child.weight)).sum();
             if sum > MOST_WEIGHT {
-                return Err(format!("the weights of its children add up to {sum}, and Linux's qfq takes {MOST_WEIGHT} at most"));
+                return Err(format!(
+                    "the weights of its children add up to {sum}, and Linux's qfq takes {MOST_WEIGHT} at most"
+                ));
             }
             Ok("qfq".to_owned())
         }
-        AnyDiscipline::Priority(_) if children.len() > BANDS.1 => Err(format!("Linux's prio has {} bands at most", BANDS.1)),
+        AnyDiscipline::Priority(_) if children.len() > BANDS.1 => {
+            Err(format!("Linux's prio has {} bands at most", BANDS.1))
+        }
         AnyDiscipline::Priority(_) => {
-            let equal = children.windows(2).find(|pair| pair[0].priority == pair[1].priority);
+            let equal = children
+                .windows(2)
+                .find(|pair| pair[0].priority == pair[1].priority);
             if let Some([first, second]) = equal {
                 return Err(format!(
                     "its children '{}' and '{}' of one priority take turns, and Linux's prio has one queue for each",
@@ -141,7 +189,9 @@ fn nested(discipline: &AnyDiscipline, children: &[&Node]) -> Result<String, Reas
                 Linux::Qdisc { name, .. } => format!("Linux's {name} has no classes"),
                 Linux::Absent | Linux::Namesake => absent(other),
             };
-            Err(format!("{why} (classes of Linux are drr, qfq, qfq_plus and priority)"))
+            Err(format!(
+                "{why} (classes of Linux are drr, qfq, qfq_plus and priority)"
+            ))
         }
     }
 }
@@ -186,7 +236,13 @@ mod tests {
     fn lines(text: &str) -> Result<Vec<String>, Reason> {
         let tree = TreeFile::from_toml("office.toml", text).unwrap();
         let rate = "5mbit".parse().unwrap();
-        commands_of_tree(&tree, Limit::of_packets(300), rate, &Distinctions::default()).map(|lines| lines[4..].to_vec())
+        commands_of_tree(
+            &tree,
+            Limit::of_packets(300),
+            rate,
+            &Distinctions::default(),
+        )
+        .map(|lines| lines[4..].to_vec())
     }
 
     #[test]
@@ -222,17 +278,32 @@ mod tests {
 
     #[test]
     fn priorities_of_children_are_bands_and_a_leaf_may_have_classes() {
-        let text =
-            OFFICE.replace("drr quantum 1500", "priority").replace("weight = 4", "priority = 9").replace("sfq limit 100 linux", "drr");
+        let text = OFFICE
+            .replace("drr quantum 1500", "priority")
+            .replace("weight = 4", "priority = 9")
+            .replace("sfq limit 100 linux", "drr");
         let lines = lines(&text).unwrap();
-        assert_eq!(lines[0], "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 # link");
-        assert_eq!(lines[1], "tc qdisc add dev $DEV parent 10:1 handle 11: qfq # rest", "the lower priority first: {lines:?}");
-        assert!(lines.contains(&"tc qdisc add dev $DEV parent 10:2 handle 14: pfifo limit 50 # calls".to_owned()), "{lines:?}");
+        assert_eq!(
+            lines[0],
+            "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 # link"
+        );
+        assert_eq!(
+            lines[1], "tc qdisc add dev $DEV parent 10:1 handle 11: qfq # rest",
+            "the lower priority first: {lines:?}"
+        );
+        assert!(
+            lines.contains(
+                &"tc qdisc add dev $DEV parent 10:2 handle 14: pfifo limit 50 # calls".to_owned()
+            ),
+            "{lines:?}"
+        );
         let hash = "tc filter add dev $DEV parent 13: protocol all prio 1 handle 1 flow hash keys src,dst,proto,proto-src,proto-dst \
                     divisor 64 baseclass 13:1";
         assert!(lines.contains(&hash.to_owned()), "{lines:?}");
         assert!(
-            lines.last().unwrap().starts_with("# node 'everything else': flows are hashed into 64 classes, with a queue each"),
+            lines.last().unwrap().starts_with(
+                "# node 'everything else': flows are hashed into 64 classes, with a queue each"
+            ),
             "{lines:?}"
         );
     }
@@ -241,23 +312,44 @@ mod tests {
     fn a_node_that_linux_cannot_nest_is_the_reason() {
         let reason = |from: &str, to: &str| lines(&OFFICE.replacen(from, to, 1)).unwrap_err();
         let classes = "(classes of Linux are drr, qfq, qfq_plus and priority)";
-        assert_eq!(reason("drr quantum 1500", "wf2q_plus"), format!("node 'link': Linux has no wf2q_plus {classes}"));
-        assert_eq!(reason("qfq_plus linux", "fq"), format!("node 'rest': Linux's fq is another discipline {classes}"));
-        assert_eq!(reason("sfq limit 100 linux", "red gentle"), "node 'everything else': tc has no `gentle`");
+        assert_eq!(
+            reason("drr quantum 1500", "wf2q_plus"),
+            format!("node 'link': Linux has no wf2q_plus {classes}")
+        );
+        assert_eq!(
+            reason("qfq_plus linux", "fq"),
+            format!("node 'rest': Linux's fq is another discipline {classes}")
+        );
+        assert_eq!(
+            reason("sfq limit 100 linux", "red gentle"),
+            "node 'everything else': tc has no `gentle`"
+        );
         assert_eq!(
             reason("drr quantum 1500", "priority"),
             "node 'link': its children 'calls' and 'rest' of one priority take turns, and Linux's prio has one queue for each"
         );
         let children = |discipline: &str, count: usize, keys: &dyn Fn(usize) -> String| {
             let root = format!("[[node]]\nname = \"root\"\ndiscipline = \"{discipline}\"\n");
-            let child = |number| format!("[[node]]\nname = \"{number}\"\nparent = \"root\"\ndiscipline = \"fifo\"\n{}\n", keys(number));
+            let child = |number| {
+                format!(
+                    "[[node]]\nname = \"{number}\"\nparent = \"root\"\ndiscipline = \"fifo\"\n{}\n",
+                    keys(number)
+                )
+            };
             lines(&(root + &(0..count).map(child).collect::<String>()))
         };
         let of_bands = |number| format!("priority = {number}\ndefault = {}", number == 0);
         assert!(children("priority", 16, &of_bands).is_ok());
-        assert_eq!(children("priority", 17, &of_bands).unwrap_err(), "node 'root': Linux's prio has 16 bands at most");
+        assert_eq!(
+            children("priority", 17, &of_bands).unwrap_err(),
+            "node 'root': Linux's prio has 16 bands at most"
+        );
         let of_weight = |number| format!("weight = 1024\ndefault = {}", number == 0);
         assert!(children("qfq", 64, &of_weight).is_ok());
-        assert!(children("qfq", 65, &of_weight).unwrap_err().contains("add up to 66560, and Linux's qfq takes 65536 at most"));
+        assert!(
+            children("qfq", 65, &of_weight)
+                .unwrap_err()
+                .contains("add up to 66560, and Linux's qfq takes 65536 at most")
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Classes and filters for weights of flows (tc-flow(8)).
 //!
-//! Each rule has classes of its weight. A flower filter of the rule continues in a chain, whose flow
-//! filter hashes flows into these classes. Filters stand in the order of the rules: the first match
-//! decides, as in the comparison.
+//! Each rule has classes of its weight. A flower filter of the rule continues in a chain, whose
+//! flow filter hashes flows into these classes. Filters stand in the order of the rules: the first
+//! match decides, as in the comparison.
 
 use super::flower;
 use crate::weights::WeightRule;
@@ -16,7 +16,13 @@ pub(super) const MOST_RULES: usize = 200;
 
 /// Commands for the classes of all rules and their filters. `class` gives a class's words for a
 /// weight, `hash` the flow filter's keys.
-pub(super) fn commands(handle: u32, rules: &[WeightRule], default: u32, class: impl Fn(u32) -> String, hash: &str) -> Vec<String> {
+pub(super) fn commands(
+    handle: u32,
+    rules: &[WeightRule],
+    default: u32,
+    class: impl Fn(u32) -> String,
+    hash: &str,
+) -> Vec<String> {
     let (mut lines, mut priority) = (Vec::new(), 0);
     for (rule, number) in rules.iter().zip(1_u32..) {
         let (base, class) = (256 * number, class(rule.weight().unwrap_or(default)));
@@ -46,7 +52,13 @@ mod tests {
 
     #[test]
     fn a_rule_has_classes_and_a_chain() {
-        let lines = commands(0x10, &["udp = 7".parse().unwrap()], 1, |weight| format!("drr quantum {}", 1500 * weight), "src,dst");
+        let lines = commands(
+            0x10,
+            &["udp = 7".parse().unwrap()],
+            1,
+            |weight| format!("drr quantum {}", 1500 * weight),
+            "src,dst",
+        );
         assert_eq!(
             lines[..2],
             [

@@ -18,15 +18,27 @@ pub(crate) const ORDERS: [Order; 2] = [Little, Big];
 
 impl Order {
     pub(crate) fn u16(self, value: u16) -> [u8; 2] {
-        if self == Little { value.to_le_bytes() } else { value.to_be_bytes() }
+        if self == Little {
+            value.to_le_bytes()
+        } else {
+            value.to_be_bytes()
+        }
     }
 
     pub(crate) fn u32(self, value: u32) -> [u8; 4] {
-        if self == Little { value.to_le_bytes() } else { value.to_be_bytes() }
+        if self == Little {
+            value.to_le_bytes()
+        } else {
+            value.to_be_bytes()
+        }
     }
 
     pub(crate) fn u64(self, value: u64) -> [u8; 8] {
-        if self == Little { value.to_le_bytes() } else { value.to_be_bytes() }
+        if self == Little {
+            value.to_le_bytes()
+        } else {
+            value.to_be_bytes()
+        }
     }
 }
 
@@ -36,9 +48,23 @@ pub(crate) const KUZNETZOV: u32 = 0xa1b2_cd34;
 pub(crate) const ETHERNET: u16 = 1;
 
 /// A pcap header of 24 bytes.
-pub(crate) fn pcap(order: Order, magic: u32, version: (u16, u16), snap_length: u32, link: u16) -> Vec<u8> {
+pub(crate) fn pcap(
+    order: Order,
+    magic: u32,
+    version: (u16, u16),
+    snap_length: u32,
+    link: u16,
+) -> Vec<u8> {
     let (major, minor) = (order.u16(version.0), order.u16(version.1));
-    [&order.u32(magic)[..], &major, &minor, &[0; 8], &order.u32(snap_length), &order.u32(u32::from(link))].concat()
+    [
+        &order.u32(magic)[..],
+        &major,
+        &minor,
+        &[0; 8],
+        &order.u32(snap_length),
+        &order.u32(u32::from(link)),
+    ]
+    .concat()
 }
 
 /// The usual pcap header.
@@ -49,12 +75,24 @@ pub(crate) fn plain_pcap() -> Vec<u8> {
 /// A pcap record with the correct lengths in its header.
 pub(crate) fn record(order: Order, seconds: u32, fraction: u32, data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap();
-    [&record_header(order, seconds, fraction, length, length)[..], data].concat()
+    [
+        &record_header(order, seconds, fraction, length, length)[..],
+        data,
+    ]
+    .concat()
 }
 
 /// A pcap record's header alone, correct or not.
-pub(crate) fn record_header(order: Order, seconds: u32, fraction: u32, captured: u32, original: u32) -> Vec<u8> {
-    [seconds, fraction, captured, original].map(|field| order.u32(field)).concat()
+pub(crate) fn record_header(
+    order: Order,
+    seconds: u32,
+    fraction: u32,
+    captured: u32,
+    original: u32,
+) -> Vec<u8> {
+    [seconds, fraction, captured, original]
+        .map(|field| order.u32(field))
+        .concat()
 }
 
 pub(crate) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -63,7 +101,14 @@ pub(crate) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 pub(crate) fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let padded = body.len().next_multiple_of(4);
     let length = order.u32(u32::try_from(padded).unwrap() + 12);
-    [&order.u32(kind)[..], &length, body, &vec![0; padded - body.len()], &length].concat()
+    [
+        &order.u32(kind)[..],
+        &length,
+        body,
+        &vec![0; padded - body.len()],
+        &length,
+    ]
+    .concat()
 }
 
 pub(crate) fn section(order: Order) -> Vec<u8> {
@@ -71,18 +116,40 @@ pub(crate) fn section(order: Order) -> Vec<u8> {
 }
 
 pub(crate) fn section_of_version(order: Order, major: u16, minor: u16) -> Vec<u8> {
-    let body = [&order.u32(0x1a2b_3c4d)[..], &order.u16(major), &order.u16(minor), &[0xff; 8]].concat();
+    let body = [
+        &order.u32(0x1a2b_3c4d)[..],
+        &order.u16(major),
+        &order.u16(minor),
+        &[0xff; 8],
+    ]
+    .concat();
     block(order, SECTION_HEADER, &body)
 }
 
 pub(crate) fn interface(order: Order, link: u16, snap_length: u32, options: &[u8]) -> Vec<u8> {
-    block(order, 1, &[&order.u16(link)[..], &[0, 0], &order.u32(snap_length), options].concat())
+    block(
+        order,
+        1,
+        &[
+            &order.u16(link)[..],
+            &[0, 0],
+            &order.u32(snap_length),
+            options,
+        ]
+        .concat(),
+    )
 }
 
 /// An option, padded.
 pub(crate) fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     let padding = vec![0; value.len().next_multiple_of(4) - value.len()];
-    [&order.u16(code)[..], &order.u16(u16::try_from(value.len()).unwrap()), value, &padding].concat()
+    [
+        &order.u16(code)[..],
+        &order.u16(u16::try_from(value.len()).unwrap()),
+        value,
+        &padding,
+    ]
+    .concat()
 }
 
 pub(crate) fn if_tsresol(order: Order, value: u8) -> Vec<u8> {
@@ -99,15 +166,41 @@ pub(crate) fn enhanced(order: Order, interface: u32, ticks: u64, data: &[u8]) ->
     enhanced_with_lengths(order, interface, ticks, (length, length), data)
 }
 
-pub(crate) fn enhanced_with_lengths(order: Order, interface: u32, ticks: u64, lengths: (u32, u32), data: &[u8]) -> Vec<u8> {
-    let fields = [interface, (ticks >> 32) as u32, ticks as u32, lengths.0, lengths.1].map(|field| order.u32(field)).concat();
+pub(crate) fn enhanced_with_lengths(
+    order: Order,
+    interface: u32,
+    ticks: u64,
+    lengths: (u32, u32),
+    data: &[u8],
+) -> Vec<u8> {
+    let fields = [
+        interface,
+        (ticks >> 32) as u32,
+        ticks as u32,
+        lengths.0,
+        lengths.1,
+    ]
+    .map(|field| order.u32(field))
+    .concat();
     block(order, 6, &[&fields, data].concat())
 }
 
-pub(crate) fn obsolete(order: Order, interface: u16, drops: u16, ticks: u64, data: &[u8]) -> Vec<u8> {
+pub(crate) fn obsolete(
+    order: Order,
+    interface: u16,
+    drops: u16,
+    ticks: u64,
+    data: &[u8],
+) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap();
-    let fields = [(ticks >> 32) as u32, ticks as u32, length, length].map(|field| order.u32(field)).concat();
-    block(order, 2, &[&order.u16(interface)[..], &order.u16(drops), &fields, data].concat())
+    let fields = [(ticks >> 32) as u32, ticks as u32, length, length]
+        .map(|field| order.u32(field))
+        .concat();
+    block(
+        order,
+        2,
+        &[&order.u16(interface)[..], &order.u16(drops), &fields, data].concat(),
+    )
 }
 
 pub(crate) fn simple(order: Order, original: u32, data: &[u8]) -> Vec<u8> {
@@ -148,10 +241,19 @@ pub(crate) fn read(bytes: impl AsRef<[u8]>) -> Reading {
 }
 
 pub(crate) fn read_from(reader: impl Read + Send + 'static) -> Reading {
-    let mut reading = Reading { frames: Vec::new(), notes: CaptureNotes::default(), error: None };
+    let mut reading = Reading {
+        frames: Vec::new(),
+        notes: CaptureNotes::default(),
+        error: None,
+    };
     let mut capture = match Capture::from_reader("t.pcap", reader) {
         Ok(capture) => capture,
-        Err(error) => return Reading { error: Some(error.to_string()), ..reading },
+        Err(error) => {
+            return Reading {
+                error: Some(error.to_string()),
+                ..reading
+            };
+        }
     };
     loop {
         match capture.next() {
@@ -190,7 +292,14 @@ pub(crate) fn cooked(packet_type: u8, payload: &[u8]) -> Vec<u8> {
 
 /// A frame of a Linux cooked capture, version 2.
 pub(crate) fn cooked2(interface: u32, packet_type: u8, payload: &[u8]) -> Vec<u8> {
-    [&[8, 0, 0, 0][..], &interface.to_be_bytes(), &[0, 1, packet_type, 6], &[2; 8], payload].concat()
+    [
+        &[8, 0, 0, 0][..],
+        &interface.to_be_bytes(),
+        &[0, 1, packet_type, 6],
+        &[2; 8],
+        payload,
+    ]
+    .concat()
 }
 
 /// An IPv4 packet with correct lengths and no options.
@@ -200,21 +309,62 @@ pub(crate) fn ipv4(protocol: u8, source: [u8; 4], destination: [u8; 4], payload:
 
 /// An IPv4 packet with a traffic class and the fragment field: flags in the upper 3 bits, offset in
 /// units of 8 bytes below.
-pub(crate) fn ipv4_with(class: u8, fragment: u16, protocol: u8, source: [u8; 4], destination: [u8; 4], payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ipv4_with(
+    class: u8,
+    fragment: u16,
+    protocol: u8,
+    source: [u8; 4],
+    destination: [u8; 4],
+    payload: &[u8],
+) -> Vec<u8> {
     let length = u16::try_from(20 + payload.len()).unwrap().to_be_bytes();
     let [high, low] = fragment.to_be_bytes();
-    [&[0x45, class, length[0], length[1], 0, 7, high, low, 64, protocol, 0, 0][..], &source, &destination, payload].concat()
+    [
+        &[
+            0x45, class, length[0], length[1], 0, 7, high, low, 64, protocol, 0, 0,
+        ][..],
+        &source,
+        &destination,
+        payload,
+    ]
+    .concat()
 }
 
 /// An IPv6 packet.
-pub(crate) fn ipv6(class: u8, next_header: u8, source: [u8; 16], destination: [u8; 16], payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ipv6(
+    class: u8,
+    next_header: u8,
+    source: [u8; 16],
+    destination: [u8; 16],
+    payload: &[u8],
+) -> Vec<u8> {
     let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
-    [&[0x60 | class >> 4, class << 4, 0, 0, length[0], length[1], next_header, 64][..], &source, &destination, payload].concat()
+    [
+        &[
+            0x60 | class >> 4,
+            class << 4,
+            0,
+            0,
+            length[0],
+            length[1],
+            next_header,
+            64,
+        ][..],
+        &source,
+        &destination,
+        payload,
+    ]
+    .concat()
 }
 
 /// A UDP header, or the first eight bytes of TCP's.
 pub(crate) fn ports(source: u16, destination: u16) -> Vec<u8> {
-    [&source.to_be_bytes()[..], &destination.to_be_bytes(), &[0, 8, 0, 0]].concat()
+    [
+        &source.to_be_bytes()[..],
+        &destination.to_be_bytes(),
+        &[0, 8, 0, 0],
+    ]
+    .concat()
 }
 
 pub(crate) const TCP: u8 = 6;

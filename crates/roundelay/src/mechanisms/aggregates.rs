@@ -62,12 +62,18 @@ pub(crate) struct Aggregate {
     left: u8,
 }
 
-const _: () = assert!(size_of::<Aggregate>() <= 64, "what a packet touches of it lies in one cache line");
+const _: () = assert!(
+    size_of::<Aggregate>() <= 64,
+    "what a packet touches of it lies in one cache line"
+);
 
 impl Aggregate {
     #[inline]
     pub(crate) const fn kind(&self) -> FlowKind {
-        FlowKind { weight: self.weight, max_packet_len: self.max_packet_len }
+        FlowKind {
+            weight: self.weight,
+            max_packet_len: self.max_packet_len,
+        }
     }
 
     #[inline]
@@ -78,7 +84,11 @@ impl Aggregate {
     /// The flow with the turn.
     #[inline]
     pub(crate) const fn turn(&self) -> Option<u32> {
-        if self.turn == NONE { None } else { Some(self.turn) }
+        if self.turn == NONE {
+            None
+        } else {
+            Some(self.turn)
+        }
     }
 
     #[inline]
@@ -112,18 +122,25 @@ impl Aggregate {
     /// F - S = service / weight.
     #[inline]
     fn charge(&self, served: u32) -> u64 {
-        (u64::from(served) * self.byte_time).div_ceil(1 << 16).min(self.span())
+        (u64::from(served) * self.byte_time)
+            .div_ceil(1 << 16)
+            .min(self.span())
     }
 
     /// F of the next service; F of the last service if idle.
     const fn finish(&self) -> VirtualTime {
-        if self.is_backlogged() { self.entity.time.plus(self.span()) } else { self.entity.time }
+        if self.is_backlogged() {
+            self.entity.time.plus(self.span())
+        } else {
+            self.entity.time
+        }
     }
 
     /// Bytes are charged over all memberships, vacated ones included.
     fn set_places(&mut self, members: u32, left: u32) {
         (self.members, self.left) = (members as u8, left as u8);
-        self.byte_time = (u64::from(self.entity.byte_time()) << 16).div_ceil((members + left).max(1).into());
+        self.byte_time =
+            (u64::from(self.entity.byte_time()) << 16).div_ceil((members + left).max(1).into());
     }
 
     /// Whether a new flow would change the lag.
@@ -187,7 +204,14 @@ impl Aggregates {
             true if aggregate.entity.is_settled() => Next::Stays,
             true => Next::Moves(aggregate.span()),
         };
-        self.groups.served(number as usize, Service { len: bytes, charge, next });
+        self.groups.served(
+            number as usize,
+            Service {
+                len: bytes,
+                charge,
+                next,
+            },
+        );
         if self.at(number).left > 0 {
             self.let_places_go(number);
         }
@@ -205,7 +229,8 @@ impl Aggregates {
         if self.at(number).left > 0 {
             self.at_mut(number).left -= 1;
         } else {
-            self.groups.change_weight(FlowId(number), 0, kind.weight.into(), self.groups.now());
+            self.groups
+                .change_weight(FlowId(number), 0, kind.weight.into(), self.groups.now());
         }
         self.resize(number, 1, most);
         number
@@ -228,7 +253,12 @@ impl Aggregates {
         if !aggregate.is_backlogged() || !aggregate.places_until.is_after(aggregate.entity.time) {
             let (weight, left, finish) = (aggregate.weight, aggregate.left, aggregate.finish());
             aggregate.set_places(aggregate.members(), 0);
-            self.groups.change_weight(FlowId(number), u32::from(weight) * u32::from(left), 0, finish);
+            self.groups.change_weight(
+                FlowId(number),
+                u32::from(weight) * u32::from(left),
+                0,
+                finish,
+            );
         }
     }
 
@@ -240,7 +270,12 @@ impl Aggregates {
             return *number;
         }
         // A record with a leaving weight under its number in the clock must not go to another kind.
-        let unowned = self.free.iter().take(MOST_ASKED).copied().find(|(_, number)| !self.groups.has_leaving_weight(FlowId(*number)));
+        let unowned = self
+            .free
+            .iter()
+            .take(MOST_ASKED)
+            .copied()
+            .find(|(_, number)| !self.groups.has_leaving_weight(FlowId(*number)));
         let number = unowned.map_or(self.groups.entities.len() as u32, |(_, number)| number);
         let aggregate = self.create(kind);
         if let Some(record) = unowned {
@@ -256,7 +291,10 @@ impl Aggregates {
     /// most `MOST_ASKED`.
     fn ask(&mut self, kind: FlowKind) -> Option<u32> {
         let (now, first) = (self.groups.now(), (kind, self.asked));
-        let by_turns = self.open.range(first..=(kind, NONE)).chain(self.open.range((kind, 0)..first));
+        let by_turns = self
+            .open
+            .range(first..=(kind, NONE))
+            .chain(self.open.range((kind, 0)..first));
         let mut open = by_turns.map(|(_, number)| *number).take(MOST_ASKED);
         let last = open.clone().last()?;
         let with_place = open.clone().find(|number| self.at(*number).left > 0);
@@ -266,19 +304,34 @@ impl Aggregates {
     }
 
     fn create(&self, kind: FlowKind) -> Aggregate {
-        let FlowKind { weight, max_packet_len } = kind;
+        let FlowKind {
+            weight,
+            max_packet_len,
+        } = kind;
         let mut entity = Entity::UNKNOWN;
         let now = self.groups.now();
         entity.time = now;
         entity.set(weight.into(), max_packet_len, 0);
-        Aggregate { entity, places_until: now, byte_time: 0, turn: NONE, max_packet_len, weight, members: 0, left: 0 }
+        Aggregate {
+            entity,
+            places_until: now,
+            byte_time: 0,
+            turn: NONE,
+            max_packet_len,
+            weight,
+            members: 0,
+            left: 0,
+        }
     }
 
     /// Changes the number of flows by `by`, in aggregates of at most `most`, and updates the sets
     /// of open and free aggregates.
     pub(crate) fn resize(&mut self, number: u32, by: i32, most: u32) {
         let aggregate = self.at_mut(number);
-        aggregate.set_places(aggregate.members().saturating_add_signed(by), aggregate.left.into());
+        aggregate.set_places(
+            aggregate.members().saturating_add_signed(by),
+            aggregate.left.into(),
+        );
         let (members, kind) = (aggregate.members(), aggregate.kind());
         if (1..kind.capacity(most)).contains(&members) {
             self.open.insert((kind, number));
@@ -297,15 +350,24 @@ impl Aggregates {
     ///    flows.
     /// 7. Vacated memberships belong to a backlogged aggregate not yet served to `places_until`.
     pub(crate) fn check(&self, members: &[u32], most: u32) {
-        self.groups.check(|aggregate| aggregate.is_backlogged().then(|| aggregate.span()));
+        self.groups
+            .check(|aggregate| aggregate.is_backlogged().then(|| aggregate.span()));
         assert_eq!(members.len(), self.groups.entities.len());
         for (number, (aggregate, members)) in (0..).zip(self.groups.entities.iter().zip(members)) {
             let (kind, backlogged) = (aggregate.kind(), aggregate.is_backlogged());
             let capacity = kind.capacity(most);
             assert_eq!(aggregate.members(), *members, "invariant 2: counted");
             assert!(*members <= capacity, "invariant 2: no more than it takes");
-            assert_eq!(self.open.contains(&(kind, number)), (1..capacity).contains(members), "invariant 2: open");
-            assert_eq!(self.free.contains(&(kind, number)), *members == 0, "invariant 2: free");
+            assert_eq!(
+                self.open.contains(&(kind, number)),
+                (1..capacity).contains(members),
+                "invariant 2: open"
+            );
+            assert_eq!(
+                self.free.contains(&(kind, number)),
+                *members == 0,
+                "invariant 2: free"
+            );
             let counts = backlogged && aggregate.places_until.is_after(aggregate.entity.time);
             assert!(aggregate.left == 0 || counts, "invariant 7");
         }
@@ -319,10 +381,18 @@ mod tests {
     /// For any remainder of the division by the number of flows, F - S is exactly the slot length.
     #[test]
     fn a_budget_used_up_is_charged_exactly() {
-        for (members, max_packet_len) in (1..=64).flat_map(|members| [512, 1000, 1024, 65_536].map(|len| (members, len))) {
+        for (members, max_packet_len) in
+            (1..=64).flat_map(|members| [512, 1000, 1024, 65_536].map(|len| (members, len)))
+        {
             let mut aggregates = Aggregates::default();
             for _ in 0..members {
-                aggregates.enter(FlowKind { weight: 1, max_packet_len }, 64);
+                aggregates.enter(
+                    FlowKind {
+                        weight: 1,
+                        max_packet_len,
+                    },
+                    64,
+                );
             }
             let aggregate = aggregates.at(0);
             let served = aggregate.budget(max_packet_len);

@@ -30,14 +30,19 @@ pub struct ByRank<R: Rank, T> {
 
 impl<R: Rank, T> Configured<R> for ByRank<R, T> {
     fn configured(_: R, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { waiting: Ranked::default() })
+        Ok(Self {
+            waiting: Ranked::default(),
+        })
     }
 }
 
 impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
     /// Sets the packet's arrival time, on which the rank may depend.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let packet = Packet { arrival: now, ..packet };
+        let packet = Packet {
+            arrival: now,
+            ..packet
+        };
         self.waiting.push(R::key(&packet), packet);
         Ok(())
     }
@@ -49,7 +54,11 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
     /// The newest of the packets with the largest rank, or the newest of all with
     /// `GIVES_UP_NEWEST`.
     fn evict(&mut self) -> Option<Packet<T>> {
-        if R::GIVES_UP_NEWEST { self.waiting.pop_newest() } else { self.waiting.pop_last() }
+        if R::GIVES_UP_NEWEST {
+            self.waiting.pop_newest()
+        } else {
+            self.waiting.pop_last()
+        }
     }
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {

@@ -32,7 +32,11 @@ struct Group {
 
 impl Default for Calendar {
     fn default() -> Self {
-        Self { groups: [Group::default(); GROUPS], lists_of: [List::default(); LISTS], numbers: Lists::default() }
+        Self {
+            groups: [Group::default(); GROUPS],
+            lists_of: [List::default(); LISTS],
+            numbers: Lists::default(),
+        }
     }
 }
 
@@ -92,7 +96,9 @@ impl Calendar {
     /// The first number of a non-empty list. None for an invalid list.
     #[inline]
     pub(crate) fn first_of(&self, list: u16) -> Option<usize> {
-        self.lists_of.get(usize::from(list)).map(|list| self.numbers.at(list.head()) as usize)
+        self.lists_of
+            .get(usize::from(list))
+            .map(|list| self.numbers.at(list.head()) as usize)
     }
 
     /// The list of the slot at S_i.
@@ -111,7 +117,11 @@ impl Calendar {
     #[inline]
     pub(crate) fn settle(&mut self, group: usize) {
         let Group { start, occupied } = &mut self.groups[group % GROUPS];
-        let distance = u64::from(occupied.rotate_right(slot_of(*start, group) as u32).trailing_zeros());
+        let distance = u64::from(
+            occupied
+                .rotate_right(slot_of(*start, group) as u32)
+                .trailing_zeros(),
+        );
         *start = start.plus(distance << shift_of(group));
     }
 
@@ -122,7 +132,8 @@ impl Calendar {
         if self.groups[group].occupied >> slot & 1 == 0 {
             return self.begin(list, number);
         }
-        self.numbers.append(&mut self.lists_of[usize::from(list) % LISTS], number as u32)
+        self.numbers
+            .append(&mut self.lists_of[usize::from(list) % LISTS], number as u32)
     }
 
     #[inline(never)]
@@ -159,7 +170,9 @@ impl Calendar {
 
     /// Copies the first numbers of a list into `numbers`. Returns their count.
     pub(crate) fn peek(&self, list: u16, numbers: &mut [u32]) -> usize {
-        self.lists_of.get(usize::from(list)).map_or(0, |list| self.numbers.peek(*list, numbers))
+        self.lists_of
+            .get(usize::from(list))
+            .map_or(0, |list| self.numbers.peek(*list, numbers))
     }
 
     /// All listed entities: list, position and number. For checks.
@@ -168,7 +181,11 @@ impl Calendar {
             let (group, slot) = place_of(*list);
             self.groups[group].occupied >> slot & 1 == 1
         };
-        let places = |list: u16| self.numbers.iter(self.lists_of[usize::from(list)]).map(move |(place, number)| (list, place, number));
+        let places = |list: u16| {
+            self.numbers
+                .iter(self.lists_of[usize::from(list)])
+                .map(move |(place, number)| (list, place, number))
+        };
         (0..LISTS as u16).filter(is_occupied).flat_map(places)
     }
 }

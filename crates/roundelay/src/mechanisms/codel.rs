@@ -5,7 +5,8 @@
 //! interval / sqrt(2), interval / sqrt(3) and so on, which reduces TCP's rate linearly. A queue
 //! that stands again soon after resumes near its former rate of signals.
 //!
-//! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018, section 5.
+//! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue
+//! Management", RFC 8289, 2018, section 5.
 //!
 //! | RFC | here |
 //! |---|---|
@@ -18,9 +19,9 @@
 //! Number format: picoseconds. interval / sqrt(count) is the integer square root of interval^2 /
 //! count, so each step is short by less than 2 ps: no Newton iteration, no fixed point.
 //!
-//! Linux computes 1 / sqrt(count) from the value for count - 1, by one step of Newton's iteration in
-//! 16 bits ([`Roots::Newton`]): the second signal follows after interval / 2 (exactly: interval /
-//! sqrt 2), and later ones come nearer to the exact times. The times of drops of a Linux 6.1 show
+//! Linux computes 1 / sqrt(count) from the value for count - 1, by one step of Newton's iteration
+//! in 16 bits ([`Roots::Newton`]): the second signal follows after interval / 2 (exactly: interval
+//! / sqrt 2), and later ones come nearer to the exact times. The times of drops of a Linux 6.1 show
 //! this (`peers/linux`, `compare.py clock`).
 //!
 //! Differences from the RFC: the queue is too short to signal while the bytes behind the packet are
@@ -65,7 +66,11 @@ impl Roots {
 }
 
 impl Target {
-    pub(crate) const DEFAULT: Self = Self { target: Duration::from_millis(5), interval: Duration::from_millis(100), roots: Roots::Exact };
+    pub(crate) const DEFAULT: Self = Self {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        roots: Roots::Exact,
+    };
 
     /// interval / sqrt(count).
     fn exact_step(self, count: u32) -> Duration {
@@ -133,7 +138,10 @@ pub enum Resume {
 
 impl Codel {
     pub(crate) fn resuming(resume: Resume) -> Self {
-        Self { resume, ..Self::default() }
+        Self {
+            resume,
+            ..Self::default()
+        }
     }
 
     /// Whether the packet should be dropped or marked. Call once for each departing packet, in
@@ -183,7 +191,9 @@ impl Codel {
     /// Whether every packet has waited too long, for an interval or longer.
     #[inline]
     fn is_standing(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
-        if packet.sojourn < target.target || packet.backlog_bytes <= FRAME_BYTES.max(packet.len.into()) {
+        if packet.sojourn < target.target
+            || packet.backlog_bytes <= FRAME_BYTES.max(packet.len.into())
+        {
             self.first_above_time = None;
             return false;
         }
@@ -195,10 +205,16 @@ impl Codel {
             Resume::Rfc8289 => (self.count - self.last_count, 16),
             Resume::TwoLess => (self.count.saturating_sub(2), 8),
         };
-        let is_soon = now.since(self.drop_next) < Duration::from_picos(target.interval.as_picos().saturating_mul(intervals));
-        // Drops at a full buffer may have been counted before any signal, when `drop_next` is no time yet.
+        let is_soon = now.since(self.drop_next)
+            < Duration::from_picos(target.interval.as_picos().saturating_mul(intervals));
+        // Drops at a full buffer may have been counted before any signal, when `drop_next` is no
+        // time yet.
         let resumes = self.last_count > 0 && reached > 1 && is_soon;
-        (self.count, self.root) = if resumes { (reached, newton(self.root, reached)) } else { (1, ONE) };
+        (self.count, self.root) = if resumes {
+            (reached, newton(self.root, reached))
+        } else {
+            (1, ONE)
+        };
         self.last_count = self.count;
         self.drop_next = now + self.step(target);
         self.dropping = true;
@@ -222,7 +238,9 @@ impl Codel {
     fn step(&self, target: Target) -> Duration {
         match target.roots {
             Roots::Exact => target.exact_step(self.count),
-            Roots::Newton => Duration::from_picos(((u128::from(target.interval.as_picos()) * u128::from(self.root)) >> 16) as u64),
+            Roots::Newton => Duration::from_picos(
+                ((u128::from(target.interval.as_picos()) * u128::from(self.root)) >> 16) as u64,
+            ),
         }
     }
 
@@ -245,13 +263,19 @@ mod tests {
     }
 
     fn waited(millis: u64) -> Leaving {
-        Leaving { len: 1000, sojourn: Duration::from_millis(millis), backlog_bytes: 100_000 }
+        Leaving {
+            len: 1000,
+            sojourn: Duration::from_millis(millis),
+            backlog_bytes: 100_000,
+        }
     }
 
     /// The milliseconds at which packets are judged bad, with one packet each millisecond and
     /// `sojourn` milliseconds in the queue.
     fn signals(codel: &mut Codel, millis: core::ops::Range<u64>, sojourn: u64) -> Vec<u64> {
-        millis.filter(|&now| codel.judges_bad(Target::DEFAULT, at(now), waited(sojourn))).collect()
+        millis
+            .filter(|&now| codel.judges_bad(Target::DEFAULT, at(now), waited(sojourn)))
+            .collect()
     }
 
     #[test]
@@ -259,7 +283,10 @@ mod tests {
         let mut codel = Codel::default();
         // Above the target from 10: the first signal an interval later, then 100, 100 / sqrt 2 =
         // 70.7, 57.7, 50, 44.7, 40.8 ms apart.
-        assert_eq!(signals(&mut codel, 10..500, 6), [110, 210, 281, 339, 389, 434, 474]);
+        assert_eq!(
+            signals(&mut codel, 10..500, 6),
+            [110, 210, 281, 339, 389, 434, 474]
+        );
         // A packet in time ends dropping; standing again takes another interval first.
         assert!(!codel.judges_bad(Target::DEFAULT, at(500), waited(4)));
         // `count` went from 1 to 7, so the rate resumes at six: 100 / sqrt 6 = 40.8 ms.
@@ -270,7 +297,11 @@ mod tests {
     fn it_resumes_its_rate_within_sixteen_intervals_only() {
         for (pause, step) in [(1_000, 50), (1_590, 50), (1_700, 100)] {
             let mut codel = Codel::default();
-            assert_eq!(signals(&mut codel, 0..400, 6), [100, 200, 271, 329, 379], "drop_next becomes 423");
+            assert_eq!(
+                signals(&mut codel, 0..400, 6),
+                [100, 200, 271, 329, 379],
+                "drop_next becomes 423"
+            );
             codel.judges_bad(Target::DEFAULT, at(400), waited(0));
             let again = 423 + pause - 100;
             let signals = signals(&mut codel, again..again + 250, 6);
@@ -282,28 +313,47 @@ mod tests {
     fn the_older_rule_goes_on_two_signals_earlier_within_eight_intervals() {
         for (pause, step) in [(700, 57), (790, 57), (900, 100)] {
             let mut codel = Codel::resuming(Resume::TwoLess);
-            assert_eq!(signals(&mut codel, 0..400, 6), [100, 200, 271, 329, 379], "five signals: it resumes at three");
+            assert_eq!(
+                signals(&mut codel, 0..400, 6),
+                [100, 200, 271, 329, 379],
+                "five signals: it resumes at three"
+            );
             codel.judges_bad(Target::DEFAULT, at(400), waited(0));
             let again = 423 + pause - 100;
             let signals = signals(&mut codel, again..again + 250, 6);
             // To the millisecond of the packet's arrival.
-            assert!((step..=step + 1).contains(&(signals[1] - signals[0])), "{signals:?} after {pause} ms");
+            assert!(
+                (step..=step + 1).contains(&(signals[1] - signals[0])),
+                "{signals:?} after {pause} ms"
+            );
         }
     }
 
     #[test]
     fn steps_are_exact_to_two_picoseconds() {
-        for interval in [Duration::from_micros(1), Duration::from_millis(100), Duration::from_secs(3600)] {
+        for interval in [
+            Duration::from_micros(1),
+            Duration::from_millis(100),
+            Duration::from_secs(3600),
+        ] {
             for count in (1..1000).chain([1 << 16, u32::MAX]) {
-                let step = Target { interval, ..Target::DEFAULT }.exact_step(count).as_picos();
+                let step = Target {
+                    interval,
+                    ..Target::DEFAULT
+                }
+                .exact_step(count)
+                .as_picos();
                 let exact = interval.as_picos() as f64 / f64::from(count).sqrt();
-                assert!(exact - step as f64 <= 2.0_f64.max(exact * 1e-12), "{interval} / sqrt {count}");
+                assert!(
+                    exact - step as f64 <= 2.0_f64.max(exact * 1e-12),
+                    "{interval} / sqrt {count}"
+                );
             }
         }
     }
 
-    /// By hand: 1, then 1 (3 - 2) / 2, then 1/2 (3 - 3/4) / 2 = 9/16, then 9/16 (3 - 4 81/256) / 2 =
-    /// 0.4878, ..
+    /// By hand: 1, then 1 (3 - 2) / 2, then 1/2 (3 - 3/4) / 2 = 9/16, then 9/16 (3 - 4 81/256) / 2
+    /// = 0.4878, ..
     #[test]
     fn linux_takes_steps_of_newton() {
         let roots: Vec<_> = (2..=100)
@@ -316,18 +366,26 @@ mod tests {
             assert!((root - expected).abs() < 1e-3, "{root}, {expected}");
         }
         assert!((roots[98] - 0.1).abs() < 1e-3);
-        let target = Target { roots: Roots::Newton, ..Target::DEFAULT };
+        let target = Target {
+            roots: Roots::Newton,
+            ..Target::DEFAULT
+        };
         let mut codel = Codel::default();
-        let signals: Vec<_> = (10..500).filter(|&now| codel.judges_bad(target, at(now), waited(6))).collect();
+        let signals: Vec<_> = (10..500)
+            .filter(|&now| codel.judges_bad(target, at(now), waited(6)))
+            .collect();
         assert_eq!(signals[..4], [110, 210, 260, 317], "100, 50, 56.2 ms apart");
     }
 
-    /// After a mark the queue may become short: the next signal's time has advanced all the same, and
-    /// the rate resumes within 16 intervals of this time.
+    /// After a mark the queue may become short: the next signal's time has advanced all the same,
+    /// and the rate resumes within 16 intervals of this time.
     #[test]
     fn linux_advances_the_next_signal_with_a_mark() {
         for (marks, step) in [(true, 67), (false, 100)] {
-            let target = Target { roots: Roots::Newton, ..Target::DEFAULT };
+            let target = Target {
+                roots: Roots::Newton,
+                ..Target::DEFAULT
+            };
             // The queue is short right after the last signal: `drop_next` is 306 after a mark, 250
             // after a drop. 1,880 is within 16 intervals of the first one alone.
             let mut codel = Codel::default();
@@ -352,8 +410,13 @@ mod tests {
     fn counted_drops_before_any_signal_resume_nothing() {
         let mut codel = Codel::default();
         codel.count_drops(5);
-        let target = Target { roots: Roots::Newton, ..Target::DEFAULT };
-        let signals: Vec<_> = (10..300).filter(|&now| codel.judges_bad(target, at(now), waited(6))).collect();
+        let target = Target {
+            roots: Roots::Newton,
+            ..Target::DEFAULT
+        };
+        let signals: Vec<_> = (10..300)
+            .filter(|&now| codel.judges_bad(target, at(now), waited(6)))
+            .collect();
         assert_eq!(signals, [110, 210, 260], "as without drops");
     }
 
@@ -369,9 +432,18 @@ mod tests {
 
     #[test]
     fn one_frame_or_one_packet_may_wait_behind() {
-        for (len, backlog_bytes, stands) in [(100, 1514, false), (100, 1515, true), (65_536, 65_536, false), (65_536, 65_537, true)] {
+        for (len, backlog_bytes, stands) in [
+            (100, 1514, false),
+            (100, 1515, true),
+            (65_536, 65_536, false),
+            (65_536, 65_537, true),
+        ] {
             let mut codel = Codel::default();
-            let leaving = Leaving { len, sojourn: Duration::from_millis(50), backlog_bytes };
+            let leaving = Leaving {
+                len,
+                sojourn: Duration::from_millis(50),
+                backlog_bytes,
+            };
             assert!(!codel.judges_bad(Target::DEFAULT, at(0), leaving));
             assert_eq!(codel.judges_bad(Target::DEFAULT, at(100), leaving), stands);
         }
@@ -420,7 +492,11 @@ mod tests {
                 (packet, _) = self.dodequeue(now);
                 self.dropping = true;
                 let delta = self.count - self.last_count;
-                self.count = if delta > 1 && now as f64 - self.drop_next < 1600.0 { delta } else { 1 };
+                self.count = if delta > 1 && now as f64 - self.drop_next < 1600.0 {
+                    delta
+                } else {
+                    1
+                };
                 self.drop_next = law(now as f64, self.count);
                 self.last_count = self.count;
             }

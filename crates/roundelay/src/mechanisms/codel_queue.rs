@@ -48,7 +48,11 @@ impl CodelQueue {
             let len = self.queue.head_len();
             let mut packet = pool.pop(&mut self.queue)?;
             let sojourn = now.since(age.arrival);
-            let leaving = Leaving { len, sojourn, backlog_bytes: pool.backlog().bytes };
+            let leaving = Leaving {
+                len,
+                sojourn,
+                backlog_bytes: pool.backlog().bytes,
+            };
             let is_bad = self.codel.judges_bad(signals.target, now, leaving);
             if signals.target.roots == Roots::Exact {
                 self.shortened();
@@ -62,7 +66,10 @@ impl CodelQueue {
                     self.codel.marked(signals.target);
                 }
             }
-            if signals.ce_threshold.is_some_and(|threshold| sojourn > threshold) {
+            if signals
+                .ce_threshold
+                .is_some_and(|threshold| sojourn > threshold)
+            {
                 mark(&mut packet, age.ecn);
             }
             return Some((packet, len));
@@ -90,7 +97,10 @@ impl CodelQueue {
     /// Panics if the queue is broken, or CoDel has something pending for an empty queue. In Linux a
     /// queue that is emptied without drops keeps CoDel's state.
     pub(crate) fn check<T, P: Storage<T>>(&self, pool: &Pool<T, P>, linux: bool) {
-        assert!(linux || !self.queue.is_empty() || self.codel.is_at_rest(), "CoDel rests while the queue is empty");
+        assert!(
+            linux || !self.queue.is_empty() || self.codel.is_at_rest(),
+            "CoDel rests while the queue is empty"
+        );
         pool.check_queue(&self.queue);
     }
 }
@@ -121,19 +131,48 @@ mod tests {
             (Ecn::Marked, true, Some(Ecn::Marked)),
             (Ecn::Marked, false, None),
         ] {
-            let (mut pool, mut queue, mut dropped) = (Pool::default(), CodelQueue::default(), VecDeque::new());
+            let (mut pool, mut queue, mut dropped) =
+                (Pool::default(), CodelQueue::default(), VecDeque::new());
             for number in 0..6 {
-                pool.push(&mut queue.queue, Packet { ecn, ..Packet::new(FlowId(0), 1500, number) });
+                pool.push(
+                    &mut queue.queue,
+                    Packet {
+                        ecn,
+                        ..Packet::new(FlowId(0), 1500, number)
+                    },
+                );
             }
-            let target = Target { target: Duration::from_nanos(1), interval: Duration::from_nanos(1), ..Target::DEFAULT };
-            let signals = Signals { target, ecn: marks, ce_threshold: None };
-            let mut pull = |now| queue.pull(&mut pool, signals, Instant::from_nanos(now), &mut dropped).map(|(packet, _)| packet);
-            assert_eq!(pull(1_000).map(|packet| packet.ecn), Some(ecn), "the first packet begins the interval");
+            let target = Target {
+                target: Duration::from_nanos(1),
+                interval: Duration::from_nanos(1),
+                ..Target::DEFAULT
+            };
+            let signals = Signals {
+                target,
+                ecn: marks,
+                ce_threshold: None,
+            };
+            let mut pull = |now| {
+                queue
+                    .pull(&mut pool, signals, Instant::from_nanos(now), &mut dropped)
+                    .map(|(packet, _)| packet)
+            };
+            assert_eq!(
+                pull(1_000).map(|packet| packet.ecn),
+                Some(ecn),
+                "the first packet begins the interval"
+            );
             let second = pull(2_000).map(|packet| (packet.payload, packet.ecn));
-            let dropped: Vec<_> = dropped.into_iter().map(|(packet, reason)| (packet.payload, reason)).collect();
+            let dropped: Vec<_> = dropped
+                .into_iter()
+                .map(|(packet, reason)| (packet.payload, reason))
+                .collect();
             match leaves {
                 Some(marked) => assert_eq!((second, dropped), (Some((1, marked)), Vec::new())),
-                None => assert_eq!((second, dropped), (Some((2, ecn)), alloc::vec![(1, DropReason::Early)])),
+                None => assert_eq!(
+                    (second, dropped),
+                    (Some((2, ecn)), alloc::vec![(1, DropReason::Early)])
+                ),
             }
         }
     }

@@ -6,9 +6,10 @@
 //! signalled. The number of packets between two signals is random and uniform up to a maximum, so
 //! signals neither cluster nor stay away for long.
 //!
-//! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993;
-//! S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001;
-//! S. Floyd, "Recommendation on Using the 'Gentle' Variant of RED", 2000.
+//! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
+//! IEEE/ACM Transactions on Networking 1(4), 1993; S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED:
+//! An Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001; S. Floyd,
+//! "Recommendation on Using the 'Gentle' Variant of RED", 2000.
 //!
 //! | paper | here |
 //! |---|---|
@@ -56,7 +57,12 @@ pub(crate) const fn idle_rate<C>(of: fn(&mut C) -> &mut Option<Rate>) -> Paramet
 
 /// The parameter `probability`.
 pub(crate) const fn probability<C>(of: fn(&mut C) -> &mut Billionths) -> Parameter<C> {
-    Parameter::number("probability", 0..=Billionths::ONE.0, "drop probability when the average reaches max", of)
+    Parameter::number(
+        "probability",
+        0..=Billionths::ONE.0,
+        "drop probability when the average reaches max",
+        of,
+    )
 }
 
 /// RED's parameters; lengths in the discipline's unit, bytes or packets.
@@ -76,16 +82,26 @@ pub(crate) struct Thresholds {
     /// Whether `probability` adapts to keep the average midway between the two thresholds.
     pub(crate) adaptive: bool,
     /// Whether the rules of Linux's choke apply: fractions of the average have no part in its next
-    /// value and in the probability, and an average of `min` is still below. In bytes the difference
-    /// does not matter; in packets the average is half a packet longer on the mean.
+    /// value and in the probability, and an average of `min` is still below. In bytes the
+    /// difference does not matter; in packets the average is half a packet longer on the mean.
     pub(crate) linux: bool,
 }
 
 impl Thresholds {
     /// The average without which no packet is signalled.
     pub(crate) const fn onset(&self, in_bytes: bool) -> Onset {
-        let Self { min: least, weight_log, packet_time, .. } = *self;
-        Onset::Average { least, in_bytes, weight_log, packet_time }
+        let Self {
+            min: least,
+            weight_log,
+            packet_time,
+            ..
+        } = *self;
+        Onset::Average {
+            least,
+            in_bytes,
+            weight_log,
+            packet_time,
+        }
     }
 }
 
@@ -124,7 +140,16 @@ impl EarlyDetection {
     pub(crate) const fn new(thresholds: Thresholds) -> Self {
         let (idle_since, observed_at, adapted_at) = (None, Instant::ZERO, Instant::ZERO);
         let (link_rate, probability) = (UNKNOWN_LINK_RATE, thresholds.probability);
-        Self { thresholds, link_rate, average: 0, count: 0, idle_since, observed_at, probability, adapted_at }
+        Self {
+            thresholds,
+            link_rate,
+            average: 0,
+            count: 0,
+            idle_since,
+            observed_at,
+            probability,
+            adapted_at,
+        }
     }
 
     /// Changes the parameters. An adapted probability survives, unless the probability or
@@ -148,7 +173,8 @@ impl EarlyDetection {
         } else {
             let average = self.average_for();
             let difference = ((u128::from(waiting) << FRACTION_BITS) as i128) - average as i128;
-            self.average = (self.average as i128 + (difference >> self.thresholds.weight_log)) as u128;
+            self.average =
+                (self.average as i128 + (difference >> self.thresholds.weight_log)) as u128;
         }
         self.observed_at = now;
         if self.thresholds.adaptive && now.since(self.adapted_at) >= ADAPTATION_INTERVAL {
@@ -166,7 +192,8 @@ impl EarlyDetection {
     /// the idle time starts at the last arrival.
     pub(crate) fn left(&mut self, now: Option<Instant>, backlog: Backlog) {
         if backlog.is_empty() {
-            self.idle_since.get_or_insert(now.unwrap_or(self.observed_at));
+            self.idle_since
+                .get_or_insert(now.unwrap_or(self.observed_at));
         }
     }
 
@@ -177,7 +204,11 @@ impl EarlyDetection {
 
     /// The average as its next value and the probability have it.
     const fn average_for(&self) -> u128 {
-        if self.thresholds.linux { self.average >> FRACTION_BITS << FRACTION_BITS } else { self.average }
+        if self.thresholds.linux {
+            self.average >> FRACTION_BITS << FRACTION_BITS
+        } else {
+            self.average
+        }
     }
 
     /// The decision on the observed packet.
@@ -192,8 +223,16 @@ impl EarlyDetection {
             return Verdict::Force;
         }
         let is_drawn = random.chance(self.spaced(base));
-        self.count = if is_drawn { 0 } else { self.count.saturating_add(1) };
-        if is_drawn { Verdict::Signal } else { Verdict::Keep }
+        self.count = if is_drawn {
+            0
+        } else {
+            self.count.saturating_add(1)
+        };
+        if is_drawn {
+            Verdict::Signal
+        } else {
+            Verdict::Keep
+        }
     }
 
     /// p_b, for an average of `min` or more.
@@ -209,21 +248,27 @@ impl EarlyDetection {
             return Probability::ALWAYS;
         }
         let rest = Probability::ALWAYS.minus(self.probability);
-        self.probability.plus(Probability::ratio(above(max), span(0, max)).times(rest))
+        self.probability
+            .plus(Probability::ratio(above(max), span(0, max)).times(rest))
     }
 
     /// p_a = p_b / (1 - count p_b): makes every distance up to 1 / p_b equally likely.
     fn spaced(&self, base: Probability) -> Probability {
-        let (units, one) = (u128::from(base.as_units()), u128::from(Probability::ALWAYS.as_units()));
+        let (units, one) = (
+            u128::from(base.as_units()),
+            u128::from(Probability::ALWAYS.as_units()),
+        );
         Probability::ratio(units, one.saturating_sub(units * u128::from(self.count)))
     }
 
-    /// Additive increase, multiplicative decrease (Adaptive RED, section 4), to keep the average in the middle fifth between `min` and `max`.
+    /// Additive increase, multiplicative decrease (Adaptive RED, section 4), to keep the average in
+    /// the middle fifth between `min` and `max`.
     fn adapt(&mut self) {
         let least = Probability::from(Billionths(10_000_000));
         let most = Probability::from(Billionths(500_000_000));
         let span = self.thresholds.max - self.thresholds.min;
-        let at = |tenths: u64| u128::from(self.thresholds.min * 10 + span * tenths) << FRACTION_BITS;
+        let at =
+            |tenths: u64| u128::from(self.thresholds.min * 10 + span * tenths) << FRACTION_BITS;
         if self.average * 10 > at(6) && self.probability <= most {
             let quarter = self.probability.times(Probability::ratio(1, 4));
             self.probability = self.probability.plus(least.min(quarter));
@@ -233,20 +278,33 @@ impl EarlyDetection {
     }
 
     pub(crate) fn check(&self, expected: &Thresholds) {
-        assert_eq!(self.thresholds, *expected, "thresholds are those of the parameters");
-        assert!(self.thresholds.min < self.thresholds.max, "the thresholds are in order");
+        assert_eq!(
+            self.thresholds, *expected,
+            "thresholds are those of the parameters"
+        );
+        assert!(
+            self.thresholds.min < self.thresholds.max,
+            "the thresholds are in order"
+        );
         assert!(self.probability <= Probability::ALWAYS, "a probability");
-        assert!(self.average < 1 << (64 + FRACTION_BITS), "an average of lengths");
+        assert!(
+            self.average < 1 << (64 + FRACTION_BITS),
+            "an average of lengths"
+        );
     }
 }
 
-/// The smallest weight_log with which a burst of `burst` packets of `avpkt` into an empty queue leaves the average below `min` (the paper,
-/// section VI): L + 1 + ((1 - w)^(L + 1) - 1) / w < min / avpkt.
+/// The smallest weight_log with which a burst of `burst` packets of `avpkt` into an empty queue
+/// leaves the average below `min` (the paper, section VI): L + 1 + ((1 - w)^(L + 1) - 1) / w < min
+/// / avpkt.
 pub(crate) fn weight_log(min: u64, burst: u32, avpkt: u32) -> u32 {
     let (packets, avpkt) = (u64::from(burst) + 1, u128::from(avpkt));
     let excess = (u128::from(packets) * avpkt).saturating_sub(min.into());
-    let forgotten = |log: &u32| (((1 << 64) - u128::from(power(*log, packets))) * avpkt) >> (64 - log);
-    (1..MAX_WEIGHT_LOG).find(|log| excess <= forgotten(log)).unwrap_or(MAX_WEIGHT_LOG)
+    let forgotten =
+        |log: &u32| (((1 << 64) - u128::from(power(*log, packets))) * avpkt) >> (64 - log);
+    (1..MAX_WEIGHT_LOG)
+        .find(|log| excess <= forgotten(log))
+        .unwrap_or(MAX_WEIGHT_LOG)
 }
 
 /// (1 - 2^-`log`)^`exponent` in units of 2^-64, rounded down; 1 becomes 2^64 - 1.
@@ -265,7 +323,11 @@ fn power(log: u32, mut exponent: u64) -> u64 {
 
 /// `value` times `factor` in units of 2^-64.
 fn scaled(value: u128, factor: u64) -> u128 {
-    let (high, low, factor) = (value >> 64, value & u128::from(u64::MAX), u128::from(factor));
+    let (high, low, factor) = (
+        value >> 64,
+        value & u128::from(u64::MAX),
+        u128::from(factor),
+    );
     high * factor + ((low * factor) >> 64)
 }
 
@@ -287,12 +349,18 @@ mod tests {
     };
 
     fn with(probability: u64) -> Thresholds {
-        Thresholds { probability: Billionths(probability).into(), ..THRESHOLDS }
+        Thresholds {
+            probability: Billionths(probability).into(),
+            ..THRESHOLDS
+        }
     }
 
     /// State with an average of `average` bytes.
     fn at(thresholds: &Thresholds, average: u64) -> EarlyDetection {
-        EarlyDetection { average: u128::from(average) << FRACTION_BITS, ..EarlyDetection::new(*thresholds) }
+        EarlyDetection {
+            average: u128::from(average) << FRACTION_BITS,
+            ..EarlyDetection::new(*thresholds)
+        }
     }
 
     fn average(red: &EarlyDetection) -> f64 {
@@ -304,8 +372,15 @@ mod tests {
     #[test]
     fn linux_leaves_fractions_of_the_average_out() {
         let means = [false, true].map(|linux| {
-            let thresholds = Thresholds { min: 8, max: 24, weight_log: 4, linux, ..THRESHOLDS };
-            let (mut detection, mut random, mut sum) = (EarlyDetection::new(thresholds), Random::new(1), 0.0);
+            let thresholds = Thresholds {
+                min: 8,
+                max: 24,
+                weight_log: 4,
+                linux,
+                ..THRESHOLDS
+            };
+            let (mut detection, mut random, mut sum) =
+                (EarlyDetection::new(thresholds), Random::new(1), 0.0);
             for _ in 0..200_000 {
                 detection.observe(Instant::ZERO, u64::from(random.below(17)));
                 sum += detection.average as f64 / (1u64 << FRACTION_BITS) as f64;
@@ -314,7 +389,10 @@ mod tests {
             assert_eq!(detection.is_below_min(), linux);
             sum / 200_000.0
         });
-        assert!((means[0] - 8.0).abs() < 0.05 && (means[1] - 8.5).abs() < 0.05, "{means:?}");
+        assert!(
+            (means[0] - 8.0).abs() < 0.05 && (means[1] - 8.5).abs() < 0.05,
+            "{means:?}"
+        );
     }
 
     proptest! {
@@ -388,8 +466,13 @@ mod tests {
     /// Distances between signals with the average fixed.
     fn distances(thresholds: &Thresholds, average: u64, packets: usize) -> Vec<usize> {
         let (mut red, mut random) = (at(thresholds, average), Random::new(3));
-        let verdicts: Vec<_> = (0..packets).map(|_| red.judge(&mut random) != Verdict::Keep).collect();
-        verdicts.split(|is_signal| *is_signal).map(|kept| kept.len() + 1).collect()
+        let verdicts: Vec<_> = (0..packets)
+            .map(|_| red.judge(&mut random) != Verdict::Keep)
+            .collect();
+        verdicts
+            .split(|is_signal| *is_signal)
+            .map(|kept| kept.len() + 1)
+            .collect()
     }
 
     #[test]
@@ -401,7 +484,10 @@ mod tests {
         assert_eq!(longest, Some(&20));
         for distance in 1..=20 {
             let hits = distances.iter().filter(|other| **other == distance).count() as f64;
-            assert!((hits - count / 20.0).abs() < 5.0 * (count / 20.0).sqrt(), "{hits} of {count} at {distance}");
+            assert!(
+                (hits - count / 20.0).abs() < 5.0 * (count / 20.0).sqrt(),
+                "{hits} of {count} at {distance}"
+            );
         }
     }
 
@@ -409,11 +495,19 @@ mod tests {
     fn thresholds_hold_to_the_byte() {
         let thresholds = with(20_000_000);
         let mut random = Random::new(1);
-        let mut verdict = |thresholds: &Thresholds, average| at(thresholds, average).judge(&mut random);
+        let mut verdict =
+            |thresholds: &Thresholds, average| at(thresholds, average).judge(&mut random);
         assert_eq!(verdict(&thresholds, 29_999), Verdict::Keep);
-        assert_eq!(verdict(&thresholds, 30_000), Verdict::Keep, "with probability zero");
+        assert_eq!(
+            verdict(&thresholds, 30_000),
+            Verdict::Keep,
+            "with probability zero"
+        );
         assert_eq!(verdict(&thresholds, 90_000), Verdict::Force);
-        let gentle = Thresholds { gentle: true, ..thresholds };
+        let gentle = Thresholds {
+            gentle: true,
+            ..thresholds
+        };
         assert_eq!(verdict(&gentle, 180_000), Verdict::Force);
         assert_eq!(at(&gentle, 90_000).base(), gentle.probability);
         let half_way = at(&gentle, 135_000).base().as_units() as f64 / (1u64 << 32) as f64;
@@ -422,18 +516,34 @@ mod tests {
 
     #[test]
     fn adaptation_goes_up_by_steps_and_down_by_tenths() {
-        let thresholds = Thresholds { adaptive: true, ..with(20_000_000) };
-        let probability = |red: &EarlyDetection| (red.probability.as_units() as f64 / (1u64 << 32) as f64 * 1e6).round() / 1e6;
+        let thresholds = Thresholds {
+            adaptive: true,
+            ..with(20_000_000)
+        };
+        let probability = |red: &EarlyDetection| {
+            (red.probability.as_units() as f64 / (1u64 << 32) as f64 * 1e6).round() / 1e6
+        };
         let adapted = |average, millis: u64| {
             let mut red = at(&thresholds, average);
-            (0..=millis).for_each(|milli| red.observe(Instant::from_nanos(milli * 1_000_000), average));
+            (0..=millis)
+                .for_each(|milli| red.observe(Instant::from_nanos(milli * 1_000_000), average));
             probability(&red)
         };
         assert_eq!(adapted(70_000, 499), 0.02);
         assert_eq!(adapted(70_000, 500), 0.025, "a quarter");
         assert_eq!(adapted(50_000, 500), 0.018);
-        assert_eq!(adapted(60_000, 10_000), 0.02, "in the middle nothing changes");
-        assert!((0.5..0.52).contains(&adapted(89_000, 60_000)), "a half and a step is the most");
-        assert!((0.008..0.01).contains(&adapted(10_000, 60_000)), "a hundredth less a tenth is the least");
+        assert_eq!(
+            adapted(60_000, 10_000),
+            0.02,
+            "in the middle nothing changes"
+        );
+        assert!(
+            (0.5..0.52).contains(&adapted(89_000, 60_000)),
+            "a half and a step is the most"
+        );
+        assert!(
+            (0.008..0.01).contains(&adapted(10_000, 60_000)),
+            "a hundredth less a tenth is the least"
+        );
     }
 }

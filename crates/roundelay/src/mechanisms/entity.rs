@@ -18,15 +18,28 @@ pub(crate) const MAX_SERVICE: u32 = FlowConfig::MAX_PACKET_LEN;
 /// Group 0 has slots of 2 to this: the shortest packets at the largest weight.
 pub(crate) const MIN_SLOT_SHIFT: u32 = slot_shift(MIN_GROUPED_LEN, FlowConfig::MAX_WEIGHT);
 /// The last group has the longest packets at the smallest weight.
-pub(crate) const GROUPS: usize = (slot_shift(FlowConfig::MAX_PACKET_LEN, 1) - MIN_SLOT_SHIFT + 1) as usize;
+pub(crate) const GROUPS: usize =
+    (slot_shift(FlowConfig::MAX_PACKET_LEN, 1) - MIN_SLOT_SHIFT + 1) as usize;
 
-const _: () = assert!(GROUPS.is_power_of_two(), "a group's number is kept in range by a mask");
-const _: () = assert!(2 + MAX_SERVICE.div_ceil(MIN_GROUPED_LEN) <= SLOTS, "Theorem 5");
+const _: () = assert!(
+    GROUPS.is_power_of_two(),
+    "a group's number is kept in range by a mask"
+);
+const _: () = assert!(
+    2 + MAX_SERVICE.div_ceil(MIN_GROUPED_LEN) <= SLOTS,
+    "Theorem 5"
+);
 
 /// The smallest power of two that holds a packet's virtual time: Eq. 4.
 const fn slot_shift(len: u32, weight: u32) -> u32 {
-    let len = if len < MIN_GROUPED_LEN { MIN_GROUPED_LEN } else { len };
-    (len as u64 * byte_time(weight)).next_power_of_two().trailing_zeros()
+    let len = if len < MIN_GROUPED_LEN {
+        MIN_GROUPED_LEN
+    } else {
+        len
+    };
+    (len as u64 * byte_time(weight))
+        .next_power_of_two()
+        .trailing_zeros()
 }
 
 /// log2 of a group's slot size.
@@ -35,9 +48,13 @@ pub(crate) const fn shift_of(group: usize) -> u32 {
     MIN_SLOT_SHIFT + group as u32
 }
 
-/// phi sigma_i times the sum of weights, in bytes: what an entity of this weight sends in a slot of its group.
+/// phi sigma_i times the sum of weights, in bytes: what an entity of this weight sends in a slot of
+/// its group.
 pub(crate) fn slot_bytes(max_packet_len: u32, weight: u32) -> u64 {
-    let shift = slot_shift(max_packet_len.min(FlowConfig::MAX_PACKET_LEN), weight.max(1));
+    let shift = slot_shift(
+        max_packet_len.min(FlowConfig::MAX_PACKET_LEN),
+        weight.max(1),
+    );
     u64::from(weight) << (shift - VirtualTime::FRACTION_BITS)
 }
 
@@ -61,8 +78,15 @@ pub(crate) struct Entity {
 }
 
 impl Entity {
-    pub(crate) const UNKNOWN: Self =
-        Self { time: VirtualTime::ZERO, finish: VirtualTime::ZERO, byte_time: 0, place: 0, group: 0, home: 0, is_unsettled: false };
+    pub(crate) const UNKNOWN: Self = Self {
+        time: VirtualTime::ZERO,
+        finish: VirtualTime::ZERO,
+        byte_time: 0,
+        place: 0,
+        group: 0,
+        home: 0,
+        is_unsettled: false,
+    };
 
     /// Sets weight and longest packet. A change of group takes effect at the next insertion. The
     /// head packet is still charged at the old rate; `next` is its span (virtual time).
@@ -98,7 +122,11 @@ impl Entity {
     /// F - S of the head packet, given its `span` at the configured weight.
     #[inline]
     pub(crate) const fn charge(&self, span: u64) -> u64 {
-        if self.is_unsettled { self.finish.since(self.time) as u64 } else { span }
+        if self.is_unsettled {
+            self.finish.since(self.time) as u64
+        } else {
+            span
+        }
     }
 
     /// F of the head packet, given its `span` at the configured weight. If idle: F of the last
@@ -130,7 +158,10 @@ impl Entity {
     /// after service at a smaller weight or with longer packets (Theorem 3).
     #[cold]
     pub(crate) fn choose_group(&mut self, now: VirtualTime, span: u64) {
-        let by_span = span.next_power_of_two().trailing_zeros().saturating_sub(MIN_SLOT_SHIFT) as u8;
+        let by_span = span
+            .next_power_of_two()
+            .trailing_zeros()
+            .saturating_sub(MIN_SLOT_SHIFT) as u8;
         let lead = self.lead(now).unwrap_or(0).max(0);
         let by_lead = (i64::BITS - lead.leading_zeros()).saturating_sub(MIN_SLOT_SHIFT) as u8;
         self.group = by_lead.min(self.group).max(self.home.max(by_span));

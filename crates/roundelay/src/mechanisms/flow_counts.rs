@@ -28,7 +28,10 @@ pub(crate) struct FlowCounts {
 impl FlowCounts {
     /// For samples of up to `packets` packets.
     pub(crate) fn new(packets: u32, hash: FlowHash) -> Self {
-        Self { entries: alloc::vec![Entry::default(); (2 * packets as usize).next_power_of_two()], hash }
+        Self {
+            entries: alloc::vec![Entry::default(); (2 * packets as usize).next_power_of_two()],
+            hash,
+        }
     }
 
     /// Memory of a table for `packets` packets, in bytes.
@@ -44,7 +47,11 @@ impl FlowCounts {
     pub(crate) fn add(&mut self, flow: FlowId, len: u32) {
         let place = self.find(flow);
         let entry = &mut self.entries[place];
-        *entry = Entry { flow, packets: entry.packets + 1, bytes: entry.bytes + u64::from(len) };
+        *entry = Entry {
+            flow,
+            packets: entry.packets + 1,
+            bytes: entry.bytes + u64::from(len),
+        };
     }
 
     /// Removes a packet added before.
@@ -91,9 +98,22 @@ impl FlowCounts {
 
     pub(crate) fn check(&self, sample: &[(FlowId, u32)]) {
         let sum = |pick: fn(&Entry) -> u64| self.entries.iter().map(pick).sum::<u64>();
-        assert_eq!(sum(|entry| entry.packets.into()), sample.len() as u64, "packets are those of the sample");
-        assert_eq!(sum(|entry| entry.bytes), sample.iter().map(|(_, len)| u64::from(*len)).sum(), "bytes are those of the sample");
-        for (place, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.packets > 0) {
+        assert_eq!(
+            sum(|entry| entry.packets.into()),
+            sample.len() as u64,
+            "packets are those of the sample"
+        );
+        assert_eq!(
+            sum(|entry| entry.bytes),
+            sample.iter().map(|(_, len)| u64::from(*len)).sum(),
+            "bytes are those of the sample"
+        );
+        for (place, entry) in self
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.packets > 0)
+        {
             assert_eq!(self.find(entry.flow), place, "each flow is found");
         }
     }

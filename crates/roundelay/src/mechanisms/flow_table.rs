@@ -32,7 +32,11 @@ pub(crate) struct FlowRecord<S> {
 
 impl<T, S, P: Storage<T>> Default for FlowTable<T, S, P> {
     fn default() -> Self {
-        Self { pool: Pool::empty(), flows: Vec::new(), longest: Longest::default() }
+        Self {
+            pool: Pool::empty(),
+            flows: Vec::new(),
+            longest: Longest::default(),
+        }
     }
 }
 
@@ -84,7 +88,12 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
 
     #[cold]
     fn grow(&mut self, number: usize) {
-        self.flows.resize_with(number + 1, || FlowRecord { queue: Queue::EMPTY, weight: 0, leaves: false, state: S::default() });
+        self.flows.resize_with(number + 1, || FlowRecord {
+            queue: Queue::EMPTY,
+            weight: 0,
+            leaves: false,
+            state: S::default(),
+        });
     }
 
     /// A flow gets settings: a removal asked for before is void.
@@ -95,7 +104,13 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
     /// Removes a flow: with the last packet, or now. True: now, and the discipline sets the weight
     /// to zero.
     pub(crate) fn remove(&mut self, flow: FlowId) -> bool {
-        let Some(record) = self.flows.get_mut(flow.index()).filter(|record| record.weight > 0) else { return false };
+        let Some(record) = self
+            .flows
+            .get_mut(flow.index())
+            .filter(|record| record.weight > 0)
+        else {
+            return false;
+        };
         record.leaves = !record.queue.is_empty();
         !record.leaves
     }
@@ -148,7 +163,11 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
         let queue = &mut flow.queue;
         let packet = self.pool.pop(queue);
         if let Some(next) = refill(FlowId(number as u32)) {
-            debug_assert_eq!(next.flow.index(), number, "a node takes its children's packets");
+            debug_assert_eq!(
+                next.flow.index(),
+                number,
+                "a node takes its children's packets"
+            );
             self.pool.refill(queue, next);
         }
         self.longest.changed(number, queue.size());
@@ -165,15 +184,22 @@ impl<T, S: Default, P: Storage<T>> FlowTable<T, S, P> {
 
     /// The flow with the most queued bytes, if any has packets.
     pub(crate) fn longest(&mut self) -> Option<usize> {
-        self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))
+        self.longest
+            .find(self.flows.iter().map(|flow| flow.queue.size()))
     }
 
     /// Panics if a queue is broken, or a flow with packets is unknown.
     pub(crate) fn check(&self) {
         for flow in &self.flows {
             self.pool.check_queue(&flow.queue);
-            assert!(flow.weight > 0 || (flow.queue.is_empty() && !flow.leaves), "flows with packets are known");
-            assert!(!flow.leaves || !flow.queue.is_empty(), "a removed flow leaves with its last packet");
+            assert!(
+                flow.weight > 0 || (flow.queue.is_empty() && !flow.leaves),
+                "flows with packets are known"
+            );
+            assert!(
+                !flow.leaves || !flow.queue.is_empty(),
+                "a removed flow leaves with its last packet"
+            );
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "the queues' bytes add up");
@@ -211,7 +237,10 @@ mod tests {
     #[test]
     fn a_removed_flow_leaves_with_its_last_packet() {
         let mut table = table(&[(2, 100), (2, 200)]);
-        assert!(!table.remove(FlowId(2)) && !table.remove(FlowId(0)) && !table.remove(FlowId(9)), "backlogged, unknown, beyond the table");
+        assert!(
+            !table.remove(FlowId(2)) && !table.remove(FlowId(0)) && !table.remove(FlowId(9)),
+            "backlogged, unknown, beyond the table"
+        );
         assert!(table.pop(2, |_| None).0.is_some());
         assert_eq!(table.pop_tail(2).map(|packet| packet.len), Some(200));
         assert!(table.has_left(2) && !table.has_left(2), "once");
@@ -234,8 +263,19 @@ mod tests {
         assert_eq!(table.longest(), Some(1));
         let (sent, _) = table.pop(1, |flow| Some(packet(flow.0, 400)));
         assert_eq!(
-            (sent.map(|packet| packet.len), table.longest(), table.backlog()),
-            (Some(300), Some(1), Backlog { packets: 2, bytes: 500 })
+            (
+                sent.map(|packet| packet.len),
+                table.longest(),
+                table.backlog()
+            ),
+            (
+                Some(300),
+                Some(1),
+                Backlog {
+                    packets: 2,
+                    bytes: 500
+                }
+            )
         );
         table.pop(1, |_| None);
         assert_eq!(table.longest(), Some(0));
@@ -245,8 +285,18 @@ mod tests {
     #[test]
     fn refused_packets_have_reasons() {
         let mut table = table(&[]);
-        for (packet, is_taken) in [(packet(0, 1500), true), (packet(0, 1501), false), (packet(u32::MAX, 1), false)] {
-            assert_eq!((table.takes(&packet, 1500), table.refusal(&packet, 1500).is_none()), (is_taken, is_taken));
+        for (packet, is_taken) in [
+            (packet(0, 1500), true),
+            (packet(0, 1501), false),
+            (packet(u32::MAX, 1), false),
+        ] {
+            assert_eq!(
+                (
+                    table.takes(&packet, 1500),
+                    table.refusal(&packet, 1500).is_none()
+                ),
+                (is_taken, is_taken)
+            );
         }
     }
 }

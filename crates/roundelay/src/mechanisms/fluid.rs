@@ -61,7 +61,9 @@ impl Service {
     /// F, rounded so that ties compare as equal.
     #[inline]
     pub(crate) const fn rounded_finish(self) -> VirtualTime {
-        self.finish.plus(1 << (ROUNDED_BITS - 1)).slot_start(ROUNDED_BITS)
+        self.finish
+            .plus(1 << (ROUNDED_BITS - 1))
+            .slot_start(ROUNDED_BITS)
     }
 }
 
@@ -138,7 +140,13 @@ impl<C, T, O: Order> Configured<C> for Imitation<T, O> {
 
 impl<T, O: Order> Imitation<T, O> {
     fn with(clock: GpsClock) -> Self {
-        Self { pool: Pool::default(), flows: Vec::new(), clock, order: O::default(), longest: Longest::default() }
+        Self {
+            pool: Pool::default(),
+            flows: Vec::new(),
+            clock,
+            order: O::default(),
+            longest: Longest::default(),
+        }
     }
 
     #[cfg(test)]
@@ -161,7 +169,11 @@ impl<T, O: Order> Imitation<T, O> {
     fn set_weight(&mut self, number: usize, weight: u32) {
         let flow = &mut self.flows[number];
         if self.clock.weight(number) != weight {
-            flow.next = self.clock.set_weight(number, weight, flow.queue.bytes() - u64::from(flow.queue.head_len()));
+            flow.next = self.clock.set_weight(
+                number,
+                weight,
+                flow.queue.bytes() - u64::from(flow.queue.head_len()),
+            );
             flow.remainder = 0;
         }
     }
@@ -173,7 +185,8 @@ impl<T, O: Order> Imitation<T, O> {
             (flow.next, flow.remainder) = (came, 0);
         }
         self.clock.arrive(number, len);
-        self.pool.push(&mut flow.queue, with(packet, |payload| (came, payload)));
+        self.pool
+            .push(&mut flow.queue, with(packet, |payload| (came, payload)));
         self.longest.changed(number, flow.queue.size());
         if flow.queue.packets() == 1 {
             flow.time(came, len, self.clock.weight(number));
@@ -183,7 +196,9 @@ impl<T, O: Order> Imitation<T, O> {
 
     fn dequeue_packet(&mut self, now: Instant) -> Option<Packet<T>> {
         self.clock.complete();
-        let number = self.order.choose(&mut self.clock, |number| self.flows[number].head)?;
+        let number = self
+            .order
+            .choose(&mut self.clock, |number| self.flows[number].head)?;
         let flow = &mut self.flows[number];
         let packet = self.pool.pop(&mut flow.queue)?;
         self.clock.begin(now, packet.len);
@@ -208,13 +223,32 @@ impl<T, O: Order> Imitation<T, O> {
 /// The packet with another payload.
 #[inline]
 fn with<T, U>(packet: Packet<T>, payload: impl FnOnce(T) -> U) -> Packet<U> {
-    let Packet { flow, len, arrival, ecn, priority, slack, deadline, payload: before } = packet;
-    Packet { flow, len, arrival, ecn, priority, slack, deadline, payload: payload(before) }
+    let Packet {
+        flow,
+        len,
+        arrival,
+        ecn,
+        priority,
+        slack,
+        deadline,
+        payload: before,
+    } = packet;
+    Packet {
+        flow,
+        len,
+        arrival,
+        ecn,
+        priority,
+        slack,
+        deadline,
+        payload: payload(before),
+    }
 }
 
 impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() || !self.clock.has_room_for(packet.flow.index(), packet.len) {
+        if !packet.flow.fits_a_table() || !self.clock.has_room_for(packet.flow.index(), packet.len)
+        {
             return Err(packet);
         }
         self.clock.advance(now);
@@ -228,7 +262,8 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let is_full = || !self.clock.has_room_for(packet.flow.index(), packet.len);
-        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN).or_else(|| is_full().then_some(Refusal::QueueFull))
+        Refusal::of_tabled(packet, FlowConfig::MAX_PACKET_LEN)
+            .or_else(|| is_full().then_some(Refusal::QueueFull))
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
@@ -237,7 +272,9 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
 
     /// The tail packet of the longest backlog; the fluid server drops the packet too.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
+        let number = self
+            .longest
+            .find(self.flows.iter().map(|flow| flow.queue.size()))?;
         let flow = &mut self.flows[number];
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
@@ -271,7 +308,9 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.flows.get_mut(flow.index()) else { return };
+        let Some(record) = self.flows.get_mut(flow.index()) else {
+            return;
+        };
         record.leaves = true;
         if record.queue.is_empty() {
             self.leave_if_removed(flow.index());
@@ -285,8 +324,14 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes_per_flow = size_of::<FluidFlow>() + GpsClock::BYTES_PER_FLOW + O::BYTES_PER_FLOW + Longest::BYTES_PER_QUEUE;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+        let bytes_per_flow = size_of::<FluidFlow>()
+            + GpsClock::BYTES_PER_FLOW
+            + O::BYTES_PER_FLOW
+            + Longest::BYTES_PER_QUEUE;
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
+            bytes_per_flow,
+        }
     }
 
     /// 1. A flow is in the order if and only if it has packets.
@@ -294,7 +339,11 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
     ///    excess.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
-            self.order.check(number, Some(flow.head).filter(|_| !flow.queue.is_empty()), self.clock.now());
+            self.order.check(
+                number,
+                Some(flow.head).filter(|_| !flow.queue.is_empty()),
+                self.clock.now(),
+            );
             self.pool.check_queue(&flow.queue);
         }
         self.clock.check(self.pool.backlog().bytes);
@@ -308,7 +357,13 @@ mod tests {
     /// Packets of whole bytes tie at whole bytes, where rounding errors may fall on either side.
     #[test]
     fn finish_times_that_differ_by_less_than_the_tolerance_tie_at_whole_bytes() {
-        let finish = |bits: u64| Service { finish: VirtualTime::from_bits(bits), ..Service::default() }.rounded_finish();
+        let finish = |bits: u64| {
+            Service {
+                finish: VirtualTime::from_bits(bits),
+                ..Service::default()
+            }
+            .rounded_finish()
+        };
         let whole = 1500u64 << VirtualTime::FRACTION_BITS;
         assert_eq!(finish(whole - TOLERANCE / 2), finish(whole));
         assert_eq!(finish(whole + TOLERANCE / 2 - 1), finish(whole));

@@ -121,7 +121,8 @@ impl Fluid {
         if self.weight == self.next_weight || backlog - later <= counted {
             self.count(now, backlog - later);
         } else {
-            let more = (backlog - later - counted + u64::from(self.remainder)).div_ceil(self.next_weight.into());
+            let more = (backlog - later - counted + u64::from(self.remainder))
+                .div_ceil(self.next_weight.into());
             self.finish = self.finish.plus(more);
             self.remainder = 0;
             self.weight = self.weight.max(self.next_weight);
@@ -186,7 +187,9 @@ impl GpsClock {
     /// The weight of a flow's next arrivals; zero if the flow is unknown.
     #[inline]
     pub(crate) fn weight(&self, flow: usize) -> u32 {
-        self.fluids.get(flow).map_or(0, |fluid| if fluid.leaves { 0 } else { fluid.next_weight })
+        self.fluids
+            .get(flow)
+            .map_or(0, |fluid| if fluid.leaves { 0 } else { fluid.next_weight })
     }
 
     #[inline]
@@ -221,8 +224,17 @@ impl GpsClock {
     /// Starts the transmission of a packet.
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, len: u32) {
-        let until = self.link.rate.map_or(now, |rate| now + rate.time_of(len.into()));
-        self.link = Link { since: now, until, len, done: 0, ..self.link };
+        let until = self
+            .link
+            .rate
+            .map_or(now, |rate| now + rate.time_of(len.into()));
+        self.link = Link {
+            since: now,
+            until,
+            len,
+            done: 0,
+            ..self.link
+        };
     }
 
     /// The queue is empty. If the link is idle too, the fluid server is finished with everything.
@@ -249,7 +261,8 @@ impl GpsClock {
     fn pass_over(&mut self, target: VirtualTime) {
         let mut passed = -i128::from(core::mem::take(&mut self.rest));
         while let Some((at, flow)) = self.ending.first().filter(|(at, _)| !at.is_after(target)) {
-            passed += i128::from(at.since(self.now)) * i128::from(self.busy_weight) + i128::from(self.fluids[flow].remainder);
+            passed += i128::from(at.since(self.now)) * i128::from(self.busy_weight)
+                + i128::from(self.fluids[flow].remainder);
             self.now = at;
             self.turn(flow);
         }
@@ -261,7 +274,11 @@ impl GpsClock {
     /// Whether a packet still fits the fluid server's arithmetic.
     #[inline]
     pub(crate) fn has_room_for(&self, flow: usize, len: u32) -> bool {
-        let backlog = if self.ending.contains(flow) { self.fluids[flow].backlog_at(self.now) } else { 0 };
+        let backlog = if self.ending.contains(flow) {
+            self.fluids[flow].backlog_at(self.now)
+        } else {
+            0
+        };
         len <= FlowConfig::MAX_PACKET_LEN && backlog + work_of(len) <= MOST_BACKLOG
     }
 
@@ -305,7 +322,11 @@ impl GpsClock {
             self.fluids.resize_with(flow + 1, Fluid::default);
         }
         let waiting = waiting << VirtualTime::FRACTION_BITS;
-        let backlog = if self.ending.contains(flow) { self.fluids[flow].backlog_at(self.now) } else { 0 };
+        let backlog = if self.ending.contains(flow) {
+            self.fluids[flow].backlog_at(self.now)
+        } else {
+            0
+        };
         let (mut start, mut after) = (self.now, waiting);
         self.change(flow, |fluid, now| {
             fluid.leaves = false;
@@ -373,7 +394,11 @@ impl GpsClock {
         while let Some(at) = self.ending.first_key() {
             let ahead = at.since(self.now) as u128 * u128::from(self.busy_weight);
             // Only the key matters before V is there; the flow itself is not needed.
-            let due = if ahead > u128::from(self.rest) { None } else { self.ending.first() };
+            let due = if ahead > u128::from(self.rest) {
+                None
+            } else {
+                self.ending.first()
+            };
             let Some((_, flow)) = due else { break };
             let needed = ahead + u128::from(self.fluids[flow].remainder);
             if needed > u128::from(self.rest) {
@@ -383,7 +408,9 @@ impl GpsClock {
             self.now = at;
             self.turn(flow);
         }
-        self.now = self.now.plus(self.rest.checked_div(self.busy_weight).unwrap_or(0));
+        self.now = self
+            .now
+            .plus(self.rest.checked_div(self.busy_weight).unwrap_or(0));
         self.rest = self.rest.checked_rem(self.busy_weight).unwrap_or(0);
     }
 
@@ -391,23 +418,58 @@ impl GpsClock {
     /// of the packet on the link, and the excess.
     pub(crate) fn check(&self, waiting: u64) {
         let unit = 1i128 << VirtualTime::FRACTION_BITS;
-        let backlogged = || self.fluids.iter().enumerate().filter(|(flow, _)| self.ending.contains(*flow)).map(|(_, fluid)| fluid);
-        let fluid: i128 = backlogged().map(|fluid| i128::from(fluid.backlog_at(self.now))).sum();
+        let backlogged = || {
+            self.fluids
+                .iter()
+                .enumerate()
+                .filter(|(flow, _)| self.ending.contains(*flow))
+                .map(|(_, fluid)| fluid)
+        };
+        let fluid: i128 = backlogged()
+            .map(|fluid| i128::from(fluid.backlog_at(self.now)))
+            .sum();
         let on_link = i128::from(work_of(self.link.len) - self.link.done);
         let left = i128::from(waiting) * unit + on_link + self.excess;
-        assert_eq!(fluid - i128::from(self.rest), left, "the fluid server has as much to do");
+        assert_eq!(
+            fluid - i128::from(self.rest),
+            left,
+            "the fluid server has as much to do"
+        );
         assert!(self.excess >= 0, "it never has less to do than the link");
-        assert_eq!(backlogged().map(|fluid| u64::from(fluid.weight)).sum::<u64>(), self.busy_weight, "backlogged weights add up");
-        assert_eq!(self.fluids.iter().map(Fluid::known_weight).sum::<u64>(), self.known_weight, "known weights add up");
-        let mut idle = self.fluids.iter().enumerate().filter(|(flow, _)| !self.ending.contains(*flow)).map(|(_, fluid)| fluid);
-        assert!(idle.all(|fluid| fluid.later == 0 && fluid.weight == fluid.next_weight && !fluid.leaves), "an idle flow has one weight");
+        assert_eq!(
+            backlogged()
+                .map(|fluid| u64::from(fluid.weight))
+                .sum::<u64>(),
+            self.busy_weight,
+            "backlogged weights add up"
+        );
+        assert_eq!(
+            self.fluids.iter().map(Fluid::known_weight).sum::<u64>(),
+            self.known_weight,
+            "known weights add up"
+        );
+        let mut idle = self
+            .fluids
+            .iter()
+            .enumerate()
+            .filter(|(flow, _)| !self.ending.contains(*flow))
+            .map(|(_, fluid)| fluid);
+        assert!(
+            idle.all(|fluid| fluid.later == 0
+                && fluid.weight == fluid.next_weight
+                && !fluid.leaves),
+            "an idle flow has one weight"
+        );
         assert!(self.rest < self.busy_weight.max(1), "V shows all work");
         self.ending.check();
     }
 
     #[cfg(test)]
     pub(crate) fn start_at(now: VirtualTime) -> Self {
-        Self { now, ..Self::default() }
+        Self {
+            now,
+            ..Self::default()
+        }
     }
 }
 
@@ -447,7 +509,10 @@ mod tests {
     fn v_runs_faster_when_a_flow_empties() {
         let mut clock = clock();
         clock.set_weight(1, 3, 0);
-        assert_eq!([arrive(&mut clock, 0, 100), arrive(&mut clock, 1, 150)], [100.0, 50.0]);
+        assert_eq!(
+            [arrive(&mut clock, 0, 100), arrive(&mut clock, 1, 150)],
+            [100.0, 50.0]
+        );
         send(&mut clock, 0, 150);
         clock.advance(Instant::from_nanos(100));
         assert_eq!(bytes(clock.now()), 25.0, "100 bytes for weights of 4");
@@ -455,7 +520,11 @@ mod tests {
         send(&mut clock, 150, 100);
         clock.advance(Instant::from_nanos(225));
         assert_eq!(bytes(clock.now()), 75.0);
-        assert_eq!(arrive(&mut clock, 0, 10), 100.0, "what is behind that is counted then");
+        assert_eq!(
+            arrive(&mut clock, 0, 10),
+            100.0,
+            "what is behind that is counted then"
+        );
         assert_eq!(arrive(&mut clock, 1, 30), 85.0, "from V on");
         clock.check(40);
         send(&mut clock, 250, 40);
@@ -487,7 +556,11 @@ mod tests {
         clock.withdraw(1, 50);
         assert_eq!(clock.excess, 0, "nothing was done of the second packet");
         clock.withdraw(1, 100);
-        assert_eq!((bytes(clock.now()), clock.excess), (50.0, 50 << VirtualTime::FRACTION_BITS), "half of the first was");
+        assert_eq!(
+            (bytes(clock.now()), clock.excess),
+            (50.0, 50 << VirtualTime::FRACTION_BITS),
+            "half of the first was"
+        );
         clock.check(0);
         assert_eq!(arrive(&mut clock, 1, 7), 57.0, "V has not moved");
         // The fluid server still has 50 bytes of a packet already sent by the link: a part is
@@ -496,7 +569,10 @@ mod tests {
         clock.check(7);
         send(&mut clock, 100, 0);
         clock.rest();
-        assert_eq!((bytes(clock.now()), clock.busy_weight, clock.excess), (100.0, 0, 0));
+        assert_eq!(
+            (bytes(clock.now()), clock.busy_weight, clock.excess),
+            (100.0, 0, 0)
+        );
     }
 
     #[test]
@@ -512,16 +588,33 @@ mod tests {
         send(&mut clock, 0, 100);
         send(&mut clock, 100, 60);
         clock.advance(Instant::from_nanos(140));
-        assert_eq!(bytes(clock.now()), 64.0, "120 bytes for weights of 2, 20 for weights of 5");
+        assert_eq!(
+            bytes(clock.now()),
+            64.0,
+            "120 bytes for weights of 2, 20 for weights of 5"
+        );
         // The second packet and half of the third were sent ahead at the lower weight: both weights
         // count until V is there.
         clock.check(120);
-        assert_eq!((bytes(clock.set_weight(1, 1, 60)), clock.known_weight()), (75.0, 5));
+        assert_eq!(
+            (bytes(clock.set_weight(1, 1, 60)), clock.known_weight()),
+            (75.0, 5)
+        );
         send(&mut clock, 160, 60);
         assert_eq!((bytes(clock.now()), clock.known_weight()), (68.0, 5));
-        assert_eq!(bytes(clock.set_weight(1, 8, 0)), 75.0 + 60.0, "what was timed stays so");
-        assert_eq!(clock.busy_weight, 5, "with the larger weight of two, which was done in vain");
-        assert_eq!(clock.excess, (67 * 4 - (7 * 4 + 60)) << VirtualTime::FRACTION_BITS);
+        assert_eq!(
+            bytes(clock.set_weight(1, 8, 0)),
+            75.0 + 60.0,
+            "what was timed stays so"
+        );
+        assert_eq!(
+            clock.busy_weight, 5,
+            "with the larger weight of two, which was done in vain"
+        );
+        assert_eq!(
+            clock.excess,
+            (67 * 4 - (7 * 4 + 60)) << VirtualTime::FRACTION_BITS
+        );
         clock.forget(1);
         assert_eq!(clock.known_weight(), 1 + 8);
         send(&mut clock, 220, 400);
@@ -537,7 +630,11 @@ mod tests {
         }
         assert!(clock.has_room_for(0, 1 << 16));
         arrive(&mut clock, 0, 1 << 16);
-        assert!(!clock.has_room_for(0, 1) && clock.has_room_for(1, 1 << 16) && !clock.has_room_for(1, (1 << 16) + 1));
+        assert!(
+            !clock.has_room_for(0, 1)
+                && clock.has_room_for(1, 1 << 16)
+                && !clock.has_room_for(1, (1 << 16) + 1)
+        );
         // A change of weight does not lose the flow's position either.
         for weight in [1024, 1, 7, 1] {
             clock.set_weight(0, weight, (1 << 32) - (1 << 16));

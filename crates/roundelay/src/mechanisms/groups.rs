@@ -108,13 +108,24 @@ struct Front {
 }
 
 impl Front {
-    const NONE: Self = Self { group: 0, list: u16::MAX };
+    const NONE: Self = Self {
+        group: 0,
+        list: u16::MAX,
+    };
 }
 
 impl<E> Default for Groups<E> {
     fn default() -> Self {
-        let (entities, clock, calendar) = (Vec::new(), VirtualClock::default(), Calendar::default());
-        Self { entities, clock, sets: [0; 4], calendar, front: Front::NONE, largest_step: 0 }
+        let (entities, clock, calendar) =
+            (Vec::new(), VirtualClock::default(), Calendar::default());
+        Self {
+            entities,
+            clock,
+            sets: [0; 4],
+            calendar,
+            front: Front::NONE,
+            largest_step: 0,
+        }
     }
 }
 
@@ -148,7 +159,13 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
 
     /// Changes a weight. `owner` identifies the weight if added again; `finish` is the owner's last
     /// finish time.
-    pub(crate) fn change_weight(&mut self, owner: FlowId, before: u32, after: u32, finish: VirtualTime) {
+    pub(crate) fn change_weight(
+        &mut self,
+        owner: FlowId,
+        before: u32,
+        after: u32,
+        finish: VirtualTime,
+    ) {
         if after > before {
             self.clock.add_weight(owner, after - before);
         } else if after < before {
@@ -178,13 +195,20 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         }
         let group = entity.group();
         let earliest = earliest_start(now, self.sets[ER] & above(group), &self.calendar);
-        let start = entity.lead(now).map_or(earliest, |_| earliest.later(entity.time));
+        let start = entity
+            .lead(now)
+            .map_or(earliest, |_| earliest.later(entity.time));
         entity.start(start, span);
         if self.calendar.is_idle(group) || self.calendar.start(group).is_after(start) {
             self.bring_down(group, number);
         } else {
             debug_assert!(self.is_in_range(number), "Theorem 5");
-            list(&mut self.calendar, self.entities[number].as_mut(), number, group);
+            list(
+                &mut self.calendar,
+                self.entities[number].as_mut(),
+                number,
+                group,
+            );
         }
     }
 
@@ -205,7 +229,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     }
 }
 
-/// Eq. 29: S = max(min(V, F_b), F), with b the lowest group above its own that is eligible and ready: here the minimum.
+/// Eq. 29: S = max(min(V, F_b), F), with b the lowest group above its own that is eligible and
+/// ready: here the minimum.
 ///
 /// Without Eq. 29, a group that becomes backlogged while V is beyond F_b would break the order of
 /// the blocked groups.
@@ -238,9 +263,15 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// still backlogged), or None to leave the work to [`served`](Self::served). Returns true if no
     /// call of `served` is needed.
     #[inline(always)]
-    pub(crate) fn serve_first(&mut self, number: usize, send: impl FnOnce(&mut E) -> Option<(u32, bool)>) -> bool {
+    pub(crate) fn serve_first(
+        &mut self,
+        number: usize,
+        send: impl FnOnce(&mut E) -> Option<(u32, bool)>,
+    ) -> bool {
         let record = &mut self.entities[number];
-        let Some((len, goes_on)) = send(record) else { return false };
+        let Some((len, goes_on)) = send(record) else {
+            return false;
+        };
         let (entity, group) = (record.as_mut(), usize::from(self.front.group));
         entity.time = entity.time.plus(entity.span_of(len));
         let is_vacated = self.calendar.remove_first(self.front.list).1;
@@ -324,8 +355,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// Fig. 6, `unblock_groups`: the finish time of a served group rose. If no eligible group above
     /// finishes as early, all groups below become ready (Theorem 8).
     ///
-    /// A group below may have become eligible and ready since the choice. Lemma 3: its finish time is
-    /// no earlier than those of lower groups, so no lower group is blocked.
+    /// A group below may have become eligible and ready since the choice. Lemma 3: its finish time
+    /// is no earlier than those of lower groups, so no lower group is blocked.
     #[inline]
     fn unblock(&mut self, group: usize, old_finish: VirtualTime) {
         let blocker = lowest(self.sets[ER] & above(group));
@@ -369,7 +400,11 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     fn state_of(&self, group: usize) -> usize {
         let ineligible = self.calendar.start(group).is_after(self.clock.now());
         let blocker = lowest(self.sets[ER] & above(group));
-        let blocked = blocker.is_some_and(|b| self.calendar.finish_of(group).is_after(self.calendar.finish_of(b)));
+        let blocked = blocker.is_some_and(|b| {
+            self.calendar
+                .finish_of(group)
+                .is_after(self.calendar.finish_of(b))
+        });
         usize::from(ineligible) + 2 * usize::from(blocked)
     }
 
@@ -379,7 +414,10 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     }
 
     fn find_front(&self) -> Front {
-        lowest(self.sets[ER]).map_or(Front::NONE, |group| Front { group: group as u8, list: self.calendar.front(group) })
+        lowest(self.sets[ER]).map_or(Front::NONE, |group| Front {
+            group: group as u8,
+            list: self.calendar.front(group),
+        })
     }
 
     /// Removes an entity without service and without charge. Rare, so the sets are rebuilt from
@@ -389,7 +427,9 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.unlist(number);
         let entity = self.entities[number].as_mut();
         entity.start(entity.time, 0);
-        let backlogged = (0..GROUPS).filter(|group| !self.calendar.is_idle(*group)).fold(0, |set, group| set | 1 << group);
+        let backlogged = (0..GROUPS)
+            .filter(|group| !self.calendar.is_idle(*group))
+            .fold(0, |set, group| set | 1 << group);
         self.sets = [0; 4];
         let mut first = None;
         for group in groups_of(backlogged) {
@@ -410,7 +450,11 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
 
 #[inline]
 const fn lowest(set: Set) -> Option<usize> {
-    if set == 0 { None } else { Some(set.trailing_zeros() as usize % GROUPS) }
+    if set == 0 {
+        None
+    } else {
+        Some(set.trailing_zeros() as usize % GROUPS)
+    }
 }
 
 fn groups_of(set: Set) -> impl DoubleEndedIterator<Item = usize> {
@@ -451,11 +495,24 @@ mod tests {
     /// a larger lead than the group allows.
     #[test]
     fn a_finish_time_from_before_the_wrap_is_forgotten() {
-        let mut groups = Groups { entities: alloc::vec![plain(1024, 1024), plain(1, 1 << 16)], ..Groups::default() };
+        let mut groups = Groups {
+            entities: alloc::vec![plain(1024, 1024), plain(1, 1 << 16)],
+            ..Groups::default()
+        };
         groups.change_weight(FlowId(0), 0, 1025, VirtualTime::ZERO);
-        let spans = [groups.entity(0).span_of(1024), groups.entity(1).span_of(1 << 16)];
+        let spans = [
+            groups.entity(0).span_of(1024),
+            groups.entity(1).span_of(1 << 16),
+        ];
         groups.activate(0, spans[0]);
-        groups.served(0, Service { len: 1024, charge: spans[0], next: Next::Idle });
+        groups.served(
+            0,
+            Service {
+                len: 1024,
+                charge: spans[0],
+                next: Next::Idle,
+            },
+        );
         let now = groups.entity(0).time.minus(1 << 46);
         groups.clock = VirtualClock::start_at(now);
         groups.clock.add_weight(FlowId(0), 1025);

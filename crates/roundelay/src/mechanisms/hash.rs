@@ -17,21 +17,35 @@ pub(crate) struct FlowHash {
 }
 
 /// "somepseudorandomlygeneratedbytes", as in the paper.
-const INITIAL: [u64; 4] = [0x736f_6d65_7073_6575, 0x646f_7261_6e64_6f6d, 0x6c79_6765_6e65_7261, 0x7465_6462_7974_6573];
+const INITIAL: [u64; 4] = [
+    0x736f_6d65_7073_6575,
+    0x646f_7261_6e64_6f6d,
+    0x6c79_6765_6e65_7261,
+    0x7465_6462_7974_6573,
+];
 const MESSAGE_BYTES: u64 = 4;
 
 impl FlowHash {
     /// The hash with key number `generation` of a seed.
     pub(crate) const fn new(seed: u64, generation: u64) -> Self {
-        let first = Self { key: [seed, generation] };
-        Self { key: [first.of(FlowId(0)), first.of(FlowId(1))] }
+        let first = Self {
+            key: [seed, generation],
+        };
+        Self {
+            key: [first.of(FlowId(0)), first.of(FlowId(1))],
+        }
     }
 
     /// The hash of a flow number.
     #[inline]
     pub(crate) const fn of(self, flow: FlowId) -> u64 {
         let [k0, k1] = self.key;
-        let mut state = [INITIAL[0] ^ k0, INITIAL[1] ^ k1, INITIAL[2] ^ k0, INITIAL[3] ^ k1];
+        let mut state = [
+            INITIAL[0] ^ k0,
+            INITIAL[1] ^ k1,
+            INITIAL[2] ^ k0,
+            INITIAL[3] ^ k1,
+        ];
         let word = (MESSAGE_BYTES << 56) | flow.0 as u64;
         state[3] ^= word;
         state = sip_round(state);
@@ -87,7 +101,8 @@ mod tests {
 
     #[test]
     fn seeds_and_generations_give_different_hashes() {
-        let hashes = [(1, 0), (2, 0), (1, 1), (2, 1)].map(|(seed, generation)| FlowHash::new(seed, generation).of(FlowId(7)));
+        let hashes = [(1, 0), (2, 0), (1, 1), (2, 1)]
+            .map(|(seed, generation)| FlowHash::new(seed, generation).of(FlowId(7)));
         for (place, hash) in hashes.iter().enumerate() {
             assert!(!hashes[..place].contains(hash));
         }

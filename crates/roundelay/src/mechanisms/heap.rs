@@ -47,7 +47,11 @@ pub(crate) struct Heap<K> {
 
 impl<K: Key> Default for Heap<K> {
     fn default() -> Self {
-        Self { keys: Vec::new(), winners: Vec::new(), first: K::NONE }
+        Self {
+            keys: Vec::new(),
+            winners: Vec::new(),
+            first: K::NONE,
+        }
     }
 }
 
@@ -75,7 +79,9 @@ impl<K: Key> Heap<K> {
 
     #[inline]
     fn family_of_first(&self) -> usize {
-        let down = |family: usize, level: &Vec<Family<K>>| family * ARITY + place_in(&level[family], self.first);
+        let down = |family: usize, level: &Vec<Family<K>>| {
+            family * ARITY + place_in(&level[family], self.first)
+        };
         self.winners.iter().rev().fold(0, down)
     }
 
@@ -201,32 +207,62 @@ impl<K: Key> Heap<K> {
     /// Maps every key with a function that preserves their order.
     #[cold]
     fn change_all(&mut self, change: impl Fn(K) -> K) {
-        let keys = self.winners.iter_mut().chain([&mut self.keys]).flatten().flatten();
-        keys.chain([&mut self.first]).filter(|key| **key != K::NONE).for_each(|key| *key = change(*key));
+        let keys = self
+            .winners
+            .iter_mut()
+            .chain([&mut self.keys])
+            .flatten()
+            .flatten();
+        keys.chain([&mut self.first])
+            .filter(|key| **key != K::NONE)
+            .for_each(|key| *key = change(*key));
     }
 
     /// Number of keys: O(n), for `check_invariants`.
     pub(crate) fn len(&self) -> usize {
-        self.keys.iter().flatten().filter(|key| **key != K::NONE).count()
+        self.keys
+            .iter()
+            .flatten()
+            .filter(|key| **key != K::NONE)
+            .count()
     }
 
     /// Panics if a winner is not the smallest of its family.
     pub(crate) fn check(&self) {
         let mut below = &self.keys;
         for level in &self.winners {
-            assert_eq!(level.len(), below.len().div_ceil(ARITY), "a place for each family");
-            let winners = below.iter().map(smallest).chain(core::iter::repeat(K::NONE));
-            assert!(level.iter().flatten().zip(winners).all(|(key, winner)| *key == winner), "above a family is its smallest");
+            assert_eq!(
+                level.len(),
+                below.len().div_ceil(ARITY),
+                "a place for each family"
+            );
+            let winners = below
+                .iter()
+                .map(smallest)
+                .chain(core::iter::repeat(K::NONE));
+            assert!(
+                level
+                    .iter()
+                    .flatten()
+                    .zip(winners)
+                    .all(|(key, winner)| *key == winner),
+                "above a family is its smallest"
+            );
             below = level;
         }
-        assert!(below.len() <= 1 && below.first().map_or(K::NONE, smallest) == self.first, "the smallest of all is first");
+        assert!(
+            below.len() <= 1 && below.first().map_or(K::NONE, smallest) == self.first,
+            "the smallest of all is first"
+        );
     }
 }
 
 /// The position of this key in a family, the first of several.
 #[inline]
 fn place_in<K: Key>(family: &Family<K>, key: K) -> usize {
-    (0..ARITY - 1).find(|place| family[*place] == key).unwrap_or(ARITY - 1)
+    (0..ARITY - 1)
+        .find(|place| family[*place] == key)
+        .unwrap_or(ARITY - 1)
 }
 
 /// Flows by virtual time, which wraps: any two times must be within 2^62.
@@ -249,7 +285,9 @@ impl FlowHeap {
     /// The first time and its flow; of equal times the smallest flow number.
     #[inline]
     pub(crate) fn first(&self) -> Option<(VirtualTime, usize)> {
-        self.tree.first().map(|(span, flow)| (self.origin.plus(span), flow))
+        self.tree
+            .first()
+            .map(|(span, flow)| (self.origin.plus(span), flow))
     }
 
     /// The first time.
@@ -305,7 +343,11 @@ impl FlowHeap {
     #[inline]
     fn span_to(&mut self, time: VirtualTime) -> u64 {
         let span = time.bits().wrapping_sub(self.origin.bits());
-        if span >= REACH { self.move_origin(time) } else { span }
+        if span >= REACH {
+            self.move_origin(time)
+        } else {
+            span
+        }
     }
 
     /// Moves the origin so far before all times that present and future times stay within reach for

@@ -34,7 +34,12 @@ impl<T> Levels<T> {
     pub(crate) fn new(queues: u32) -> Self {
         let queues = queues.clamp(1, MOST);
         let words = alloc::vec![0; queues.div_ceil(WORD) as usize];
-        Self { pool: Pool::default(), queues: alloc::vec![Queue::EMPTY; queues as usize], backlogged: words, summary: 0 }
+        Self {
+            pool: Pool::default(),
+            queues: alloc::vec![Queue::EMPTY; queues as usize],
+            backlogged: words,
+            summary: 0,
+        }
     }
 
     /// Bytes of the tables, packets excluded.
@@ -134,15 +139,31 @@ impl<T> Levels<T> {
     pub(crate) fn check(&self) {
         for (number, queue) in self.queues.iter().enumerate() {
             let is_marked = self.backlogged[number / WORD as usize] & bit(number) != 0;
-            assert_eq!(is_marked, !queue.is_empty(), "levels: a bit for each queue that holds packets");
+            assert_eq!(
+                is_marked,
+                !queue.is_empty(),
+                "levels: a bit for each queue that holds packets"
+            );
             self.pool.check_queue(queue);
         }
         for (word, bits) in self.backlogged.iter().enumerate() {
-            assert_eq!(self.summary & bit(word) != 0, *bits != 0, "levels: a bit for each word that is not zero");
+            assert_eq!(
+                self.summary & bit(word) != 0,
+                *bits != 0,
+                "levels: a bit for each word that is not zero"
+            );
         }
-        let packets: u64 = self.queues.iter().map(|queue| u64::from(queue.packets())).sum();
+        let packets: u64 = self
+            .queues
+            .iter()
+            .map(|queue| u64::from(queue.packets()))
+            .sum();
         let bytes: u64 = self.queues.iter().map(Queue::bytes).sum();
-        assert_eq!(Backlog { packets, bytes }, self.pool.backlog(), "levels: the queues' backlogs add up");
+        assert_eq!(
+            Backlog { packets, bytes },
+            self.pool.backlog(),
+            "levels: the queues' backlogs add up"
+        );
     }
 }
 
@@ -211,8 +232,13 @@ mod tests {
         let mut levels = Levels::new(0);
         assert_eq!(levels.count(), 1);
         levels.push(9, packet(0));
-        assert_eq!((levels.first_from(0), levels.last_from(0)), (Some(0), Some(0)));
-        assert!(levels.pop(1).is_none() && levels.pop_tail(1).is_none() && levels.head(1).is_none());
+        assert_eq!(
+            (levels.first_from(0), levels.last_from(0)),
+            (Some(0), Some(0))
+        );
+        assert!(
+            levels.pop(1).is_none() && levels.pop_tail(1).is_none() && levels.head(1).is_none()
+        );
         assert_eq!(Levels::<u64>::new(u32::MAX).count(), MOST as usize);
     }
 }

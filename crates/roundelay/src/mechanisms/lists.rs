@@ -42,7 +42,10 @@ pub(crate) struct Lists {
 
 impl Default for Lists {
     fn default() -> Self {
-        Self { words: Vec::new(), free: NONE }
+        Self {
+            words: Vec::new(),
+            free: NONE,
+        }
     }
 }
 
@@ -61,7 +64,10 @@ impl Lists {
     pub(crate) fn begin(&mut self, number: u32) -> List {
         let place = self.take_chunk() + 1;
         self.words[place as usize] = number;
-        List { head: place, tail: place }
+        List {
+            head: place,
+            tail: place,
+        }
     }
 
     /// Appends to a non-empty list. Returns the position of the number.
@@ -117,7 +123,11 @@ impl Lists {
     #[inline]
     fn after(&self, place: u32) -> u32 {
         let next = place + 1;
-        if next.is_multiple_of(CHUNK) { self.at(place / CHUNK * CHUNK) } else { next }
+        if next.is_multiple_of(CHUNK) {
+            self.at(place / CHUNK * CHUNK)
+        } else {
+            next
+        }
     }
 
     /// All numbers of a non-empty list with their positions. For checks.
@@ -134,7 +144,9 @@ impl Lists {
     #[inline]
     fn take_chunk(&mut self) -> u32 {
         let free = self.free;
-        let Some(link) = self.words.get(free as usize) else { return self.add_chunk() };
+        let Some(link) = self.words.get(free as usize) else {
+            return self.add_chunk();
+        };
         self.free = *link;
         free
     }

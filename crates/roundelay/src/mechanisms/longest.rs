@@ -22,7 +22,8 @@ impl Longest {
     /// Memory for each queue once awake, rounded down: a key, and a seventh for higher levels.
     pub(crate) const BYTES_PER_QUEUE: usize = size_of::<u64>() + size_of::<u64>() / 7;
 
-    /// The backlog of `flow` is now `bytes` ([`Queue::size`](crate::Queue::size): zero only if no packet waits).
+    /// The backlog of `flow` is now `bytes` ([`Queue::size`](crate::Queue::size): zero only if no
+    /// packet waits).
     #[inline]
     pub(crate) fn changed(&mut self, flow: usize, bytes: u64) {
         if let Some(index) = &mut self.index {
@@ -47,7 +48,10 @@ impl Longest {
             }
             index
         };
-        self.index.get_or_insert_with(awake).first().map(|(_, flow)| flow)
+        self.index
+            .get_or_insert_with(awake)
+            .first()
+            .map(|(_, flow)| flow)
     }
 }
 

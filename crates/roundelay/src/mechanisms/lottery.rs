@@ -33,20 +33,32 @@ pub(crate) struct Lottery<T> {
 
 impl<T> Default for Lottery<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), oldest: NONE, newest: NONE, bytes: 0 }
+        Self {
+            slots: Vec::new(),
+            oldest: NONE,
+            newest: NONE,
+            bytes: 0,
+        }
     }
 }
 
 impl<T> Lottery<T> {
     pub(crate) fn backlog(&self) -> Backlog {
-        Backlog { packets: self.slots.len() as u64, bytes: self.bytes }
+        Backlog {
+            packets: self.slots.len() as u64,
+            bytes: self.bytes,
+        }
     }
 
     pub(crate) fn push(&mut self, packet: Packet<T>) {
         let place = self.slots.len() as u32;
         assert!(place != NONE, "a line holds fewer than 2^32 - 1 packets");
         self.bytes += u64::from(packet.len);
-        self.slots.push(Slot { packet, next: NONE, previous: self.newest });
+        self.slots.push(Slot {
+            packet,
+            next: NONE,
+            previous: self.newest,
+        });
         self.link(self.newest, place);
         self.newest = place;
     }
@@ -63,7 +75,9 @@ impl<T> Lottery<T> {
     /// removal. None if the queue is empty.
     pub(crate) fn draw(&self, random: &mut Random) -> Option<(u32, &Packet<T>)> {
         let drawn = random.below(self.slots.len() as u32);
-        self.slots.get(drawn as usize).map(|place| (drawn, &place.packet))
+        self.slots
+            .get(drawn as usize)
+            .map(|place| (drawn, &place.packet))
     }
 
     /// Removes the packet with this number.
@@ -93,7 +107,9 @@ impl<T> Lottery<T> {
     /// Updates the links after the last packet has moved to slot `to`. No effect if slot `to` was
     /// the last.
     fn moved(&mut self, from: u32, to: u32) {
-        let Some(&Slot { next, previous, .. }) = self.slots.get(to as usize) else { return };
+        let Some(&Slot { next, previous, .. }) = self.slots.get(to as usize) else {
+            return;
+        };
         debug_assert!(from != to, "the last place is not filled");
         self.link(previous, to);
         if next == NONE {
@@ -113,7 +129,11 @@ impl<T> Lottery<T> {
             (before, at) = (at, place.next);
             assert!(packets <= self.slots.len(), "the line has an end");
         }
-        assert_eq!((before, packets, bytes), (self.newest, self.slots.len(), self.bytes), "every packet is in the line, once");
+        assert_eq!(
+            (before, packets, bytes),
+            (self.newest, self.slots.len(), self.bytes),
+            "every packet is in the line, once"
+        );
     }
 }
 
@@ -162,6 +182,9 @@ mod tests {
             line.push(packet);
         }
         // 1000 each, with a standard deviation of 30.
-        assert!(hits.iter().all(|hits| hits.abs_diff(1000) < 150), "{hits:?}");
+        assert!(
+            hits.iter().all(|hits| hits.abs_diff(1000) < 150),
+            "{hits:?}"
+        );
     }
 }

@@ -5,8 +5,8 @@
 //! function: eight bytes of state, all seeds equally good, and a period of 2^64. It is not for
 //! secrets: values that must not be guessed are hashed with a key (`hash.rs`).
 //!
-//! Source: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, with the constants of variant 13
-//! of D. Stafford's mixing functions.
+//! Source: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators",
+//! OOPSLA 2014, with the constants of variant 13 of D. Stafford's mixing functions.
 
 use crate::units::Billionths;
 
@@ -83,7 +83,11 @@ impl Probability {
     /// The sum, at most one.
     pub(crate) const fn plus(self, other: Self) -> Self {
         let sum = self.0 + other.0;
-        if sum > Self::ALWAYS.0 { Self::ALWAYS } else { Self(sum) }
+        if sum > Self::ALWAYS.0 {
+            Self::ALWAYS
+        } else {
+            Self(sum)
+        }
     }
 
     /// The difference, at least zero.
@@ -136,15 +140,27 @@ mod tests {
         for n in [1u32, 2, 3, 7, 100] {
             let mut hits = alloc::vec![0; n as usize];
             (0..TRIALS).for_each(|_| hits[random.below(n) as usize] += 1);
-            assert!(hits.iter().all(|hits| is_as_chance_has_it(*hits, TRIALS, 1.0 / f64::from(n))), "{hits:?}");
+            assert!(
+                hits.iter()
+                    .all(|hits| is_as_chance_has_it(*hits, TRIALS, 1.0 / f64::from(n))),
+                "{hits:?}"
+            );
             let hits = (0..TRIALS).filter(|_| random.one_in(n)).count() as u32;
             assert!(is_as_chance_has_it(hits, TRIALS, 1.0 / f64::from(n)));
         }
         for billionths in [0, 20_000_000, 500_000_000, 999_000_000, 1_000_000_000] {
-            let hits = (0..TRIALS).filter(|_| random.chance(Billionths(billionths).into())).count() as u32;
-            assert!(is_as_chance_has_it(hits, TRIALS, billionths as f64 / 1e9), "{hits}");
+            let hits = (0..TRIALS)
+                .filter(|_| random.chance(Billionths(billionths).into()))
+                .count() as u32;
+            assert!(
+                is_as_chance_has_it(hits, TRIALS, billionths as f64 / 1e9),
+                "{hits}"
+            );
         }
-        assert!(!is_as_chance_has_it(TRIALS / 50 + 1000, TRIALS, 0.02), "the check finds another probability");
+        assert!(
+            !is_as_chance_has_it(TRIALS / 50 + 1000, TRIALS, 0.02),
+            "the check finds another probability"
+        );
     }
 
     #[test]

@@ -27,7 +27,10 @@ impl RankBy {
 
     /// Index in [`WORDS`](Self::WORDS).
     pub(crate) fn place(self) -> u64 {
-        Self::ALL.iter().position(|other| *other == self).unwrap_or(0) as u64
+        Self::ALL
+            .iter()
+            .position(|other| *other == self)
+            .unwrap_or(0) as u64
     }
 
     /// The value at an index, if any.
@@ -47,7 +50,11 @@ impl RankBy {
 
     /// The meaning of a packet's priority for this rank.
     pub(crate) const fn priority(self) -> Priority {
-        if matches!(self, Self::Priority) { Priority::Class } else { Priority::Unread }
+        if matches!(self, Self::Priority) {
+            Priority::Class
+        } else {
+            Priority::Unread
+        }
     }
 
     /// The packet's time field read by this rank.
@@ -66,7 +73,9 @@ impl RankBy {
 #[inline]
 pub(crate) fn last_bit_due<T>(packet: &Packet<T>, since: Instant, link_rate: Option<Rate>) -> i128 {
     let transmission_time = link_rate.map_or(0, |rate| rate.time_of(packet.len.into()).as_picos());
-    i128::from(since.as_picos()) + i128::from(packet.slack.as_picos()) + i128::from(transmission_time)
+    i128::from(since.as_picos())
+        + i128::from(packet.slack.as_picos())
+        + i128::from(transmission_time)
 }
 
 #[cfg(test)]
@@ -79,15 +88,30 @@ mod tests {
     fn a_rank_is_what_its_word_says() {
         let rate = Rate::from_bits_per_second(8_000_000_000);
         let deadline = Instant::from_nanos(7);
-        let packet = Packet { priority: 5, slack: Slack::of(Duration::from_nanos(3)), deadline, ..Packet::new(FlowId(0), 1000, ()) };
+        let packet = Packet {
+            priority: 5,
+            slack: Slack::of(Duration::from_nanos(3)),
+            deadline,
+            ..Packet::new(FlowId(0), 1000, ())
+        };
         let rank = |word: &str, rate| {
-            let place = RankBy::WORDS.iter().position(|other| *other == word).expect("a word");
+            let place = RankBy::WORDS
+                .iter()
+                .position(|other| *other == word)
+                .expect("a word");
             let by = RankBy::at(place as u64).expect("a rank for each word");
             assert_eq!(by.place(), place as u64);
             by.rank(&packet, Instant::from_nanos(100), rate)
         };
-        assert_eq!([rank("slack", None), rank("slack", rate)], [103_000, 1_103_000], "a byte takes a nanosecond");
+        assert_eq!(
+            [rank("slack", None), rank("slack", rate)],
+            [103_000, 1_103_000],
+            "a byte takes a nanosecond"
+        );
         assert_eq!([rank("priority", rate), rank("deadline", rate)], [5, 7_000]);
-        assert_eq!((RankBy::WORDS.len(), RankBy::at(3), RankBy::at(u64::MAX)), (RankBy::ALL.len(), None, None));
+        assert_eq!(
+            (RankBy::WORDS.len(), RankBy::at(3), RankBy::at(u64::MAX)),
+            (RankBy::ALL.len(), None, None)
+        );
     }
 }

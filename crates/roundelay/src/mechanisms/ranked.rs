@@ -98,8 +98,22 @@ struct Node<K, T> {
 
 impl<K, T> Default for Ranked<K, T> {
     fn default() -> Self {
-        let (nodes, backlog) = (Vec::new(), Backlog { packets: 0, bytes: 0 });
-        Self { nodes, free: NONE, newest: NONE, smallest: Heap::default(), largest: None, arrivals: 1, backlog }
+        let (nodes, backlog) = (
+            Vec::new(),
+            Backlog {
+                packets: 0,
+                bytes: 0,
+            },
+        );
+        Self {
+            nodes,
+            free: NONE,
+            newest: NONE,
+            smallest: Heap::default(),
+            largest: None,
+            arrivals: 1,
+            backlog,
+        }
     }
 }
 
@@ -116,7 +130,12 @@ impl<K: Ordinal, T> Ranked<K, T> {
         self.arrivals += 1;
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len);
-        let place = self.store(Node { packet: Some(packet), key, older: self.newest, newer: NONE });
+        let place = self.store(Node {
+            packet: Some(packet),
+            key,
+            older: self.newest,
+            newer: NONE,
+        });
         if let Some(before) = self.nodes.get_mut(self.newest as usize) {
             before.newer = place;
         }
@@ -144,7 +163,9 @@ impl<K: Ordinal, T> Ranked<K, T> {
     /// The smallest key.
     #[inline]
     pub(crate) fn first_key(&self) -> Option<K> {
-        self.smallest.first().map(|(_, place)| self.nodes[place].key)
+        self.smallest
+            .first()
+            .map(|(_, place)| self.nodes[place].key)
     }
 
     /// Removes the packet with the smallest key; of equal keys, the first arrival.
@@ -159,11 +180,17 @@ impl<K: Ordinal, T> Ranked<K, T> {
         let waking = || {
             let mut heap = Heap::default();
             for place in 0..self.nodes.len() {
-                self.smallest.key(place).into_iter().for_each(|rank| heap.insert(place, !rank));
+                self.smallest
+                    .key(place)
+                    .into_iter()
+                    .for_each(|rank| heap.insert(place, !rank));
             }
             heap
         };
-        self.largest.get_or_insert_with(waking).first().map(|(_, place)| Slot(place as u32))
+        self.largest
+            .get_or_insert_with(waking)
+            .first()
+            .map(|(_, place)| Slot(place as u32))
     }
 
     /// Removes the packet with the largest key; of equal keys, the last arrival.
@@ -181,7 +208,11 @@ impl<K: Ordinal, T> Ranked<K, T> {
     pub(crate) fn pop_newest_of(&mut self, flow: FlowId) -> Option<Packet<T>> {
         let mut place = self.newest;
         while let Some(node) = self.nodes.get(place as usize) {
-            if node.packet.as_ref().is_some_and(|packet| packet.flow == flow) {
+            if node
+                .packet
+                .as_ref()
+                .is_some_and(|packet| packet.flow == flow)
+            {
                 break;
             }
             place = node.older;
@@ -226,15 +257,30 @@ impl<K: Ordinal, T> Ranked<K, T> {
 
     /// Panics if heaps, list and counts disagree. For `check_invariants`.
     pub(crate) fn check(&self) {
-        let (mut place, mut after, mut expected) = (self.newest, (NONE, u64::MAX), Backlog::default());
+        let (mut place, mut after, mut expected) =
+            (self.newest, (NONE, u64::MAX), Backlog::default());
         while place != NONE {
             let node = &self.nodes[place as usize];
             let packet = node.packet.as_ref().expect("a listed node holds a packet");
-            let rank = self.smallest.key(place as usize).expect("a packet has a rank");
+            let rank = self
+                .smallest
+                .key(place as usize)
+                .expect("a packet has a rank");
             let arrival = rank as u64 & ((1 << ARRIVAL_BITS) - 1);
-            assert!(node.newer == after.0 && arrival < after.1, "the list goes from the newest to the oldest");
-            assert!(rank >> ARRIVAL_BITS == node.key.ordinal(), "a packet is ranked by its key");
-            assert!(self.largest.as_ref().is_none_or(|heap| heap.key(place as usize) == Some(!rank)), "both ways");
+            assert!(
+                node.newer == after.0 && arrival < after.1,
+                "the list goes from the newest to the oldest"
+            );
+            assert!(
+                rank >> ARRIVAL_BITS == node.key.ordinal(),
+                "a packet is ranked by its key"
+            );
+            assert!(
+                self.largest
+                    .as_ref()
+                    .is_none_or(|heap| heap.key(place as usize) == Some(!rank)),
+                "both ways"
+            );
             expected.packets += 1;
             expected.bytes += u64::from(packet.len);
             after = (place, arrival);
@@ -243,7 +289,11 @@ impl<K: Ordinal, T> Ranked<K, T> {
         assert_eq!(self.backlog, expected, "packets and bytes are counted");
         for heap in [&self.smallest].into_iter().chain(&self.largest) {
             heap.check();
-            assert_eq!(heap.len() as u64, expected.packets, "each packet stands here once");
+            assert_eq!(
+                heap.len() as u64,
+                expected.packets,
+                "each packet stands here once"
+            );
         }
     }
 }
@@ -278,7 +328,9 @@ mod tests {
     type Model = Vec<(u32, u64, u32, Slot)>;
 
     fn newest(model: &Model, of: impl Fn(u32) -> bool) -> Option<usize> {
-        (0..model.len()).filter(|at| of(model[*at].2)).max_by_key(|at| model[*at].1)
+        (0..model.len())
+            .filter(|at| of(model[*at].2))
+            .max_by_key(|at| model[*at].1)
     }
 
     proptest! {
@@ -319,13 +371,22 @@ mod tests {
         let mut ranked: Ranked<u32, ()> = Ranked::default();
         let mut last = None;
         for round in 0..100 {
-            last = (0..10).map(|number| ranked.push(number * round % 7, Packet::new(FlowId(0), 1, ()))).last();
+            last = (0..10)
+                .map(|number| ranked.push(number * round % 7, Packet::new(FlowId(0), 1, ())))
+                .last();
             assert!(ranked.last().is_some());
             while ranked.pop_first().is_some() {}
         }
-        assert_eq!((ranked.nodes.len(), ranked.backlog()), (10, Backlog::default()));
+        assert_eq!(
+            (ranked.nodes.len(), ranked.backlog()),
+            (10, Backlog::default())
+        );
         assert!(ranked.take(last.expect("ten were put in")).is_none());
-        assert!(ranked.pop_last().is_none() && ranked.pop_newest().is_none() && ranked.pop_newest_of(FlowId(0)).is_none());
+        assert!(
+            ranked.pop_last().is_none()
+                && ranked.pop_newest().is_none()
+                && ranked.pop_newest_of(FlowId(0)).is_none()
+        );
         ranked.check();
     }
 }

@@ -64,8 +64,17 @@ impl<T> Resequencer<T> {
     /// With a hash: keeps the order of each flow. Without: returns packets as soon as they are
     /// complete.
     pub(crate) fn new(hash: Option<FlowHash>) -> Self {
-        let newest = hash.map(|hash| Newest { heads: Vec::new(), hash });
-        Self { entries: Vec::new(), free: NONE, backlog: Backlog::default(), ready: VecDeque::new(), newest }
+        let newest = hash.map(|hash| Newest {
+            heads: Vec::new(),
+            hash,
+        });
+        Self {
+            entries: Vec::new(),
+            free: NONE,
+            backlog: Backlog::default(),
+            ready: VecDeque::new(),
+            newest,
+        }
     }
 
     /// All packets in storage.
@@ -79,7 +88,13 @@ impl<T> Resequencer<T> {
         let flow = packet.flow;
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len);
-        let entry = Entry { packet: Some(packet), pieces, older: NONE, newer: NONE, next: NONE };
+        let entry = Entry {
+            packet: Some(packet),
+            pieces,
+            older: NONE,
+            newer: NONE,
+            next: NONE,
+        };
         let ticket = self.free;
         if let Some(place) = self.entries.get_mut(ticket as usize) {
             self.free = place.next;
@@ -99,7 +114,11 @@ impl<T> Resequencer<T> {
     pub(crate) fn picked(&mut self, ticket: Ticket) -> Option<Packet<T>> {
         let entry = &mut self.entries[ticket as usize];
         entry.pieces -= 1;
-        if entry.pieces == 0 && entry.older == NONE { self.remove(ticket) } else { None }
+        if entry.pieces == 0 && entry.older == NONE {
+            self.remove(ticket)
+        } else {
+            None
+        }
     }
 
     /// The next held packet that is ready.
@@ -130,7 +149,9 @@ impl<T> Resequencer<T> {
 
     /// Appends a flow's newest packet to the flow's order.
     fn link(&mut self, flow: FlowId, ticket: Ticket) {
-        let Some(place) = self.place_of(flow) else { return };
+        let Some(place) = self.place_of(flow) else {
+            return;
+        };
         self.entries[ticket as usize].older = place.newest;
         if let Some(older) = self.entries.get_mut(place.newest as usize) {
             older.newer = ticket;
@@ -142,9 +163,13 @@ impl<T> Resequencer<T> {
 
     /// Removes a packet from its flow's order. After the oldest packet, the next one may be ready.
     fn unlink(&mut self, flow: FlowId, ticket: Ticket) {
-        let Entry { older, newer, next, .. } = self.entries[ticket as usize];
+        let Entry {
+            older, newer, next, ..
+        } = self.entries[ticket as usize];
         if newer == NONE {
-            let Some(place) = self.place_of(flow) else { return };
+            let Some(place) = self.place_of(flow) else {
+                return;
+            };
             self.set_next(place, if older == NONE { next } else { older });
         }
         if let Some(older) = self.entries.get_mut(older as usize) {
@@ -164,12 +189,24 @@ impl<T> Resequencer<T> {
     fn place_of(&self, flow: FlowId) -> Option<ChainPosition> {
         let chains = self.newest.as_ref()?;
         let chain = chains.hash.bucket(flow, chains.heads.len() as u32) as usize;
-        let mut place = ChainPosition { chain, before: NONE, newest: chains.heads[chain] };
+        let mut place = ChainPosition {
+            chain,
+            before: NONE,
+            newest: chains.heads[chain],
+        };
         while let Some(entry) = self.entries.get(place.newest as usize) {
-            if entry.packet.as_ref().is_some_and(|packet| packet.flow == flow) {
+            if entry
+                .packet
+                .as_ref()
+                .is_some_and(|packet| packet.flow == flow)
+            {
                 break;
             }
-            place = ChainPosition { before: place.newest, newest: entry.next, ..place };
+            place = ChainPosition {
+                before: place.newest,
+                newest: entry.next,
+                ..place
+            };
         }
         Some(place)
     }
@@ -184,7 +221,9 @@ impl<T> Resequencer<T> {
 
     /// Doubles the chains when they are fewer than the packets.
     fn grow_chains(&mut self, packets: usize) {
-        let Some(newest) = &mut self.newest else { return };
+        let Some(newest) = &mut self.newest else {
+            return;
+        };
         if packets <= newest.heads.len() {
             return;
         }
@@ -200,14 +239,21 @@ impl<T> Resequencer<T> {
 
     /// Tickets still queued. Walks all packets: for `check_invariants`.
     pub(crate) fn pieces(&self) -> u64 {
-        self.entries.iter().filter(|entry| entry.packet.is_some()).map(|entry| u64::from(entry.pieces)).sum()
+        self.entries
+            .iter()
+            .filter(|entry| entry.packet.is_some())
+            .map(|entry| u64::from(entry.pieces))
+            .sum()
     }
 
     /// Bytes of complete packets held for order. Walks all packets: for tests.
     #[cfg(test)]
     pub(crate) fn held_bytes(&self) -> u64 {
         let complete = self.entries.iter().filter(|entry| entry.pieces == 0);
-        complete.filter_map(|entry| entry.packet.as_ref()).map(|packet| u64::from(packet.len)).sum()
+        complete
+            .filter_map(|entry| entry.packet.as_ref())
+            .map(|packet| u64::from(packet.len))
+            .sum()
     }
 
     /// 1. A complete packet is behind an older stored packet of its flow, or is ready.
@@ -215,9 +261,17 @@ impl<T> Resequencer<T> {
     ///    directions.
     /// 3. The backlog counts the stored packets.
     pub(crate) fn check_invariants(&self) {
-        let waiting = || self.entries.iter().enumerate().filter_map(|(ticket, entry)| Some((ticket as u32, entry, entry.packet.as_ref()?)));
+        let waiting = || {
+            self.entries
+                .iter()
+                .enumerate()
+                .filter_map(|(ticket, entry)| Some((ticket as u32, entry, entry.packet.as_ref()?)))
+        };
         for (ticket, entry, _) in waiting().filter(|(_, entry, _)| entry.pieces == 0) {
-            assert!(entry.older != NONE || self.ready.contains(&ticket), "resequencer, invariant 1: {ticket} is held for nobody");
+            assert!(
+                entry.older != NONE || self.ready.contains(&ticket),
+                "resequencer, invariant 1: {ticket} is held for nobody"
+            );
         }
         let mut found = 0;
         for newest in self.newest.iter().flat_map(|newest| &newest.heads) {
@@ -227,10 +281,18 @@ impl<T> Resequencer<T> {
                 at = self.entries[at as usize].next;
             }
         }
-        let backlog = waiting()
-            .fold(Backlog::default(), |sum, (.., packet)| Backlog { packets: sum.packets + 1, bytes: sum.bytes + u64::from(packet.len) });
-        assert!(self.newest.is_none() || found == backlog.packets, "resequencer, invariant 2: chains lead to all packets");
-        assert_eq!(backlog, self.backlog, "resequencer, invariant 3: what waits is counted");
+        let backlog = waiting().fold(Backlog::default(), |sum, (.., packet)| Backlog {
+            packets: sum.packets + 1,
+            bytes: sum.bytes + u64::from(packet.len),
+        });
+        assert!(
+            self.newest.is_none() || found == backlog.packets,
+            "resequencer, invariant 2: chains lead to all packets"
+        );
+        assert_eq!(
+            backlog, self.backlog,
+            "resequencer, invariant 3: what waits is counted"
+        );
     }
 
     /// Walks from a flow's newest packet to the oldest. Returns the number of packets.
@@ -238,7 +300,10 @@ impl<T> Resequencer<T> {
         let (mut at, mut newer, mut packets) = (newest, NONE, 0);
         while at != NONE {
             let entry = &self.entries[at as usize];
-            assert!(entry.packet.is_some() && entry.newer == newer, "resequencer, invariant 2: links agree");
+            assert!(
+                entry.packet.is_some() && entry.newer == newer,
+                "resequencer, invariant 2: links agree"
+            );
             packets += 1;
             (newer, at) = (at, entry.older);
         }
@@ -263,21 +328,41 @@ mod tests {
     fn what_is_picked_early_is_held_until_its_predecessors_left_or_were_dropped() {
         let mut waiting = ordered();
         let tickets = [0, 1, 2, 3].map(|number| waiting.admit(packet(7, number), 1));
-        assert!(waiting.picked(tickets[1]).is_none() && waiting.picked(tickets[3]).is_none() && waiting.next_ready().is_none());
-        assert_eq!(waiting.picked(tickets[0]).map(|packet| packet.payload), Some(0));
+        assert!(
+            waiting.picked(tickets[1]).is_none()
+                && waiting.picked(tickets[3]).is_none()
+                && waiting.next_ready().is_none()
+        );
+        assert_eq!(
+            waiting.picked(tickets[0]).map(|packet| packet.payload),
+            Some(0)
+        );
         assert_eq!(waiting.next_ready().map(|packet| packet.payload), Some(1));
         assert!(waiting.next_ready().is_none() && waiting.backlog().packets == 2);
-        assert_eq!(waiting.remove(tickets[2]).map(|packet| packet.payload), Some(2));
-        assert_eq!(waiting.give_up_ready().map(|packet| packet.payload), Some(3));
+        assert_eq!(
+            waiting.remove(tickets[2]).map(|packet| packet.payload),
+            Some(2)
+        );
+        assert_eq!(
+            waiting.give_up_ready().map(|packet| packet.payload),
+            Some(3)
+        );
         waiting.check_invariants();
     }
 
     #[test]
     fn a_packet_is_complete_with_its_last_piece() {
         let mut waiting = Resequencer::new(None);
-        let (one, two) = (waiting.admit(packet(0, 1), 3), waiting.admit(packet(0, 2), 1));
+        let (one, two) = (
+            waiting.admit(packet(0, 1), 3),
+            waiting.admit(packet(0, 2), 1),
+        );
         assert!(waiting.picked(one).is_none() && waiting.picked(one).is_none());
-        assert_eq!(waiting.picked(two).map(|packet| packet.payload), Some(2), "no order is kept");
+        assert_eq!(
+            waiting.picked(two).map(|packet| packet.payload),
+            Some(2),
+            "no order is kept"
+        );
         assert_eq!(waiting.picked(one).map(|packet| packet.payload), Some(1));
     }
 
@@ -327,11 +412,21 @@ mod tests {
             waiting.admit(packet(number.wrapping_mul(1024), number), 1);
         }
         let chains = waiting.newest.as_ref().expect("order is kept");
-        let length =
-            |head: &u32| core::iter::successors(Some(*head), |at| waiting.entries.get(*at as usize).map(|entry| entry.next)).count() - 1;
+        let length = |head: &u32| {
+            core::iter::successors(Some(*head), |at| {
+                waiting.entries.get(*at as usize).map(|entry| entry.next)
+            })
+            .count()
+                - 1
+        };
         let longest = chains.heads.iter().map(length).max();
         assert!(longest <= Some(12), "{longest:?}");
-        let by_low_bits = (0..100_000u32).filter(|number| (number.wrapping_mul(1024) as usize).is_multiple_of(chains.heads.len()));
-        assert!(by_low_bits.count() > 300, "the check finds a hash without a key");
+        let by_low_bits = (0..100_000u32).filter(|number| {
+            (number.wrapping_mul(1024) as usize).is_multiple_of(chains.heads.len())
+        });
+        assert!(
+            by_low_bits.count() > 300,
+            "the check finds a hash without a key"
+        );
     }
 }

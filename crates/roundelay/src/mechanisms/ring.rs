@@ -15,10 +15,10 @@
 //! ToN 4(3), 1996.
 //!
 //! A queue emptied by push-out keeps the position until the next turn, and leaving needs no search.
-//! If packets arrive earlier, the queue has lost only the packet and the deficit. If the emptied queue
-//! held the current turn, the turn ends; otherwise a refilled queue would get a second quantum in
-//! one turn. A change of the quantum while packets wait takes effect at the next turn; a smaller
-//! quantum also cuts the current turn.
+//! If packets arrive earlier, the queue has lost only the packet and the deficit. If the emptied
+//! queue held the current turn, the turn ends; otherwise a refilled queue would get a second
+//! quantum in one turn. A change of the quantum while packets wait takes effect at the next turn; a
+//! smaller quantum also cuts the current turn.
 
 use alloc::vec::Vec;
 
@@ -72,7 +72,8 @@ pub(crate) enum End {
 
 impl<T, P: Storage<T>> Ring<T, P> {
     /// Memory for each queue, including the index of the longest queue.
-    pub(crate) const BYTES_PER_QUEUE: usize = size_of::<Member>() + size_of::<u32>() + Longest::BYTES_PER_QUEUE;
+    pub(crate) const BYTES_PER_QUEUE: usize =
+        size_of::<Member>() + size_of::<u32>() + Longest::BYTES_PER_QUEUE;
     /// Memory of the index of the longest queue, once awake.
     pub(crate) const FIXED_BYTES: usize = Longest::FIXED_BYTES;
 
@@ -216,9 +217,13 @@ impl<T, P: Storage<T>> Ring<T, P> {
         if !self.pool.is_far() {
             return;
         }
-        numbers.clone().for_each(|number| prefetch(&self.members, number));
+        numbers
+            .clone()
+            .for_each(|number| prefetch(&self.members, number));
         self.pool.prefetch_free(numbers.clone().count());
-        numbers.filter_map(|number| self.members.get(number)).for_each(|member| self.pool.prefetch_tail(&member.queue));
+        numbers
+            .filter_map(|number| self.members.get(number))
+            .for_each(|member| self.pool.prefetch_tail(&member.queue));
     }
 
     /// Prefetches the memory touched by the next `packets` sends: the head packets of the queues
@@ -232,7 +237,10 @@ impl<T, P: Storage<T>> Ring<T, P> {
         members().for_each(|member| self.pool.prefetch_head(&member.queue));
         let later = (packets..2 * packets).map_while(|turns| self.order.get(turns));
         later.for_each(|number| prefetch(&self.members, number));
-        members().for_each(|member| self.pool.prefetch_behind_head(&member.queue, 1, member.deficit));
+        members().for_each(|member| {
+            self.pool
+                .prefetch_behind_head(&member.queue, 1, member.deficit)
+        });
     }
 
     /// Prefetches for later turns, and reports the length of this queue without the packet about to
@@ -242,7 +250,11 @@ impl<T, P: Storage<T>> Ring<T, P> {
         let Member { queue, deficit, .. } = &self.members[number];
         if looks_ahead {
             self.look_ahead();
-            let most = if self.order.len() < Self::RECORDS_AHEAD { u32::MAX } else { deficit.saturating_add(queue.head_len()) };
+            let most = if self.order.len() < Self::RECORDS_AHEAD {
+                u32::MAX
+            } else {
+                deficit.saturating_add(queue.head_len())
+            };
             self.pool.prefetch_behind_head(queue, 1, most);
         }
         self.longest.changed(number, queue.size_behind_head());
@@ -260,9 +272,23 @@ impl<T, P: Storage<T>> Ring<T, P> {
         if let Some(number) = self.order.get(Self::RECORDS_AHEAD) {
             prefetch(&self.members, number);
         }
-        for (turns, links) in [(Self::HEADS_AHEAD, 0), (Self::SECONDS_AHEAD, 1), (Self::THIRDS_AHEAD, 2)] {
-            let Some(member) = self.order.get(turns).and_then(|number| self.members.get(number)) else { continue };
-            self.pool.prefetch_behind_head(&member.queue, links, if links == 0 { u32::MAX } else { member.deficit });
+        for (turns, links) in [
+            (Self::HEADS_AHEAD, 0),
+            (Self::SECONDS_AHEAD, 1),
+            (Self::THIRDS_AHEAD, 2),
+        ] {
+            let Some(member) = self
+                .order
+                .get(turns)
+                .and_then(|number| self.members.get(number))
+            else {
+                continue;
+            };
+            self.pool.prefetch_behind_head(
+                &member.queue,
+                links,
+                if links == 0 { u32::MAX } else { member.deficit },
+            );
         }
     }
 
@@ -279,11 +305,16 @@ impl<T, P: Storage<T>> Ring<T, P> {
         }
     }
 
-    /// Ends the current turn if its credit does not cover the next packet, in place of waiting for the
-    /// next send: a queue that becomes backlogged in between stands behind the queue just served.
+    /// Ends the current turn if its credit does not cover the next packet, in place of waiting for
+    /// the next send: a queue that becomes backlogged in between stands behind the queue just
+    /// served.
     pub(crate) fn end_spent_turn(&mut self) {
         let number = self.order.front();
-        if self.members.get(number).is_some_and(|member| member.queue.head_len() > member.deficit) {
+        if self
+            .members
+            .get(number)
+            .is_some_and(|member| member.queue.head_len() > member.deficit)
+        {
             self.end_turn(number);
         }
     }
@@ -304,12 +335,16 @@ impl<T, P: Storage<T>> Ring<T, P> {
     #[cold]
     #[inline(never)]
     fn measure(&mut self, number: usize) {
-        self.longest.changed(number, self.members[number].queue.size());
+        self.longest
+            .changed(number, self.members[number].queue.size());
     }
 
     /// [`send`](Self::send), with a packet of the same flow from `refill` appended before the queue
     /// can count as empty. The queue number is the flow number.
-    pub(crate) fn send_refilled(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    pub(crate) fn send_refilled(
+        &mut self,
+        mut refill: impl FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         let number = self.turn()?;
         let member = &mut self.members[number];
         member.deficit -= member.queue.head_len();
@@ -334,13 +369,15 @@ impl<T, P: Storage<T>> Ring<T, P> {
         if packet.is_some() && queue.is_empty() {
             self.end_backlog(number);
         }
-        self.longest.changed(number, self.members[number].queue.size());
+        self.longest
+            .changed(number, self.members[number].queue.size());
         packet
     }
 
     /// The queue with the most bytes. None if all are empty.
     pub(crate) fn longest(&mut self) -> Option<usize> {
-        self.longest.find(self.members.iter().map(|member| member.queue.size()))
+        self.longest
+            .find(self.members.iter().map(|member| member.queue.size()))
     }
 
     /// Sets the quantum of all queues, to be multiplied by their weights. Weights are lowered to at
@@ -379,13 +416,16 @@ impl<T, P: Storage<T>> Ring<T, P> {
         if member.queue.is_empty() || has_turn && quantum > before {
             return;
         }
-        let deficit = (u64::from(member.deficit) + u64::from(quantum)).saturating_sub(before.into());
+        let deficit =
+            (u64::from(member.deficit) + u64::from(quantum)).saturating_sub(before.into());
         member.deficit = saturated(deficit);
     }
 
     /// Resets a queue's weight to 1 once the queue is empty.
     pub(crate) fn forget_weight(&mut self, number: usize) {
-        let Some(member) = self.members.get_mut(number) else { return };
+        let Some(member) = self.members.get_mut(number) else {
+            return;
+        };
         member.leaves = true;
         if member.queue.is_empty() {
             member.end_backlog();
@@ -397,14 +437,24 @@ impl<T, P: Storage<T>> Ring<T, P> {
     pub(crate) fn rounds_before_service(&self, number: usize, len: u32) -> u64 {
         let member = &self.members[number];
         let quantum = u64::from(member.quantum(self.quantum));
-        let credit = if member.queue.is_empty() { quantum } else { member.deficit.into() };
-        (member.queue.bytes() + u64::from(len)).saturating_sub(credit).div_ceil(quantum)
+        let credit = if member.queue.is_empty() {
+            quantum
+        } else {
+            member.deficit.into()
+        };
+        (member.queue.bytes() + u64::from(len))
+            .saturating_sub(credit)
+            .div_ceil(quantum)
     }
 
     /// Order of two queues in the ring: the smaller value has the earlier turn. A queue outside the
     /// ring would come last.
     pub(crate) fn place(&self, number: usize) -> u64 {
-        if self.members[number].in_ring { self.places[number] } else { u64::MAX }
+        if self.members[number].in_ring {
+            self.places[number]
+        } else {
+            u64::MAX
+        }
     }
 
     /// Merges all queues into one, taking a packet from each in turn.
@@ -450,10 +500,20 @@ impl<T, P: Storage<T>> Ring<T, P> {
             let short = member.queue.head_len().saturating_sub(member.deficit);
             (!member.queue.is_empty()).then(|| short.div_ceil(member.quantum(self.quantum)))
         };
-        let rounds = self.order.iter().filter_map(rounds_short).min().unwrap_or(0).saturating_sub(1);
+        let rounds = self
+            .order
+            .iter()
+            .filter_map(rounds_short)
+            .min()
+            .unwrap_or(0)
+            .saturating_sub(1);
         for number in self.order.iter() {
             let member = &mut self.members[number as usize];
-            let credit = if member.queue.is_empty() { 0 } else { u64::from(rounds) * u64::from(member.quantum(self.quantum)) };
+            let credit = if member.queue.is_empty() {
+                0
+            } else {
+                u64::from(rounds) * u64::from(member.quantum(self.quantum))
+            };
             member.deficit = saturated(u64::from(member.deficit) + credit);
         }
     }
@@ -467,21 +527,49 @@ impl<T, P: Storage<T>> Ring<T, P> {
     ///    more: the carried deficit did not cover one packet.)
     pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
         let mut stands = alloc::vec![0; self.members.len()];
-        self.order.iter().for_each(|number| stands[number as usize] += 1);
+        self.order
+            .iter()
+            .for_each(|number| stands[number as usize] += 1);
         for (number, (member, stands)) in self.members.iter().zip(stands).enumerate() {
-            assert_eq!(stands, usize::from(member.in_ring), "ring, invariant 1: in it once");
-            assert!(member.in_ring || member.queue.is_empty(), "ring, invariant 1: a backlogged queue is in it");
-            assert!(!member.queue.is_empty() || member.deficit == 0, "ring, invariant 2: an empty queue carries nothing");
+            assert_eq!(
+                stands,
+                usize::from(member.in_ring),
+                "ring, invariant 1: in it once"
+            );
+            assert!(
+                member.in_ring || member.queue.is_empty(),
+                "ring, invariant 1: a backlogged queue is in it"
+            );
+            assert!(
+                !member.queue.is_empty() || member.deficit == 0,
+                "ring, invariant 2: an empty queue carries nothing"
+            );
             let waits = !member.queue.is_empty() && self.order.front() != number;
-            assert!(!waits || member.deficit >= member.quantum(self.quantum), "ring, invariant 5: a quantum for the next turn");
+            assert!(
+                !waits || member.deficit >= member.quantum(self.quantum),
+                "ring, invariant 5: a quantum for the next turn"
+            );
             let flow = self.pool.head_flow(&member.queue);
-            assert!(flow.is_none_or(|flow| is_at_home(number, flow)), "ring, invariant 3: packets are where they belong");
+            assert!(
+                flow.is_none_or(|flow| is_at_home(number, flow)),
+                "ring, invariant 3: packets are where they belong"
+            );
             self.pool.check_queue(&member.queue);
         }
-        let places = self.order.iter().filter_map(|number| self.places.get(number as usize));
-        assert!(places.is_sorted(), "ring, invariant 4: places rise from front to back");
+        let places = self
+            .order
+            .iter()
+            .filter_map(|number| self.places.get(number as usize));
+        assert!(
+            places.is_sorted(),
+            "ring, invariant 4: places rise from front to back"
+        );
         let bytes: u64 = self.members.iter().map(|member| member.queue.bytes()).sum();
-        assert_eq!(bytes, self.pool.backlog().bytes, "ring: the queues' backlogs add up");
+        assert_eq!(
+            bytes,
+            self.pool.backlog().bytes,
+            "ring: the queues' backlogs add up"
+        );
     }
 }
 
@@ -504,12 +592,19 @@ impl<T> Ring<T> {
         if before > 0 && queue.is_empty() {
             self.end_backlog(number);
         }
-        self.longest.changed(number, self.members[number].queue.size());
+        self.longest
+            .changed(number, self.members[number].queue.size());
     }
 }
 
 impl Member {
-    const EMPTY: Self = Self { queue: Queue::EMPTY, deficit: 0, weight: 1, in_ring: false, leaves: false };
+    const EMPTY: Self = Self {
+        queue: Queue::EMPTY,
+        deficit: 0,
+        weight: 1,
+        in_ring: false,
+        leaves: false,
+    };
 
     /// The credit for a turn.
     #[inline]
@@ -536,7 +631,10 @@ fn moved_back(places: &mut [u64], moves: &mut u64, number: usize) {
     }
 }
 
-const _: () = assert!(size_of::<Member>() == 32, "a cache line holds two members, whole");
+const _: () = assert!(
+    size_of::<Member>() == 32,
+    "a cache line holds two members, whole"
+);
 
 #[cfg(test)]
 mod tests {
@@ -548,7 +646,8 @@ mod tests {
     }
 
     fn push(ring: &mut Ring<()>, number: usize, len: u32) {
-        ring.push(number, Packet::new(FlowId(number as u32), len, ())).expect("there is such a queue");
+        ring.push(number, Packet::new(FlowId(number as u32), len, ()))
+            .expect("there is such a queue");
     }
 
     fn send(ring: &mut Ring<()>) -> Option<(usize, u32)> {
@@ -566,7 +665,11 @@ mod tests {
         ring.send_refilled(|flow| Some(Packet::new(flow, 500, ())));
         assert_eq!((ring.members[0].deficit, ring.turn()), (600, Some(0)));
         ring.send_refilled(|flow| Some(Packet::new(flow, 500, ())));
-        assert_eq!((ring.turn(), ring.members[0].deficit), (Some(1), 1100), "100 left of this turn, and those of the next");
+        assert_eq!(
+            (ring.turn(), ring.members[0].deficit),
+            (Some(1), 1100),
+            "100 left of this turn, and those of the next"
+        );
     }
 
     /// Rings with more packets than a near cache holds prefetch. Prefetching must not change the
@@ -579,9 +682,16 @@ mod tests {
             for serial in 0..12_000u32 {
                 let number = (serial * serial / 7 % 100) as usize;
                 if in_bursts && serial % 32 == 0 {
-                    ring.prefetch_pushes((serial..serial + 32).map(|serial: u32| (serial * serial / 7 % 101) as usize));
+                    ring.prefetch_pushes(
+                        (serial..serial + 32)
+                            .map(|serial: u32| (serial * serial / 7 % 101) as usize),
+                    );
                 }
-                ring.push(number, Packet::new(FlowId(number as u32), len(serial), serial)).expect("there is such a queue");
+                ring.push(
+                    number,
+                    Packet::new(FlowId(number as u32), len(serial), serial),
+                )
+                .expect("there is such a queue");
             }
             assert!(ring.pool.is_far());
             let mut order = Vec::new();
@@ -589,7 +699,14 @@ mod tests {
                 if in_bursts && order.len() % 32 == 0 {
                     ring.prefetch_sends(32);
                 }
-                order.extend(if in_bursts { ring.send_next(false) } else { ring.send() }.map(|packet| packet.payload));
+                order.extend(
+                    if in_bursts {
+                        ring.send_next(false)
+                    } else {
+                        ring.send()
+                    }
+                    .map(|packet| packet.payload),
+                );
                 if order.len() % 1000 == 0 {
                     ring.check_invariants(|number, flow| flow.index() == number);
                 }
@@ -665,9 +782,21 @@ mod tests {
         for weight in [1, 3, 1, 3] {
             (0..2).for_each(|number| ring.set_weight(number, weight));
         }
-        assert_eq!((ring.members[0].deficit, ring.members[1].deficit), (0, 3000), "0 has its turn, 1 waits for it");
-        let order: Vec<_> = core::iter::from_fn(|| send(&mut ring)).map(|(number, _)| number).collect();
-        assert_eq!([order.iter().take_while(|number| **number == 1).count(), order.len()], [30, 54]);
+        assert_eq!(
+            (ring.members[0].deficit, ring.members[1].deficit),
+            (0, 3000),
+            "0 has its turn, 1 waits for it"
+        );
+        let order: Vec<_> = core::iter::from_fn(|| send(&mut ring))
+            .map(|(number, _)| number)
+            .collect();
+        assert_eq!(
+            [
+                order.iter().take_while(|number| **number == 1).count(),
+                order.len()
+            ],
+            [30, 54]
+        );
     }
 
     #[test]
@@ -676,8 +805,17 @@ mod tests {
         for number in [2, 0] {
             (0..3).for_each(|_| push(&mut ring, number, 600));
         }
-        assert!(ring.place(2) < ring.place(0) && ring.place(0) < ring.place(1), "1 is not in the ring");
-        assert_eq!([send(&mut ring), send(&mut ring)], [Some((2, 600)), Some((0, 600))]);
-        assert!(ring.place(0) < ring.place(2), "2 has gone to the back; 0 still has the turn");
+        assert!(
+            ring.place(2) < ring.place(0) && ring.place(0) < ring.place(1),
+            "1 is not in the ring"
+        );
+        assert_eq!(
+            [send(&mut ring), send(&mut ring)],
+            [Some((2, 600)), Some((0, 600))]
+        );
+        assert!(
+            ring.place(0) < ring.place(2),
+            "2 has gone to the back; 0 still has the turn"
+        );
     }
 }

@@ -23,14 +23,22 @@ pub(crate) struct Round {
 
 impl Default for Round {
     fn default() -> Self {
-        Self { slots: Vec::new(), first: 0, len: 0, front: NOBODY }
+        Self {
+            slots: Vec::new(),
+            first: 0,
+            len: 0,
+            front: NOBODY,
+        }
     }
 }
 
 impl Round {
     /// With room for at least `numbers` numbers.
     pub(crate) fn with_room(numbers: usize) -> Self {
-        Self { slots: alloc::vec![0; numbers.next_power_of_two()], ..Self::default() }
+        Self {
+            slots: alloc::vec![0; numbers.next_power_of_two()],
+            ..Self::default()
+        }
     }
 
     #[inline]
@@ -72,7 +80,11 @@ impl Round {
     pub(crate) fn pop_front(&mut self) {
         self.len -= 1;
         self.first = self.first.wrapping_add(1);
-        self.front = if self.len == 0 { NOBODY } else { self.slots[self.slot(0)] };
+        self.front = if self.len == 0 {
+            NOBODY
+        } else {
+            self.slots[self.slot(0)]
+        };
     }
 
     /// Moves the front to the back. The round must not be empty.

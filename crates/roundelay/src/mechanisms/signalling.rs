@@ -19,7 +19,11 @@ pub(crate) struct SignallingQueue<T> {
 
 impl<T> Default for SignallingQueue<T> {
     fn default() -> Self {
-        Self { pool: Pool::default(), queue: Queue::EMPTY, dropped: VecDeque::new() }
+        Self {
+            pool: Pool::default(),
+            queue: Queue::EMPTY,
+            dropped: VecDeque::new(),
+        }
     }
 }
 
@@ -74,7 +78,10 @@ impl<T> SignallingQueue<T> {
 
     pub(crate) fn check(&self) {
         self.pool.check_queue(&self.queue);
-        let counted = Backlog { packets: self.queue.packets().into(), bytes: self.queue.bytes() };
+        let counted = Backlog {
+            packets: self.queue.packets().into(),
+            bytes: self.queue.bytes(),
+        };
         assert_eq!(counted, self.pool.backlog(), "the queue is all that waits");
     }
 }
@@ -103,10 +110,22 @@ mod tests {
             (3, Ecn::Marked, true, true),
             (4, Ecn::Marked, false, false),
         ] {
-            let left = queue.signal(Packet { ecn, ..Packet::new(FlowId(0), 100, number) }, marks);
-            assert_eq!(left.map(|packet| packet.ecn), stays.then_some(Ecn::Marked), "packet {number}");
+            let left = queue.signal(
+                Packet {
+                    ecn,
+                    ..Packet::new(FlowId(0), 100, number)
+                },
+                marks,
+            );
+            assert_eq!(
+                left.map(|packet| packet.ecn),
+                stays.then_some(Ecn::Marked),
+                "packet {number}"
+            );
         }
-        let dropped: Vec<_> = core::iter::from_fn(|| queue.take_dropped()).map(|(packet, _)| packet.payload).collect();
+        let dropped: Vec<_> = core::iter::from_fn(|| queue.take_dropped())
+            .map(|(packet, _)| packet.payload)
+            .collect();
         assert_eq!(dropped, [0, 2, 4]);
     }
 
@@ -117,7 +136,12 @@ mod tests {
         let mut shown = Vec::new();
         queue.for_each(|packet| shown.push(packet.payload));
         queue.check();
-        assert_eq!(shown, core::iter::from_fn(|| queue.pop()).map(|packet| packet.payload).collect::<Vec<_>>());
+        assert_eq!(
+            shown,
+            core::iter::from_fn(|| queue.pop())
+                .map(|packet| packet.payload)
+                .collect::<Vec<_>>()
+        );
         assert_eq!(shown, [0, 1, 2, 3, 4]);
     }
 }

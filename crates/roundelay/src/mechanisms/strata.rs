@@ -25,13 +25,20 @@ const MIN_GROUPED_LEN: u32 = 1088;
 /// Group 0 has slots of 2 to this: the shortest packets at the largest weight.
 pub(crate) const MIN_SLOT_SHIFT: u32 = slot_shift(MIN_GROUPED_LEN, charge(FlowConfig::MAX_WEIGHT));
 /// The last group has the longest packets at the smallest weight.
-pub(crate) const GROUPS: usize = (slot_shift(FlowConfig::MAX_PACKET_LEN, charge(1)) - MIN_SLOT_SHIFT + 1) as usize;
+pub(crate) const GROUPS: usize =
+    (slot_shift(FlowConfig::MAX_PACKET_LEN, charge(1)) - MIN_SLOT_SHIFT + 1) as usize;
 /// Factor on all weights, for flows and for V alike, so that four of the largest slots stay within
 /// [`MAX_AHEAD`](crate::virtual_time::MAX_AHEAD).
 const SCALE: u32 = 2;
 
-const _: () = assert!(2 + FlowConfig::MAX_PACKET_LEN.div_ceil(MIN_GROUPED_LEN) <= SLOTS, "Theorem 5 of the QFQ paper");
-const _: () = assert!(4 << shift_of(GROUPS - 1) <= crate::virtual_time::MAX_AHEAD, "four slots are no stale timestamp");
+const _: () = assert!(
+    2 + FlowConfig::MAX_PACKET_LEN.div_ceil(MIN_GROUPED_LEN) <= SLOTS,
+    "Theorem 5 of the QFQ paper"
+);
+const _: () = assert!(
+    4 << shift_of(GROUPS - 1) <= crate::virtual_time::MAX_AHEAD,
+    "four slots are no stale timestamp"
+);
 
 /// Virtual time of a byte at this weight.
 const fn charge(weight: u32) -> u64 {
@@ -40,11 +47,17 @@ const fn charge(weight: u32) -> u64 {
 
 /// The smallest power of two that holds a packet's virtual time (Eq. 4).
 const fn slot_shift(len: u32, byte_time: u64) -> u32 {
-    (len as u64 * byte_time).next_power_of_two().trailing_zeros()
+    (len as u64 * byte_time)
+        .next_power_of_two()
+        .trailing_zeros()
 }
 
 const fn group_of(max_packet_len: u32, byte_time: u64) -> usize {
-    let len = if max_packet_len < MIN_GROUPED_LEN { MIN_GROUPED_LEN } else { max_packet_len };
+    let len = if max_packet_len < MIN_GROUPED_LEN {
+        MIN_GROUPED_LEN
+    } else {
+        max_packet_len
+    };
     (slot_shift(len, byte_time) - MIN_SLOT_SHIFT) as usize
 }
 
@@ -56,7 +69,10 @@ pub(crate) const fn shift_of(group: usize) -> u32 {
 
 /// phi sigma_i of a flow, in bytes: from L_k to below 2 L_k.
 pub(crate) fn own_slot(share: &Share) -> u64 {
-    let group = group_of(share.max_packet_len.min(FlowConfig::MAX_PACKET_LEN), charge(share.weight.max(1)));
+    let group = group_of(
+        share.max_packet_len.min(FlowConfig::MAX_PACKET_LEN),
+        charge(share.weight.max(1)),
+    );
     u64::from(SCALE * share.weight) << (shift_of(group) - VirtualTime::FRACTION_BITS)
 }
 
@@ -85,7 +101,10 @@ pub(crate) struct Flow {
     leaves: bool,
 }
 
-const _: () = assert!(size_of::<Flow>() <= 64, "what a packet touches of its flow lies in one cache line");
+const _: () = assert!(
+    size_of::<Flow>() <= 64,
+    "what a packet touches of its flow lies in one cache line"
+);
 
 impl Flow {
     const UNKNOWN: Self = Self {
@@ -206,7 +225,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
     }
 
     /// Memory for each flow.
-    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Flow>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE;
+    pub(crate) const BYTES_PER_FLOW: usize =
+        size_of::<Flow>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE;
 
     /// The sum of the weights that share V.
     pub(crate) const fn total_weight(&self) -> u64 {
@@ -239,12 +259,19 @@ impl<T, P: Storage<T>> Strata<T, P> {
         self.set_weight(flow, FlowConfig::DEFAULT.weight);
     }
 
-    pub(crate) fn set_flow(&mut self, discipline: &'static str, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+    pub(crate) fn set_flow(
+        &mut self,
+        discipline: &'static str,
+        flow: FlowId,
+        config: FlowConfig,
+    ) -> Result<(), ConfigError> {
         config.check(discipline, flow)?;
         let record = self.know(flow.index());
         record.leaves = false;
         // Unchanged settings must not count as a change, which would cost a late flow its lag.
-        if (u32::from(record.weight), record.shorter_than) != (config.weight, config.max_packet_len + 1) {
+        if (u32::from(record.weight), record.shorter_than)
+            != (config.weight, config.max_packet_len + 1)
+        {
             record.shorter_than = config.max_packet_len + 1;
             record.regroup = true;
             self.set_weight(flow.index(), config.weight);
@@ -253,7 +280,13 @@ impl<T, P: Storage<T>> Strata<T, P> {
     }
 
     pub(crate) fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.flows.get_mut(flow.index()).filter(|record| record.weight > 0) else { return };
+        let Some(record) = self
+            .flows
+            .get_mut(flow.index())
+            .filter(|record| record.weight > 0)
+        else {
+            return;
+        };
         record.leaves = true;
         if record.queue.is_empty() {
             self.leave_if_removed(flow.index());
@@ -273,7 +306,8 @@ impl<T, P: Storage<T>> Strata<T, P> {
         if weight > before {
             self.clock.add_weight(id, SCALE * (weight - before));
         } else if weight < before {
-            self.clock.remove_weight(id, SCALE * (before - weight), flow.finish);
+            self.clock
+                .remove_weight(id, SCALE * (before - weight), flow.finish);
             self.let_weights_go();
         }
     }
@@ -296,8 +330,16 @@ impl<T, P: Storage<T>> Strata<T, P> {
 impl<T, P: Storage<T>> Strata<T, P> {
     /// Why a packet would be refused.
     pub(crate) fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let longest = self.flows.get(packet.flow.index()).filter(|flow| flow.weight > 0).map(|flow| flow.shorter_than - 1);
-        Refusal::of_tabled(packet, longest.unwrap_or(FlowConfig::DEFAULT.max_packet_len)).or_else(|| self.pool.refusal(packet))
+        let longest = self
+            .flows
+            .get(packet.flow.index())
+            .filter(|flow| flow.weight > 0)
+            .map(|flow| flow.shorter_than - 1);
+        Refusal::of_tabled(
+            packet,
+            longest.unwrap_or(FlowConfig::DEFAULT.max_packet_len),
+        )
+        .or_else(|| self.pool.refusal(packet))
     }
 
     /// Enqueues a packet. A flow that was idle is returned with its times, to be listed.
@@ -329,7 +371,10 @@ impl<T, P: Storage<T>> Strata<T, P> {
     /// Whether the packet is of a new flow that joins now and is not too long.
     #[cold]
     fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
-        let is_known = self.flows.get(flow.index()).is_some_and(|flow| flow.weight > 0);
+        let is_known = self
+            .flows
+            .get(flow.index())
+            .is_some_and(|flow| flow.weight > 0);
         let joins = !is_known && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
         if joins {
             self.join(flow.index());
@@ -346,7 +391,11 @@ impl<T, P: Storage<T>> Strata<T, P> {
         let now = self.clock.now();
         let lead = self.lead(number);
         let flow = &mut self.flows[number];
-        flow.start = if lead.is_some_and(|lead| lead > 0) { flow.finish } else { now };
+        flow.start = if lead.is_some_and(|lead| lead > 0) {
+            flow.finish
+        } else {
+            now
+        };
         flow.finish = flow.start.plus(flow.span_of(len));
     }
 
@@ -384,7 +433,13 @@ impl<T, P: Storage<T>> Strata<T, P> {
         let packet = self.pool.pop(&mut flow.queue);
         self.longest.changed(number, flow.size());
         let is_vacated = self.numbers.remove_first(list);
-        Served { packet, len, flow: number, is_vacated, next: flow.restamp() }
+        Served {
+            packet,
+            len,
+            flow: number,
+            is_vacated,
+            next: flow.restamp(),
+        }
     }
 
     /// Advances V by a served packet; then leaving flows remove their weights. Returns whether the
@@ -482,16 +537,29 @@ impl<T, P: Storage<T>> Strata<T, P> {
     /// 2. A packet fits its slot: 0 <= F - S <= sigma.
     pub(crate) fn check(&self, place_of: impl Fn(&Flow) -> usize) {
         let mut listed = alloc::vec![0; self.flows.len()];
-        for (place, list) in self.lists.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
+        for (place, list) in self
+            .lists
+            .iter()
+            .enumerate()
+            .filter(|(_, list)| !list.is_empty())
+        {
             for (stands, number) in self.numbers.iter(*list) {
                 let flow = &self.flows[number as usize];
                 listed[number as usize] += 1;
-                assert_eq!((place_of(flow), usize::from(flow.place)), (place, place), "invariant 1: listed by its times");
+                assert_eq!(
+                    (place_of(flow), usize::from(flow.place)),
+                    (place, place),
+                    "invariant 1: listed by its times"
+                );
                 assert_eq!(flow.stands, stands, "invariant 1: it knows where it stands");
             }
         }
         for (flow, listed) in self.flows.iter().zip(listed) {
-            assert_eq!(listed, u32::from(!flow.queue.is_empty()), "invariant 1: listed once if backlogged");
+            assert_eq!(
+                listed,
+                u32::from(!flow.queue.is_empty()),
+                "invariant 1: listed once if backlogged"
+            );
             let fits = (0..=1 << flow.shift()).contains(&flow.finish.since(flow.start));
             assert!(flow.queue.is_empty() || fits, "invariant 2: F - S <= sigma");
             self.pool.check_queue(&flow.queue);
@@ -509,11 +577,21 @@ mod tests {
         let rate = Rate::from_bits_per_second(1).expect("not zero");
         for weight in 1..=FlowConfig::MAX_WEIGHT {
             for max_packet_len in [1088, 1500, 2048, 2049, 9000, 1 << 16] {
-                let share =
-                    Share { weight, total_weight: 1 << 20, least_weight: 1, flows: 1, max_packet_len, link_max_packet_len: 1, rate };
+                let share = Share {
+                    weight,
+                    total_weight: 1 << 20,
+                    least_weight: 1,
+                    flows: 1,
+                    max_packet_len,
+                    link_max_packet_len: 1,
+                    rate,
+                };
                 // Byte times are rounded up, so an exact fit can take the next slot size.
                 let (len, slot) = (u64::from(max_packet_len), own_slot(&share));
-                assert!((len..=2 * len).contains(&slot), "weight {weight}, {len} bytes: {slot}");
+                assert!(
+                    (len..=2 * len).contains(&slot),
+                    "weight {weight}, {len} bytes: {slot}"
+                );
             }
         }
     }

@@ -5,8 +5,8 @@
 //! where m_fair are fair, the part 1 - m_fair / m_i. The fair amount follows from the queue, which
 //! is kept around a target length. Slow flows, the majority, lose nothing and need no state.
 //!
-//! Source: R. Pan, L. Breslau, B. Prabhakar, S. Shenker, "Approximate Fairness through Differential Dropping", ACM SIGCOMM Computer
-//! Communication Review 33(2), 2003.
+//! Source: R. Pan, L. Breslau, B. Prabhakar, S. Shenker, "Approximate Fairness through Differential
+//! Dropping", ACM SIGCOMM Computer Communication Review 33(2), 2003.
 //!
 //! | paper | here |
 //! |---|---|
@@ -26,7 +26,8 @@
 //!
 //! Number format: m_fair in billionths of a byte: both gains are exact.
 //!
-//! Cost: O(1) a packet. Memory: 8 bytes a packet of the sample and 32 to 64 for the table beside it, taken at the start.
+//! Cost: O(1) a packet. Memory: 8 bytes a packet of the sample and 32 to 64 for the table beside
+//! it, taken at the start.
 //!
 //! Differences from the paper: all amounts are bytes. m_fair is updated on arrivals and departures,
 //! once for each elapsed interval; a timer would give the same, since the queue does not change in
@@ -71,7 +72,14 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         let (alpha, beta) = (Billionths(1_700_000_000), Billionths(1_800_000_000));
-        Self { target: 50_000, shadow: 500, sample: 5, interval: Duration::from_micros(6_250), alpha, beta }
+        Self {
+            target: 50_000,
+            shadow: 500,
+            sample: 5,
+            interval: Duration::from_micros(6_250),
+            alpha,
+            beta,
+        }
     }
 }
 
@@ -80,15 +88,39 @@ const MAX_GAIN: u64 = 1000 * Billionths::ONE.0;
 impl Discipline for Config {
     const NAME: &'static str = "afd";
     const ABOUT: &'static str = "approximate fair dropping: one queue; drops from flows in proportion to their excess over a fair rate";
-    const SOURCE: &'static str =
-        "Pan, Breslau, Prabhakar, Shenker, Approximate Fairness through Differential Dropping, ACM SIGCOMM CCR 33(2), 2003";
+    const SOURCE: &'static str = "Pan, Breslau, Prabhakar, Shenker, Approximate Fairness through Differential Dropping, ACM SIGCOMM CCR 33(2), 2003";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::size64("target", 1..=1 << 32, "target length of the queue under load, in bytes", |config| &mut config.target),
-        Parameter::count("shadow", 1..=1 << 16, "packets in the sample that estimates the flows' rates", |config| &mut config.shadow),
-        Parameter::count("sample", 1..=1 << 20, "sampling interval: one of this many arrivals is sampled", |config| &mut config.sample),
-        Parameter::time("interval", MICROSECOND..=HOUR, "time between two updates of the fair share", |config| &mut config.interval),
-        Parameter::number("alpha", 0..=MAX_GAIN, "gain of the previous queue length", |config| &mut config.alpha),
+        Parameter::size64(
+            "target",
+            1..=1 << 32,
+            "target length of the queue under load, in bytes",
+            |config| &mut config.target,
+        ),
+        Parameter::count(
+            "shadow",
+            1..=1 << 16,
+            "packets in the sample that estimates the flows' rates",
+            |config| &mut config.shadow,
+        ),
+        Parameter::count(
+            "sample",
+            1..=1 << 20,
+            "sampling interval: one of this many arrivals is sampled",
+            |config| &mut config.sample,
+        ),
+        Parameter::time(
+            "interval",
+            MICROSECOND..=HOUR,
+            "time between two updates of the fair share",
+            |config| &mut config.interval,
+        ),
+        Parameter::number(
+            "alpha",
+            0..=MAX_GAIN,
+            "gain of the previous queue length",
+            |config| &mut config.alpha,
+        ),
         Parameter::number(
             "beta",
             0..=MAX_GAIN,
@@ -159,13 +191,19 @@ impl<T> Afd<T> {
     fn drop_probability(&self, flow: FlowId) -> Probability {
         let of_flow = i128::from(self.counts.bytes(flow)) * i128::from(Billionths::ONE.0);
         let beyond = of_flow.saturating_sub(self.fair);
-        if beyond <= 0 { Probability::NEVER } else { Probability::ratio(beyond as u128, of_flow as u128) }
+        if beyond <= 0 {
+            Probability::NEVER
+        } else {
+            Probability::ratio(beyond as u128, of_flow as u128)
+        }
     }
 
     /// An arrival replaces a random entry of the full sample.
     fn take_into_sample(&mut self, flow: FlowId, len: u32) {
         if self.sample.len() == self.config.shadow as usize {
-            let (old, old_len) = self.sample.swap_remove(self.random.below(self.config.shadow) as usize);
+            let (old, old_len) = self
+                .sample
+                .swap_remove(self.random.below(self.config.shadow) as usize);
             self.counts.subtract(old, old_len);
             self.sample_bytes -= u64::from(old_len);
         }
@@ -176,7 +214,13 @@ impl<T> Afd<T> {
 
     /// m_fair += alpha (q_old - q_target) - beta (q - q_target), once for each elapsed interval.
     fn update(&mut self, now: Instant) {
-        let Config { target, interval, alpha, beta, .. } = self.config;
+        let Config {
+            target,
+            interval,
+            alpha,
+            beta,
+            ..
+        } = self.config;
         let intervals = now.since(self.updated_at).as_picos() / interval.as_picos();
         if intervals == 0 {
             return;
@@ -186,8 +230,14 @@ impl<T> Afd<T> {
         let beyond = |bytes: u64| i128::from(bytes) - i128::from(target);
         let (alpha, beta) = (i128::from(alpha.0), i128::from(beta.0));
         let first = alpha * beyond(self.waited) - beta * beyond(waiting);
-        let others = (alpha - beta).saturating_mul(beyond(waiting)).saturating_mul((intervals - 1).into());
-        self.fair = self.fair.saturating_add(first).saturating_add(others).clamp(0, self.most_fair());
+        let others = (alpha - beta)
+            .saturating_mul(beyond(waiting))
+            .saturating_mul((intervals - 1).into());
+        self.fair = self
+            .fair
+            .saturating_add(first)
+            .saturating_add(others)
+            .clamp(0, self.most_fair());
         self.waited = waiting;
     }
 
@@ -198,7 +248,8 @@ impl<T> Afd<T> {
         if packets == 0 {
             return i128::MAX;
         }
-        let full = u128::from(self.sample_bytes) * u128::from(self.config.shadow) / u128::from(packets);
+        let full =
+            u128::from(self.sample_bytes) * u128::from(self.config.shadow) / u128::from(packets);
         full as i128 * i128::from(Billionths::ONE.0)
     }
 }
@@ -231,7 +282,10 @@ impl<T> Scheduler<T> for Afd<T> {
     /// The sample and its table.
     fn footprint(&self) -> Footprint {
         let sample = self.config.shadow as usize * size_of::<(FlowId, u32)>();
-        Footprint { fixed_bytes: size_of::<Self>() + sample + FlowCounts::bytes_for(self.config.shadow), bytes_per_flow: 0 }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + sample + FlowCounts::bytes_for(self.config.shadow),
+            bytes_per_flow: 0,
+        }
     }
 
     /// 1. Flows' counts are those of the sample.
@@ -239,7 +293,10 @@ impl<T> Scheduler<T> for Afd<T> {
     /// 3. All waiting packets are in one queue.
     fn check_invariants(&self) {
         self.counts.check(&self.sample);
-        assert!(self.sample.len() <= self.config.shadow as usize, "invariant 1: the sample has its size");
+        assert!(
+            self.sample.len() <= self.config.shadow as usize,
+            "invariant 1: the sample has its size"
+        );
         assert!(self.fair >= 0, "invariant 2: a fair amount");
         self.queue.check();
     }
@@ -258,21 +315,29 @@ mod tests {
     #[test]
     fn a_flow_loses_what_is_beyond_the_fair_amount() {
         const TRIALS: u32 = 20_000;
-        let mut afd = afd(Config { sample: 1 << 20, interval: Duration::from_secs(3600), ..Config::default() });
+        let mut afd = afd(Config {
+            sample: 1 << 20,
+            interval: Duration::from_secs(3600),
+            ..Config::default()
+        });
         for (flow, packets) in [(0, 5), (1, 10), (2, 20), (3, 40)] {
             (0..packets).for_each(|_| afd.take_into_sample(FlowId(flow), 1000));
         }
         afd.fair = 10_000 * BILLION;
         for (flow, expected) in [(0, 0.0), (1, 0.0), (2, 0.5), (3, 0.75), (4, 0.0)] {
             for _ in 0..TRIALS {
-                assert!(afd.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).is_ok());
+                assert!(
+                    afd.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ()))
+                        .is_ok()
+                );
                 afd.dequeue(Instant::ZERO);
             }
             let dropped = core::iter::from_fn(|| afd.take_dropped()).count() as f64;
             let trials = f64::from(TRIALS);
             // A packet in a million is sampled on the way.
             assert!(
-                (dropped - trials * expected).abs() <= 5.0 * (trials * expected * (1.0 - expected)).sqrt() + 20.0,
+                (dropped - trials * expected).abs()
+                    <= 5.0 * (trials * expected * (1.0 - expected)).sqrt() + 20.0,
                 "flow {flow}: {dropped}"
             );
         }
@@ -280,7 +345,10 @@ mod tests {
 
     #[test]
     fn updates_that_were_missed_are_made_up_for() {
-        let config = Config { target: 10_000, ..Config::default() };
+        let config = Config {
+            target: 10_000,
+            ..Config::default()
+        };
         let (mut one, mut other) = (afd(config), afd(config));
         for afd in [&mut one, &mut other] {
             (0..500).for_each(|_| afd.take_into_sample(FlowId(0), 1000));
@@ -291,14 +359,20 @@ mod tests {
         let at = |intervals: u64| Instant::from_nanos(6_250_000 * intervals + 77);
         (1..=40).for_each(|interval| one.update(at(interval)));
         other.update(at(40));
-        assert_eq!((one.fair, one.waited, one.updated_at), (other.fair, other.waited, other.updated_at));
+        assert_eq!(
+            (one.fair, one.waited, one.updated_at),
+            (other.fair, other.waited, other.updated_at)
+        );
         // 1.7 (3000 - 10000) - 1.8 (9000 - 10000), then 39 times 0.1 (10000 - 9000).
         assert_eq!(one.fair, (100_000 - 10_100 + 3_900) * BILLION);
     }
 
     #[test]
     fn the_fair_amount_is_neither_negative_nor_more_than_the_sample() {
-        let mut afd = afd(Config { shadow: 10, ..Config::default() });
+        let mut afd = afd(Config {
+            shadow: 10,
+            ..Config::default()
+        });
         assert_eq!(afd.drop_probability(FlowId(0)), Probability::NEVER);
         (0..5).for_each(|_| afd.take_into_sample(FlowId(0), 1000));
         afd.update(Instant::MAX);
@@ -306,6 +380,9 @@ mod tests {
         (0..1000).for_each(|_| afd.queue.push(Packet::new(FlowId(0), 1 << 20, ())));
         afd.updated_at = Instant::ZERO;
         afd.update(Instant::MAX);
-        assert_eq!((afd.fair, afd.drop_probability(FlowId(0))), (0, Probability::ALWAYS));
+        assert_eq!(
+            (afd.fair, afd.drop_probability(FlowId(0))),
+            (0, Probability::ALWAYS)
+        );
     }
 }

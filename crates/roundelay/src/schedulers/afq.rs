@@ -8,8 +8,8 @@
 //! first. AFQ is thus earliest deadline first with turns, fair only among flows with equal
 //! deadlines.
 //!
-//! Source: A. Ghosh, T. Givargis, "Approximate Fair Queueing: A Low Complexity Packet Scheduler for Embedded Networks", technical report
-//! CECS-09-02, University of California, Irvine, 2009.
+//! Source: A. Ghosh, T. Givargis, "Approximate Fair Queueing: A Low Complexity Packet Scheduler for
+//! Embedded Networks", technical report CECS-09-02, University of California, Irvine, 2009.
 //!
 //! | paper | here |
 //! |---|---|
@@ -31,8 +31,8 @@
 //! deadlines of the others. `earlier_deadlines_starve_everybody_else` shows the absence of such a
 //! bound.
 //!
-//! Cost: one insertion and one removal in a heap a turn, O(log N); constant for the other packets of a turn. Memory: one record a flow,
-//! see `footprint`.
+//! Cost: one insertion and one removal in a heap a turn, O(log N); constant for the other packets
+//! of a turn. Memory: one record a flow, see `footprint`.
 //!
 //! Open points of the report, and the choices here:
 //!
@@ -78,9 +78,9 @@ impl Default for Config {
 
 impl Discipline for Config {
     const NAME: &'static str = "afq";
-    const ABOUT: &'static str =
-        "approximate fair queueing (Ghosh, Givargis): the flow with the earliest deadline sends its whole credit of bytes";
-    const SOURCE: &'static str = "Ghosh, Givargis, Approximate Fair Queueing, technical report CECS-09-02, UC Irvine, 2009";
+    const ABOUT: &'static str = "approximate fair queueing (Ghosh, Givargis): the flow with the earliest deadline sends its whole credit of bytes";
+    const SOURCE: &'static str =
+        "Ghosh, Givargis, Approximate Fair Queueing, technical report CECS-09-02, UC Irvine, 2009";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::size(
         "quantum",
@@ -92,7 +92,8 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     const TIMES: Times = Times::Deadline;
     const INTERIOR: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Afq<T>;
     /// By copy. The deadline of a packet is read when the packet becomes the flow's head.
@@ -133,12 +134,22 @@ struct Urgency {
 }
 
 impl Key for Urgency {
-    const NONE: Self = Self { deadline: Instant::MAX, round: u64::MAX };
+    const NONE: Self = Self {
+        deadline: Instant::MAX,
+        round: u64::MAX,
+    };
 }
 
 impl<T> Configured<Config> for Afq<T> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { flows: FlowTable::default(), waiting: Heap::default(), in_turn: None, round: 0, decisions: 0, config })
+        Ok(Self {
+            flows: FlowTable::default(),
+            waiting: Heap::default(),
+            in_turn: None,
+            round: 0,
+            decisions: 0,
+            config,
+        })
     }
 }
 
@@ -163,12 +174,27 @@ impl<T> Afq<T> {
     /// Adds at least one credit to a backlogged flow, as many as the head packet needs, and inserts
     /// the flow into `waiting`.
     fn await_turn(&mut self, number: usize) {
-        let Some((len, deadline)) = self.flows.head(number).map(|head| (u64::from(head.len), head.deadline)) else { return };
+        let Some((len, deadline)) = self
+            .flows
+            .head(number)
+            .map(|head| (u64::from(head.len), head.deadline))
+        else {
+            return;
+        };
         let flow = &mut self.flows[number];
         let credit = u64::from(flow.weight) * u64::from(self.config.quantum);
-        let rounds = len.saturating_sub(flow.state.deficit).div_ceil(credit).max(1);
+        let rounds = len
+            .saturating_sub(flow.state.deficit)
+            .div_ceil(credit)
+            .max(1);
         flow.state.deficit += rounds * credit;
-        self.waiting.insert(number, Urgency { deadline, round: self.round + rounds });
+        self.waiting.insert(
+            number,
+            Urgency {
+                deadline,
+                round: self.round + rounds,
+            },
+        );
     }
 
     /// The flow in turn; between turns, the most urgent flow, which gets the next turn.
@@ -184,7 +210,10 @@ impl<T> Afq<T> {
         Some(number)
     }
 
-    fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_packet(
+        &mut self,
+        refill: impl FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<Packet<T>> {
         let number = self.take_turn()?;
         let (packet, flow) = self.flows.pop(number, refill);
         let packet = packet?;
@@ -238,7 +267,11 @@ impl<T> Scheduler<T> for Afq<T> {
         self.dequeue_packet(|_| None)
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_refilled(
+        &mut self,
+        _now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<Packet<T>> {
         self.dequeue_packet(refill)
     }
 
@@ -277,8 +310,12 @@ impl<T> Scheduler<T> for Afq<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes_per_flow = FlowTable::<T, Credit>::BYTES_PER_FLOW + Heap::<Urgency>::BYTES_PER_PLACE;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+        let bytes_per_flow =
+            FlowTable::<T, Credit>::BYTES_PER_FLOW + Heap::<Urgency>::BYTES_PER_PLACE;
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
+            bytes_per_flow,
+        }
     }
 
     /// 1. A backlogged flow either waits for a turn or is in turn; an idle flow does neither.
@@ -286,15 +323,27 @@ impl<T> Scheduler<T> for Afq<T> {
     /// 3. Flows wait in order of their heads' deadlines (checked for the first).
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
-            let places = usize::from(self.waiting.key(number).is_some()) + usize::from(self.in_turn == Some(number as u32));
+            let places = usize::from(self.waiting.key(number).is_some())
+                + usize::from(self.in_turn == Some(number as u32));
             assert_eq!(places, usize::from(!flow.queue.is_empty()), "invariant 1");
-            let covered = flow.queue.next_len().map_or(flow.state.deficit == 0, |len| u64::from(len) <= flow.state.deficit);
+            let covered = flow
+                .queue
+                .next_len()
+                .map_or(flow.state.deficit == 0, |len| {
+                    u64::from(len) <= flow.state.deficit
+                });
             assert!(covered, "invariant 2");
         }
         self.flows.check();
         let deadline = |number: usize| self.flows.head(number).map(|head| head.deadline);
-        let sorted_by = self.waiting.first().map(|(urgency, number)| (Some(urgency.deadline), deadline(number)));
-        assert!(sorted_by.is_none_or(|(kept, head)| kept == head), "invariant 3");
+        let sorted_by = self
+            .waiting
+            .first()
+            .map(|(urgency, number)| (Some(urgency.deadline), deadline(number)));
+        assert!(
+            sorted_by.is_none_or(|(kept, head)| kept == head),
+            "invariant 3"
+        );
         self.waiting.check();
     }
 }
@@ -309,34 +358,65 @@ mod tests {
     fn order(quantum: u32, heads: &[(u32, u64)]) -> Vec<u32> {
         let mut scheduler = Config { quantum }.build(0).unwrap();
         for &(flow, deadline) in heads {
-            let packet = Packet { deadline: Instant::from_picos(deadline), ..Packet::new(FlowId(flow), 100, ()) };
+            let packet = Packet {
+                deadline: Instant::from_picos(deadline),
+                ..Packet::new(FlowId(flow), 100, ())
+            };
             scheduler.enqueue(Instant::ZERO, packet).unwrap();
         }
-        core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
+        core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+            .map(|packet| packet.flow.0)
+            .collect()
     }
 
     #[test]
     fn a_turn_takes_packets_along_that_are_not_due() {
         let heads = [(0, 9), (1, 5), (1, 50), (1, 60), (2, 7)];
-        assert_eq!(order(100, &heads), [1, 2, 0, 1, 1], "one packet a turn: earliest deadline first");
+        assert_eq!(
+            order(100, &heads),
+            [1, 2, 0, 1, 1],
+            "one packet a turn: earliest deadline first"
+        );
         assert_eq!(order(250, &heads), [1, 1, 2, 0, 1]);
     }
 
     #[test]
     fn flows_that_tie_take_turns() {
-        assert_eq!(order(100, &[(0, 5), (0, 5), (0, 5), (1, 5), (1, 5), (2, 5)]), [0, 1, 2, 0, 1, 0]);
-        assert_eq!(order(30, &[(0, 5), (0, 5), (1, 5), (1, 5)]), [0, 1, 0, 1], "four credits a packet");
+        assert_eq!(
+            order(100, &[(0, 5), (0, 5), (0, 5), (1, 5), (1, 5), (2, 5)]),
+            [0, 1, 2, 0, 1, 0]
+        );
+        assert_eq!(
+            order(30, &[(0, 5), (0, 5), (1, 5), (1, 5)]),
+            [0, 1, 0, 1],
+            "four credits a packet"
+        );
     }
 
     #[test]
     fn a_removed_flow_keeps_its_weight_until_it_is_empty() {
         let mut scheduler = Config { quantum: 100 }.build(0).unwrap();
-        scheduler.set_flow(FlowId(0), FlowConfig { weight: 3, ..FlowConfig::DEFAULT }).unwrap();
+        scheduler
+            .set_flow(
+                FlowId(0),
+                FlowConfig {
+                    weight: 3,
+                    ..FlowConfig::DEFAULT
+                },
+            )
+            .unwrap();
         for flow in [0, 0, 0, 1] {
-            scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 100, ())).unwrap();
+            scheduler
+                .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 100, ()))
+                .unwrap();
         }
         scheduler.remove_flow(FlowId(0));
-        assert_eq!(core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect::<Vec<_>>(), [0, 0, 0, 1]);
+        assert_eq!(
+            core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+                .map(|packet| packet.flow.0)
+                .collect::<Vec<_>>(),
+            [0, 0, 0, 1]
+        );
         assert_eq!(scheduler.flows[0].weight, 0);
     }
 }

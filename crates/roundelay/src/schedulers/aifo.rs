@@ -7,8 +7,9 @@
 //! of the buffer. While the buffer is nearly empty every packet is admitted; as the buffer fills,
 //! only ever smaller ranks.
 //!
-//! Source: Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable Packet Scheduling with a Single Queue",
-//! SIGCOMM 2021; behaviour checked against the authors' simulator, github.com/netx-repo/AIFO.
+//! Source: Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable
+//! Packet Scheduling with a Single Queue", SIGCOMM 2021; behaviour checked against the authors'
+//! simulator, github.com/netx-repo/AIFO.
 //!
 //! | paper | here |
 //! |---|---|
@@ -27,9 +28,11 @@
 //! | equal ranks, or no limit | the decisions of `fifo` | `equal_ranks_are_a_fifo`, `without_a_limit_it_is_fifo` |
 //! | order | first in first out | conformance |
 //!
-//! Number format: both sides of the inequality are whole numbers of 128 bits, k in billionths: no rounding.
+//! Number format: both sides of the inequality are whole numbers of 128 bits, k in billionths: no
+//! rounding.
 //!
-//! Cost: O(window) for each packet: a comparison with each rank remembered. Memory: 16 bytes a rank, no state per flow.
+//! Cost: O(window) for each packet: a comparison with each rank remembered. Memory: 16 bytes a
+//! rank, no state per flow.
 //!
 //! Differences from the paper: the buffer's limit may count bytes, or both, in which case the
 //! smaller free part decides. Packets without room count as dropped by the full buffer, packets
@@ -66,7 +69,12 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { rank: RankBy::Priority, window: 20, sample: 1, headroom: Billionths(100_000_000) }
+        Self {
+            rank: RankBy::Priority,
+            window: 20,
+            sample: 1,
+            headroom: Billionths(100_000_000),
+        }
     }
 }
 
@@ -76,7 +84,8 @@ const MOST_RANKS: u32 = 1 << 12;
 impl Discipline for Config {
     const NAME: &'static str = "aifo";
     const ABOUT: &'static str = "admission-controlled FIFO: one FIFO queue that admits the packets a queue sorted by rank would keep";
-    const SOURCE: &'static str = "Yu et al., Programmable Packet Scheduling with a Single Queue, SIGCOMM 2021";
+    const SOURCE: &'static str =
+        "Yu et al., Programmable Packet Scheduling with a Single Queue, SIGCOMM 2021";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::choice(
@@ -86,13 +95,24 @@ impl Discipline for Config {
             |config| config.rank.place(),
             |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
         ),
-        Parameter::count("window", 1..=MOST_RANKS as u64, "ranks in the window of recent packets", |config| &mut config.window),
-        Parameter::count("sample", 1..=1 << 16, "sampling interval: one of this many packets enters the window", |config| {
-            &mut config.sample
-        }),
-        Parameter::number("headroom", 0..=990_000_000, "share of the buffer below which no packet is refused", |config| {
-            &mut config.headroom
-        }),
+        Parameter::count(
+            "window",
+            1..=MOST_RANKS as u64,
+            "ranks in the window of recent packets",
+            |config| &mut config.window,
+        ),
+        Parameter::count(
+            "sample",
+            1..=1 << 16,
+            "sampling interval: one of this many packets enters the window",
+            |config| &mut config.sample,
+        ),
+        Parameter::number(
+            "headroom",
+            0..=990_000_000,
+            "share of the buffer below which no packet is refused",
+            |config| &mut config.headroom,
+        ),
     ];
     const LIVE: &'static [&'static str] = &["headroom"];
     const PRIORITY: Priority = Priority::Class;
@@ -138,8 +158,19 @@ pub struct Aifo<T> {
 
 impl<T> Configured<Config> for Aifo<T> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
-        let (queue, recent) = (SignallingQueue::default(), Vec::with_capacity(config.window as usize));
-        Ok(Self { queue, limit: Config::DEFAULT_LIMIT, recent, oldest: 0, until_sample: 0, link_rate: None, config })
+        let (queue, recent) = (
+            SignallingQueue::default(),
+            Vec::with_capacity(config.window as usize),
+        );
+        Ok(Self {
+            queue,
+            limit: Config::DEFAULT_LIMIT,
+            recent,
+            oldest: 0,
+            until_sample: 0,
+            link_rate: None,
+            config,
+        })
     }
 }
 
@@ -149,7 +180,8 @@ impl<T> Aifo<T> {
     fn admits(&self, rank: i128) -> bool {
         let smaller = self.recent.iter().filter(|recent| **recent < rank).count();
         let backlog = self.queue.backlog();
-        self.is_free(smaller, backlog.packets, self.limit.packets) && self.is_free(smaller, backlog.bytes, self.limit.bytes)
+        self.is_free(smaller, backlog.packets, self.limit.packets)
+            && self.is_free(smaller, backlog.bytes, self.limit.bytes)
     }
 
     /// smaller / |W| <= (C - c) / ((1 - k) C), without the divisions. Without a limit no packet is
@@ -159,7 +191,8 @@ impl<T> Aifo<T> {
             return true;
         }
         let one = u128::from(Billionths::ONE.0);
-        let needed = smaller as u128 * (one - u128::from(self.config.headroom.0)) * u128::from(capacity);
+        let needed =
+            smaller as u128 * (one - u128::from(self.config.headroom.0)) * u128::from(capacity);
         needed <= self.recent.len() as u128 * one * u128::from(capacity.saturating_sub(waiting))
     }
 
@@ -182,7 +215,10 @@ impl<T> Aifo<T> {
 impl<T> Scheduler<T> for Aifo<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let packet = Packet { arrival: now, ..packet };
+        let packet = Packet {
+            arrival: now,
+            ..packet
+        };
         let rank = self.config.rank.rank(&packet, now, self.link_rate);
         if self.admits(rank) {
             self.queue.push(packet);
@@ -233,7 +269,10 @@ impl<T> Scheduler<T> for Aifo<T> {
                 && (self.oldest < self.recent.len() || self.recent.is_empty() && self.oldest == 0),
             "invariant 1"
         );
-        assert!(self.until_sample < self.config.sample, "invariant 1: the next one is remembered in time");
+        assert!(
+            self.until_sample < self.config.sample,
+            "invariant 1: the next one is remembered in time"
+        );
         self.queue.check();
     }
 }
@@ -246,11 +285,17 @@ mod tests {
     /// A queue of ten packets with `window` 4 and k = 0.2, with this many waiting packets and these
     /// recent ranks.
     fn holding(waiting: u32, recent: &[u32]) -> Aifo<u32> {
-        let config = Config { window: 4, headroom: Billionths(200_000_000), ..Config::default() };
+        let config = Config {
+            window: 4,
+            headroom: Billionths(200_000_000),
+            ..Config::default()
+        };
         let mut scheduler = config.build(0).expect("legal");
         Scheduler::<u32>::set_buffer_limit(&mut scheduler, Limit::of_packets(10));
         (0..waiting).for_each(|number| scheduler.queue.push(Packet::new(FlowId(0), 100, number)));
-        recent.iter().for_each(|rank| scheduler.remember((*rank).into()));
+        recent
+            .iter()
+            .for_each(|rank| scheduler.remember((*rank).into()));
         scheduler
     }
 
@@ -258,22 +303,40 @@ mod tests {
     /// Rank 5 is above all: c = 2. Rank 1: c = 10.
     #[test]
     fn the_inequality_worked_by_hand() {
-        let most_waiting = |rank: i128| (0..=10).filter(|waiting| holding(*waiting, &[4, 1, 3, 2]).admits(rank)).max();
-        assert_eq!([1, 2, 3, 4, 5].map(most_waiting), [Some(10), Some(8), Some(6), Some(4), Some(2)]);
-        let admitted = (0..=10).map(|waiting| holding(waiting, &[4, 1, 3, 2]).admits(3)).filter(|admits| *admits).count();
+        let most_waiting = |rank: i128| {
+            (0..=10)
+                .filter(|waiting| holding(*waiting, &[4, 1, 3, 2]).admits(rank))
+                .max()
+        };
+        assert_eq!(
+            [1, 2, 3, 4, 5].map(most_waiting),
+            [Some(10), Some(8), Some(6), Some(4), Some(2)]
+        );
+        let admitted = (0..=10)
+            .map(|waiting| holding(waiting, &[4, 1, 3, 2]).admits(3))
+            .filter(|admits| *admits)
+            .count();
         assert_eq!(admitted, 7, "0 to 6");
     }
 
     #[test]
     fn the_window_forgets_the_oldest_rank() {
         let scheduler = holding(0, &[9, 8, 7, 6, 1, 2]);
-        assert_eq!((scheduler.recent.clone(), scheduler.oldest), (alloc::vec![1, 2, 7, 6], 2));
+        assert_eq!(
+            (scheduler.recent.clone(), scheduler.oldest),
+            (alloc::vec![1, 2, 7, 6], 2)
+        );
         assert!(holding(10, &[]).admits(1 << 40), "no rank has come");
     }
 
     #[test]
     fn one_packet_in_so_many_is_remembered() {
-        let mut scheduler: Aifo<u32> = Config { sample: 3, ..Config::default() }.build(0).expect("legal");
+        let mut scheduler: Aifo<u32> = Config {
+            sample: 3,
+            ..Config::default()
+        }
+        .build(0)
+        .expect("legal");
         (0..10).for_each(|rank| scheduler.remember(rank));
         assert_eq!(scheduler.recent, [0, 3, 6, 9]);
     }
@@ -287,7 +350,21 @@ mod tests {
         };
         // Three quarters are smaller: 0.6 of the buffer must be free. Four packets of 100 bytes
         // wait.
-        assert!(admits(Limit::of_packets(10)) && admits(Limit::of_bytes(1000)) && admits(Limit::UNBOUNDED));
-        assert!(!admits(Limit::of_packets(9)) && !admits(Limit { packets: 10, bytes: 999 }) && !admits(Limit { packets: 9, bytes: 1000 }));
+        assert!(
+            admits(Limit::of_packets(10))
+                && admits(Limit::of_bytes(1000))
+                && admits(Limit::UNBOUNDED)
+        );
+        assert!(
+            !admits(Limit::of_packets(9))
+                && !admits(Limit {
+                    packets: 10,
+                    bytes: 999
+                })
+                && !admits(Limit {
+                    packets: 9,
+                    bytes: 1000
+                })
+        );
     }
 }

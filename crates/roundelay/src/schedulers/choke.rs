@@ -6,8 +6,9 @@
 //! without flow state: the more packets a flow sends, the more it loses. A short queue makes no
 //! comparison. Packets left by the comparison are treated as in `red`.
 //!
-//! Source: R. Pan, B. Prabhakar, K. Psounis, "CHOKe: A Stateless Active Queue Management Scheme for Approximating Fair Bandwidth Allocation",
-//! INFOCOM 2000; parameters as in tc-choke(8). RED's decision: `early_detection.rs`.
+//! Source: R. Pan, B. Prabhakar, K. Psounis, "CHOKe: A Stateless Active Queue Management Scheme for
+//! Approximating Fair Bandwidth Allocation", INFOCOM 2000; parameters as in tc-choke(8). RED's
+//! decision: `early_detection.rs`.
 //!
 //! | paper, tc | here |
 //! |---|---|
@@ -36,7 +37,9 @@ use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
-use crate::mechanisms::early_detection::{self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log};
+use crate::mechanisms::early_detection::{
+    self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log,
+};
 use crate::mechanisms::lottery::Lottery;
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::mark;
@@ -73,7 +76,16 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { min: 0, max: 0, avpkt: 1000, burst: 0, bandwidth: None, probability: Billionths(20_000_000), ecn: false, linux: false }
+        Self {
+            min: 0,
+            max: 0,
+            avpkt: 1000,
+            burst: 0,
+            bandwidth: None,
+            probability: Billionths(20_000_000),
+            ecn: false,
+            linux: false,
+        }
     }
 }
 
@@ -83,28 +95,53 @@ impl Discipline for Config {
     const NAME: &'static str = "choke";
     const ABOUT: &'static str = "RED plus a match test: an arrival is dropped together with a random queued packet of the same flow";
     const SOURCE: &'static str = "Pan, Prabhakar, Psounis, CHOKe: A Stateless Active Queue Management Scheme for Approximating Fair Bandwidth Allocation, INFOCOM 2000";
-    const LINUX: Linux = Linux::Qdisc { name: "choke", flows: LinuxFlows::Hashed };
+    const LINUX: Linux = Linux::Qdisc {
+        name: "choke",
+        flows: LinuxFlows::Hashed,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::count("min", 0..=1 << 20, "average queue in packets below which nothing is dropped; 0: a third of max", |config| {
-            &mut config.min
-        }),
-        Parameter::count("max", 0..=1 << 22, "average queue in packets from which all packets are dropped; 0: 250", |config| {
-            &mut config.max
-        }),
+        Parameter::count(
+            "min",
+            0..=1 << 20,
+            "average queue in packets below which nothing is dropped; 0: a third of max",
+            |config| &mut config.min,
+        ),
+        Parameter::count(
+            "max",
+            0..=1 << 22,
+            "average queue in packets from which all packets are dropped; 0: 250",
+            |config| &mut config.max,
+        ),
         early_detection::average_length(|config| &mut config.avpkt),
-        Parameter::count("burst", 0..=1 << 20, "burst in packets that passes without drops; 0: (2 min + max) / 3", |config| {
-            &mut config.burst
-        }),
+        Parameter::count(
+            "burst",
+            0..=1 << 20,
+            "burst in packets that passes without drops; 0: (2 min + max) / 3",
+            |config| &mut config.burst,
+        ),
         early_detection::idle_rate(|config| &mut config.bandwidth),
         early_detection::probability(|config| &mut config.probability),
-        Parameter::switch("ecn", "mark ECN-capable packets in place of RED's drops", |config| &mut config.ecn),
+        Parameter::switch(
+            "ecn",
+            "mark ECN-capable packets in place of RED's drops",
+            |config| &mut config.ecn,
+        ),
         Parameter::switch(
             "linux",
             "Linux's average: without fractions of a packet, and longer than the queue by half a packet",
             |config| &mut config.linux,
         ),
     ];
-    const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "linux"];
+    const LIVE: &'static [&'static str] = &[
+        "min",
+        "max",
+        "avpkt",
+        "burst",
+        "bandwidth",
+        "probability",
+        "ecn",
+        "linux",
+    ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
     const COMPLEXITY: &'static str = "O(1)";
@@ -121,16 +158,25 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Choke<T>, _before: &Self) {
-        scheduler.detection.adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
+        scheduler
+            .detection
+            .adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
+        Self::PARAMETERS
+            .iter()
+            .try_for_each(|parameter| parameter.check(Self::NAME, self))?;
         let Thresholds { min, max, .. } = self.thresholds(UNKNOWN_LINK_RATE);
         if min < max {
             return Ok(());
         }
-        Err(ConfigError::beside(Self::NAME, "min", min, format!("less than max, which is {max}")))
+        Err(ConfigError::beside(
+            Self::NAME,
+            "min",
+            min,
+            format!("less than max, which is {max}"),
+        ))
     }
 }
 
@@ -139,7 +185,15 @@ impl Config {
     pub const fn lengths(&self) -> (u32, u32, u32) {
         let max = if self.max == 0 { DEFAULT_MAX } else { self.max };
         let min = if self.min == 0 { max / 3 } else { self.min };
-        (min, max, if self.burst == 0 { (2 * min + max) / 3 } else { self.burst })
+        (
+            min,
+            max,
+            if self.burst == 0 {
+                (2 * min + max) / 3
+            } else {
+                self.burst
+            },
+        )
     }
 
     /// k: an arrival moves the average by 2^-k of the difference between queue and average.
@@ -176,7 +230,13 @@ pub struct Choke<T> {
 impl<T> Configured<Config> for Choke<T> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
-        Ok(Self { queue: Lottery::default(), dropped: VecDeque::new(), detection, random: Random::new(seed), config })
+        Ok(Self {
+            queue: Lottery::default(),
+            dropped: VecDeque::new(),
+            detection,
+            random: Random::new(seed),
+            config,
+        })
     }
 }
 
@@ -197,7 +257,11 @@ impl<T> Choke<T> {
     /// Draws a waiting packet. Drops the packet and returns true if the flow is that of the
     /// arriving packet.
     fn drops_candidate_of(&mut self, packet: &Packet<T>) -> bool {
-        let Some((number, _)) = self.queue.draw(&mut self.random).filter(|(_, candidate)| candidate.flow == packet.flow) else {
+        let Some((number, _)) = self
+            .queue
+            .draw(&mut self.random)
+            .filter(|(_, candidate)| candidate.flow == packet.flow)
+        else {
             return false;
         };
         self.dropped.extend(self.queue.remove(number));
@@ -235,7 +299,9 @@ impl<T> Scheduler<T> for Choke<T> {
     }
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
-        self.dropped.pop_front().map(|packet| (packet, DropReason::Early))
+        self.dropped
+            .pop_front()
+            .map(|packet| (packet, DropReason::Early))
     }
 
     fn set_link_rate(&mut self, rate: Rate) {
@@ -246,7 +312,8 @@ impl<T> Scheduler<T> for Choke<T> {
     /// 1. `min` is below `max`, and the thresholds are those of the parameters.
     /// 2. Each waiting packet is in the line, once, in order of arrival.
     fn check_invariants(&self) {
-        self.detection.check(&self.config.thresholds(self.detection.link_rate));
+        self.detection
+            .check(&self.config.thresholds(self.detection.link_rate));
         self.queue.check();
     }
 }

@@ -5,8 +5,9 @@
 //! longer, one is dropped, and while this lasts another after ever shorter times. No knowledge of
 //! the link's rate is needed, and the two times suit most paths.
 //!
-//! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018; parameters as in
-//! tc-codel(8). The decision itself: `mechanisms/codel.rs`, shared with `fq_codel`.
+//! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue
+//! Management", RFC 8289, 2018; parameters as in tc-codel(8). The decision itself:
+//! `mechanisms/codel.rs`, shared with `fq_codel`.
 //!
 //! | RFC | here |
 //! |---|---|
@@ -58,27 +59,56 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let Target { target, interval, .. } = Target::DEFAULT;
-        Self { target, interval, ecn: false, ce_threshold: None, linux: false }
+        let Target {
+            target, interval, ..
+        } = Target::DEFAULT;
+        Self {
+            target,
+            interval,
+            ecn: false,
+            ce_threshold: None,
+            linux: false,
+        }
     }
 }
 
 impl Discipline for Config {
     const NAME: &'static str = "codel";
-    const ABOUT: &'static str = "controlled delay: one queue; drops packets while the delay stays above a target";
-    const SOURCE: &'static str =
-        "Nichols, Jacobson, McGregor, Iyengar, Controlled Delay Active Queue Management, RFC 8289, 2018; tc-codel(8)";
-    const LINUX: Linux = Linux::Qdisc { name: "codel", flows: LinuxFlows::Unread };
+    const ABOUT: &'static str =
+        "controlled delay: one queue; drops packets while the delay stays above a target";
+    const SOURCE: &'static str = "Nichols, Jacobson, McGregor, Iyengar, Controlled Delay Active Queue Management, RFC 8289, 2018; tc-codel(8)";
+    const LINUX: Linux = Linux::Qdisc {
+        name: "codel",
+        flows: LinuxFlows::Unread,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::time("target", MICROSECOND..=HOUR, "acceptable time in the queue", |config| &mut config.target),
-        Parameter::time("interval", MICROSECOND..=HOUR, "time above the target before the first drop: about a round trip", |config| {
-            &mut config.interval
-        }),
-        Parameter::switch("ecn", "mark ECN-capable packets in place of drops", |config| &mut config.ecn),
-        Parameter::time_or_never("ce_threshold", "mark every ECN-capable packet that waited longer", |config| &mut config.ce_threshold),
-        Parameter::switch("linux", "Linux's times of signals: 1 / sqrt(count) by one step of Newton's iteration", |config| {
-            &mut config.linux
-        }),
+        Parameter::time(
+            "target",
+            MICROSECOND..=HOUR,
+            "acceptable time in the queue",
+            |config| &mut config.target,
+        ),
+        Parameter::time(
+            "interval",
+            MICROSECOND..=HOUR,
+            "time above the target before the first drop: about a round trip",
+            |config| &mut config.interval,
+        ),
+        Parameter::switch(
+            "ecn",
+            "mark ECN-capable packets in place of drops",
+            |config| &mut config.ecn,
+        ),
+        Parameter::time_or_never(
+            "ce_threshold",
+            "mark every ECN-capable packet that waited longer",
+            |config| &mut config.ce_threshold,
+        ),
+        Parameter::switch(
+            "linux",
+            "Linux's times of signals: 1 / sqrt(count) by one step of Newton's iteration",
+            |config| &mut config.linux,
+        ),
     ];
     const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold", "linux"];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
@@ -107,7 +137,12 @@ pub struct Codel<T, P: Storage<T> = Nodes<T>> {
 
 impl<T, P: Storage<T>> Configured<Config> for Codel<T, P> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { pool: Pool::empty(), queue: CodelQueue::default(), dropped: VecDeque::new(), config })
+        Ok(Self {
+            pool: Pool::empty(),
+            queue: CodelQueue::default(),
+            dropped: VecDeque::new(),
+            config,
+        })
     }
 }
 
@@ -117,7 +152,13 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
         if !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
-        self.pool.push(&mut self.queue.queue, Packet { arrival: now, ..packet });
+        self.pool.push(
+            &mut self.queue.queue,
+            Packet {
+                arrival: now,
+                ..packet
+            },
+        );
         Ok(())
     }
 
@@ -127,10 +168,26 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
 
     /// The next packet, past CoDel's drops.
     fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
-        let Config { target, interval, ecn, ce_threshold, linux } = self.config;
+        let Config {
+            target,
+            interval,
+            ecn,
+            ce_threshold,
+            linux,
+        } = self.config;
         let roots = Roots::of(linux);
-        let signals = Signals { target: Target { target, interval, roots }, ecn, ce_threshold };
-        self.queue.pull(&mut self.pool, signals, now, &mut self.dropped).map(|(packet, _)| packet)
+        let signals = Signals {
+            target: Target {
+                target,
+                interval,
+                roots,
+            },
+            ecn,
+            ce_threshold,
+        };
+        self.queue
+            .pull(&mut self.pool, signals, now, &mut self.dropped)
+            .map(|(packet, _)| packet)
     }
 
     /// Drop tail: the newest packet.
@@ -153,7 +210,10 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Codel<T, P> {
     /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
         self.queue.check(&self.pool, self.config.linux);
-        let counted = Backlog { packets: self.queue.queue.packets().into(), bytes: self.queue.queue.bytes() };
+        let counted = Backlog {
+            packets: self.queue.queue.packets().into(),
+            bytes: self.queue.queue.bytes(),
+        };
         assert_eq!(counted, self.pool.backlog(), "invariant 2");
     }
 }

@@ -53,7 +53,8 @@ pub struct Config {
     /// Whether packets of one flow can leave out of arrival order. False by default.
     pub reorders: bool,
     /// Whether the scheduler can share a link among the children of a node in a hierarchy, with
-    /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified. False by default.
+    /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified. False by
+    /// default.
     pub interior: bool,
     /// Whether a packet may interrupt another one on the link: see [`Scheduler::preempts`]. False
     /// by default.
@@ -105,7 +106,9 @@ impl Default for Config {
 
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Custom").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Custom")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -142,7 +145,18 @@ impl Discipline for Config {
     }
 
     fn info(&self) -> DisciplineInfo {
-        let Self { name, about, weighted, max_weight, reorders, interior, priority, times, default_limit, .. } = *self;
+        let Self {
+            name,
+            about,
+            weighted,
+            max_weight,
+            reorders,
+            interior,
+            priority,
+            times,
+            default_limit,
+            ..
+        } = *self;
         DisciplineInfo {
             name,
             about,

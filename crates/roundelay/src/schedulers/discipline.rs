@@ -1,4 +1,5 @@
-//! The [`Discipline`] trait: name, parameters, properties, constructors and guarantees of a scheduler.
+//! The [`Discipline`] trait: name, parameters, properties, constructors and guarantees of a
+//! scheduler.
 
 use alloc::format;
 use alloc::string::String;
@@ -46,9 +47,9 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// packet may be longer than the limit. Not counted: handles beyond [`Handle::LARGEST`], and
     /// packets refused only by nodes of a hierarchy.
     const DROPS: &'static [DropReason];
-    /// Reasons of [`Self::DROPS`] for drops below the buffer's limit, at the discipline's own bounds,
-    /// such as a limit for one queue. Without [`DropReason::Refused`] here, the discipline refuses a
-    /// packet only for its length or its flow's number, never for the backlog.
+    /// Reasons of [`Self::DROPS`] for drops below the buffer's limit, at the discipline's own
+    /// bounds, such as a limit for one queue. Without [`DropReason::Refused`] here, the discipline
+    /// refuses a packet only for its length or its flow's number, never for the backlog.
     const BOUNDS: &'static [DropReason] = &[];
     /// Whether the discipline can share a link among the children of a node in a hierarchy, with
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
@@ -94,8 +95,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Self::NAME
     }
 
-    /// Buffer limit if the user gives none: [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT), unless a program sets
-    /// another one for schedulers of its own.
+    /// Buffer limit if the user gives none: [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT), unless a
+    /// program sets another one for schedulers of its own.
     fn default_limit(&self) -> Limit {
         Self::DEFAULT_LIMIT
     }
@@ -122,8 +123,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`], at a link of
-    /// this rate.
+    /// Condition of the queue without which no packet is dropped as [`DropReason::Early`], at a
+    /// link of this rate.
     fn onset(&self, _link: Rate) -> Onset {
         Onset::Unknown
     }
@@ -142,11 +143,20 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// unchanged.
     fn reconfigure<T: Send>(&self, scheduler: &mut Self::Scheduler<T>) -> Result<(), ConfigError> {
         self.check()?;
-        let Some(current) = Self::configuration(scheduler) else { return Ok(()) };
-        let differs = |parameter: &&Parameter<Self>| parameter.read(self) != parameter.read(current);
-        let fixed = Self::PARAMETERS.iter().filter(differs).find(|parameter| !Self::LIVE.contains(&parameter.name));
+        let Some(current) = Self::configuration(scheduler) else {
+            return Ok(());
+        };
+        let differs =
+            |parameter: &&Parameter<Self>| parameter.read(self) != parameter.read(current);
+        let fixed = Self::PARAMETERS
+            .iter()
+            .filter(differs)
+            .find(|parameter| !Self::LIVE.contains(&parameter.name));
         if let Some(Parameter { name, .. }) = fixed {
-            return Err(ConfigError::Fixed { discipline: Self::NAME, parameter: name });
+            return Err(ConfigError::Fixed {
+                discipline: Self::NAME,
+                parameter: name,
+            });
         }
         let before = core::mem::replace(current, self.clone());
         Self::adopt(scheduler, &before);
@@ -192,7 +202,9 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// A parameter is out of its range.
     fn check(&self) -> Result<(), ConfigError> {
-        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))
+        Self::PARAMETERS
+            .iter()
+            .try_for_each(|parameter| parameter.check(Self::NAME, self))
     }
 }
 
@@ -221,7 +233,8 @@ pub enum Onset {
     },
 }
 
-/// The constructor of a scheduler. Callers use [`Discipline::build`], which checks the configuration before.
+/// The constructor of a scheduler. Callers use [`Discipline::build`], which checks the
+/// configuration before.
 pub trait Configured<C>: Sized {
     /// An empty scheduler. `seed` is the key of random draws and hashes.
     ///
@@ -257,7 +270,8 @@ pub enum LinuxFlows {
     Classes,
 }
 
-/// Meaning of [`Packet::priority`](crate::Packet::priority) for a discipline: the value to write into new packets.
+/// Meaning of [`Packet::priority`](crate::Packet::priority) for a discipline: the value to write
+/// into new packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
     /// Not read.

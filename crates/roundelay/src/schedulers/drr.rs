@@ -5,8 +5,8 @@
 //! flow that empties leaves and forfeits the rest. Cheap, and fair in the long run; but all other
 //! flows have a turn between two turns of a flow: delay grows with the number of flows.
 //!
-//! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM ToN 4(3), 1996; parameters as in
-//! tc-drr(8).
+//! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM
+//! ToN 4(3), 1996; parameters as in tc-drr(8).
 //!
 //! | paper | here |
 //! |---|---|
@@ -76,7 +76,10 @@ impl Discipline for Config {
     const NAME: &'static str = "drr";
     const ABOUT: &'static str = "deficit round robin: a quantum of bytes for each flow in turn";
     const SOURCE: &'static str = "Shreedhar, Varghese, Efficient Fair Queueing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996";
-    const LINUX: Linux = Linux::Qdisc { name: "drr", flows: LinuxFlows::Classes };
+    const LINUX: Linux = Linux::Qdisc {
+        name: "drr",
+        flows: LinuxFlows::Classes,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::size(
         "quantum",
         1..=1 << 20,
@@ -87,7 +90,8 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     /// With a quantum of 1 byte, weights are quanta in bytes in any ratio, as of tc's drr classes.
     const MAX_WEIGHT: u32 = FlowConfig::LARGEST_WEIGHT;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(1)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Drr<T>;
@@ -104,15 +108,29 @@ impl Discipline for Config {
     fn guarantees(&self, share: &Share) -> Guarantees {
         let quantum = u64::from(self.quantum) * u64::from(share.weight);
         let frame = u64::from(self.quantum).saturating_mul(share.total_weight);
-        let (own, longest) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
+        let (own, longest) = (
+            u64::from(share.max_packet_len),
+            u64::from(share.link_max_packet_len),
+        );
         let others = longest.saturating_mul(share.flows.saturating_sub(1));
         let turn = quantum + own;
         let b_wfi = turn - share.of(turn).saturating_sub(1).min(turn) + share.of(others);
-        let latency = frame.saturating_sub(quantum).saturating_add(others).saturating_add(own);
-        let lightest = Share { weight: share.least_weight, ..*share };
-        let fairness = frame.saturating_add(share.per_share(own)).saturating_add(lightest.per_share(longest));
+        let latency = frame
+            .saturating_sub(quantum)
+            .saturating_add(others)
+            .saturating_add(own);
+        let lightest = Share {
+            weight: share.least_weight,
+            ..*share
+        };
+        let fairness = frame
+            .saturating_add(share.per_share(own))
+            .saturating_add(lightest.per_share(longest));
         Guarantees {
-            b_wfi: Some(Bound { value: b_wfi, source: "from Shreedhar and Varghese 1996, Lemma 2: (1 - phi)(Q_k + L_k) + (N - 1) phi L" }),
+            b_wfi: Some(Bound {
+                value: b_wfi,
+                source: "from Shreedhar and Varghese 1996, Lemma 2: (1 - phi)(Q_k + L_k) + (N - 1) phi L",
+            }),
             latency: Some(Bound {
                 value: share.rate.time_of(latency),
                 source: "from Shreedhar and Varghese 1996, Lemma 2: (F - Q_k + (N - 1) L + L_k) / R",
@@ -136,7 +154,10 @@ pub struct Drr<T, P = Nodes<T>> {
 
 impl<T, P: Storage<T>> Configured<Config> for Drr<T, P> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { ring: Ring::empty(config.quantum, 0), config })
+        Ok(Self {
+            ring: Ring::empty(config.quantum, 0),
+            config,
+        })
     }
 }
 
@@ -160,16 +181,25 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     }
 
     fn enqueue_burst(&mut self, now: Instant, packets: &mut Vec<Packet<T>>) {
-        let ask = |drr: &Self, packets: &[Packet<T>]| drr.ring.prefetch_pushes(packets.iter().map(|packet| packet.flow.index()));
+        let ask = |drr: &Self, packets: &[Packet<T>]| {
+            drr.ring
+                .prefetch_pushes(packets.iter().map(|packet| packet.flow.index()))
+        };
         enqueue_in_windows(self, packets, ask, |drr, packet| drr.enqueue(now, packet));
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
         let ask = |scheduler: &Self, packets| scheduler.ring.prefetch_sends(packets);
-        dequeue_in_windows(self, most, into, ask, |scheduler| scheduler.ring.send_next(false));
+        dequeue_in_windows(self, most, into, ask, |scheduler| {
+            scheduler.ring.send_next(false)
+        });
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_refilled(
+        &mut self,
+        _now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         self.ring.send_refilled(refill)
     }
 
@@ -199,12 +229,16 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>() + Ring::<T, P>::FIXED_BYTES, bytes_per_flow: Ring::<T, P>::BYTES_PER_QUEUE }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Ring::<T, P>::FIXED_BYTES,
+            bytes_per_flow: Ring::<T, P>::BYTES_PER_QUEUE,
+        }
     }
 
     /// Those of the ring; flows are at home in the queue of their number.
     fn check_invariants(&self) {
-        self.ring.check_invariants(|number, flow| flow.index() == number);
+        self.ring
+            .check_invariants(|number, flow| flow.index() == number);
     }
 }
 

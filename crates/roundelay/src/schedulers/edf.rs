@@ -5,8 +5,9 @@
 //! otherwise the worst lateness is the smallest possible. EDF does not know future arrivals: a long
 //! packet on the link is not interrupted. The driver chooses the deadlines.
 //!
-//! Source: C. L. Liu, J. W. Layland, "Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment", Journal of the ACM
-//! 20(1), 1973; for a network R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, appendix A.5.
+//! Source: C. L. Liu, J. W. Layland, "Scheduling Algorithms for Multiprogramming in a
+//! Hard-Real-Time Environment", Journal of the ACM 20(1), 1973; for a network R. Mittal et al.,
+//! "Universal Packet Scheduling", NSDI 2016, appendix A.5.
 //!
 //! | paper | here |
 //! |---|---|

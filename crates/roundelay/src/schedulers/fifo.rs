@@ -4,7 +4,8 @@
 //! costs nothing and limits no flow: a flow with more than its share delays all others by as much
 //! as the buffer holds.
 //!
-//! Source: tc-pfifo(8), tc-bfifo(8): the limit counts packets (`limit 1000`) or bytes (`limit 150kb`).
+//! Source: tc-pfifo(8), tc-bfifo(8): the limit counts packets (`limit 1000`) or bytes (`limit
+//! 150kb`).
 //!
 //! | guarantee | value | test |
 //! |---|---|---|
@@ -36,7 +37,10 @@ impl Discipline for Config {
     const NAME: &'static str = "fifo";
     const ABOUT: &'static str = "first in, first out, with drop tail";
     const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
-    const LINUX: Linux = Linux::Qdisc { name: "pfifo", flows: LinuxFlows::Unread };
+    const LINUX: Linux = Linux::Qdisc {
+        name: "pfifo",
+        flows: LinuxFlows::Unread,
+    };
     const DROPS: &'static [DropReason] = &[DropReason::Full];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
@@ -64,8 +68,15 @@ pub trait Waits<T>: Sized {
 
     /// Moves the first `most` entries to `into` and returns their bytes.
     #[doc(hidden)]
-    fn leave_together(line: &mut VecDeque<Self>, most: usize, into: &mut Vec<Self::Leaving>) -> u64 {
-        let bytes = line.range(..most).map(|waits| u64::from(waits.bytes())).sum();
+    fn leave_together(
+        line: &mut VecDeque<Self>,
+        most: usize,
+        into: &mut Vec<Self::Leaving>,
+    ) -> u64 {
+        let bytes = line
+            .range(..most)
+            .map(|waits| u64::from(waits.bytes()))
+            .sum();
         into.extend(line.drain(..most).map(Self::leave));
         bytes
     }
@@ -99,7 +110,10 @@ impl<T> Waits<T> for Packet<T> {
     fn leave_together(line: &mut VecDeque<Self>, most: usize, into: &mut Vec<Self>) -> u64 {
         let before = into.len();
         into.extend(line.drain(..most));
-        into[before..].iter().map(|packet| u64::from(packet.len)).sum()
+        into[before..]
+            .iter()
+            .map(|packet| u64::from(packet.len))
+            .sum()
     }
 }
 
@@ -113,7 +127,11 @@ pub struct Fifo<T, W = Packet<T>> {
 
 impl<T, W: Waits<T>> Configured<Config> for Fifo<T, W> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { line: VecDeque::new(), bytes: 0, carries: PhantomData })
+        Ok(Self {
+            line: VecDeque::new(),
+            bytes: 0,
+            carries: PhantomData,
+        })
     }
 }
 
@@ -136,7 +154,10 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
 
     #[inline]
     fn enqueue_burst(&mut self, _now: Instant, packets: &mut Vec<Packet<T>>) {
-        self.bytes += packets.iter().map(|packet| u64::from(packet.len)).sum::<u64>();
+        self.bytes += packets
+            .iter()
+            .map(|packet| u64::from(packet.len))
+            .sum::<u64>();
         W::extend(&mut self.line, packets);
     }
 
@@ -155,12 +176,19 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.line.len() as u64, bytes: self.bytes }
+        Backlog {
+            packets: self.line.len() as u64,
+            bytes: self.bytes,
+        }
     }
 
     /// `bytes` is the sum of the packets' lengths.
     fn check_invariants(&self) {
-        let bytes: u64 = self.line.iter().map(|packet| u64::from(packet.bytes())).sum();
+        let bytes: u64 = self
+            .line
+            .iter()
+            .map(|packet| u64::from(packet.bytes()))
+            .sum();
         assert_eq!(bytes, self.bytes, "the bytes are those of the packets");
     }
 }

@@ -44,7 +44,8 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "fifo_plus";
-    const ABOUT: &'static str = "FIFO+: packets in order of arrival less the waiting time at earlier hops";
+    const ABOUT: &'static str =
+        "FIFO+: packets in order of arrival less the waiting time at earlier hops";
     const SOURCE: &'static str = "Clark, Shenker, Zhang, SIGCOMM 1992; Mittal et al., Universal Packet Scheduling, NSDI 2016, section 3.2";
     const LINUX: Linux = Linux::Absent;
     const REORDERS: bool = true;

@@ -64,11 +64,16 @@ impl Default for Config {
 
 impl Discipline for Config {
     const NAME: &'static str = "fq";
-    const ABOUT: &'static str = "fair queueing by packets: flows hashed into bins, bins in turn, new ones first";
+    const ABOUT: &'static str =
+        "fair queueing by packets: flows hashed into bins, bins in turn, new ones first";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016; RFC 970; RFC 8290";
     const LINUX: Linux = Linux::Namesake;
-    const PARAMETERS: &'static [Parameter<Self>] =
-        &[Parameter::count("flows", 1..=1 << 16, "number of bins for flows", |config| &mut config.flows)];
+    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::count(
+        "flows",
+        1..=1 << 16,
+        "number of bins for flows",
+        |config| &mut config.flows,
+    )];
     const INTERIOR: bool = true;
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut];
     const COMPLEXITY: &'static str = "O(1)";
@@ -112,7 +117,15 @@ impl<T> Fq<T> {
     pub fn of_children(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         let (new_bins, old_bins) = (VecDeque::new(), VecDeque::new());
-        Ok(Self { pool: Pool::empty(), bins: Vec::new(), new_bins, old_bins, longest: Longest::default(), hash: None, config })
+        Ok(Self {
+            pool: Pool::empty(),
+            bins: Vec::new(),
+            new_bins,
+            old_bins,
+            longest: Longest::default(),
+            hash: None,
+            config,
+        })
     }
 }
 
@@ -133,7 +146,9 @@ impl<T, P: Storage<T>> Configured<Config> for Fq<T, P> {
 
 impl<T, P: Storage<T>> Fq<T, P> {
     fn bin(&self, flow: FlowId) -> u32 {
-        self.hash.as_ref().map_or(flow.0, |hash| hash.bucket(flow, self.config.flows))
+        self.hash
+            .as_ref()
+            .map_or(flow.0, |hash| hash.bucket(flow, self.config.flows))
     }
 
     fn enqueue_packet(&mut self, packet: Packet<T>) {
@@ -155,7 +170,10 @@ impl<T, P: Storage<T>> Fq<T, P> {
     fn dequeue_packet(&mut self) -> Option<(P::Leaving, Option<FlowId>, u32)> {
         loop {
             let was_new = !self.new_bins.is_empty();
-            let number = self.new_bins.pop_front().or_else(|| self.old_bins.pop_front())?;
+            let number = self
+                .new_bins
+                .pop_front()
+                .or_else(|| self.old_bins.pop_front())?;
             let bin = &mut self.bins[number as usize];
             let (flow, len) = (self.pool.head_flow(&bin.queue), bin.queue.head_len());
             let packet = self.pool.pop(&mut bin.queue);
@@ -176,7 +194,9 @@ impl<T, P: Storage<T>> Fq<T, P> {
 impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     /// Refuses children beyond [`FlowId::LARGEST_TABLED`].
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED || !self.pool.makes_room_for(&packet) {
+        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED
+            || !self.pool.makes_room_for(&packet)
+        {
             return Err(packet);
         }
         self.enqueue_packet(packet);
@@ -185,7 +205,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let is_beyond = self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED;
-        is_beyond.then_some(Refusal::FlowNumber).or_else(|| self.pool.refusal(packet))
+        is_beyond
+            .then_some(Refusal::FlowNumber)
+            .or_else(|| self.pool.refusal(packet))
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
@@ -194,7 +216,11 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     }
 
     /// A packet without length is a child's placeholder: the bin keeps the turn.
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_refilled(
+        &mut self,
+        _now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         let (packet, flow, len) = self.dequeue_packet()?;
         if let Some(next) = flow.and_then(refill) {
             assert!(self.pool.makes_room_for(&next), "a refilled packet fits");
@@ -202,14 +228,19 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
         }
         if len == 0 && self.hash.is_none() {
             // The bin went behind all others when the packet left.
-            self.old_bins.pop_back().into_iter().for_each(|bin| self.old_bins.push_front(bin));
+            self.old_bins
+                .pop_back()
+                .into_iter()
+                .for_each(|bin| self.old_bins.push_front(bin));
         }
         Some(packet)
     }
 
     /// The tail of the longest bin.
     fn evict(&mut self) -> Option<P::Leaving> {
-        let number = self.longest.find(self.bins.iter().map(|bin| bin.queue.size()))?;
+        let number = self
+            .longest
+            .find(self.bins.iter().map(|bin| bin.queue.size()))?;
         let bin = &mut self.bins[number];
         let packet = self.pool.pop_tail(&mut bin.queue);
         self.longest.changed(number, bin.queue.size());
@@ -218,7 +249,10 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
 
     /// As a class only, with a bin for each flow.
     fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
-        let bin = self.bins.get_mut(flow.index()).filter(|_| self.hash.is_none())?;
+        let bin = self
+            .bins
+            .get_mut(flow.index())
+            .filter(|_| self.hash.is_none())?;
         let packet = self.pool.pop_tail(&mut bin.queue);
         self.longest.changed(flow.index(), bin.queue.size());
         packet
@@ -237,7 +271,10 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     /// longest bin.
     fn footprint(&self) -> Footprint {
         let bytes_per_bin = size_of::<Bin>() + 2 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES + self.bins.len() * bytes_per_bin, bytes_per_flow: 0 }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES + self.bins.len() * bytes_per_bin,
+            bytes_per_flow: 0,
+        }
     }
 
     /// 1. A bin marked as listed is in one list, once; other bins are in none. Bins with packets
@@ -245,12 +282,25 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     /// 2. A packet is in the bin of the flow's hash, or of the flow's number.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.bins.len()];
-        self.new_bins.iter().chain(&self.old_bins).for_each(|number| places[*number as usize] += 1);
+        self.new_bins
+            .iter()
+            .chain(&self.old_bins)
+            .for_each(|number| places[*number as usize] += 1);
         for (number, (bin, places)) in self.bins.iter().zip(places).enumerate() {
-            assert_eq!(places, usize::from(bin.is_listed), "invariant 1: in one list, once");
-            assert!(bin.is_listed || bin.queue.is_empty(), "invariant 1: a backlogged bin is in a list");
+            assert_eq!(
+                places,
+                usize::from(bin.is_listed),
+                "invariant 1: in one list, once"
+            );
+            assert!(
+                bin.is_listed || bin.queue.is_empty(),
+                "invariant 1: a backlogged bin is in a list"
+            );
             let home = self.pool.head_flow(&bin.queue).map(|flow| self.bin(flow));
-            assert!(home.is_none_or(|home| home as usize == number), "invariant 2: a packet is where its flow hashes to");
+            assert!(
+                home.is_none_or(|home| home as usize == number),
+                "invariant 2: a packet is where its flow hashes to"
+            );
             self.pool.check_queue(&bin.queue);
         }
         let bytes: u64 = self.bins.iter().map(|bin| bin.queue.bytes()).sum();

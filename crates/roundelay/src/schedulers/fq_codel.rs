@@ -7,8 +7,9 @@
 //! list, so repeated new starts gain nothing. CoDel drops (or marks) packets of a standing queue.
 //! This ends the standing delay of the flow at fault, and of no other flow.
 //!
-//! Source: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and Active Queue
-//! Management Algorithm", RFC 8290, 2018; parameters as in tc-fq_codel(8). CoDel itself: `mechanisms/codel.rs`, RFC 8289.
+//! Source: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue
+//! CoDel Packet Scheduler and Active Queue Management Algorithm", RFC 8290, 2018; parameters as in
+//! tc-fq_codel(8). CoDel itself: `mechanisms/codel.rs`, RFC 8289.
 //!
 //! | RFC 8290 | here |
 //! |---|---|
@@ -78,36 +79,93 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let Target { target, interval, .. } = Target::DEFAULT;
-        Self { flows: 1024, quantum: 1514, target, interval, ecn: true, ce_threshold: None, drop_batch: 64, linux: false }
+        let Target {
+            target, interval, ..
+        } = Target::DEFAULT;
+        Self {
+            flows: 1024,
+            quantum: 1514,
+            target,
+            interval,
+            ecn: true,
+            ce_threshold: None,
+            drop_batch: 64,
+            linux: false,
+        }
     }
 }
 
 impl Discipline for Config {
     const NAME: &'static str = "fq_codel";
     const ABOUT: &'static str = "fair queueing with CoDel on each queue, new flows first";
-    const SOURCE: &'static str =
-        "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet, The Flow Queue CoDel Packet Scheduler and AQM Algorithm, RFC 8290, 2018";
-    const LINUX: Linux = Linux::Qdisc { name: "fq_codel", flows: LinuxFlows::Hashed };
+    const SOURCE: &'static str = "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet, The Flow Queue CoDel Packet Scheduler and AQM Algorithm, RFC 8290, 2018";
+    const LINUX: Linux = Linux::Qdisc {
+        name: "fq_codel",
+        flows: LinuxFlows::Hashed,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::count("flows", 1..=1 << 16, "number of queues for flows", |config| &mut config.flows),
-        Parameter::size("quantum", 256..=1 << 20, "bytes that a queue may send in a turn", |config| &mut config.quantum),
-        Parameter::time("target", MICROSECOND..=HOUR, "acceptable time in the queue", |config| &mut config.target),
-        Parameter::time("interval", MICROSECOND..=HOUR, "time above the target before the first drop: about a round trip", |config| {
-            &mut config.interval
-        }),
-        Parameter::switch("ecn", "mark ECN-capable packets in place of drops", |config| &mut config.ecn),
-        Parameter::time_or_never("ce_threshold", "mark every ECN-capable packet that waited longer", |config| &mut config.ce_threshold),
-        Parameter::count("drop_batch", 1..=65_535, "largest number of packets dropped at once when the buffer is full", |config| {
-            &mut config.drop_batch
-        }),
-        Parameter::switch("linux", "Linux's rules for new queues found empty and for times of signals", |config| &mut config.linux),
+        Parameter::count(
+            "flows",
+            1..=1 << 16,
+            "number of queues for flows",
+            |config| &mut config.flows,
+        ),
+        Parameter::size(
+            "quantum",
+            256..=1 << 20,
+            "bytes that a queue may send in a turn",
+            |config| &mut config.quantum,
+        ),
+        Parameter::time(
+            "target",
+            MICROSECOND..=HOUR,
+            "acceptable time in the queue",
+            |config| &mut config.target,
+        ),
+        Parameter::time(
+            "interval",
+            MICROSECOND..=HOUR,
+            "time above the target before the first drop: about a round trip",
+            |config| &mut config.interval,
+        ),
+        Parameter::switch(
+            "ecn",
+            "mark ECN-capable packets in place of drops",
+            |config| &mut config.ecn,
+        ),
+        Parameter::time_or_never(
+            "ce_threshold",
+            "mark every ECN-capable packet that waited longer",
+            |config| &mut config.ce_threshold,
+        ),
+        Parameter::count(
+            "drop_batch",
+            1..=65_535,
+            "largest number of packets dropped at once when the buffer is full",
+            |config| &mut config.drop_batch,
+        ),
+        Parameter::switch(
+            "linux",
+            "Linux's rules for new queues found empty and for times of signals",
+            |config| &mut config.linux,
+        ),
     ];
-    const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Early];
+    const LIVE: &'static [&'static str] = &[
+        "quantum",
+        "target",
+        "interval",
+        "ecn",
+        "ce_threshold",
+        "drop_batch",
+    ];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Early];
     /// `evict` halves a queue.
     const BOUNDS: &'static [DropReason] = &[DropReason::PushedOut];
-    const DEFAULT_LIMIT: Limit = Limit { packets: 10_240, bytes: 32 << 20 };
+    const DEFAULT_LIMIT: Limit = Limit {
+        packets: 10_240,
+        bytes: 32 << 20,
+    };
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = FqCodel<T>;
     type ByHandle = FqCodel<Handle, Links<Age>>;
@@ -124,7 +182,10 @@ impl Discipline for Config {
     /// known bug 22.
     fn adopt<T: Send>(scheduler: &mut FqCodel<T>, _before: &Self) {
         let quantum = i64::from(scheduler.config.quantum);
-        scheduler.flows.iter_mut().for_each(|flow| flow.deficit = flow.deficit.min(quantum));
+        scheduler
+            .flows
+            .iter_mut()
+            .for_each(|flow| flow.deficit = flow.deficit.min(quantum));
     }
 }
 
@@ -188,7 +249,11 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
     fn dequeue_packet(&mut self, now: Instant) -> Option<P::Leaving> {
         loop {
             let is_new = !self.new_flows.is_empty();
-            let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
+            let list = if is_new {
+                &mut self.new_flows
+            } else {
+                &mut self.old_flows
+            };
             let number = *list.front()?;
             if self.flows[number as usize].deficit <= 0 {
                 list.pop_front();
@@ -234,8 +299,15 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
     fn skip_rounds(&mut self) {
         self.fruitless_turns = 0;
         let (flows, quantum) = (&mut self.flows, i64::from(self.config.quantum));
-        let backlogged = self.old_flows.iter().map(|&number| &flows[number as usize]).filter(|flow| !flow.is_empty());
-        let rounds = backlogged.map(|flow| flow.rounds_short(quantum)).min().unwrap_or(i64::MAX);
+        let backlogged = self
+            .old_flows
+            .iter()
+            .map(|&number| &flows[number as usize])
+            .filter(|flow| !flow.is_empty());
+        let rounds = backlogged
+            .map(|flow| flow.rounds_short(quantum))
+            .min()
+            .unwrap_or(i64::MAX);
         self.old_flows.retain(|&number| {
             let flow = &mut flows[number as usize];
             flow.is_listed = !flow.is_empty() || flow.rounds_short(quantum) >= rounds;
@@ -252,7 +324,12 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
     /// empty or emptied by drops.
     fn pull(&mut self, number: usize, now: Instant) -> Option<(P::Leaving, u32)> {
         let flow = &mut self.flows[number];
-        let pulled = flow.queue.pull(&mut self.pool, self.config.signals(), now, &mut self.dropped);
+        let pulled = flow.queue.pull(
+            &mut self.pool,
+            self.config.signals(),
+            now,
+            &mut self.dropped,
+        );
         self.longest.changed(number, flow.size());
         pulled
     }
@@ -260,9 +337,24 @@ impl<T, P: Storage<T>> FqCodel<T, P> {
 
 impl Config {
     const fn signals(&self) -> Signals {
-        let Self { target, interval, ecn, ce_threshold, linux, .. } = *self;
+        let Self {
+            target,
+            interval,
+            ecn,
+            ce_threshold,
+            linux,
+            ..
+        } = *self;
         let roots = Roots::of(linux);
-        Signals { target: Target { target, interval, roots }, ecn, ce_threshold }
+        Signals {
+            target: Target {
+                target,
+                interval,
+                roots,
+            },
+            ecn,
+            ce_threshold,
+        }
     }
 }
 
@@ -278,7 +370,11 @@ impl Flow {
 
     /// Rounds until the flow has credit.
     const fn rounds_short(&self, quantum: i64) -> i64 {
-        if self.deficit > 0 { 0 } else { -self.deficit / quantum + 1 }
+        if self.deficit > 0 {
+            0
+        } else {
+            -self.deficit / quantum + 1
+        }
     }
 }
 
@@ -288,7 +384,10 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
         if !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
-        self.enqueue_packet(Packet { arrival: now, ..packet });
+        self.enqueue_packet(Packet {
+            arrival: now,
+            ..packet
+        });
         Ok(())
     }
 
@@ -307,14 +406,22 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
         let flow = &mut self.flows[number];
         let queue = &mut flow.queue.queue;
         // At least half of the bytes go, but in Linux half rounded down.
-        let keep = if self.config.linux { queue.size().div_ceil(2) } else { queue.size() / 2 };
+        let keep = if self.config.linux {
+            queue.size().div_ceil(2)
+        } else {
+            queue.size() / 2
+        };
         let before = queue.packets();
         let first = self.pool.pop(queue);
         for _ in 1..self.config.drop_batch {
             if queue.size() <= keep {
                 break;
             }
-            self.dropped.extend(self.pool.pop(queue).map(|packet| (packet, DropReason::PushedOut)));
+            self.dropped.extend(
+                self.pool
+                    .pop(queue)
+                    .map(|packet| (packet, DropReason::PushedOut)),
+            );
         }
         if self.config.linux {
             let packets = before - flow.queue.queue.packets();
@@ -343,7 +450,12 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     /// for the longest queue.
     fn footprint(&self) -> Footprint {
         let bytes_per_queue = size_of::<Flow>() + 2 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES + self.flows.len() * bytes_per_queue, bytes_per_flow: 0 }
+        Footprint {
+            fixed_bytes: size_of::<Self>()
+                + Longest::FIXED_BYTES
+                + self.flows.len() * bytes_per_queue,
+            bytes_per_flow: 0,
+        }
     }
 
     /// 1. A flow marked as listed is in one list, once; other flows are in none. Flows with packets
@@ -352,14 +464,33 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for FqCodel<T, P> {
     /// 3. A packet is in the queue of the flow's hash.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.flows.len()];
-        self.new_flows.iter().chain(&self.old_flows).for_each(|number| places[*number as usize] += 1);
+        self.new_flows
+            .iter()
+            .chain(&self.old_flows)
+            .for_each(|number| places[*number as usize] += 1);
         for (number, (flow, places)) in self.flows.iter().zip(places).enumerate() {
             let is_empty = flow.is_empty();
-            assert_eq!(places, usize::from(flow.is_listed), "invariant 1: in one list, once");
-            assert!(flow.is_listed || is_empty, "invariant 1: a backlogged flow is in a list");
-            assert!(flow.deficit <= self.config.quantum.into(), "invariant 2: no credit beyond a quantum");
-            let home = self.pool.head_flow(&flow.queue.queue).map(|flow| self.hash.bucket(flow, self.config.flows));
-            assert!(home.is_none_or(|home| home as usize == number), "invariant 3: a packet is where its flow hashes to");
+            assert_eq!(
+                places,
+                usize::from(flow.is_listed),
+                "invariant 1: in one list, once"
+            );
+            assert!(
+                flow.is_listed || is_empty,
+                "invariant 1: a backlogged flow is in a list"
+            );
+            assert!(
+                flow.deficit <= self.config.quantum.into(),
+                "invariant 2: no credit beyond a quantum"
+            );
+            let home = self
+                .pool
+                .head_flow(&flow.queue.queue)
+                .map(|flow| self.hash.bucket(flow, self.config.flows));
+            assert!(
+                home.is_none_or(|home| home as usize == number),
+                "invariant 3: a packet is where its flow hashes to"
+            );
             flow.queue.check(&self.pool, self.config.linux);
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.queue.bytes()).sum();
@@ -374,7 +505,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn without_drops(quantum: u32) -> FqCodel<u32> {
-        Config { quantum, target: Duration::from_secs(3600), ..Config::default() }.build(1).expect("legal")
+        Config {
+            quantum,
+            target: Duration::from_secs(3600),
+            ..Config::default()
+        }
+        .build(1)
+        .expect("legal")
     }
 
     /// The RFC's rounds, one by one.
@@ -382,7 +519,11 @@ mod tests {
         loop {
             naive.fruitless_turns = 0;
             let is_new = !naive.new_flows.is_empty();
-            let list = if is_new { &mut naive.new_flows } else { &mut naive.old_flows };
+            let list = if is_new {
+                &mut naive.new_flows
+            } else {
+                &mut naive.old_flows
+            };
             let number = *list.front()?;
             if naive.flows[number as usize].deficit <= 0 {
                 list.pop_front();
@@ -402,11 +543,21 @@ mod tests {
     fn chosen_flow_numbers_spread() {
         let mut scheduler = without_drops(1514);
         // `enqueue` would check invariants each time.
-        (0..100_000u32).for_each(|number| scheduler.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 256, number)));
-        let lengths = || scheduler.flows.iter().map(|flow| flow.queue.queue.packets());
+        (0..100_000u32).for_each(|number| {
+            scheduler.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 256, number))
+        });
+        let lengths = || {
+            scheduler
+                .flows
+                .iter()
+                .map(|flow| flow.queue.queue.packets())
+        };
         // 97.7 on average, with a standard deviation of 9.9.
         assert!(lengths().max() <= Some(160) && lengths().min() >= Some(50));
-        assert!((0..100_000u32).all(|number| number.wrapping_mul(1024) % 1024 == 0), "without a key they would be in one");
+        assert!(
+            (0..100_000u32).all(|number| number.wrapping_mul(1024) % 1024 == 0),
+            "without a key they would be in one"
+        );
     }
 
     proptest! {

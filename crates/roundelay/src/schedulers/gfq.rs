@@ -81,24 +81,44 @@ impl Discipline for Config {
     const SOURCE: &'static str = "Stephens, Bennett, Zhang, Implementing Scheduling Algorithms in High-Speed Networks, JSAC 17(6), 1999";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(groups)";
     type Scheduler<T: Send> = Gfq<T>;
     type ByHandle = Gfq<Handle, Links>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (slot, own, any) = (own_slot(share), u64::from(share.max_packet_len), 2 * u64::from(share.link_max_packet_len));
-        let b_wfi = Bound { value: 2 * slot + 2 * own + share.of(any), source: "schedulers/gfq.rs: 2 phi sigma_i + 2 L_k + 2 phi L" };
+        let (slot, own, any) = (
+            own_slot(share),
+            u64::from(share.max_packet_len),
+            2 * u64::from(share.link_max_packet_len),
+        );
+        let b_wfi = Bound {
+            value: 2 * slot + 2 * own + share.of(any),
+            source: "schedulers/gfq.rs: 2 phi sigma_i + 2 L_k + 2 phi L",
+        };
         let late = share.rate.time_of(share.per_share(2 * slot + own) + any);
-        let late = Bound { value: late, source: "schedulers/gfq.rs: (2 sigma_i + L_k / phi + 2 L) / R" };
+        let late = Bound {
+            value: late,
+            source: "schedulers/gfq.rs: (2 sigma_i + L_k / phi + 2 L) / R",
+        };
         let printed = Printed {
-            b_wfi: Some(Bound { value: 2 * slot + share.of(any), source: "QFQ paper, section 5.1: 2 phi sigma_i + 2 phi L" }),
+            b_wfi: Some(Bound {
+                value: 2 * slot + share.of(any),
+                source: "QFQ paper, section 5.1: 2 phi sigma_i + 2 phi L",
+            }),
             t_wfi: Some(Bound {
                 value: share.rate.time_of(share.per_share(2 * slot) + any),
                 source: "QFQ paper, section 5.2: (2 sigma_i + 2 L) / R",
             }),
         };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(late), latency: Some(late), fairness: None, printed }
+        Guarantees {
+            b_wfi: Some(b_wfi),
+            t_wfi: Some(late),
+            latency: Some(late),
+            fairness: None,
+            printed,
+        }
     }
 }
 
@@ -135,14 +155,17 @@ impl Group {
     /// Brings `start` up to the first occupied slot.
     fn settle(&mut self, shift: u32) {
         if !self.is_idle() {
-            self.start = self.start.plus(u64::from(self.first_half(shift) / 2) << shift);
+            self.start = self
+                .start
+                .plus(u64::from(self.first_half(shift) / 2) << shift);
         }
     }
 
     /// The earliest rounded finish time: flows of the first half finish with their slot, flows of
     /// the second half with the next slot.
     fn finish(self, shift: u32) -> VirtualTime {
-        self.start.plus(u64::from(1 + self.first_half(shift)) << shift)
+        self.start
+            .plus(u64::from(1 + self.first_half(shift)) << shift)
     }
 }
 
@@ -159,12 +182,18 @@ fn place_of(flow: &Flow) -> usize {
 
 /// F rounded up.
 fn rounded_finish(flow: &Flow) -> VirtualTime {
-    flow.start.slot_start(flow.shift()).plus(u64::from(1 + half_of(flow) % 2) << flow.shift())
+    flow.start
+        .slot_start(flow.shift())
+        .plus(u64::from(1 + half_of(flow) % 2) << flow.shift())
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Gfq<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS], busy: 0 })
+        Ok(Self {
+            strata: Strata::new(GROUPS * HALVES as usize, REACH),
+            groups: [Group::default(); GROUPS],
+            busy: 0,
+        })
     }
 }
 
@@ -172,9 +201,14 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     /// Puts a flow with its times into its group's calendar.
     fn list(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
-        let (group, half, start) = (flow.group(), half_of(flow), flow.start.slot_start(flow.shift()));
+        let (group, half, start) = (
+            flow.group(),
+            half_of(flow),
+            flow.start.slot_start(flow.shift()),
+        );
         debug_assert!(self.is_in_range(flow), "Theorem 5");
-        self.strata.list(number, group * HALVES as usize + half as usize);
+        self.strata
+            .list(number, group * HALVES as usize + half as usize);
         self.busy |= 1 << group;
         let group = &mut self.groups[group];
         if group.is_idle() || group.start.is_after(start) {
@@ -196,7 +230,8 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     /// Groups that hold flows.
     fn busy_groups(&self) -> impl Iterator<Item = usize> {
         let next = |set: &u32| Some(set & (set - 1)).filter(|rest| *rest != 0);
-        core::iter::successors(Some(self.busy).filter(|set| *set != 0), next).map(|set| set.trailing_zeros() as usize % GROUPS)
+        core::iter::successors(Some(self.busy).filter(|set| *set != 0), next)
+            .map(|set| set.trailing_zeros() as usize % GROUPS)
     }
 
     /// Eq. 3: V is not before the first slot of all groups.
@@ -210,9 +245,19 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     /// The scan: among the groups whose first slot has begun, finds the one with the earliest
     /// finish.
     fn first_group(&self) -> Option<usize> {
-        let (now, finish) = (self.strata.clock.now(), |group: usize| self.groups[group].finish(shift_of(group)));
-        let eligible = self.busy_groups().filter(|group| !self.groups[*group].start.is_after(now));
-        eligible.reduce(|first, group| if finish(first).is_after(finish(group)) { group } else { first })
+        let (now, finish) = (self.strata.clock.now(), |group: usize| {
+            self.groups[group].finish(shift_of(group))
+        });
+        let eligible = self
+            .busy_groups()
+            .filter(|group| !self.groups[*group].start.is_after(now));
+        eligible.reduce(|first, group| {
+            if finish(first).is_after(finish(group)) {
+                group
+            } else {
+                first
+            }
+        })
     }
 
     fn dequeue_packet(&mut self) -> Option<P::Leaving> {
@@ -288,14 +333,19 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>() + self.strata.heap_bytes(), bytes_per_flow: Strata::<T, P>::BYTES_PER_FLOW }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + self.strata.heap_bytes(),
+            bytes_per_flow: Strata::<T, P>::BYTES_PER_FLOW,
+        }
     }
 
     /// 1 and 2 are the invariants of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
         self.strata.check(place_of);
         (0..GROUPS).for_each(|group| self.check_group(group));
-        self.strata.backlogged().for_each(|flow| self.check_flow(flow));
+        self.strata
+            .backlogged()
+            .for_each(|flow| self.check_flow(flow));
         self.check_choice();
     }
 }
@@ -306,13 +356,33 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     ///    the half before.
     fn check_group(&self, group: usize) {
         let (state, shift) = (self.groups[group], shift_of(group));
-        let flows = || self.strata.backlogged().filter(|flow| flow.group() == group);
-        assert_eq!(flows().fold(0, |halves, flow| halves | 1 << half_of(flow)), state.occupied, "invariant 3");
-        assert_eq!(self.busy >> group & 1 == 0, state.is_idle(), "invariant 3: busy if it holds flows");
-        let first = flows().map(|flow| flow.start.slot_start(shift)).reduce(VirtualTime::earlier);
-        assert!(first.is_none_or(|first| first == state.start), "invariant 3: starts with its first flow");
+        let flows = || {
+            self.strata
+                .backlogged()
+                .filter(|flow| flow.group() == group)
+        };
+        assert_eq!(
+            flows().fold(0, |halves, flow| halves | 1 << half_of(flow)),
+            state.occupied,
+            "invariant 3"
+        );
+        assert_eq!(
+            self.busy >> group & 1 == 0,
+            state.is_idle(),
+            "invariant 3: busy if it holds flows"
+        );
+        let first = flows()
+            .map(|flow| flow.start.slot_start(shift))
+            .reduce(VirtualTime::earlier);
+        assert!(
+            first.is_none_or(|first| first == state.start),
+            "invariant 3: starts with its first flow"
+        );
         let finish = flows().map(rounded_finish).reduce(VirtualTime::earlier);
-        assert!(finish.is_none_or(|finish| finish == state.finish(shift)), "invariant 3: the first half finishes first");
+        assert!(
+            finish.is_none_or(|finish| finish == state.finish(shift)),
+            "invariant 3: the first half finishes first"
+        );
     }
 
     /// 4. F is rounded up, by no more than a slot.
@@ -320,11 +390,20 @@ impl<T, P: Storage<T>> Gfq<T, P> {
     /// 6. Theorem 4: V <= F rounded + L, in debug builds, where L is kept.
     fn check_flow(&self, flow: &Flow) {
         let (now, shift, finish) = (self.strata.clock.now(), flow.shift(), rounded_finish(flow));
-        assert!((0..=1 << shift).contains(&finish.since(flow.finish)), "invariant 4");
+        assert!(
+            (0..=1 << shift).contains(&finish.since(flow.finish)),
+            "invariant 4"
+        );
         let slot_end = now.plus((1 << shift) - 1).slot_start(shift);
-        assert!(!flow.start.slot_start(shift).is_after(slot_end), "invariant 5: Theorem 3");
+        assert!(
+            !flow.start.slot_start(shift).is_after(slot_end),
+            "invariant 5: Theorem 3"
+        );
         let latest = finish.plus(self.strata.largest_step());
-        assert!(!cfg!(debug_assertions) || !now.is_after(latest), "invariant 6: Theorem 4");
+        assert!(
+            !cfg!(debug_assertions) || !now.is_after(latest),
+            "invariant 6: Theorem 4"
+        );
     }
 
     /// 7. Work conservation: if a flow is backlogged, one is eligible.
@@ -333,9 +412,16 @@ impl<T, P: Storage<T>> Gfq<T, P> {
         let chosen = self.first_group();
         assert_eq!(chosen.is_none(), self.backlog().is_empty(), "invariant 7");
         let now = self.strata.clock.now();
-        let eligible = self.strata.backlogged().filter(|flow| !flow.start.slot_start(flow.shift()).is_after(now));
+        let eligible = self
+            .strata
+            .backlogged()
+            .filter(|flow| !flow.start.slot_start(flow.shift()).is_after(now));
         let finish = chosen.map(|group| self.groups[group].finish(shift_of(group)));
-        assert_eq!(eligible.map(rounded_finish).reduce(VirtualTime::earlier), finish, "invariant 8");
+        assert_eq!(
+            eligible.map(rounded_finish).reduce(VirtualTime::earlier),
+            finish,
+            "invariant 8"
+        );
     }
 
     /// Theorem 5: a flow starts within the first 2 + L / sigma slots of its group.
@@ -343,7 +429,8 @@ impl<T, P: Storage<T>> Gfq<T, P> {
         let (group, shift) = (&self.groups[flow.group()], flow.shift());
         let distance = flow.start.slot_start(shift).since(group.start) >> shift;
         let slots = 2 + (self.strata.largest_step() >> shift) as i64 + 1;
-        group.is_idle() || (1 - slots.min(SLOTS.into())..slots.min(SLOTS.into())).contains(&distance)
+        group.is_idle()
+            || (1 - slots.min(SLOTS.into())..slots.min(SLOTS.into())).contains(&distance)
     }
 }
 
@@ -352,7 +439,9 @@ mod tests {
     use super::*;
 
     fn order(gfq: &mut Gfq<()>) -> alloc::vec::Vec<u32> {
-        core::iter::from_fn(|| gfq.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
+        core::iter::from_fn(|| gfq.dequeue(Instant::ZERO))
+            .map(|packet| packet.flow.0)
+            .collect()
     }
 
     /// Two flows in one slot: the flow that finishes in the slot goes before the flow that finishes
@@ -361,8 +450,10 @@ mod tests {
     fn within_a_slot_the_earlier_finish_goes_first() {
         let mut gfq = Gfq::default();
         for (flow, len) in [(0, 1_000), (1, 1_000), (2, 100)] {
-            gfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 500, ())).expect("short");
-            gfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len + 1_000, ())).expect("short");
+            gfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 500, ()))
+                .expect("short");
+            gfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len + 1_000, ()))
+                .expect("short");
         }
         // All have slots of 2048 bytes. The second packets start at 500 and finish at 2500, 2500
         // and 1600.
@@ -374,15 +465,31 @@ mod tests {
     #[test]
     fn a_finish_time_from_before_the_wrap_is_forgotten() {
         let mut gfq = Gfq::default();
-        gfq.set_flow(FlowId(0), FlowConfig { weight: 1024, max_packet_len: 1024 }).expect("legal");
-        gfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ())).expect("short");
+        gfq.set_flow(
+            FlowId(0),
+            FlowConfig {
+                weight: 1024,
+                max_packet_len: 1024,
+            },
+        )
+        .expect("legal");
+        gfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ()))
+            .expect("short");
         assert_eq!(order(&mut gfq), [0]);
         let far = gfq.strata.flows[0].finish.since(gfq.strata.clock.now()) as u64 + (1 << 46);
-        gfq.strata.clock.jump_to(gfq.strata.clock.now().plus(i64::MAX as u64));
-        gfq.strata.clock.jump_to(gfq.strata.clock.now().plus(i64::MAX as u64 + 2 - far));
+        gfq.strata
+            .clock
+            .jump_to(gfq.strata.clock.now().plus(i64::MAX as u64));
+        gfq.strata
+            .clock
+            .jump_to(gfq.strata.clock.now().plus(i64::MAX as u64 + 2 - far));
         let now = gfq.strata.clock.now();
-        assert!(gfq.strata.flows[0].finish.is_after(now), "it looks far ahead");
-        gfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ())).expect("short");
+        assert!(
+            gfq.strata.flows[0].finish.is_after(now),
+            "it looks far ahead"
+        );
+        gfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ()))
+            .expect("short");
         assert_eq!(gfq.strata.flows[0].start, now, "a new start");
     }
 }

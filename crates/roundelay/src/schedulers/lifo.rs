@@ -34,7 +34,8 @@ pub struct Config;
 impl Discipline for Config {
     const NAME: &'static str = "lifo";
     const ABOUT: &'static str = "last in, first out: the newest packet first";
-    const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const SOURCE: &'static str =
+        "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
@@ -53,7 +54,10 @@ pub struct Lifo<T, P = Nodes<T>> {
 
 impl<T, P: Storage<T>> Configured<Config> for Lifo<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { pool: Pool::empty(), queue: Queue::EMPTY })
+        Ok(Self {
+            pool: Pool::empty(),
+            queue: Queue::EMPTY,
+        })
     }
 }
 

@@ -69,8 +69,10 @@ pub struct Config {
 
 impl Discipline for Config {
     const NAME: &'static str = "lstf";
-    const ABOUT: &'static str = "least slack time first: the packet with the least remaining slack goes first";
-    const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const ABOUT: &'static str =
+        "least slack time first: the packet with the least remaining slack goes first";
+    const SOURCE: &'static str =
+        "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::switch(
         "preempt",
@@ -106,7 +108,11 @@ pub struct Lstf<T> {
 
 impl<T> Configured<Config> for Lstf<T> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { waiting: Ranked::default(), link_rate: None, config })
+        Ok(Self {
+            waiting: Ranked::default(),
+            link_rate: None,
+            config,
+        })
     }
 }
 
@@ -120,7 +126,13 @@ impl<T> Lstf<T> {
 impl<T> Scheduler<T> for Lstf<T> {
     /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        self.waiting.push(self.last_bit_due(&packet, now), Packet { arrival: now, ..packet });
+        self.waiting.push(
+            self.last_bit_due(&packet, now),
+            Packet {
+                arrival: now,
+                ..packet
+            },
+        );
         Ok(())
     }
 
@@ -154,8 +166,16 @@ impl<T> Scheduler<T> for Lstf<T> {
     /// 1. Each packet is ranked by when its last bit is due, then by arrival.
     fn check_invariants(&self) {
         self.waiting.check();
-        let slack_and_arrival = |packet: &Packet<T>| i128::from(packet.arrival.as_picos()) + i128::from(packet.slack.as_picos());
-        let least = self.waiting.first().map(|(_, first)| slack_and_arrival(first));
-        assert!(self.waiting.first_key() >= least, "invariant 1: not before its slack is spent");
+        let slack_and_arrival = |packet: &Packet<T>| {
+            i128::from(packet.arrival.as_picos()) + i128::from(packet.slack.as_picos())
+        };
+        let least = self
+            .waiting
+            .first()
+            .map(|(_, first)| slack_and_arrival(first));
+        assert!(
+            self.waiting.first_key() >= least,
+            "invariant 1: not before its slack is spent"
+        );
     }
 }

@@ -7,10 +7,12 @@
 //! slack. The third is a calendar (a rotating priority queue): waiting packets move up as their
 //! time comes.
 //!
-//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 5, for the rank. J. Liebeherr, D. E.
-//! Wrege, "Priority Queue Schedulers with Approximate Sorting in Output-Buffered Switches", IEEE JSAC 17(6), 1999, for FIFO queues that
-//! are relabelled at fixed times. N. K. Sharma et al., "Programmable Calendar Queues for High-speed Packet Scheduling", NSDI 2020, for
-//! the same on a programmable switch. Thresholds of slack: the class project of E. Sie and C. Cheng, github.com/ccheng32/ups, 2019.
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
+//! 2016, section 5, for the rank. J. Liebeherr, D. E. Wrege, "Priority Queue Schedulers with
+//! Approximate Sorting in Output-Buffered Switches", IEEE JSAC 17(6), 1999, for FIFO queues that
+//! are relabelled at fixed times. N. K. Sharma et al., "Programmable Calendar Queues for High-speed
+//! Packet Scheduling", NSDI 2020, for the same on a programmable switch. Thresholds of slack: the
+//! class project of E. Sie and C. Cheng, github.com/ccheng32/ups, 2019.
 //!
 //! | paper | here |
 //! |---|---|
@@ -29,8 +31,9 @@
 //! | more queues, `uniform`, in a queue that never empties | more inversions: packets with much slack starve | `levels_by_slack_on_arrival_starve_packets_in_a_standing_queue` |
 //! | push-out | the newest packet of the last queue that holds any | `a_full_buffer_gives_up_the_newest_of_the_last_queue` |
 //!
-//! Levels are numbered from 0. With `uniform`, level i takes slack from i `step` to below (i + 1) `step`; with `exponential`, level 0 takes slack
-//! below `step` and level i from 2^(i - 1) `step` to below 2^i `step`. Slack below zero is level 0, and the last level takes the rest.
+//! Levels are numbered from 0. With `uniform`, level i takes slack from i `step` to below (i + 1)
+//! `step`; with `exponential`, level 0 takes slack below `step` and level i from 2^(i - 1) `step`
+//! to below 2^i `step`. Slack below zero is level 0, and the last level takes the rest.
 //!
 //! **The calendar.** Queue s modulo `queues` stands for slot s, for the `queues` slots from `base`
 //! on. A packet due earlier goes into the first queue, a packet due later into the last. `base`
@@ -38,7 +41,8 @@
 //! last one, with its overdue packets. Where the port is behind, the horizon is nearer than
 //! `queues` steps.
 //!
-//! Cost: O(1) for each packet, two find-first-set instructions. Memory: 24 bytes a queue, no state per flow.
+//! Cost: O(1) for each packet, two find-first-set instructions. Memory: 24 bytes a queue, no state
+//! per flow.
 //!
 //! Differences from the sources: the level follows from the slack of the last bit, T included, as
 //! LSTF's rank does. Rotating priority queues serve the first two queues in an order that keeps
@@ -88,7 +92,11 @@ impl Map {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { queues: 8, step: Duration::from_millis(1), map: Map::Uniform }
+        Self {
+            queues: 8,
+            step: Duration::from_millis(1),
+            map: Map::Uniform,
+        }
     }
 }
 
@@ -98,7 +106,12 @@ impl Discipline for Config {
     const SOURCE: &'static str = "Mittal et al., Universal Packet Scheduling, NSDI 2016; Liebeherr, Wrege, Priority Queue Schedulers with Approximate Sorting in Output-Buffered Switches, IEEE JSAC 17(6), 1999";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::count("queues", 1..=levels::MOST as u64, "number of FIFO queues in strict priority", |config| &mut config.queues),
+        Parameter::count(
+            "queues",
+            1..=levels::MOST as u64,
+            "number of FIFO queues in strict priority",
+            |config| &mut config.queues,
+        ),
         Parameter::time(
             "step",
             Duration::from_nanos(1).as_picos()..=Duration::from_secs(1000).as_picos(),
@@ -109,8 +122,15 @@ impl Discipline for Config {
             "map",
             Map::WORDS,
             "choice of the queue: by slack on arrival in equal or doubling steps, or by due time in a calendar",
-            |config| Map::ALL.iter().position(|map| *map == config.map).unwrap_or(0) as u64,
-            |config, value| config.map = Map::ALL.get(value as usize).copied().unwrap_or(config.map),
+            |config| {
+                Map::ALL
+                    .iter()
+                    .position(|map| *map == config.map)
+                    .unwrap_or(0) as u64
+            },
+            |config, value| {
+                config.map = Map::ALL.get(value as usize).copied().unwrap_or(config.map)
+            },
         ),
     ];
     const REORDERS: bool = true;
@@ -139,7 +159,12 @@ pub struct LstfLevels<T> {
 
 impl<T> Configured<Config> for LstfLevels<T> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { levels: Levels::new(config.queues), base: 0, link_rate: None, config })
+        Ok(Self {
+            levels: Levels::new(config.queues),
+            base: 0,
+            link_rate: None,
+            config,
+        })
     }
 }
 
@@ -147,12 +172,20 @@ impl<T> LstfLevels<T> {
     /// The queue for a packet with this slack, the time on the link included, or due at this
     /// instant of the calendar.
     fn queue_of(&self, slack: i128, due: i128) -> usize {
-        let (step, last) = (i128::from(self.config.step.as_picos()), self.levels.count() - 1);
+        let (step, last) = (
+            i128::from(self.config.step.as_picos()),
+            self.levels.count() - 1,
+        );
         let bounded = |level: i128| level.clamp(0, last as i128) as usize;
         match self.config.map {
             Map::Uniform => bounded(slack.div_euclid(step)),
-            Map::Exponential => bounded((i128::BITS - (slack.max(0) / step).leading_zeros()).into()),
-            Map::Rotating => (self.first_queue() + bounded(due.div_euclid(step) - i128::from(self.base))) % self.levels.count(),
+            Map::Exponential => {
+                bounded((i128::BITS - (slack.max(0) / step).leading_zeros()).into())
+            }
+            Map::Rotating => {
+                (self.first_queue() + bounded(due.div_euclid(step) - i128::from(self.base)))
+                    % self.levels.count()
+            }
         }
     }
 
@@ -169,7 +202,10 @@ impl<T> LstfLevels<T> {
         }
         let ahead = (now.as_picos() / self.config.step.as_picos()).saturating_sub(self.base);
         let (first, count) = (self.first_queue(), self.levels.count());
-        let empty = self.levels.first_from(first).map_or(ahead, |queue| ((queue + count - first) % count) as u64);
+        let empty = self
+            .levels
+            .first_from(first)
+            .map_or(ahead, |queue| ((queue + count - first) % count) as u64);
         self.base += ahead.min(empty);
     }
 }
@@ -180,7 +216,13 @@ impl<T> Scheduler<T> for LstfLevels<T> {
         self.turn(now);
         let due = last_bit_due(&packet, now, self.link_rate);
         let queue = self.queue_of(due - i128::from(now.as_picos()), due);
-        self.levels.push(queue, Packet { arrival: now, ..packet });
+        self.levels.push(
+            queue,
+            Packet {
+                arrival: now,
+                ..packet
+            },
+        );
         Ok(())
     }
 
@@ -191,7 +233,8 @@ impl<T> Scheduler<T> for LstfLevels<T> {
 
     /// The newest packet of the last queue with packets.
     fn evict(&mut self) -> Option<Packet<T>> {
-        self.levels.pop_tail(self.levels.last_from(self.first_queue())?)
+        self.levels
+            .pop_tail(self.levels.last_from(self.first_queue())?)
     }
 
     #[inline]
@@ -217,9 +260,14 @@ impl<T> Scheduler<T> for LstfLevels<T> {
             return;
         }
         assert_eq!(self.base, 0, "invariant 1: no calendar, no turns");
-        for (level, head) in (0..self.levels.count()).filter_map(|level| Some((level, self.levels.head(level)?))) {
+        for (level, head) in
+            (0..self.levels.count()).filter_map(|level| Some((level, self.levels.head(level)?)))
+        {
             let least = self.queue_of(head.slack.as_picos().into(), 0);
-            assert!(least <= level, "invariant 2: a packet of level {level} has the slack of level {least}");
+            assert!(
+                least <= level,
+                "invariant 2: a packet of level {level} has the slack of level {least}"
+            );
         }
     }
 }
@@ -235,7 +283,9 @@ mod tests {
 
     fn build(text: &str) -> LstfLevels<i64> {
         let spec: crate::QueueSpec = text.parse().expect("legal");
-        let crate::schedulers::AnyDiscipline::LstfLevels(config) = spec.discipline else { panic!("{text}") };
+        let crate::schedulers::AnyDiscipline::LstfLevels(config) = spec.discipline else {
+            panic!("{text}")
+        };
         config.build(0).expect("legal")
     }
 
@@ -244,24 +294,57 @@ mod tests {
     }
 
     fn put(scheduler: &mut LstfLevels<i64>, millis: u64, slack_millis: i64) {
-        let packet = Packet { slack: Slack::from_picos(slack_millis * MILLI), ..Packet::new(FlowId(0), 1000, slack_millis) };
-        scheduler.enqueue(at(millis), packet).expect("all packets are taken");
+        let packet = Packet {
+            slack: Slack::from_picos(slack_millis * MILLI),
+            ..Packet::new(FlowId(0), 1000, slack_millis)
+        };
+        scheduler
+            .enqueue(at(millis), packet)
+            .expect("all packets are taken");
     }
 
     fn take_all(scheduler: &mut LstfLevels<i64>, millis: u64) -> Vec<i64> {
-        core::iter::from_fn(|| scheduler.dequeue(at(millis))).map(|packet| packet.payload).collect()
+        core::iter::from_fn(|| scheduler.dequeue(at(millis)))
+            .map(|packet| packet.payload)
+            .collect()
     }
 
     #[test]
     fn thresholds_are_multiples_or_powers_of_the_step() {
         let levels = |text: &str, slacks: &[i64]| {
             let scheduler = build(text);
-            slacks.iter().map(|slack| scheduler.queue_of(i128::from(*slack), 0)).collect::<Vec<_>>()
+            slacks
+                .iter()
+                .map(|slack| scheduler.queue_of(i128::from(*slack), 0))
+                .collect::<Vec<_>>()
         };
-        let slacks = [i64::MIN, -1, 0, MILLI - 1, MILLI, 2 * MILLI - 1, 2 * MILLI, 3 * MILLI, 4 * MILLI, i64::MAX];
-        assert_eq!(levels("lstf_levels queues 4", &slacks), [0, 0, 0, 0, 1, 1, 2, 3, 3, 3]);
-        assert_eq!(levels("lstf_levels queues 4 map exponential", &slacks), [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]);
-        assert_eq!(levels("lstf_levels queues 64 step 1ns map exponential", &[i64::MAX, 1000, 999]), [54, 1, 0]);
+        let slacks = [
+            i64::MIN,
+            -1,
+            0,
+            MILLI - 1,
+            MILLI,
+            2 * MILLI - 1,
+            2 * MILLI,
+            3 * MILLI,
+            4 * MILLI,
+            i64::MAX,
+        ];
+        assert_eq!(
+            levels("lstf_levels queues 4", &slacks),
+            [0, 0, 0, 0, 1, 1, 2, 3, 3, 3]
+        );
+        assert_eq!(
+            levels("lstf_levels queues 4 map exponential", &slacks),
+            [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]
+        );
+        assert_eq!(
+            levels(
+                "lstf_levels queues 64 step 1ns map exponential",
+                &[i64::MAX, 1000, 999]
+            ),
+            [54, 1, 0]
+        );
     }
 
     /// Slots of 1 ms, four queues: at time 2 they stand for slots 2, 3, 4 and 5.
@@ -270,13 +353,24 @@ mod tests {
         let mut calendar = build("lstf_levels queues 4 step 1ms map rotating");
         put(&mut calendar, 2, 3);
         assert_eq!((calendar.base, calendar.first_queue()), (2, 2));
-        assert_eq!(calendar.levels.head(1).map(|packet| packet.payload), Some(3), "slot 5 is queue 1");
+        assert_eq!(
+            calendar.levels.head(1).map(|packet| packet.payload),
+            Some(3),
+            "slot 5 is queue 1"
+        );
         put(&mut calendar, 2, 9);
         put(&mut calendar, 2, 0);
         put(&mut calendar, 2, -7);
-        assert_eq!(calendar.dequeue(at(2)).map(|packet| packet.payload), Some(0), "overdue packets are behind those of the first slot");
+        assert_eq!(
+            calendar.dequeue(at(2)).map(|packet| packet.payload),
+            Some(0),
+            "overdue packets are behind those of the first slot"
+        );
         put(&mut calendar, 4, 2);
-        assert_eq!(calendar.base, 2, "queue 2 holds the packet that came overdue");
+        assert_eq!(
+            calendar.base, 2,
+            "queue 2 holds the packet that came overdue"
+        );
         // Slot 6 is beyond the horizon, 2 + 4 slots, and shares the last queue.
         assert_eq!(take_all(&mut calendar, 4), [-7, 3, 9, 2]);
         put(&mut calendar, 100, 0);
@@ -293,23 +387,47 @@ mod tests {
             put(&mut scheduler, 4, 3);
             scheduler.dequeue(at(4)).map(|packet| packet.payload)
         };
-        assert_eq!(leaves_first("lstf_levels map rotating"), Some(5), "1 ms is left of 5");
+        assert_eq!(
+            leaves_first("lstf_levels map rotating"),
+            Some(5),
+            "1 ms is left of 5"
+        );
         assert_eq!(leaves_first("lstf_levels map uniform"), Some(3));
-        assert_eq!(leaves_first("lstf_levels step 1ms map exponential"), Some(3));
+        assert_eq!(
+            leaves_first("lstf_levels step 1ms map exponential"),
+            Some(3)
+        );
     }
 
     #[test]
     fn extremes_do_not_wrap() {
         for map in Map::ALL {
             for (queues, step) in [(1, 1000), (4096, 1000), (7, 1_000_000_000_000_000)] {
-                let config = Config { queues, step: Duration::from_picos(step), map };
+                let config = Config {
+                    queues,
+                    step: Duration::from_picos(step),
+                    map,
+                };
                 let mut scheduler = config.build(0).expect("legal");
                 scheduler.set_link_rate(Rate::from_bits_per_second(1).expect("not zero"));
-                for (now, slack) in [(0, i64::MIN), (0, i64::MAX), (u64::MAX, i64::MAX), (u64::MAX, i64::MIN)] {
-                    let packet = Packet { slack: Slack::from_picos(slack), ..Packet::new(FlowId(0), u32::MAX, ()) };
-                    scheduler.enqueue(Instant::from_picos(now), packet).expect("all packets are taken");
+                for (now, slack) in [
+                    (0, i64::MIN),
+                    (0, i64::MAX),
+                    (u64::MAX, i64::MAX),
+                    (u64::MAX, i64::MIN),
+                ] {
+                    let packet = Packet {
+                        slack: Slack::from_picos(slack),
+                        ..Packet::new(FlowId(0), u32::MAX, ())
+                    };
+                    scheduler
+                        .enqueue(Instant::from_picos(now), packet)
+                        .expect("all packets are taken");
                 }
-                assert_eq!(core::iter::from_fn(|| scheduler.dequeue(Instant::MAX)).count(), 4);
+                assert_eq!(
+                    core::iter::from_fn(|| scheduler.dequeue(Instant::MAX)).count(),
+                    4
+                );
             }
         }
     }

@@ -7,7 +7,10 @@ mod discipline;
 mod registry;
 
 pub use crate::mechanisms::rank_by::RankBy;
-pub use discipline::{Configured, Discipline, DisciplineInfo, Linux, LinuxFlows, Onset, ParameterInfo, Priority, Times, Visitor};
+pub use discipline::{
+    Configured, Discipline, DisciplineInfo, Linux, LinuxFlows, Onset, ParameterInfo, Priority,
+    Times, Visitor,
+};
 pub use registry::{AnyArena, AnyDiscipline, AnyScheduler};
 
 pub mod afd;

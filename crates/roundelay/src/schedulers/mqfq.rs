@@ -107,7 +107,16 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { queues: 16, hashes: 2, quantum: 1514, buffer: 100, ns2: false, resequence: false, cells: 0, count_cells: false }
+        Self {
+            queues: 16,
+            hashes: 2,
+            quantum: 1514,
+            buffer: 100,
+            ns2: false,
+            resequence: false,
+            cells: 0,
+            count_cells: false,
+        }
     }
 }
 
@@ -119,19 +128,26 @@ impl Config {
 
     /// Cells of a packet.
     const fn pieces(&self, len: u32) -> u32 {
-        if self.cells == 0 || len == 0 { 1 } else { len.div_ceil(self.cells) }
+        if self.cells == 0 || len == 0 {
+            1
+        } else {
+            len.div_ceil(self.cells)
+        }
     }
 }
 
 impl Discipline for Config {
     const NAME: &'static str = "mqfq";
-    const ABOUT: &'static str =
-        "multi-queue fair queueing: each flow is hashed to several queues; a packet joins the queue that serves it first";
-    const SOURCE: &'static str =
-        "Georg, Jechlitschek, Gorinsky, Improving Individual Flow Performance with Multiple Queue Fair Queuing, IWQoS 2007";
+    const ABOUT: &'static str = "multi-queue fair queueing: each flow is hashed to several queues; a packet joins the queue that serves it first";
+    const SOURCE: &'static str = "Georg, Jechlitschek, Gorinsky, Improving Individual Flow Performance with Multiple Queue Fair Queuing, IWQoS 2007";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::count("queues", 1..=1 << 16, "number of queues, shared by all flows", |config| &mut config.queues),
+        Parameter::count(
+            "queues",
+            1..=1 << 16,
+            "number of queues, shared by all flows",
+            |config| &mut config.queues,
+        ),
         Parameter::count(
             "hashes",
             1..=Self::MAX_HASHES as u64,
@@ -144,12 +160,28 @@ impl Discipline for Config {
             "bytes that a queue may send in a turn; the longest packet or more for constant cost",
             |config| &mut config.quantum,
         ),
-        Parameter::count("buffer", 0..=1 << 20, "shared buffer in packets; 0: only the limit counts", |config| &mut config.buffer),
-        Parameter::switch("ns2", "ns-2's rules: of the shared buffer, and of the position of a queue that becomes backlogged", |config| {
-            &mut config.ns2
-        }),
-        Parameter::switch("resequence", "restore the order of packets within a flow", |config| &mut config.resequence),
-        Parameter::size("cells", 0..=1 << 16, "length of a cell in bytes, 32 or more; 0: whole packets", |config| &mut config.cells),
+        Parameter::count(
+            "buffer",
+            0..=1 << 20,
+            "shared buffer in packets; 0: only the limit counts",
+            |config| &mut config.buffer,
+        ),
+        Parameter::switch(
+            "ns2",
+            "ns-2's rules: of the shared buffer, and of the position of a queue that becomes backlogged",
+            |config| &mut config.ns2,
+        ),
+        Parameter::switch(
+            "resequence",
+            "restore the order of packets within a flow",
+            |config| &mut config.resequence,
+        ),
+        Parameter::size(
+            "cells",
+            0..=1 << 16,
+            "length of a cell in bytes, 32 or more; 0: whole packets",
+            |config| &mut config.cells,
+        ),
         Parameter::switch(
             "count_cells",
             "share the buffer by cells, in units of the arriving packet; starves short packets beside long ones",
@@ -158,7 +190,8 @@ impl Discipline for Config {
     ];
     const LIVE: &'static [&'static str] = &["quantum", "buffer", "ns2"];
     const REORDERS: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// Packets of a queue.
     const BOUNDS: &'static [DropReason] = &[DropReason::Full];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(100);
@@ -176,9 +209,16 @@ impl Discipline for Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
+        Self::PARAMETERS
+            .iter()
+            .try_for_each(|parameter| parameter.check(Self::NAME, self))?;
         if self.cells != 0 && self.cells < Self::MIN_CELL {
-            return Err(ConfigError::beside(Self::NAME, "cells", Bytes(self.cells.into()), "0 for whole packets, or 32b to 64kb"));
+            return Err(ConfigError::beside(
+                Self::NAME,
+                "cells",
+                Bytes(self.cells.into()),
+                "0 for whole packets, or 32b to 64kb",
+            ));
         }
         Ok(())
     }
@@ -204,13 +244,17 @@ pub struct Mqfq<T> {
 
 impl<T> Configured<Config> for Mqfq<T> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        let order = config.resequence.then(|| FlowHash::new(seed, u64::from(config.hashes)));
+        let order = config
+            .resequence
+            .then(|| FlowHash::new(seed, u64::from(config.hashes)));
         Ok(Self {
             ring: Ring::new(config.quantum, config.queues as usize).with_places(),
             waiting: Resequencer::new(order),
             first_cells: alloc::vec![0; if config.cells == 0 { 0 } else { config.queues as usize }],
             dropped: VecDeque::new(),
-            hashes: (0..u64::from(config.hashes)).map(|generation| FlowHash::new(seed, generation)).collect(),
+            hashes: (0..u64::from(config.hashes))
+                .map(|generation| FlowHash::new(seed, generation))
+                .collect(),
             config,
         })
     }
@@ -219,7 +263,9 @@ impl<T> Configured<Config> for Mqfq<T> {
 impl<T> Mqfq<T> {
     /// A flow's queues, one for each hash.
     fn each_queue_of(&self, flow: FlowId) -> impl Iterator<Item = usize> + '_ {
-        self.hashes.iter().map(move |hash| hash.bucket(flow, self.config.queues) as usize)
+        self.hashes
+            .iter()
+            .map(move |hash| hash.bucket(flow, self.config.queues) as usize)
     }
 
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
@@ -227,20 +273,39 @@ impl<T> Mqfq<T> {
             return Err(packet);
         }
         let mut queues = [0; Config::MAX_HASHES];
-        queues.iter_mut().zip(self.each_queue_of(packet.flow)).for_each(|(place, queue)| *place = queue);
+        queues
+            .iter_mut()
+            .zip(self.each_queue_of(packet.flow))
+            .for_each(|(place, queue)| *place = queue);
         let queues = &queues[..self.hashes.len()];
         let (flow, pieces) = (packet.flow, self.config.pieces(packet.len));
-        let len = if self.config.cells == 0 { packet.len } else { self.config.cells };
+        let len = if self.config.cells == 0 {
+            packet.len
+        } else {
+            self.config.cells
+        };
         let mut queue = self.soonest(queues, len);
         if !self.has_room(queue, pieces) {
             self.dropped.push_back(packet);
             return Ok(());
         }
         let ticket = self.waiting.admit(packet, pieces);
-        self.push(queue, Packet { priority: FIRST_CELL, ..Packet::new(flow, len, ticket) });
+        self.push(
+            queue,
+            Packet {
+                priority: FIRST_CELL,
+                ..Packet::new(flow, len, ticket)
+            },
+        );
         for _ in 1..pieces {
             queue = self.soonest(queues, len);
-            self.push(queue, Packet { priority: LATER_CELL, ..Packet::new(flow, len, ticket) });
+            self.push(
+                queue,
+                Packet {
+                    priority: LATER_CELL,
+                    ..Packet::new(flow, len, ticket)
+                },
+            );
         }
         Ok(())
     }
@@ -256,7 +321,12 @@ impl<T> Mqfq<T> {
     /// The queue that will serve a packet, or a cell, after the fewest rounds; among equals the
     /// first in the ring. Idle queues count as last.
     fn soonest(&self, queues: &[usize], len: u32) -> usize {
-        let when = |queue: &usize| (self.ring.rounds_before_service(*queue, len), self.ring.place(*queue));
+        let when = |queue: &usize| {
+            (
+                self.ring.rounds_before_service(*queue, len),
+                self.ring.place(*queue),
+            )
+        };
         queues.iter().copied().min_by_key(when).unwrap_or(0)
     }
 
@@ -288,7 +358,11 @@ impl<T> Mqfq<T> {
             return Some(held);
         }
         loop {
-            let ticket = if self.first_cells.is_empty() { self.ring.send()? } else { self.send_cell()? };
+            let ticket = if self.first_cells.is_empty() {
+                self.ring.send()?
+            } else {
+                self.send_cell()?
+            };
             if self.config.ns2 {
                 self.ring.end_spent_turn();
             }
@@ -339,7 +413,9 @@ impl<T> Scheduler<T> for Mqfq<T> {
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let is_too_long = self.config.cells != 0 && packet.len > Config::MAX_CUT;
-        is_too_long.then_some(Refusal::TooLong { most: Config::MAX_CUT })
+        is_too_long.then_some(Refusal::TooLong {
+            most: Config::MAX_CUT,
+        })
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
@@ -357,7 +433,9 @@ impl<T> Scheduler<T> for Mqfq<T> {
     }
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
-        self.dropped.pop_front().map(|packet| (packet, DropReason::Full))
+        self.dropped
+            .pop_front()
+            .map(|packet| (packet, DropReason::Full))
     }
 
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
@@ -368,8 +446,12 @@ impl<T> Scheduler<T> for Mqfq<T> {
     /// longest queue.
     fn footprint(&self) -> Footprint {
         let queues = self.ring.queues() * (Ring::<Ticket>::BYTES_PER_QUEUE + size_of::<u64>());
-        let hashes = self.hashes.len() * size_of::<FlowHash>() + self.first_cells.len() * size_of::<u32>();
-        Footprint { fixed_bytes: size_of::<Self>() + Ring::<Ticket>::FIXED_BYTES + queues + hashes, bytes_per_flow: 0 }
+        let hashes =
+            self.hashes.len() * size_of::<FlowHash>() + self.first_cells.len() * size_of::<u32>();
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Ring::<Ticket>::FIXED_BYTES + queues + hashes,
+            bytes_per_flow: 0,
+        }
     }
 
     /// 1. The ring's invariants; a ticket is in one of its flow's queues.
@@ -378,12 +460,25 @@ impl<T> Scheduler<T> for Mqfq<T> {
     /// 4. A queue holds no more first cells than cells, and all queues no more first cells than
     ///    packets.
     fn check_invariants(&self) {
-        self.ring.check_invariants(|queue, flow| self.each_queue_of(flow).any(|home| home == queue));
+        self.ring
+            .check_invariants(|queue, flow| self.each_queue_of(flow).any(|home| home == queue));
         let counts = || self.first_cells.iter().copied();
-        assert!(counts().enumerate().all(|(queue, count)| count <= self.ring.queue(queue).packets()), "invariant 4: first cells are cells");
-        assert!(counts().map(u64::from).sum::<u64>() <= self.waiting.backlog().packets, "invariant 4: one first cell a packet");
+        assert!(
+            counts()
+                .enumerate()
+                .all(|(queue, count)| count <= self.ring.queue(queue).packets()),
+            "invariant 4: first cells are cells"
+        );
+        assert!(
+            counts().map(u64::from).sum::<u64>() <= self.waiting.backlog().packets,
+            "invariant 4: one first cell a packet"
+        );
         self.waiting.check_invariants();
-        assert_eq!(self.ring.backlog().packets, self.waiting.pieces(), "invariant 3: a ticket for each piece");
+        assert_eq!(
+            self.ring.backlog().packets,
+            self.waiting.pieces(),
+            "invariant 3: a ticket for each piece"
+        );
     }
 }
 
@@ -399,20 +494,27 @@ mod tests {
     }
 
     fn put(mqfq: &mut Mqfq<u32>, flow: FlowId, len: u32, number: u32) {
-        mqfq.enqueue(NOW, Packet::new(flow, len, number)).expect("takes every packet");
+        mqfq.enqueue(NOW, Packet::new(flow, len, number))
+            .expect("takes every packet");
     }
 
     /// A flow hashed to exactly these queues.
     fn flow_with(mqfq: &Mqfq<u32>, queues: &[usize]) -> FlowId {
         let fits = |flow: &FlowId| mqfq.each_queue_of(*flow).eq(queues.iter().copied());
-        (0..100_000).map(FlowId).find(fits).expect("some flow's hashes do")
+        (0..100_000)
+            .map(FlowId)
+            .find(fits)
+            .expect("some flow's hashes do")
     }
 
     /// The rows of a Markdown file's tables, without headings and rules.
     fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
-        let tables = markdown
-            .lines()
-            .filter(|line| line.starts_with("| ") && !["| queue", "| flow", "| call"].iter().any(|head| line.starts_with(head)));
+        let tables = markdown.lines().filter(|line| {
+            line.starts_with("| ")
+                && !["| queue", "| flow", "| call"]
+                    .iter()
+                    .any(|head| line.starts_with(head))
+        });
         tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
     }
 
@@ -422,20 +524,41 @@ mod tests {
     #[test]
     fn one_hash_and_ns2_is_the_rule_of_ns_2_s_sfq() {
         let (buckets, room) = (16, 40_u64);
-        let mut mqfq = build(Config { queues: buckets, hashes: 1, buffer: room as u32, ns2: true, quantum: 1000, ..Config::default() }, 1);
+        let mut mqfq = build(
+            Config {
+                queues: buckets,
+                hashes: 1,
+                buffer: room as u32,
+                ns2: true,
+                quantum: 1000,
+                ..Config::default()
+            },
+            1,
+        );
         let bucket = |mqfq: &Mqfq<u32>, flow: FlowId| mqfq.hashes[0].bucket(flow, buckets) as usize;
         let (mut waiting, mut random, mut counts) = ([0_u64; 16], 1_u64, [0; 2]);
         for number in 0..20_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             if random >> 61 < 3 {
-                mqfq.dequeue(NOW).iter().for_each(|sent| waiting[bucket(&mqfq, sent.flow)] -= 1);
+                mqfq.dequeue(NOW)
+                    .iter()
+                    .for_each(|sent| waiting[bucket(&mqfq, sent.flow)] -= 1);
                 continue;
             }
             let flow = FlowId((random >> 33) as u32 % 30);
             let (own, left) = (bucket(&mqfq, flow), room - waiting.iter().sum::<u64>());
-            let is_refused = left == 0 || left < buckets.into() && waiting[own] > room / u64::from(buckets) || waiting[own] >= left / 2;
+            let is_refused = left == 0
+                || left < buckets.into() && waiting[own] > room / u64::from(buckets)
+                || waiting[own] >= left / 2;
             put(&mut mqfq, flow, 1000, number);
-            assert_eq!(mqfq.take_dropped().is_some(), is_refused, "{} of {waiting:?}, {left} left", waiting[own]);
+            assert_eq!(
+                mqfq.take_dropped().is_some(),
+                is_refused,
+                "{} of {waiting:?}, {left} left",
+                waiting[own]
+            );
             waiting[own] += u64::from(!is_refused);
             counts[usize::from(is_refused)] += 1;
         }
@@ -447,12 +570,24 @@ mod tests {
     #[test]
     fn newcomers_of_ns_2_stand_behind_the_queue_just_served() {
         let order = |ns2: bool| {
-            let mut mqfq = build(Config { queues: 16, hashes: 1, buffer: 0, ns2, quantum: 1000, ..Config::default() }, 1);
+            let mut mqfq = build(
+                Config {
+                    queues: 16,
+                    hashes: 1,
+                    buffer: 0,
+                    ns2,
+                    quantum: 1000,
+                    ..Config::default()
+                },
+                1,
+            );
             let bucket = |mqfq: &Mqfq<u32>, flow: FlowId| mqfq.hashes[0].bucket(flow, 16) as usize;
             let (mut queues, mut active) = (vec![VecDeque::new(); 16], VecDeque::new());
             let (mut random, mut equal, mut sent) = (1_u64, 0, 0);
             for number in 0..20_000 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 if random >> 63 == 0 {
                     let flow = FlowId((random >> 33) as u32 % 30);
                     let own = bucket(&mqfq, flow);
@@ -475,14 +610,30 @@ mod tests {
         let (equal, sent) = order(true);
         assert_eq!(equal, sent, "by ns-2's list");
         let (equal, sent) = order(false);
-        assert!(equal * 2 < sent, "the paper's text differs: {equal} of {sent}");
+        assert!(
+            equal * 2 < sent,
+            "the paper's text differs: {equal} of {sent}"
+        );
     }
 
     /// Figure 2, with the resequencer and without.
     #[test]
     fn two_packets_overtake_a_longer_one() {
-        let config = Config { queues: 4, quantum: 500, ..Config::default() };
-        let (mut plain, mut ordered) = (build(config, 1), build(Config { resequence: true, ..config }, 1));
+        let config = Config {
+            queues: 4,
+            quantum: 500,
+            ..Config::default()
+        };
+        let (mut plain, mut ordered) = (
+            build(config, 1),
+            build(
+                Config {
+                    resequence: true,
+                    ..config
+                },
+                1,
+            ),
+        );
         let flows = [flow_with(&plain, &[1, 3]), flow_with(&plain, &[3, 3])];
         let mut sent = [0; 2];
         let mut calls = 0;
@@ -491,7 +642,8 @@ mod tests {
             match words[..] {
                 ["enqueue", name, len] => {
                     let (place, len) = (usize::from(name == "B"), len.parse().expect("a length"));
-                    let rounds = [1, 3].map(|queue| plain.ring.rounds_before_service(queue, len).to_string());
+                    let rounds = [1, 3]
+                        .map(|queue| plain.ring.rounds_before_service(queue, len).to_string());
                     assert_eq!([&rounds[0], &rounds[1]], [row[1], row[2]], "{row:?}");
                     let queue = row[3].parse::<usize>().expect("a queue");
                     let before = plain.ring.queue(queue).packets();
@@ -501,9 +653,23 @@ mod tests {
                     assert_eq!(plain.ring.queue(queue).packets(), before + 1, "{row:?}");
                 }
                 ["dequeue"] => {
-                    let name = |packet: Packet<u32>| format!("{}{}", if packet.flow == flows[0] { 'A' } else { 'B' }, packet.payload);
-                    assert_eq!(plain.dequeue(NOW).map_or("none".into(), name), row[4], "{row:?}");
-                    assert_eq!(ordered.dequeue(NOW).map_or("none".into(), name), row[5], "{row:?}");
+                    let name = |packet: Packet<u32>| {
+                        format!(
+                            "{}{}",
+                            if packet.flow == flows[0] { 'A' } else { 'B' },
+                            packet.payload
+                        )
+                    };
+                    assert_eq!(
+                        plain.dequeue(NOW).map_or("none".into(), name),
+                        row[4],
+                        "{row:?}"
+                    );
+                    assert_eq!(
+                        ordered.dequeue(NOW).map_or("none".into(), name),
+                        row[5],
+                        "{row:?}"
+                    );
                 }
                 [queue] => {
                     let weight = row[1].parse().expect("a weight");
@@ -529,17 +695,36 @@ mod tests {
             (500, 200, 1000, 1000, 0),
             (900, 1500, 1000, 1000, 2),
         ] {
-            let mut mqfq = build(Config { queues: 1, hashes: 1, quantum, ..Config::default() }, 1);
+            let mut mqfq = build(
+                Config {
+                    queues: 1,
+                    hashes: 1,
+                    quantum,
+                    ..Config::default()
+                },
+                1,
+            );
             if queued > 0 {
                 put(&mut mqfq, FlowId(0), queued, 0);
             }
-            assert_eq!(mqfq.ring.rounds_before_service(0, len), expected, "{queued} and {len} of {credit}");
+            assert_eq!(
+                mqfq.ring.rounds_before_service(0, len),
+                expected,
+                "{queued} and {len} of {credit}"
+            );
         }
     }
 
     #[test]
     fn ties_go_to_the_queue_that_is_served_sooner() {
-        let mut mqfq = build(Config { queues: 4, quantum: 1000, ..Config::default() }, 1);
+        let mut mqfq = build(
+            Config {
+                queues: 4,
+                quantum: 1000,
+                ..Config::default()
+            },
+            1,
+        );
         let [zero, two, both] = [[0, 0], [2, 2], [0, 2]].map(|queues| flow_with(&mqfq, &queues));
         let other_way = flow_with(&mqfq, &[2, 0]);
         put(&mut mqfq, two, 1000, 0);
@@ -553,15 +738,30 @@ mod tests {
         mqfq.dequeue(NOW);
         assert_eq!(waiting(&mqfq), [2, 2]);
         put(&mut mqfq, both, 1, 5);
-        assert_eq!(waiting(&mqfq), [3, 2], "2 has used its turn up and needs three more; 0 has its turn to come");
+        assert_eq!(
+            waiting(&mqfq),
+            [3, 2],
+            "2 has used its turn up and needs three more; 0 has its turn to come"
+        );
         put(&mut mqfq, other_way, 1000, 6);
-        assert_eq!(waiting(&mqfq), [3, 3], "3 rounds each, and 2 still stands before 0");
+        assert_eq!(
+            waiting(&mqfq),
+            [3, 3],
+            "3 rounds each, and 2 still stands before 0"
+        );
     }
 
     /// Shares of seeds with a collision of two flows: with one hash, in at least one of the queues
     /// of two hashes, and in all of them.
-    fn meetings(queues: u32, seeds: u64, queues_of: impl Fn(&Mqfq<u32>, FlowId) -> [usize; 2]) -> [f64; 3] {
-        let config = Config { queues, ..Config::default() };
+    fn meetings(
+        queues: u32,
+        seeds: u64,
+        queues_of: impl Fn(&Mqfq<u32>, FlowId) -> [usize; 2],
+    ) -> [f64; 3] {
+        let config = Config {
+            queues,
+            ..Config::default()
+        };
         let mut met = [0.0; 3];
         for seed in 0..seeds {
             let mqfq = build(config, seed);
@@ -569,7 +769,10 @@ mod tests {
             let shared = |queue: &usize| x.contains(queue);
             // Section III: y suffers completely if all of its queues are x's, and partially if one
             // is.
-            for (met, is) in met.iter_mut().zip([x[0] == y[0], y.iter().any(shared), y.iter().all(shared)]) {
+            for (met, is) in
+                met.iter_mut()
+                    .zip([x[0] == y[0], y.iter().any(shared), y.iter().all(shared)])
+            {
                 *met += f64::from(u8::from(is)) / seeds as f64;
             }
         }
@@ -578,11 +781,17 @@ mod tests {
 
     fn expected(queues: u32) -> [f64; 3] {
         let k = f64::from(queues);
-        [1.0 / k, 4.0 / k - 6.0 / (k * k) + 3.0 / (k * k * k), 4.0 / (k * k) - 3.0 / (k * k * k)]
+        [
+            1.0 / k,
+            4.0 / k - 6.0 / (k * k) + 3.0 / (k * k * k),
+            4.0 / (k * k) - 3.0 / (k * k * k),
+        ]
     }
 
     fn agree(measured: [f64; 3], expected: [f64; 3], seeds: u64) -> bool {
-        measured.iter().zip(expected).all(|(measured, p)| (measured - p).abs() <= 4.0 * (p * (1.0 - p) / seeds as f64).sqrt())
+        measured.iter().zip(expected).all(|(measured, p)| {
+            (measured - p).abs() <= 4.0 * (p * (1.0 - p) / seeds as f64).sqrt()
+        })
     }
 
     #[test]
@@ -596,7 +805,10 @@ mod tests {
         assert_eq!(exact, [0.0625, 0.2273, 0.0149]);
         for queues in [5, 16, 32] {
             let measured = meetings(queues, SEEDS, ours);
-            println!("{queues} queues: one hash, partly, wholly: {measured:.4?}; by the formulas {:.4?}", expected(queues));
+            println!(
+                "{queues} queues: one hash, partly, wholly: {measured:.4?}; by the formulas {:.4?}",
+                expected(queues)
+            );
             assert!(agree(measured, expected(queues), SEEDS));
         }
         // Dependent hashes: the second queue is the neighbour of the first.
@@ -608,10 +820,23 @@ mod tests {
     #[test]
     fn chosen_flow_numbers_spread() {
         for hashes in [1, 2] {
-            let mut mqfq = build(Config { queues: 1024, hashes, buffer: 0, resequence: true, ..Config::default() }, 1);
+            let mut mqfq = build(
+                Config {
+                    queues: 1024,
+                    hashes,
+                    buffer: 0,
+                    resequence: true,
+                    ..Config::default()
+                },
+                1,
+            );
             for number in 0..100_000u32 {
                 // `put` would check invariants each time.
-                let taken = mqfq.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 1000, number));
+                let taken = mqfq.enqueue_packet(Packet::new(
+                    FlowId(number.wrapping_mul(1024)),
+                    1000,
+                    number,
+                ));
                 assert!(taken.is_ok());
             }
             let lengths = || (0..1024).map(|queue| mqfq.ring.queue(queue).packets());
@@ -621,7 +846,9 @@ mod tests {
             // queues are nearly even.
             assert!(least >= Some(50) && most <= Some([160, 103][hashes as usize - 1]));
         }
-        let by_low_bits = (0..100_000u32).filter(|number| number.wrapping_mul(1024) % 1024 == 0).count();
+        let by_low_bits = (0..100_000u32)
+            .filter(|number| number.wrapping_mul(1024) % 1024 == 0)
+            .count();
         assert_eq!(by_low_bits, 100_000, "the check finds a hash without a key");
     }
 
@@ -660,15 +887,22 @@ mod tests {
     /// exceed a round.
     #[test]
     fn more_than_a_round_is_held_without_the_soonest_queue() {
-        let (mut ring, mut waiting) = (Ring::new(1514, 2), Resequencer::new(Some(FlowHash::new(1, 0))));
+        let (mut ring, mut waiting) = (
+            Ring::new(1514, 2),
+            Resequencer::new(Some(FlowHash::new(1, 0))),
+        );
         let mut put = |queue, flow| {
             let ticket = waiting.admit(Packet::new(FlowId(flow), 1000, ()), 1);
-            ring.push(queue, Packet::new(FlowId(flow), 1000, ticket)).expect("there is such a queue");
+            ring.push(queue, Packet::new(FlowId(flow), 1000, ticket))
+                .expect("there is such a queue");
         };
         (0..50).for_each(|_| put(1, 1));
         (0..50).for_each(|number| put(1 - number % 2, 0));
         let mut most = 0;
-        while let Some(Packet { payload: ticket, .. }) = ring.send() {
+        while let Some(Packet {
+            payload: ticket, ..
+        }) = ring.send()
+        {
             waiting.picked(ticket);
             most = most.max(waiting.held_bytes());
         }

@@ -1,5 +1,5 @@
-//! PIE (proportional integral controller enhanced): one FIFO queue with random drops on arrival that
-//! hold the queueing delay at a target.
+//! PIE (proportional integral controller enhanced): one FIFO queue with random drops on arrival
+//! that hold the queueing delay at a target.
 //!
 //! RED drops by the length of the queue, and the right length depends on the link. PIE measures the
 //! delay, as CoDel does, but drops before the packet is queued. Every `tupdate` the controller adds
@@ -7,8 +7,9 @@
 //! (integral), and `beta` times the change of the delay (proportional). While the probability is
 //! small, so are the steps.
 //!
-//! Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE): A Lightweight Control Scheme to Address
-//! the Bufferbloat Problem", RFC 8033, 2017; parameters as in tc-pie(8).
+//! Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced
+//! (PIE): A Lightweight Control Scheme to Address the Bufferbloat Problem", RFC 8033, 2017;
+//! parameters as in tc-pie(8).
 //!
 //! | RFC | here |
 //! |---|---|
@@ -31,17 +32,17 @@
 //! | ECN | marks in place of drops below probability 0.1 | `capable_packets_are_marked_below_a_tenth` |
 //! | idle time | costs the same for a second and a century | `a_long_pause_equals_its_updates` |
 //!
-//! Number format: probabilities in units of 2^-60, rounded towards zero once an update. Cost: O(1) a
-//! packet. Updates are due every `tupdate`, but no timer runs: each call first does the updates that
-//! have become due. Between two calls the delay does not change, so all updates but the first add the
-//! same amount until the probability passes a bound of the tuning (six): one multiplication
-//! for all of these. Only the decay of an empty queue goes step by step, at most 1,894 steps down to 0.
-//! Memory: constant.
+//! Number format: probabilities in units of 2^-60, rounded towards zero once an update. Cost: O(1)
+//! a packet. Updates are due every `tupdate`, but no timer runs: each call first does the updates
+//! that have become due. Between two calls the delay does not change, so all updates but the first
+//! add the same amount until the probability passes a bound of the tuning (six): one multiplication
+//! for all of these. Only the decay of an empty queue goes step by step, at most 1,894 steps down
+//! to 0. Memory: constant.
 //!
 //! Differences from the RFC: PIE is always active (5.3 turns it on when a third of the buffer is
-//! full); a packet that finds at most two frames of 1514 bytes is kept; the first update comes `tupdate`
-//! after the first call; a measurement of the departure rate is divided by its own bytes, which may be
-//! more than DQ_THRESHOLD. `bytemode` is tc's.
+//! full); a packet that finds at most two frames of 1514 bytes is kept; the first update comes
+//! `tupdate` after the first call; a measurement of the departure rate is divided by its own bytes,
+//! which may be more than DQ_THRESHOLD. `bytemode` is tc's.
 
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
@@ -97,22 +98,67 @@ impl Discipline for Config {
     const NAME: &'static str = "pie";
     const ABOUT: &'static str = "proportional integral controller: one queue; random drops on arrival hold the delay at a target";
     const SOURCE: &'static str = "Pan, Natarajan, Baker, White, Proportional Integral Controller Enhanced (PIE): A Lightweight Control Scheme to Address the Bufferbloat Problem, RFC 8033, 2017; tc-pie(8)";
-    const LINUX: Linux = Linux::Qdisc { name: "pie", flows: LinuxFlows::Unread };
+    const LINUX: Linux = Linux::Qdisc {
+        name: "pie",
+        flows: LinuxFlows::Unread,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::time("target", MICROSECOND..=HOUR, "queueing delay to hold", |config| &mut config.target),
-        Parameter::time("tupdate", MICROSECOND..=HOUR, "time between updates of the drop probability", |config| &mut config.tupdate),
-        Parameter::count("alpha", 0..=32, "weight of the distance from the target, in sixteenths", |config| &mut config.alpha),
-        Parameter::count("beta", 0..=32, "weight of the change of the delay, in sixteenths", |config| &mut config.beta),
-        Parameter::time("burst", 0..=HOUR, "burst that passes without drops after a calm period", |config| &mut config.burst),
-        Parameter::switch("ecn", "mark ECN-capable packets in place of drops, below a probability of 0.1", |config| &mut config.ecn),
-        Parameter::switch("bytemode", "drop short packets with a smaller probability, in proportion to their length", |config| {
-            &mut config.bytemode
-        }),
-        Parameter::switch("dq_rate_estimator", "estimate the delay from the departure rate, not from arrival times", |config| {
-            &mut config.dq_rate_estimator
-        }),
+        Parameter::time(
+            "target",
+            MICROSECOND..=HOUR,
+            "queueing delay to hold",
+            |config| &mut config.target,
+        ),
+        Parameter::time(
+            "tupdate",
+            MICROSECOND..=HOUR,
+            "time between updates of the drop probability",
+            |config| &mut config.tupdate,
+        ),
+        Parameter::count(
+            "alpha",
+            0..=32,
+            "weight of the distance from the target, in sixteenths",
+            |config| &mut config.alpha,
+        ),
+        Parameter::count(
+            "beta",
+            0..=32,
+            "weight of the change of the delay, in sixteenths",
+            |config| &mut config.beta,
+        ),
+        Parameter::time(
+            "burst",
+            0..=HOUR,
+            "burst that passes without drops after a calm period",
+            |config| &mut config.burst,
+        ),
+        Parameter::switch(
+            "ecn",
+            "mark ECN-capable packets in place of drops, below a probability of 0.1",
+            |config| &mut config.ecn,
+        ),
+        Parameter::switch(
+            "bytemode",
+            "drop short packets with a smaller probability, in proportion to their length",
+            |config| &mut config.bytemode,
+        ),
+        Parameter::switch(
+            "dq_rate_estimator",
+            "estimate the delay from the departure rate, not from arrival times",
+            |config| &mut config.dq_rate_estimator,
+        ),
     ];
-    const LIVE: &'static [&'static str] = &["target", "tupdate", "alpha", "beta", "burst", "ecn", "bytemode", "dq_rate_estimator"];
+    const LIVE: &'static [&'static str] = &[
+        "target",
+        "tupdate",
+        "alpha",
+        "beta",
+        "burst",
+        "ecn",
+        "bytemode",
+        "dq_rate_estimator",
+    ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Pie<T>;
@@ -120,7 +166,9 @@ impl Discipline for Config {
     type ByHandle = ByCopy<Pie<Handle>>;
 
     fn onset(&self, _link: Rate) -> Onset {
-        Onset::Backlog { above: 2 * u64::from(FRAME) }
+        Onset::Backlog {
+            above: 2 * u64::from(FRAME),
+        }
     }
 
     fn configuration<T: Send>(scheduler: &mut Pie<T>) -> Option<&mut Self> {
@@ -128,7 +176,9 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Pie<T>, _before: &Self) {
-        let Pie { controller, config, .. } = scheduler;
+        let Pie {
+            controller, config, ..
+        } = scheduler;
         controller.burst_allowance = controller.burst_allowance.min(config.burst);
     }
 }
@@ -148,8 +198,14 @@ const SMALL: u64 = ONE / 5;
 /// From a probability of a tenth on, largest growth in an update: 0.02.
 const LARGEST_STEP: i128 = ONE as i128 / 50;
 /// Steps are divided by 2^shift while the probability is below the bound.
-const TUNING: [(u64, u32); 6] =
-    [(ONE / 1_000_000, 11), (ONE / 100_000, 9), (ONE / 10_000, 7), (ONE / 1_000, 5), (ONE / 100, 3), (ONE / 10, 1)];
+const TUNING: [(u64, u32); 6] = [
+    (ONE / 1_000_000, 11),
+    (ONE / 100_000, 9),
+    (ONE / 10_000, 7),
+    (ONE / 1_000, 5),
+    (ONE / 100, 3),
+    (ONE / 10, 1),
+];
 /// Bytes of a full Ethernet frame.
 const FRAME: u32 = 1514;
 /// Bytes of one measurement of the departure rate.
@@ -185,7 +241,11 @@ impl Controller {
     #[cold]
     fn update(&mut self, config: &Config, due: u64, delay: Duration) {
         let elapsed = Duration::from_picos(due.saturating_mul(config.tupdate.as_picos()));
-        self.burst_allowance = Duration::from_picos(self.burst_allowance.as_picos().saturating_sub(elapsed.as_picos()));
+        self.burst_allowance = Duration::from_picos(
+            self.burst_allowance
+                .as_picos()
+                .saturating_sub(elapsed.as_picos()),
+        );
         let decays = |old_delay| delay == Duration::ZERO && old_delay == Duration::ZERO;
         let old_delay = core::mem::replace(&mut self.old_delay, delay);
         self.step(raw_step(config, delay, old_delay), 1, decays(old_delay));
@@ -193,7 +253,11 @@ impl Controller {
         let raw = raw_step(config, delay, delay);
         let mut left = due - 1;
         while left > 0 && !self.rests(raw, decays(delay)) {
-            let steps = if decays(delay) { 1 } else { self.steps_to_bound(raw).min(left) };
+            let steps = if decays(delay) {
+                1
+            } else {
+                self.steps_to_bound(raw).min(left)
+            };
             self.step(raw, steps, decays(delay));
             left -= steps;
         }
@@ -201,7 +265,8 @@ impl Controller {
 
     /// Whether further updates change nothing.
     fn rests(&self, raw: i128, decays: bool) -> bool {
-        let is_at_end = (self.probability == 0 && raw <= 0) || (self.probability == ONE && raw >= 0);
+        let is_at_end =
+            (self.probability == 0 && raw <= 0) || (self.probability == ONE && raw >= 0);
         is_at_end || (self.tuned(raw) == 0 && !decays)
     }
 
@@ -209,7 +274,11 @@ impl Controller {
     fn steps_to_bound(&self, raw: i128) -> u64 {
         let (low, high) = range(self.probability);
         let step = self.tuned(raw);
-        let distance = if step > 0 { high - self.probability } else { self.probability - low + 1 };
+        let distance = if step > 0 {
+            high - self.probability
+        } else {
+            self.probability - low + 1
+        };
         u64::try_from(u128::from(distance).div_ceil(step.unsigned_abs())).unwrap_or(u64::MAX)
     }
 
@@ -217,7 +286,11 @@ impl Controller {
     fn step(&mut self, raw: i128, steps: u64, decays: bool) {
         let sum = i128::from(self.probability) + self.tuned(raw) * i128::from(steps);
         let probability = sum.clamp(0, ONE.into()) as u64;
-        self.probability = if decays { probability - probability.div_ceil(50) } else { probability };
+        self.probability = if decays {
+            probability - probability.div_ceil(50)
+        } else {
+            probability
+        };
     }
 
     /// The step at the present probability.
@@ -241,15 +314,20 @@ impl Controller {
 
 /// An update before the tuning, in units of 2^-60.
 fn raw_step(config: &Config, delay: Duration, old_delay: Duration) -> i128 {
-    let [delay, old_delay, target] = [delay, old_delay, config.target].map(|time| i128::from(time.as_picos()));
-    let sum = i128::from(config.alpha) * (delay - target) + i128::from(config.beta) * (delay - old_delay);
+    let [delay, old_delay, target] =
+        [delay, old_delay, config.target].map(|time| i128::from(time.as_picos()));
+    let sum =
+        i128::from(config.alpha) * (delay - target) + i128::from(config.beta) * (delay - old_delay);
     // 2^60 / (16 x 10^12) = 2^44 / 5^12. The sum is below 2^71.
     (sum << 44) / 244_140_625
 }
 
 /// The range of the tuning around a probability: its lower and its upper bound.
 fn range(probability: u64) -> (u64, u64) {
-    let above = TUNING.iter().position(|(bound, _)| probability < *bound).unwrap_or(TUNING.len());
+    let above = TUNING
+        .iter()
+        .position(|(bound, _)| probability < *bound)
+        .unwrap_or(TUNING.len());
     let low = if above == 0 { 0 } else { TUNING[above - 1].0 };
     (low, TUNING.get(above).map_or(ONE, |(bound, _)| *bound))
 }
@@ -276,16 +354,20 @@ impl DepartureRate {
                 *bytes += u64::from(len);
                 return;
             }
-            let time = (u128::from(now.since(*start).as_picos()) * u128::from(MEASURED_BYTES) / u128::from(*bytes)) as u64;
+            let time = (u128::from(now.since(*start).as_picos()) * u128::from(MEASURED_BYTES)
+                / u128::from(*bytes)) as u64;
             // Weight of the newest: MEASURED_BYTES / 2^16.
-            let average = self.average.map_or(time, |average| average.as_picos() - average.as_picos() / 4 + time / 4);
+            let average = self.average.map_or(time, |average| {
+                average.as_picos() - average.as_picos() / 4 + time / 4
+            });
             self.average = Some(Duration::from_picos(average));
         }
         self.measurement = (before >= MEASURED_BYTES).then(|| (now, u64::from(len)));
     }
 
     fn time_of(&self, bytes: u64) -> Duration {
-        let time = u128::from(self.average.unwrap_or_default().as_picos()) * u128::from(bytes) / u128::from(MEASURED_BYTES);
+        let time = u128::from(self.average.unwrap_or_default().as_picos()) * u128::from(bytes)
+            / u128::from(MEASURED_BYTES);
         Duration::from_picos(u64::try_from(time).unwrap_or(u64::MAX))
     }
 }
@@ -306,9 +388,22 @@ pub struct Pie<T> {
 
 impl<T> Configured<Config> for Pie<T> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
-        let controller = Controller { probability: 0, old_delay: Duration::ZERO, burst_allowance: config.burst, updated: None };
+        let controller = Controller {
+            probability: 0,
+            old_delay: Duration::ZERO,
+            burst_allowance: config.burst,
+            updated: None,
+        };
         let (queue, departures) = (SignallingQueue::default(), DepartureRate::default());
-        Ok(Self { queue, controller, accumulated: 0, sojourn: Duration::ZERO, departures, random: Random::new(seed), config })
+        Ok(Self {
+            queue,
+            controller,
+            accumulated: 0,
+            sojourn: Duration::ZERO,
+            departures,
+            random: Random::new(seed),
+            config,
+        })
     }
 }
 
@@ -336,18 +431,28 @@ impl<T> Pie<T> {
     /// Whether to signal at the arrival of a packet of `len` bytes. De-randomized: see
     /// [`CERTAINLY_KEPT`] and [`CERTAINLY_DROPPED`].
     fn judges_bad(&mut self, len: u32) -> bool {
-        let Self { controller, config, .. } = self;
+        let Self {
+            controller, config, ..
+        } = self;
         let has_allowance = controller.burst_allowance > Duration::ZERO;
-        if has_allowance || controller.is_calm(config.target) || self.queue.backlog().bytes <= 2 * u64::from(FRAME) {
+        if has_allowance
+            || controller.is_calm(config.target)
+            || self.queue.backlog().bytes <= 2 * u64::from(FRAME)
+        {
             return false;
         }
         let probability = match controller.probability {
             all if config.bytemode && len < FRAME => all / u64::from(FRAME) * u64::from(len),
             all => all,
         };
-        self.accumulated = if probability == 0 { 0 } else { self.accumulated + probability };
+        self.accumulated = if probability == 0 {
+            0
+        } else {
+            self.accumulated + probability
+        };
         let is_bad = self.accumulated >= CERTAINLY_DROPPED
-            || self.accumulated >= CERTAINLY_KEPT && self.random.next() >> (u64::BITS - BITS) < probability;
+            || self.accumulated >= CERTAINLY_KEPT
+                && self.random.next() >> (u64::BITS - BITS) < probability;
         if is_bad {
             self.accumulated = 0;
         }
@@ -357,7 +462,10 @@ impl<T> Pie<T> {
     /// Gives a new burst allowance after congestion.
     fn renew_allowance(&mut self) {
         let (target, delay) = (self.config.target, self.delay());
-        if self.controller.probability == 0 && is_short(delay, target) && is_short(self.controller.old_delay, target) {
+        if self.controller.probability == 0
+            && is_short(delay, target)
+            && is_short(self.controller.old_delay, target)
+        {
             self.controller.burst_allowance = self.config.burst;
         }
     }
@@ -368,9 +476,16 @@ impl<T> Scheduler<T> for Pie<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.advance(now);
         self.renew_allowance();
-        let packet = Packet { arrival: now, ..packet };
+        let packet = Packet {
+            arrival: now,
+            ..packet
+        };
         let marks = self.config.ecn && self.controller.probability < LARGEST_MARKED;
-        let kept = if self.judges_bad(packet.len) { self.queue.signal(packet, marks) } else { Some(packet) };
+        let kept = if self.judges_bad(packet.len) {
+            self.queue.signal(packet, marks)
+        } else {
+            Some(packet)
+        };
         if let Some(packet) = kept {
             self.queue.push(packet);
         }
@@ -403,8 +518,8 @@ impl<T> Scheduler<T> for Pie<T> {
 
     /// 1. The drop probability is at most one.
     /// 2. The burst allowance is at most `burst`.
-    /// 3. The sum of the probabilities since the last drop is below 8.5: the packet that reaches 8.5 is
-    ///    dropped.
+    /// 3. The sum of the probabilities since the last drop is below 8.5: the packet that reaches
+    ///    8.5 is dropped.
     /// 4. All waiting packets are in one queue.
     fn check_invariants(&self) {
         self.controller.check(&self.config);

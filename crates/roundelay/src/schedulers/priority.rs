@@ -46,8 +46,12 @@ pub struct Config;
 impl Discipline for Config {
     const NAME: &'static str = "priority";
     const ABOUT: &'static str = "strict priority between classes, FIFO within a class";
-    const SOURCE: &'static str = "tc-prio(8); Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
-    const LINUX: Linux = Linux::Qdisc { name: "prio", flows: LinuxFlows::Unread };
+    const SOURCE: &'static str =
+        "tc-prio(8); Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const LINUX: Linux = Linux::Qdisc {
+        name: "prio",
+        flows: LinuxFlows::Unread,
+    };
     const REORDERS: bool = true;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: schedulers::Priority = schedulers::Priority::Class;

@@ -75,12 +75,17 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "qfq";
-    const ABOUT: &'static str = "quick fair queueing: near-optimal shares and delays at constant cost";
+    const ABOUT: &'static str =
+        "quick fair queueing: near-optimal shares and delays at constant cost";
     const SOURCE: &'static str = "Checconi, Valente, Rizzo, QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees";
-    const LINUX: Linux = Linux::Qdisc { name: "qfq", flows: LinuxFlows::Classes };
+    const LINUX: Linux = Linux::Qdisc {
+        name: "qfq",
+        flows: LinuxFlows::Classes,
+    };
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Qfq<T>;
     type ByHandle = Qfq<Handle, Links>;
@@ -90,18 +95,36 @@ impl Discipline for Config {
         let slots = 3 * slot_bytes(share.max_packet_len, share.weight);
         let own = slots + u64::from(share.max_packet_len);
         let any = 2 * u64::from(share.link_max_packet_len);
-        let b_wfi = Bound { value: own + share.of(any), source: "QFQ paper, Theorem 1, corrected: 3 phi sigma_i + L_k + 2 phi L" };
+        let b_wfi = Bound {
+            value: own + share.of(any),
+            source: "QFQ paper, Theorem 1, corrected: 3 phi sigma_i + L_k + 2 phi L",
+        };
         let late = share.rate.time_of(share.per_share(own) + any);
-        let t_wfi = Bound { value: late, source: "QFQ paper, Theorem 2, corrected: (3 sigma_i + L_k / phi + 2 L) / R" };
-        let latency = Bound { value: late, source: "from the B-WFI, sent at the flow's share: (3 sigma_i + L_k / phi + 2 L) / R" };
+        let t_wfi = Bound {
+            value: late,
+            source: "QFQ paper, Theorem 2, corrected: (3 sigma_i + L_k / phi + 2 L) / R",
+        };
+        let latency = Bound {
+            value: late,
+            source: "from the B-WFI, sent at the flow's share: (3 sigma_i + L_k / phi + 2 L) / R",
+        };
         let printed = Printed {
-            b_wfi: Some(Bound { value: slots + share.of(any), source: "QFQ paper, Theorem 1: 3 phi sigma_i + 2 phi L" }),
+            b_wfi: Some(Bound {
+                value: slots + share.of(any),
+                source: "QFQ paper, Theorem 1: 3 phi sigma_i + 2 phi L",
+            }),
             t_wfi: Some(Bound {
                 value: share.rate.time_of(share.per_share(slots) + any),
                 source: "QFQ paper, Theorem 2: (3 sigma_i + 2 L) / R",
             }),
         };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(latency), fairness: None, printed }
+        Guarantees {
+            b_wfi: Some(b_wfi),
+            t_wfi: Some(t_wfi),
+            latency: Some(latency),
+            fairness: None,
+            printed,
+        }
     }
 }
 
@@ -128,11 +151,20 @@ struct Flow {
     has_longer: bool,
 }
 
-const _: () = assert!(size_of::<Flow>() <= 64, "what a packet touches of its flow lies in one cache line");
+const _: () = assert!(
+    size_of::<Flow>() <= 64,
+    "what a packet touches of its flow lies in one cache line"
+);
 
 impl Flow {
-    const UNKNOWN: Self =
-        Self { queue: Queue::EMPTY, entity: Entity::UNKNOWN, shorter_than: 0, weight: 0, leaves: false, has_longer: false };
+    const UNKNOWN: Self = Self {
+        queue: Queue::EMPTY,
+        entity: Entity::UNKNOWN,
+        shorter_than: 0,
+        weight: 0,
+        leaves: false,
+        has_longer: false,
+    };
 
     /// Longest accepted packet.
     const fn max_packet_len(&self) -> u32 {
@@ -169,7 +201,11 @@ impl AsMut<Entity> for Flow {
 
 impl<T, P: Storage<T>> Configured<Config> for Qfq<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { pool: Pool::empty(), groups: Groups::default(), longest: Longest::default() })
+        Ok(Self {
+            pool: Pool::empty(),
+            groups: Groups::default(),
+            longest: Longest::default(),
+        })
     }
 }
 
@@ -178,7 +214,12 @@ impl<T, P: Storage<T>> Qfq<T, P> {
     /// The flow's record; an unknown flow joins with [`FlowConfig::DEFAULT`].
     #[inline]
     fn know(&mut self, flow: usize) -> &mut Flow {
-        if self.groups.entities.get(flow).is_none_or(|flow| flow.weight == 0) {
+        if self
+            .groups
+            .entities
+            .get(flow)
+            .is_none_or(|flow| flow.weight == 0)
+        {
             self.join(flow);
         }
         &mut self.groups.entities[flow]
@@ -204,7 +245,8 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         } else {
             flow.shorter_than = 0;
         }
-        self.groups.change_weight(FlowId(number as u32), before, weight, finish);
+        self.groups
+            .change_weight(FlowId(number as u32), before, weight, finish);
     }
 
     #[inline]
@@ -251,7 +293,11 @@ impl<T, P: Storage<T>> Qfq<T, P> {
     /// Whether the packet is accepted: it makes an unknown flow join, and is not too long.
     #[cold]
     fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
-        let is_known = self.groups.entities.get(flow.index()).is_some_and(|flow| flow.weight > 0);
+        let is_known = self
+            .groups
+            .entities
+            .get(flow.index())
+            .is_some_and(|flow| flow.weight > 0);
         let joins = !is_known && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
         if joins {
             self.join(flow.index());
@@ -260,7 +306,10 @@ impl<T, P: Storage<T>> Qfq<T, P> {
     }
 
     #[inline(always)]
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_packet(
+        &mut self,
+        mut refill: impl FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         let number = self.groups.first()?;
         let (mut packet, mut len) = (None, 0);
         let is_done = self.groups.serve_first(number, |flow| {
@@ -283,14 +332,24 @@ impl<T, P: Storage<T>> Qfq<T, P> {
     #[cold]
     fn served_otherwise(&mut self, number: usize, len: u32) {
         let flow = &mut self.groups.entities[number];
-        let (charge, span) = (flow.entity.charge(flow.span_of(len)), flow.span_of(flow.queue.head_len()));
+        let (charge, span) = (
+            flow.entity.charge(flow.span_of(len)),
+            flow.span_of(flow.queue.head_len()),
+        );
         let next = match flow.queue.packets() {
             0 => Next::Idle,
             _ if flow.entity.fits(span) => Next::Stays,
             _ => Next::Moves(span),
         };
         flow.has_longer &= next != Next::Idle;
-        self.groups.served(number, Service { len: len.min(FlowConfig::MAX_PACKET_LEN), charge, next });
+        self.groups.served(
+            number,
+            Service {
+                len: len.min(FlowConfig::MAX_PACKET_LEN),
+                charge,
+                next,
+            },
+        );
         if next == Next::Idle {
             self.leave_if_removed(number);
         }
@@ -303,9 +362,14 @@ impl<T, P: Storage<T>> Qfq<T, P> {
             return;
         }
         let flows = &self.groups.entities;
-        packets.iter().for_each(|packet| prefetch(flows, packet.flow.index()));
+        packets
+            .iter()
+            .for_each(|packet| prefetch(flows, packet.flow.index()));
         self.pool.prefetch_free(packets.len());
-        packets.iter().filter_map(|packet| flows.get(packet.flow.index())).for_each(|flow| self.pool.prefetch_tail(&flow.queue));
+        packets
+            .iter()
+            .filter_map(|packet| flows.get(packet.flow.index()))
+            .for_each(|flow| self.pool.prefetch_tail(&flow.queue));
     }
 
     /// Prefetches memory for dequeueing this many packets: the heads of the next flows in the order
@@ -317,8 +381,11 @@ impl<T, P: Storage<T>> Qfq<T, P> {
         let (flows, mut numbers) = (&self.groups.entities, [0; 2 * WINDOW]);
         let known = self.groups.peek(&mut numbers[..2 * packets]);
         let (next, later) = numbers[..known].split_at(packets.min(known));
-        later.iter().for_each(|number| prefetch(flows, *number as usize));
-        next.iter().for_each(|number| self.pool.prefetch_head(&flows[*number as usize].queue));
+        later
+            .iter()
+            .for_each(|number| prefetch(flows, *number as usize));
+        next.iter()
+            .for_each(|number| self.pool.prefetch_head(&flows[*number as usize].queue));
     }
 
     /// The newest packet of a flow. An emptied flow is not charged for the packet, which was not
@@ -342,8 +409,17 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     }
 
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
-        let longest = self.groups.entities.get(packet.flow.index()).filter(|flow| flow.weight > 0).map(|flow| flow.shorter_than - 1);
-        Refusal::of_tabled(packet, longest.unwrap_or(FlowConfig::DEFAULT.max_packet_len)).or_else(|| self.pool.refusal(packet))
+        let longest = self
+            .groups
+            .entities
+            .get(packet.flow.index())
+            .filter(|flow| flow.weight > 0)
+            .map(|flow| flow.shorter_than - 1);
+        Refusal::of_tabled(
+            packet,
+            longest.unwrap_or(FlowConfig::DEFAULT.max_packet_len),
+        )
+        .or_else(|| self.pool.refusal(packet))
     }
 
     #[inline(always)]
@@ -356,16 +432,24 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
-        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None));
+        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| {
+            scheduler.dequeue_packet(|_| None)
+        });
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_refilled(
+        &mut self,
+        _now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         self.dequeue_packet(refill)
     }
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<P::Leaving> {
-        let number = self.longest.find(self.groups.entities.iter().map(|flow| flow.queue.size()))?;
+        let number = self
+            .longest
+            .find(self.groups.entities.iter().map(|flow| flow.queue.size()))?;
         self.evict_from(number)
     }
 
@@ -382,7 +466,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
         config.check(Config::NAME, flow)?;
         let record = self.know(flow.index());
         record.leaves = false;
-        if (u32::from(record.weight), record.max_packet_len()) == (config.weight, config.max_packet_len) {
+        if (u32::from(record.weight), record.max_packet_len())
+            == (config.weight, config.max_packet_len)
+        {
             // Treated as a change, the call would take from a flow with a lag the service still
             // due.
             return Ok(());
@@ -394,7 +480,14 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.groups.entities.get_mut(flow.index()).filter(|record| record.weight > 0) else { return };
+        let Some(record) = self
+            .groups
+            .entities
+            .get_mut(flow.index())
+            .filter(|record| record.weight > 0)
+        else {
+            return;
+        };
         record.leaves = true;
         if record.queue.is_empty() {
             self.leave_if_removed(flow.index());
@@ -418,13 +511,25 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
         let rest = size_of::<Self>() - Calendar::SLOT_BYTES - Calendar::GROUP_BYTES;
         alloc::vec![
             ("queue", Footprint::of_a_flow(size_of::<Queue>())),
-            ("times, share, group and place", Footprint::of_a_flow(size_of::<Entity>())),
+            (
+                "times, share, group and place",
+                Footprint::of_a_flow(size_of::<Entity>())
+            ),
             ("settings", Footprint::of_a_flow(settings)),
-            ("number in its slot's list", Footprint::of_a_flow(Lists::BYTES_PER_NUMBER)),
-            ("search for the longest queue", Footprint::of_a_flow(Longest::BYTES_PER_QUEUE)),
+            (
+                "number in its slot's list",
+                Footprint::of_a_flow(Lists::BYTES_PER_NUMBER)
+            ),
+            (
+                "search for the longest queue",
+                Footprint::of_a_flow(Longest::BYTES_PER_QUEUE)
+            ),
             ("slots", Footprint::fixed(Calendar::SLOT_BYTES)),
             ("groups", Footprint::fixed(Calendar::GROUP_BYTES)),
-            ("search for the longest queue", Footprint::fixed(Longest::FIXED_BYTES)),
+            (
+                "search for the longest queue",
+                Footprint::fixed(Longest::FIXED_BYTES)
+            ),
             ("V, sets and the heads of tables", Footprint::fixed(rest)),
         ]
     }
@@ -432,9 +537,22 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     /// 1. The groups hold the flows with packets (`Groups::check`).
     /// 2. Queues are consistent, and their bytes add up to the backlog.
     fn check_invariants(&self) {
-        self.groups.check(|flow| flow.queue.next_len().map(|len| flow.span_of(len)));
-        self.groups.entities.iter().for_each(|flow| self.pool.check_queue(&flow.queue));
-        let bytes: u64 = self.groups.entities.iter().map(|flow| flow.queue.bytes()).sum();
-        assert_eq!(bytes, self.pool.backlog().bytes, "invariant 2: flows' backlogs add up");
+        self.groups
+            .check(|flow| flow.queue.next_len().map(|len| flow.span_of(len)));
+        self.groups
+            .entities
+            .iter()
+            .for_each(|flow| self.pool.check_queue(&flow.queue));
+        let bytes: u64 = self
+            .groups
+            .entities
+            .iter()
+            .map(|flow| flow.queue.bytes())
+            .sum();
+        assert_eq!(
+            bytes,
+            self.pool.backlog().bytes,
+            "invariant 2: flows' backlogs add up"
+        );
     }
 }

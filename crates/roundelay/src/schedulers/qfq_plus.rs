@@ -106,16 +106,21 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { aggregate: 8, linux: false }
+        Self {
+            aggregate: 8,
+            linux: false,
+        }
     }
 }
 
 impl Discipline for Config {
     const NAME: &'static str = "qfq_plus";
     const ABOUT: &'static str = "quick fair queueing plus: QFQ between aggregates of similar flows, DRR within; Linux's qfq";
-    const SOURCE: &'static str =
-        "Valente, Reducing the Execution Time of Fair-Queueing Packet Schedulers, Computer Communications 47, 2014";
-    const LINUX: Linux = Linux::Qdisc { name: "qfq", flows: LinuxFlows::Classes };
+    const SOURCE: &'static str = "Valente, Reducing the Execution Time of Fair-Queueing Packet Schedulers, Computer Communications 47, 2014";
+    const LINUX: Linux = Linux::Qdisc {
+        name: "qfq",
+        flows: LinuxFlows::Classes,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::count(
             "aggregate",
@@ -123,12 +128,17 @@ impl Discipline for Config {
             "largest number of flows in an aggregate, of one weight and longest packet: more flows cost less, fewer are fairer",
             |config| &mut config.aggregate,
         ),
-        Parameter::switch("linux", "the rules of Linux's qfq; aggregates of 1, 2, 4 or 8 flows at most", |config| &mut config.linux),
+        Parameter::switch(
+            "linux",
+            "the rules of Linux's qfq; aggregates of 1, 2, 4 or 8 flows at most",
+            |config| &mut config.linux,
+        ),
     ];
     const LIVE: &'static [&'static str] = &["aggregate"];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = QfqPlus<T>;
     type ByHandle = QfqPlus<Handle, Links>;
@@ -149,24 +159,49 @@ impl Discipline for Config {
         if self.linux {
             return Guarantees::default();
         }
-        let (own_len, any_len) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
+        let (own_len, any_len) = (
+            u64::from(share.max_packet_len),
+            u64::from(share.link_max_packet_len),
+        );
         let flows = share.flows.max(1);
-        let kind = FlowKind { weight: 1, max_packet_len: share.max_packet_len };
+        let kind = FlowKind {
+            weight: 1,
+            max_packet_len: share.max_packet_len,
+        };
         let members = u64::from(kind.capacity(self.aggregate)).min(flows);
         let turns = (3 * own_len * (members - 1)).div_ceil(members);
         let slots = 3 * slot_bytes(share.max_packet_len, share.weight);
         let own = slots + own_len + turns;
-        let budget = (any_len * u64::from(self.aggregate).min(flows)).min(MAX_SERVICE.into()).max(any_len);
+        let budget = (any_len * u64::from(self.aggregate).min(flows))
+            .min(MAX_SERVICE.into())
+            .max(any_len);
         let value = own + share.of(budget + any_len);
-        let b_wfi = Bound { value, source: "from QFQ's Theorem 1, corrected: 3 phi sigma + L_k + phi (B + L) + 3 L_k (n - 1) / n" };
+        let b_wfi = Bound {
+            value,
+            source: "from QFQ's Theorem 1, corrected: 3 phi sigma + L_k + phi (B + L) + 3 L_k (n - 1) / n",
+        };
         let value = share.rate.time_of(share.per_share(own) + budget + any_len);
-        let t_wfi = Bound { value, source: "from QFQ's Theorem 2, corrected: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R" };
+        let t_wfi = Bound {
+            value,
+            source: "from QFQ's Theorem 2, corrected: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R",
+        };
         let source = "from the B-WFI, sent at the flow's share: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R";
         let latency = Some(Bound { value, source });
-        let value = share.rate.time_of(share.per_share(slots + 3 * own_len) + 2 * any_len);
+        let value = share
+            .rate
+            .time_of(share.per_share(slots + 3 * own_len) + 2 * any_len);
         let source = "QFQ+'s summary: QFQ's Theorem 2 and three packets at the class's rate: (3 sigma + 3 L_k / phi + 2 L) / R";
-        let printed = Printed { b_wfi: None, t_wfi: Some(Bound { value, source }) };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency, fairness: None, printed }
+        let printed = Printed {
+            b_wfi: None,
+            t_wfi: Some(Bound { value, source }),
+        };
+        Guarantees {
+            b_wfi: Some(b_wfi),
+            t_wfi: Some(t_wfi),
+            latency,
+            fairness: None,
+            printed,
+        }
     }
 }
 
@@ -211,7 +246,10 @@ struct Flow {
     leaves: bool,
 }
 
-const _: () = assert!(size_of::<Flow>() <= 64, "what a packet touches of its flow lies in one cache line");
+const _: () = assert!(
+    size_of::<Flow>() <= 64,
+    "what a packet touches of its flow lies in one cache line"
+);
 
 impl Flow {
     const UNKNOWN: Self = Self {
@@ -244,22 +282,46 @@ impl Flow {
 
     /// The flow's kind: configured weight and maximum packet length.
     const fn kind(&self) -> FlowKind {
-        FlowKind { weight: self.weight, max_packet_len: self.shorter_than.saturating_sub(1) }
+        FlowKind {
+            weight: self.weight,
+            max_packet_len: self.shorter_than.saturating_sub(1),
+        }
     }
 }
 
 impl<T, P: Storage<T>> Configured<Config> for QfqPlus<T, P> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
-        let (pool, flows, aggregates, longest) = (Pool::empty(), Vec::new(), Aggregates::default(), Longest::default());
-        let linux = config.linux.then(|| Box::new(linux::Scheduler::new(config.aggregate)));
-        Ok(Self { pool, flows, aggregates, in_service: NONE, served: 0, roomy_below: 0, longest_packet: 0, longest, linux, config })
+        let (pool, flows, aggregates, longest) = (
+            Pool::empty(),
+            Vec::new(),
+            Aggregates::default(),
+            Longest::default(),
+        );
+        let linux = config
+            .linux
+            .then(|| Box::new(linux::Scheduler::new(config.aggregate)));
+        Ok(Self {
+            pool,
+            flows,
+            aggregates,
+            in_service: NONE,
+            served: 0,
+            roomy_below: 0,
+            longest_packet: 0,
+            longest,
+            linux,
+            config,
+        })
     }
 }
 
 /// QFQ among aggregates.
 impl<T, P: Storage<T>> QfqPlus<T, P> {
     #[inline(always)]
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_packet(
+        &mut self,
+        mut refill: impl FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         if self.in_service == NONE {
             self.begin_service();
         }
@@ -343,7 +405,13 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         if len >= flow.shorter_than {
             flow.longer = flow.queue.packets();
             let kind = self.aggregates.at(flow.aggregate).kind();
-            self.move_to(number, FlowKind { max_packet_len: len.max(kind.max_packet_len), ..kind });
+            self.move_to(
+                number,
+                FlowKind {
+                    max_packet_len: len.max(kind.max_packet_len),
+                    ..kind
+                },
+            );
         }
     }
 
@@ -351,8 +419,13 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     #[inline(never)]
     fn end_service_if_over(&mut self) {
         let aggregate = self.aggregates.at(self.in_service);
-        let left = aggregate.budget(self.longest_packet).saturating_sub(self.served);
-        let next = aggregate.turn().filter(|_| left > 0).map(|flow| self.flows[flow as usize].queue.head_len());
+        let left = aggregate
+            .budget(self.longest_packet)
+            .saturating_sub(self.served);
+        let next = aggregate
+            .turn()
+            .filter(|_| left > 0)
+            .map(|flow| self.flows[flow as usize].queue.head_len());
         if next.is_none_or(|next| next > left) {
             self.end_service();
         }
@@ -379,7 +452,11 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// way of memory: as the result, it would send every packet by way of memory.
     #[cold]
     #[inline(never)]
-    fn dequeue_by_linux(&mut self, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>, leaving: &mut Option<P::Leaving>) {
+    fn dequeue_by_linux(
+        &mut self,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+        leaving: &mut Option<P::Leaving>,
+    ) {
         *leaving = self.linux.as_mut().and_then(|linux| linux.dequeue(refill));
     }
 
@@ -399,7 +476,10 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
             _ => {
-                if self.linux.is_some() || !self.pool.makes_room_for(&packet) || !self.welcomes(packet.flow, len) {
+                if self.linux.is_some()
+                    || !self.pool.makes_room_for(&packet)
+                    || !self.welcomes(packet.flow, len)
+                {
                     return Err(packet);
                 }
                 &mut self.flows[number]
@@ -423,7 +503,9 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// Whether the packet is accepted: it makes an unknown flow join, and is not too long.
     #[cold]
     fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
-        let joins = !self.is_known(flow.index()) && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
+        let joins = !self.is_known(flow.index())
+            && len <= FlowConfig::DEFAULT.max_packet_len
+            && flow.fits_a_table();
         if joins {
             self.join(flow.index(), FlowConfig::DEFAULT);
         }
@@ -436,9 +518,13 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         if !self.pool.is_far() {
             return;
         }
-        packets.iter().for_each(|packet| prefetch(&self.flows, packet.flow.index()));
+        packets
+            .iter()
+            .for_each(|packet| prefetch(&self.flows, packet.flow.index()));
         self.pool.prefetch_free(packets.len());
-        let flows = packets.iter().filter_map(|packet| self.flows.get(packet.flow.index()));
+        let flows = packets
+            .iter()
+            .filter_map(|packet| self.flows.get(packet.flow.index()));
         flows.for_each(|flow| self.pool.prefetch_tail(&flow.queue));
     }
 
@@ -449,17 +535,24 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
             return;
         }
         let (aggregates, mut turns) = (&self.aggregates.groups.entities, [0; WINDOW]);
-        let wanted = packets.div_ceil(self.config.aggregate as usize).min(WINDOW - 1) + 1;
+        let wanted = packets
+            .div_ceil(self.config.aggregate as usize)
+            .min(WINDOW - 1)
+            + 1;
         let known = self.aggregates.groups.peek(&mut turns[..wanted]);
         let turns = &mut turns[..known];
-        turns.iter().for_each(|place| prefetch(aggregates, *place as usize));
+        turns
+            .iter()
+            .for_each(|place| prefetch(aggregates, *place as usize));
         for turn in &mut *turns {
             *turn = aggregates[*turn as usize].turn;
             prefetch(&self.flows, *turn as usize);
         }
         for _ in 0..self.config.aggregate.min(packets as u32) {
             for turn in &mut *turns {
-                let Some(flow) = self.flows.get(*turn as usize) else { continue };
+                let Some(flow) = self.flows.get(*turn as usize) else {
+                    continue;
+                };
                 self.pool.prefetch_head(&flow.queue);
                 *turn = flow.next;
                 prefetch(&self.flows, flow.next as usize);
@@ -501,7 +594,11 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
             return linux.refusal(packet);
         }
         let number = packet.flow.index();
-        let longest = if self.is_known(number) { self.flows[number].shorter_than - 1 } else { FlowConfig::DEFAULT.max_packet_len };
+        let longest = if self.is_known(number) {
+            self.flows[number].shorter_than - 1
+        } else {
+            FlowConfig::DEFAULT.max_packet_len
+        };
         Refusal::of_tabled(packet, longest).or_else(|| self.pool.refusal(packet))
     }
 
@@ -515,10 +612,16 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
-        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None));
+        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| {
+            scheduler.dequeue_packet(|_| None)
+        });
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_refilled(
+        &mut self,
+        _now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         self.dequeue_packet(refill)
     }
 
@@ -527,7 +630,9 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
         if let Some(linux) = &mut self.linux {
             return linux.evict();
         }
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
+        let number = self
+            .longest
+            .find(self.flows.iter().map(|flow| flow.queue.size()))?;
         self.evict_from(number)
     }
 
@@ -540,12 +645,16 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
 
     /// During the service of an aggregate.
     fn has_decided(&self) -> bool {
-        self.linux.as_ref().map_or(self.in_service != NONE, |linux| linux.has_decided())
+        self.linux
+            .as_ref()
+            .map_or(self.in_service != NONE, |linux| linux.has_decided())
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.linux.as_ref().map_or_else(|| self.pool.backlog(), |linux| linux.backlog())
+        self.linux
+            .as_ref()
+            .map_or_else(|| self.pool.backlog(), |linux| linux.backlog())
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
@@ -558,14 +667,21 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
         } else {
             let record = &mut self.flows[number];
             record.leaves = false;
-            if (u32::from(record.weight), record.shorter_than) == (config.weight, config.max_packet_len + 1) {
+            if (u32::from(record.weight), record.shorter_than)
+                == (config.weight, config.max_packet_len + 1)
+            {
                 // Treated as a change, the call would count recent packets as longer than the
                 // flow's longest packet.
                 return Ok(());
             }
             let taken = self.aggregates.at(record.aggregate).kind().max_packet_len;
-            record.longer = if taken > config.max_packet_len { record.queue.packets() } else { 0 };
-            (record.weight, record.shorter_than) = (config.weight as u16, config.max_packet_len + 1);
+            record.longer = if taken > config.max_packet_len {
+                record.queue.packets()
+            } else {
+                0
+            };
+            (record.weight, record.shorter_than) =
+                (config.weight as u16, config.max_packet_len + 1);
             record.moves = true;
             if record.queue.is_empty() || config.max_packet_len > taken {
                 self.settle(number);
@@ -590,19 +706,34 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     }
 
     fn total_weight(&self) -> Option<u64> {
-        Some(self.linux.as_ref().map_or_else(|| self.aggregates.groups.total_weight(), |linux| linux.total_weight()))
+        Some(self.linux.as_ref().map_or_else(
+            || self.aggregates.groups.total_weight(),
+            |linux| linux.total_weight(),
+        ))
     }
 
     /// If flows are alike and fill their aggregates.
     fn footprint(&self) -> Footprint {
         if self.linux.is_some() {
-            let Footprint { fixed_bytes, bytes_per_flow } = linux::Scheduler::<T, P>::footprint();
-            return Footprint { fixed_bytes: fixed_bytes + size_of::<Self>(), bytes_per_flow };
+            let Footprint {
+                fixed_bytes,
+                bytes_per_flow,
+            } = linux::Scheduler::<T, P>::footprint();
+            return Footprint {
+                fixed_bytes: fixed_bytes + size_of::<Self>(),
+                bytes_per_flow,
+            };
         }
         // Flows of different kinds, or flows that come while others of their kind have a lag, have
         // an aggregate each.
-        let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+        let bytes_per_flow = size_of::<Flow>()
+            + size_of::<Aggregate>()
+            + Lists::BYTES_PER_NUMBER
+            + Longest::BYTES_PER_QUEUE;
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
+            bytes_per_flow,
+        }
     }
 
     /// 1. and 2. are the invariants of the aggregates.
@@ -619,8 +750,14 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
         (0..members.len() as u32).for_each(|number| self.check_ring(number));
         if self.in_service != NONE {
             let aggregate = self.aggregates.at(self.in_service);
-            assert!(aggregate.is_backlogged(), "invariant 6: who is served has packets");
-            assert!(self.served <= aggregate.budget(self.longest_packet), "invariant 6: within its budget");
+            assert!(
+                aggregate.is_backlogged(),
+                "invariant 6: who is served has packets"
+            );
+            assert!(
+                self.served <= aggregate.budget(self.longest_packet),
+                "invariant 6: within its budget"
+            );
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");

@@ -38,7 +38,8 @@ pub struct Config;
 impl Discipline for Config {
     const NAME: &'static str = "random";
     const ABOUT: &'static str = "random order: each waiting packet is equally likely to go next";
-    const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const SOURCE: &'static str =
+        "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const LINUX: Linux = Linux::Absent;
     const REORDERS: bool = true;
     const YARDSTICK: bool = true;
@@ -60,7 +61,11 @@ pub struct Random<T> {
 
 impl<T> Configured<Config> for Random<T> {
     fn configured(_: Config, seed: u64) -> Result<Self, ConfigError> {
-        Ok(Self { waiting: Vec::new(), bytes: 0, generator: Generator::new(seed) })
+        Ok(Self {
+            waiting: Vec::new(),
+            bytes: 0,
+            generator: Generator::new(seed),
+        })
     }
 }
 
@@ -79,7 +84,10 @@ impl<T> Random<T> {
 
 impl<T> Scheduler<T> for Random<T> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        assert!(self.waiting.len() < u32::MAX as usize, "fewer than 2^32 - 1 packets can wait");
+        assert!(
+            self.waiting.len() < u32::MAX as usize,
+            "fewer than 2^32 - 1 packets can wait"
+        );
         self.bytes += u64::from(packet.len);
         self.waiting.push(packet);
         Ok(())
@@ -95,12 +103,19 @@ impl<T> Scheduler<T> for Random<T> {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
+        Backlog {
+            packets: self.waiting.len() as u64,
+            bytes: self.bytes,
+        }
     }
 
     /// 1. `bytes` is the sum of the packets' lengths.
     fn check_invariants(&self) {
-        let bytes: u64 = self.waiting.iter().map(|packet| u64::from(packet.len)).sum();
+        let bytes: u64 = self
+            .waiting
+            .iter()
+            .map(|packet| u64::from(packet.len))
+            .sum();
         assert_eq!(bytes, self.bytes, "invariant 1: bytes are counted");
     }
 }

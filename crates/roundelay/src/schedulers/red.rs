@@ -6,8 +6,9 @@
 //! `probability`. Flows with more packets are hit more often: responsive senders pay about in
 //! proportion to their rate.
 //!
-//! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993.
-//! Adaptive RED: S. Floyd, R. Gummadi, S. Shenker, 2001. Parameters as in tc-red(8). The decision itself: `early_detection.rs`.
+//! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
+//! IEEE/ACM Transactions on Networking 1(4), 1993. Adaptive RED: S. Floyd, R. Gummadi, S. Shenker,
+//! 2001. Parameters as in tc-red(8). The decision itself: `early_detection.rs`.
 //!
 //! | paper, tc | here |
 //! |---|---|
@@ -39,7 +40,9 @@ use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter, saturated};
 use crate::links::Handle;
-use crate::mechanisms::early_detection::{self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log};
+use crate::mechanisms::early_detection::{
+    self, EarlyDetection, Thresholds, UNKNOWN_LINK_RATE, Verdict, weight_log,
+};
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
@@ -103,34 +106,74 @@ const DEFAULT_MAX: u64 = 90_000;
 
 impl Discipline for Config {
     const NAME: &'static str = "red";
-    const ABOUT: &'static str = "random early detection: one queue that drops at random before it is full";
+    const ABOUT: &'static str =
+        "random early detection: one queue that drops at random before it is full";
     const SOURCE: &'static str = "Floyd, Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM Transactions on Networking 1(4), 1993; tc-red(8)";
-    const LINUX: Linux = Linux::Qdisc { name: "red", flows: LinuxFlows::Unread };
+    const LINUX: Linux = Linux::Qdisc {
+        name: "red",
+        flows: LinuxFlows::Unread,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::size64("min", 0..=1 << 30, "average queue below which nothing is dropped; 0: a third of max", |config| &mut config.min),
-        Parameter::size64("max", 0..=1 << 32, "average queue from which all packets are dropped; 0: three times min", |config| {
-            &mut config.max
-        }),
+        Parameter::size64(
+            "min",
+            0..=1 << 30,
+            "average queue below which nothing is dropped; 0: a third of max",
+            |config| &mut config.min,
+        ),
+        Parameter::size64(
+            "max",
+            0..=1 << 32,
+            "average queue from which all packets are dropped; 0: three times min",
+            |config| &mut config.max,
+        ),
         early_detection::average_length(|config| &mut config.avpkt),
-        Parameter::count("burst", 0..=1 << 20, "burst in packets that passes without drops; 0: (2 min + max) / (3 avpkt)", |config| {
-            &mut config.burst
-        }),
+        Parameter::count(
+            "burst",
+            0..=1 << 20,
+            "burst in packets that passes without drops; 0: (2 min + max) / (3 avpkt)",
+            |config| &mut config.burst,
+        ),
         early_detection::idle_rate(|config| &mut config.bandwidth),
         early_detection::probability(|config| &mut config.probability),
-        Parameter::switch("ecn", "mark ECN-capable packets in place of drops", |config| &mut config.ecn),
-        Parameter::switch("harddrop", "with ecn: drop ECN-capable packets too when the average is above max", |config| {
-            &mut config.harddrop
-        }),
-        Parameter::switch("nodrop", "with ecn: no early drops of packets without ECN; with harddrop only below max", |config| {
-            &mut config.nodrop
-        }),
-        Parameter::switch("adaptive", "adapt the probability so that the average stays half-way between min and max", |config| {
-            &mut config.adaptive
-        }),
-        Parameter::switch("gentle", "raise the probability above max gradually, to 1 at twice max", |config| &mut config.gentle),
+        Parameter::switch(
+            "ecn",
+            "mark ECN-capable packets in place of drops",
+            |config| &mut config.ecn,
+        ),
+        Parameter::switch(
+            "harddrop",
+            "with ecn: drop ECN-capable packets too when the average is above max",
+            |config| &mut config.harddrop,
+        ),
+        Parameter::switch(
+            "nodrop",
+            "with ecn: no early drops of packets without ECN; with harddrop only below max",
+            |config| &mut config.nodrop,
+        ),
+        Parameter::switch(
+            "adaptive",
+            "adapt the probability so that the average stays half-way between min and max",
+            |config| &mut config.adaptive,
+        ),
+        Parameter::switch(
+            "gentle",
+            "raise the probability above max gradually, to 1 at twice max",
+            |config| &mut config.gentle,
+        ),
     ];
-    const LIVE: &'static [&'static str] =
-        &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "harddrop", "nodrop", "adaptive", "gentle"];
+    const LIVE: &'static [&'static str] = &[
+        "min",
+        "max",
+        "avpkt",
+        "burst",
+        "bandwidth",
+        "probability",
+        "ecn",
+        "harddrop",
+        "nodrop",
+        "adaptive",
+        "gentle",
+    ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const DEFAULT_LIMIT: Limit = Limit::of_bytes(4 * DEFAULT_MAX);
     const COMPLEXITY: &'static str = "O(1)";
@@ -147,20 +190,34 @@ impl Discipline for Config {
     }
 
     fn adopt<T: Send>(scheduler: &mut Red<T>, _before: &Self) {
-        scheduler.detection.adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
+        scheduler
+            .detection
+            .adopt(scheduler.config.thresholds(scheduler.detection.link_rate));
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
+        Self::PARAMETERS
+            .iter()
+            .try_for_each(|parameter| parameter.check(Self::NAME, self))?;
         let Thresholds { min, max, .. } = self.thresholds(UNKNOWN_LINK_RATE);
         if self.nodrop && !self.ecn {
-            let expected = "ecn as well: without ECN nodrop has no meaning, and tc refuses it".to_owned();
-            return Err(ConfigError::BadValue { discipline: Self::NAME, parameter: "nodrop".to_owned(), expected });
+            let expected =
+                "ecn as well: without ECN nodrop has no meaning, and tc refuses it".to_owned();
+            return Err(ConfigError::BadValue {
+                discipline: Self::NAME,
+                parameter: "nodrop".to_owned(),
+                expected,
+            });
         }
         if min < max {
             return Ok(());
         }
-        Err(ConfigError::beside(Self::NAME, "min", Bytes(min), format!("less than max, which is {}", Bytes(max))))
+        Err(ConfigError::beside(
+            Self::NAME,
+            "min",
+            Bytes(min),
+            format!("less than max, which is {}", Bytes(max)),
+        ))
     }
 }
 
@@ -174,7 +231,15 @@ impl Config {
         };
         let min = if self.min == 0 { max / 3 } else { self.min };
         let guideline = saturated((2 * min + max) / (3 * u64::from(self.avpkt)));
-        (min, max, if self.burst == 0 { guideline } else { self.burst })
+        (
+            min,
+            max,
+            if self.burst == 0 {
+                guideline
+            } else {
+                self.burst
+            },
+        )
     }
 
     /// k: an arrival moves the average by a 2^k-th of the distance to the queue length.
@@ -210,14 +275,24 @@ pub struct Red<T> {
 impl<T> Configured<Config> for Red<T> {
     fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
         let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
-        Ok(Self { queue: SignallingQueue::default(), detection, random: Random::new(seed), config })
+        Ok(Self {
+            queue: SignallingQueue::default(),
+            detection,
+            random: Random::new(seed),
+            config,
+        })
     }
 }
 
 impl<T> Red<T> {
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
         self.detection.observe(now, self.queue.backlog().bytes);
-        let Config { ecn, harddrop, nodrop, .. } = self.config;
+        let Config {
+            ecn,
+            harddrop,
+            nodrop,
+            ..
+        } = self.config;
         let kept = match self.detection.judge(&mut self.random) {
             Verdict::Keep => Some(packet),
             Verdict::Force if harddrop => self.queue.signal(packet, false),
@@ -272,7 +347,8 @@ impl<T> Scheduler<T> for Red<T> {
     /// 1. `min` is below `max`, and adapted values stay probabilities.
     /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
-        self.detection.check(&self.config.thresholds(self.detection.link_rate));
+        self.detection
+            .check(&self.config.thresholds(self.detection.link_rate));
         self.queue.check();
     }
 }

@@ -1,5 +1,5 @@
-//! Registry of disciplines: one line each. [`AnyDiscipline`] and [`AnyScheduler`] have a variant for
-//! every discipline.
+//! Registry of disciplines: one line each. [`AnyDiscipline`] and [`AnyScheduler`] have a variant
+//! for every discipline.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -104,9 +104,10 @@ macro_rules! any {
             }
 
             /// A scheduler by value whose packets lie in an arena, over
-            /// [`build_by_handle`](Self::build_by_handle): the same order as [`build`](Self::build).
-            /// Schedulers of handles are compiled once, those of [`AnyScheduler`] for each `T`: for
-            /// programs where building time matters more than some nanoseconds a packet.
+            /// [`build_by_handle`](Self::build_by_handle): the same order as
+            /// [`build`](Self::build). Schedulers of handles are compiled once, those of
+            /// [`AnyScheduler`] for each `T`: for programs where building time matters more than
+            /// some nanoseconds a packet.
             ///
             /// # Errors
             /// A parameter is out of its range.
@@ -144,7 +145,8 @@ macro_rules! any {
                 match self { $(Self::$variant(config) => config.onset(link),)* }
             }
 
-            /// Whether a packet may interrupt another one on the link: see [`Discipline::preempts`].
+            /// Whether a packet may interrupt another one on the link: see
+            /// [`Discipline::preempts`].
             pub fn preempts(&self) -> bool {
                 match self { $(Self::$variant(config) => config.preempts(),)* }
             }
@@ -337,7 +339,12 @@ mod tests {
     #[test]
     fn every_scheduler_has_a_default() {
         for discipline in AnyDiscipline::all() {
-            assert!(discipline.build::<u8>(0).is_ok_and(|scheduler| scheduler.backlog().is_empty()), "{discipline}");
+            assert!(
+                discipline
+                    .build::<u8>(0)
+                    .is_ok_and(|scheduler| scheduler.backlog().is_empty()),
+                "{discipline}"
+            );
         }
     }
 }

@@ -85,22 +85,46 @@ pub struct Config;
 impl Discipline for Config {
     const NAME: &'static str = "s_kps";
     const ABOUT: &'static str = "simple KPS: WF2Q+ with rounded times on interleaved timer wheels";
-    const SOURCE: &'static str = "Karsten, SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead, INFOCOM 2006";
+    const SOURCE: &'static str =
+        "Karsten, SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead, INFOCOM 2006";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = SKps<T>;
     type ByHandle = SKps<Handle, Links>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (slot, own, any) = (own_slot(share), u64::from(share.max_packet_len), 2 * u64::from(share.link_max_packet_len));
-        let b_wfi = Bound { value: 6 * slot + own + share.of(any), source: "schedulers/s_kps.rs: 6 phi sigma_i + L_k + 2 phi L" };
+        let (slot, own, any) = (
+            own_slot(share),
+            u64::from(share.max_packet_len),
+            2 * u64::from(share.link_max_packet_len),
+        );
+        let b_wfi = Bound {
+            value: 6 * slot + own + share.of(any),
+            source: "schedulers/s_kps.rs: 6 phi sigma_i + L_k + 2 phi L",
+        };
         let late = share.rate.time_of(share.per_share(6 * slot) + any);
-        let late = Bound { value: late, source: "schedulers/s_kps.rs: (6 sigma_i + 2 L) / R" };
-        let printed = Bound { value: 6 * slot + share.of(any), source: "QFQ paper, section 5.1: 6 phi sigma_i + 2 phi L" };
-        let printed = Printed { b_wfi: Some(printed), t_wfi: None };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(late), latency: Some(late), fairness: None, printed }
+        let late = Bound {
+            value: late,
+            source: "schedulers/s_kps.rs: (6 sigma_i + 2 L) / R",
+        };
+        let printed = Bound {
+            value: 6 * slot + share.of(any),
+            source: "QFQ paper, section 5.1: 6 phi sigma_i + 2 phi L",
+        };
+        let printed = Printed {
+            b_wfi: Some(printed),
+            t_wfi: None,
+        };
+        Guarantees {
+            b_wfi: Some(b_wfi),
+            t_wfi: Some(late),
+            latency: Some(late),
+            fairness: None,
+            printed,
+        }
     }
 }
 
@@ -132,7 +156,12 @@ impl Ticks {
     const BEFORE: u64 = 1 << 16;
 
     fn new() -> Self {
-        Self { words: alloc::vec![0; (Self::WINDOW / 64) as usize], blocks: [0; 64], top: 0, first: VirtualTime::ZERO }
+        Self {
+            words: alloc::vec![0; (Self::WINDOW / 64) as usize],
+            blocks: [0; 64],
+            top: 0,
+            first: VirtualTime::ZERO,
+        }
     }
 
     const fn is_empty(&self) -> bool {
@@ -181,13 +210,23 @@ impl Ticks {
 
     /// Number of ticks, for checks.
     fn count(&self) -> u32 {
-        let words = |block: usize| (0..64).filter(move |word| self.blocks[block] >> word & 1 == 1).map(move |word| block * 64 + word);
-        (0..64).filter(|block| self.top >> block & 1 == 1).flat_map(words).map(|word| self.words[word].count_ones()).sum()
+        let words = |block: usize| {
+            (0..64)
+                .filter(move |word| self.blocks[block] >> word & 1 == 1)
+                .map(move |word| block * 64 + word)
+        };
+        (0..64)
+            .filter(|block| self.top >> block & 1 == 1)
+            .flat_map(words)
+            .map(|word| self.words[word].count_ones())
+            .sum()
     }
 
     /// The first tick in the window around `now`.
     fn find_first(&self, now: VirtualTime) -> Option<VirtualTime> {
-        let from = now.minus(Self::BEFORE << MIN_SLOT_SHIFT).slot_start(MIN_SLOT_SHIFT);
+        let from = now
+            .minus(Self::BEFORE << MIN_SLOT_SHIFT)
+            .slot_start(MIN_SLOT_SHIFT);
         let place = Self::place(from);
         let found = self.at_or_after(place).or_else(|| self.at_or_after(0))?;
         let distance = (found + Self::WINDOW as usize - place) as u64 % Self::WINDOW;
@@ -210,7 +249,11 @@ impl Ticks {
 
 #[inline]
 const fn lowest(word: u64) -> Option<usize> {
-    if word == 0 { None } else { Some(word.trailing_zeros() as usize) }
+    if word == 0 {
+        None
+    } else {
+        Some(word.trailing_zeros() as usize)
+    }
 }
 
 /// All bits above this one.
@@ -219,9 +262,15 @@ const fn after(bit: usize) -> u64 {
 }
 
 const LARGEST_SLOT: u64 = 1 << (shift_of(GROUPS - 1) - MIN_SLOT_SHIFT);
-const _: () = assert!(Ticks::BEFORE + 4 * LARGEST_SLOT < Ticks::WINDOW, "finish times are up to two slots of two sigma ahead of V");
-const _: () =
-    assert!(VirtualTime::FRACTION_BITS <= MIN_SLOT_SHIFT && FlowConfig::MAX_PACKET_LEN as u64 / 2 < Ticks::BEFORE, "and L behind it");
+const _: () = assert!(
+    Ticks::BEFORE + 4 * LARGEST_SLOT < Ticks::WINDOW,
+    "finish times are up to two slots of two sigma ahead of V"
+);
+const _: () = assert!(
+    VirtualTime::FRACTION_BITS <= MIN_SLOT_SHIFT
+        && FlowConfig::MAX_PACKET_LEN as u64 / 2 < Ticks::BEFORE,
+    "and L behind it"
+);
 
 /// The group whose slots end at this tick.
 #[inline]
@@ -240,7 +289,10 @@ const fn place_at(tick: VirtualTime) -> usize {
 #[inline]
 const fn rounded_finish(flow: &Flow) -> VirtualTime {
     let slot_size = 1 << flow.shift();
-    flow.finish.plus(slot_size - 1).slot_start(flow.shift() + 1).plus(slot_size)
+    flow.finish
+        .plus(slot_size - 1)
+        .slot_start(flow.shift() + 1)
+        .plus(slot_size)
 }
 
 /// S rounded down, derived from F: two slots before the end of the flow's slot.
@@ -252,13 +304,18 @@ const fn rounded_start(flow: &Flow) -> VirtualTime {
 /// The list of the flow's slot: that of the tick at which the slot ends.
 #[inline]
 const fn place_of(flow: &Flow) -> usize {
-    let end = (flow.finish.bits().wrapping_add((1 << flow.shift()) - 1) >> (flow.shift() + 1)) % SLOTS as u64;
+    let end = (flow.finish.bits().wrapping_add((1 << flow.shift()) - 1) >> (flow.shift() + 1))
+        % SLOTS as u64;
     flow.group() * SLOTS as usize + end as usize
 }
 
 impl<T, P: Storage<T>> Configured<Config> for SKps<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { strata: Strata::new(GROUPS * SLOTS as usize, REACH), ineligible: Ticks::new(), eligible: Ticks::new() })
+        Ok(Self {
+            strata: Strata::new(GROUPS * SLOTS as usize, REACH),
+            ineligible: Ticks::new(),
+            eligible: Ticks::new(),
+        })
     }
 }
 
@@ -267,7 +324,10 @@ impl<T, P: Storage<T>> SKps<T, P> {
     #[inline(always)]
     fn list(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
-        debug_assert!(self.is_in_range(flow), "the slots of a group are told apart");
+        debug_assert!(
+            self.is_in_range(flow),
+            "the slots of a group are told apart"
+        );
         if self.strata.list(number, place_of(flow)) {
             self.hold_slot(number);
         }
@@ -309,7 +369,8 @@ impl<T, P: Storage<T>> SKps<T, P> {
     #[inline(never)]
     fn make_eligible(&mut self, start: VirtualTime) {
         self.ineligible.remove(start, self.strata.clock.now());
-        self.eligible.insert(start.plus(4 << shift_of(group_at(start))));
+        self.eligible
+            .insert(start.plus(4 << shift_of(group_at(start))));
     }
 
     #[inline(always)]
@@ -393,30 +454,46 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
     fn footprint(&self) -> Footprint {
         let containers = 2 * size_of_val(self.eligible.words.as_slice());
         let fixed_bytes = size_of::<Self>() + containers + self.strata.heap_bytes();
-        Footprint { fixed_bytes, bytes_per_flow: Strata::<T, P>::BYTES_PER_FLOW }
+        Footprint {
+            fixed_bytes,
+            bytes_per_flow: Strata::<T, P>::BYTES_PER_FLOW,
+        }
     }
 
     /// 1 and 2 are those of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
         self.strata.check(place_of);
-        self.strata.backlogged().for_each(|flow| self.check_flow(flow));
+        self.strata
+            .backlogged()
+            .for_each(|flow| self.check_flow(flow));
         self.check_containers();
     }
 }
 
 /// Invariants.
 impl<T, P: Storage<T>> SKps<T, P> {
-    /// 3. F is rounded up by less than 2 sigma, S down by at most 4 sigma, and no slot is two slots.
+    /// 3. F is rounded up by less than 2 sigma, S down by at most 4 sigma, and no slot is two
+    ///    slots.
     /// 4. A flow starts no more than 4 sigma after V.
-    /// 5. V <= F rounded + L (Lemma 3 of S-KPS, Theorem 4 of the QFQ paper), in debug builds, which keep L.
+    /// 5. V <= F rounded + L (Lemma 3 of S-KPS, Theorem 4 of the QFQ paper), in debug builds, which
+    ///    keep L.
     fn check_flow(&self, flow: &Flow) {
         let (now, slot_size) = (self.strata.clock.now(), 1i64 << flow.shift());
-        assert!((0..2 * slot_size).contains(&rounded_finish(flow).since(flow.finish)), "invariant 3: F rounded");
-        assert!((0..=4 * slot_size).contains(&flow.start.since(rounded_start(flow))), "invariant 3: S rounded");
+        assert!(
+            (0..2 * slot_size).contains(&rounded_finish(flow).since(flow.finish)),
+            "invariant 3: F rounded"
+        );
+        assert!(
+            (0..=4 * slot_size).contains(&flow.start.since(rounded_start(flow))),
+            "invariant 3: S rounded"
+        );
         assert!(self.is_in_range(flow), "invariant 3: slots are told apart");
         assert!(flow.start.since(now) <= 4 * slot_size, "invariant 4");
         let latest = rounded_finish(flow).plus(self.strata.largest_step());
-        assert!(!cfg!(debug_assertions) || !now.is_after(latest), "invariant 5");
+        assert!(
+            !cfg!(debug_assertions) || !now.is_after(latest),
+            "invariant 5"
+        );
     }
 
     /// 6. The containers hold exactly the slots of backlogged flows: the ineligible one those with
@@ -428,16 +505,40 @@ impl<T, P: Storage<T>> SKps<T, P> {
         let now = self.strata.clock.now();
         let is_late = |flow: &&Flow| rounded_start(flow).is_after(now);
         let held = self.ineligible.count() + self.eligible.count();
-        assert_eq!(held as usize, self.strata.occupied_places(), "invariant 6: nothing but what has flows");
+        assert_eq!(
+            held as usize,
+            self.strata.occupied_places(),
+            "invariant 6: nothing but what has flows"
+        );
         for flow in self.strata.backlogged() {
             let (start, finish) = (rounded_start(flow), rounded_finish(flow));
-            let is_held = if is_late(&flow) { self.ineligible.contains(start) } else { self.eligible.contains(finish) };
+            let is_held = if is_late(&flow) {
+                self.ineligible.contains(start)
+            } else {
+                self.eligible.contains(finish)
+            };
             assert!(is_held, "invariant 6: what has flows is held");
         }
-        assert_eq!(self.eligible.is_empty(), self.backlog().is_empty(), "invariant 7");
-        let finishes = self.strata.backlogged().filter(|flow| !is_late(flow)).map(rounded_finish);
-        assert_eq!(finishes.reduce(VirtualTime::earlier), self.eligible.first(), "invariant 8");
-        assert_eq!(self.ineligible.first(), self.ineligible.find_first(now), "invariant 9");
+        assert_eq!(
+            self.eligible.is_empty(),
+            self.backlog().is_empty(),
+            "invariant 7"
+        );
+        let finishes = self
+            .strata
+            .backlogged()
+            .filter(|flow| !is_late(flow))
+            .map(rounded_finish);
+        assert_eq!(
+            finishes.reduce(VirtualTime::earlier),
+            self.eligible.first(),
+            "invariant 8"
+        );
+        assert_eq!(
+            self.ineligible.first(),
+            self.ineligible.find_first(now),
+            "invariant 9"
+        );
     }
 
     /// All slots of a group lie between L before V, rounded finishes counting, and 3.5 slots after
@@ -458,7 +559,11 @@ mod tests {
     fn ticks_belong_to_one_group_each() {
         let at = |tick: u64| group_at(VirtualTime::from_bits(tick << MIN_SLOT_SHIFT));
         let groups: Vec<_> = (1..16).map(at).collect();
-        assert_eq!(groups, [0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0], "the marks of a ruler");
+        assert_eq!(
+            groups,
+            [0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0],
+            "the marks of a ruler"
+        );
     }
 
     proptest! {
@@ -482,16 +587,30 @@ mod tests {
         }
     }
 
-    /// Weights 4 and 1: slots of 1024 and 4096 bytes per unit of weight, ends of slots at odd multiples of half of that.
+    /// Weights 4 and 1: slots of 1024 and 4096 bytes per unit of weight, ends of slots at odd
+    /// multiples of half of that.
     #[test]
     fn slots_of_two_groups_interleave() {
         let mut scheduler = SKps::default();
-        scheduler.set_flow(FlowId(0), FlowConfig { weight: 4, max_packet_len: 2048 }).expect("legal");
+        scheduler
+            .set_flow(
+                FlowId(0),
+                FlowConfig {
+                    weight: 4,
+                    max_packet_len: 2048,
+                },
+            )
+            .expect("legal");
         for flow in [0, 0, 0, 0, 0, 0, 0, 0, 1, 1] {
-            scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 2048, ())).expect("short");
+            scheduler
+                .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 2048, ()))
+                .expect("short");
         }
-        let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
-        // Finish times 512, 1024, 1536, ... are rounded to 512, 1536, 1536, 2560, 2560, ...; 2048 and 4096 to 2048 and 6144.
+        let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+            .map(|packet| packet.flow.0)
+            .collect();
+        // Finish times 512, 1024, 1536, ... are rounded to 512, 1536, 1536, 2560, 2560, ...; 2048
+        // and 4096 to 2048 and 6144.
         assert_eq!(order, [0, 0, 0, 1, 0, 0, 0, 0, 0, 1]);
     }
 }

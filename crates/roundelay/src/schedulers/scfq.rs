@@ -6,8 +6,9 @@
 //! discipline can. But a clock that jumps from packet to packet runs ahead: a newly backlogged flow
 //! may have to wait for a packet of every other flow.
 //!
-//! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994; delay: P. Goyal, S. Lam, H.
-//! Vin, "Determining End-to-End Delay Bounds in Heterogeneous Networks", NOSSDAV 1995.
+//! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications",
+//! INFOCOM 1994; delay: P. Goyal, S. Lam, H. Vin, "Determining End-to-End Delay Bounds in
+//! Heterogeneous Networks", NOSSDAV 1995.
 //!
 //! | paper | here |
 //! |---|---|
@@ -32,8 +33,9 @@
 //! W_k / w_k + L_k / w_k + L_n / w_n for each other flow; the sum over all flows is (1 - phi) L_k
 //! and phi L_n of each.
 //!
-//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep their remainders while a flow has
-//! packets. Times are rounded down by less than a unit; ties are by the rounded times.
+//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep
+//! their remainders while a flow has packets. Times are rounded down by less than a unit; ties are
+//! by the rounded times.
 //!
 //! Cost: one move in a heap a packet, O(log N). Memory: one record a flow, see `footprint`.
 //!
@@ -62,30 +64,51 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "scfq";
-    const ABOUT: &'static str =
-        "self-clocked fair queueing: by finish times; the virtual time is the finish time of the packet on the link";
-    const SOURCE: &'static str = "Golestani, A Self-Clocked Fair Queueing Scheme for Broadband Applications, INFOCOM 1994";
+    const ABOUT: &'static str = "self-clocked fair queueing: by finish times; the virtual time is the finish time of the packet on the link";
+    const SOURCE: &'static str =
+        "Golestani, A Self-Clocked Fair Queueing Scheme for Broadband Applications, INFOCOM 1994";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Scfq<T>;
     type ByHandle = Scfq<Handle, Links>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
+        let (own, any) = (
+            u64::from(share.max_packet_len),
+            u64::from(share.link_max_packet_len),
+        );
         let others = any * share.flows.saturating_sub(1);
         let b_wfi = own + share.of(others);
         let late = share.rate.time_of(others);
-        let lightest = Share { weight: share.least_weight, ..*share };
-        let apart = share.rate.time_of(share.per_share(own) + lightest.per_share(any));
+        let lightest = Share {
+            weight: share.least_weight,
+            ..*share
+        };
+        let apart = share
+            .rate
+            .time_of(share.per_share(own) + lightest.per_share(any));
         let each_other = "a packet of each other flow, (N - 1) L / R: Goyal, Lam, Vin 1995, and proof in scfq.rs";
         Guarantees {
-            b_wfi: Some(Bound { value: b_wfi, source: "L_k + (N - 1) phi L: proof in scfq.rs" }),
-            t_wfi: Some(Bound { value: late, source: each_other }),
-            latency: Some(Bound { value: late, source: each_other }),
-            fairness: Some(Bound { value: apart, source: "Golestani 1994, Theorem 1: L_i / r_i + L_j / r_j" }),
+            b_wfi: Some(Bound {
+                value: b_wfi,
+                source: "L_k + (N - 1) phi L: proof in scfq.rs",
+            }),
+            t_wfi: Some(Bound {
+                value: late,
+                source: each_other,
+            }),
+            latency: Some(Bound {
+                value: late,
+                source: each_other,
+            }),
+            fairness: Some(Bound {
+                value: apart,
+                source: "Golestani 1994, Theorem 1: L_i / r_i + L_j / r_j",
+            }),
             ..Guarantees::default()
         }
     }
@@ -122,7 +145,11 @@ impl Times {
 
 impl<T, P: Storage<T>> Configured<Config> for Scfq<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { flows: FlowTable::default(), now: VirtualTime::ZERO, backlogged: FlowHeap::default() })
+        Ok(Self {
+            flows: FlowTable::default(),
+            now: VirtualTime::ZERO,
+            backlogged: FlowHeap::default(),
+        })
     }
 }
 
@@ -151,7 +178,10 @@ impl<T, P: Storage<T>> Scfq<T, P> {
 
     /// `refill` is asked for the flow's next packet while the flow still counts as backlogged.
     #[inline]
-    fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_packet(
+        &mut self,
+        refill: impl FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         let (finish, number) = self.backlogged.first()?;
         let (packet, flow) = self.flows.pop(number, refill);
         self.now = finish;
@@ -198,7 +228,11 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
         self.dequeue_packet(|_| None)
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_refilled(
+        &mut self,
+        _now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         self.dequeue_packet(refill)
     }
 
@@ -232,17 +266,27 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
 
     fn footprint(&self) -> Footprint {
         let bytes_per_flow = FlowTable::<T, Times, P>::BYTES_PER_FLOW + FlowHeap::BYTES_PER_FLOW;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
+            bytes_per_flow,
+        }
     }
 
     /// 1. A flow is in the heap if it has packets; the heap is in order.
     /// 2. F of a head packet is 0 to `MAX_PACKET_LEN` bytes, at weight 1, after V.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
-            assert_eq!(self.backlogged.contains(number), !flow.queue.is_empty(), "invariant 1");
+            assert_eq!(
+                self.backlogged.contains(number),
+                !flow.queue.is_empty(),
+                "invariant 1"
+            );
             if !flow.queue.is_empty() {
                 let most = i64::from(FlowConfig::MAX_PACKET_LEN) << VirtualTime::FRACTION_BITS;
-                assert!((0..=most).contains(&flow.state.finish.since(self.now)), "invariant 2");
+                assert!(
+                    (0..=most).contains(&flow.state.finish.since(self.now)),
+                    "invariant 2"
+                );
             }
         }
         self.flows.check();
@@ -261,7 +305,9 @@ mod tests {
     }
 
     fn drain(scheduler: &mut Scfq<()>) -> Vec<u32> {
-        core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
+        core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+            .map(|packet| packet.flow.0)
+            .collect()
     }
 
     /// A packet that arrives during a transmission starts at the finish time of the packet on the
@@ -270,10 +316,16 @@ mod tests {
     #[test]
     fn the_packet_on_the_link_is_the_clock() {
         for start in [0, u64::MAX - 1_000] {
-            let mut scheduler = Scfq { now: VirtualTime::from_bits(start), ..Scfq::default() };
+            let mut scheduler = Scfq {
+                now: VirtualTime::from_bits(start),
+                ..Scfq::default()
+            };
             scheduler.enqueue(Instant::ZERO, packet(0, 120)).unwrap();
             scheduler.enqueue(Instant::ZERO, packet(1, 100)).unwrap();
-            assert_eq!(scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow.0), Some(1));
+            assert_eq!(
+                scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow.0),
+                Some(1)
+            );
             scheduler.enqueue(Instant::ZERO, packet(2, 50)).unwrap();
             assert_eq!(drain(&mut scheduler), [0, 2], "from {start}");
         }
@@ -292,10 +344,17 @@ mod tests {
             (flow.0 == 0 && left >= 0).then(|| packet(0, 100))
         };
         let order: Vec<_> =
-            core::iter::from_fn(|| scheduler.dequeue_refilled(Instant::ZERO, &mut refill)).map(|packet| packet.flow.0).collect();
+            core::iter::from_fn(|| scheduler.dequeue_refilled(Instant::ZERO, &mut refill))
+                .map(|packet| packet.flow.0)
+                .collect();
         assert_eq!(order, [0, 1, 0, 0]);
         scheduler.enqueue(Instant::ZERO, packet(3, 7)).unwrap();
-        assert_eq!(scheduler.evict_flow(FlowId(3)).map(|packet| packet.len), Some(7));
-        assert!(scheduler.evict_flow(FlowId(3)).is_none() && scheduler.evict_flow(FlowId(99)).is_none());
+        assert_eq!(
+            scheduler.evict_flow(FlowId(3)).map(|packet| packet.len),
+            Some(7)
+        );
+        assert!(
+            scheduler.evict_flow(FlowId(3)).is_none() && scheduler.evict_flow(FlowId(99)).is_none()
+        );
     }
 }

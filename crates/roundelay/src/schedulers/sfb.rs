@@ -7,8 +7,8 @@
 //! get `penalty_rate` packets a second. All hashes change periodically (`rehash`), to end unlucky
 //! collisions.
 //!
-//! Source: W. Feng, D. Kandlur, D. Saha, K. Shin, "Stochastic Fair Blue: A Queue Management Algorithm for Enforcing Fairness", INFOCOM 2001;
-//! parameters as in tc-sfb(8).
+//! Source: W. Feng, D. Kandlur, D. Saha, K. Shin, "Stochastic Fair Blue: A Queue Management
+//! Algorithm for Enforcing Fairness", INFOCOM 2001; parameters as in tc-sfb(8).
 //!
 //! | paper, tc | here |
 //! |---|---|
@@ -108,44 +108,86 @@ const DEFAULT_MAX: u32 = 25;
 impl Discipline for Config {
     const NAME: &'static str = "sfb";
     const ABOUT: &'static str = "stochastic fair Blue: flows hashed into bins on several levels; unresponsive flows are rate-limited";
-    const SOURCE: &'static str =
-        "Feng, Kandlur, Saha, Shin, Stochastic Fair Blue: A Queue Management Algorithm for Enforcing Fairness, INFOCOM 2001; tc-sfb(8)";
-    const LINUX: Linux = Linux::Qdisc { name: "sfb", flows: LinuxFlows::Hashed };
+    const SOURCE: &'static str = "Feng, Kandlur, Saha, Shin, Stochastic Fair Blue: A Queue Management Algorithm for Enforcing Fairness, INFOCOM 2001; tc-sfb(8)";
+    const LINUX: Linux = Linux::Qdisc {
+        name: "sfb",
+        flows: LinuxFlows::Hashed,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::count("levels", 1..=MAX_LEVELS as u64, "number of levels, each with a separate hash", |config| &mut config.levels),
-        Parameter::count("bins", 1..=1 << 16, "number of bins on a level", |config| &mut config.bins),
+        Parameter::count(
+            "levels",
+            1..=MAX_LEVELS as u64,
+            "number of levels, each with a separate hash",
+            |config| &mut config.levels,
+        ),
+        Parameter::count("bins", 1..=1 << 16, "number of bins on a level", |config| {
+            &mut config.bins
+        }),
         Parameter::count(
             "target",
             0..=1 << 20,
             "packets in a bin above which the bin's probability rises; 0: four fifths of max, or 20",
             |config| &mut config.target,
         ),
-        Parameter::count("max", 0..=1 << 21, "largest number of packets in a flow's bins; 0: five quarters of target, or 25", |config| {
-            &mut config.max
-        }),
+        Parameter::count(
+            "max",
+            0..=1 << 21,
+            "largest number of packets in a flow's bins; 0: five quarters of target, or 25",
+            |config| &mut config.max,
+        ),
         Parameter::number(
             "increment",
             0..=Billionths::ONE.0,
             "rise of a bin's probability when a packet finds the bin at target",
             |config| &mut config.increment,
         ),
-        Parameter::number("decrement", 0..=Billionths::ONE.0, "fall of a bin's probability when a packet finds the bin empty", |config| {
-            &mut config.decrement
-        }),
-        Parameter::milliseconds("rehash", 0..=DAY, "time between two changes of the hashes; 0: never", |config| &mut config.rehash),
-        Parameter::milliseconds("db", 0..=DAY, "warm-up of the next hashes' bins before a change; 0: none", |config| &mut config.db),
-        Parameter::count("penalty_rate", 0..=1_000_000, "packets a second for all unresponsive flows together", |config| {
-            &mut config.penalty_rate
-        }),
-        Parameter::count("penalty_burst", 0..=1_000_000, "burst in packets for all unresponsive flows together", |config| {
-            &mut config.penalty_burst
-        }),
-        Parameter::switch("any_bin", "drop a packet if any of its bins has max packets, not only if all bins have", |config| {
-            &mut config.any_bin
-        }),
+        Parameter::number(
+            "decrement",
+            0..=Billionths::ONE.0,
+            "fall of a bin's probability when a packet finds the bin empty",
+            |config| &mut config.decrement,
+        ),
+        Parameter::milliseconds(
+            "rehash",
+            0..=DAY,
+            "time between two changes of the hashes; 0: never",
+            |config| &mut config.rehash,
+        ),
+        Parameter::milliseconds(
+            "db",
+            0..=DAY,
+            "warm-up of the next hashes' bins before a change; 0: none",
+            |config| &mut config.db,
+        ),
+        Parameter::count(
+            "penalty_rate",
+            0..=1_000_000,
+            "packets a second for all unresponsive flows together",
+            |config| &mut config.penalty_rate,
+        ),
+        Parameter::count(
+            "penalty_burst",
+            0..=1_000_000,
+            "burst in packets for all unresponsive flows together",
+            |config| &mut config.penalty_burst,
+        ),
+        Parameter::switch(
+            "any_bin",
+            "drop a packet if any of its bins has max packets, not only if all bins have",
+            |config| &mut config.any_bin,
+        ),
     ];
-    const LIVE: &'static [&'static str] =
-        &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst", "any_bin"];
+    const LIVE: &'static [&'static str] = &[
+        "target",
+        "max",
+        "increment",
+        "decrement",
+        "rehash",
+        "db",
+        "penalty_rate",
+        "penalty_burst",
+        "any_bin",
+    ];
     const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::Early];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfb<T>;
@@ -158,12 +200,19 @@ impl Discipline for Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
+        Self::PARAMETERS
+            .iter()
+            .try_for_each(|parameter| parameter.check(Self::NAME, self))?;
         let (target, max) = self.bin_sizes();
         if target <= max {
             return Ok(());
         }
-        Err(ConfigError::beside(Self::NAME, "target", target, format!("no more than max, which is {max}")))
+        Err(ConfigError::beside(
+            Self::NAME,
+            "target",
+            target,
+            format!("no more than max, which is {max}"),
+        ))
     }
 }
 
@@ -226,9 +275,18 @@ const MOST_MARKED: Billionths = Billionths(500_000_000);
 /// Visits the flow's bin on each level, by index among the bins of all levels. Plain loops:
 /// iterator adapters took a third more instructions.
 #[inline]
-fn for_each_place(hashes: &[FlowHash], config: &Config, flow: FlowId, mut visit: impl FnMut(usize)) {
+fn for_each_place(
+    hashes: &[FlowHash],
+    config: &Config,
+    flow: FlowId,
+    mut visit: impl FnMut(usize),
+) {
     let (levels, per_level) = (config.levels as usize, config.bins as usize);
-    for (group, hash) in hashes.iter().enumerate().take(levels.div_ceil(LEVELS_PER_HASH)) {
+    for (group, hash) in hashes
+        .iter()
+        .enumerate()
+        .take(levels.div_ceil(LEVELS_PER_HASH))
+    {
         let mut word = hash.of(flow);
         let first = group * LEVELS_PER_HASH;
         for level in first..levels.min(first + LEVELS_PER_HASH) {
@@ -241,7 +299,10 @@ fn for_each_place(hashes: &[FlowHash], config: &Config, flow: FlowId, mut visit:
 impl Filter {
     fn new(config: &Config, seed: u64, generation: u64) -> Self {
         let bins = alloc::vec![Bin::default(); config.levels as usize * config.bins as usize];
-        Self { hashes: Self::hashes(seed, generation), bins }
+        Self {
+            hashes: Self::hashes(seed, generation),
+            bins,
+        }
     }
 
     fn hashes(seed: u64, generation: u64) -> [FlowHash; MAX_LEVELS / LEVELS_PER_HASH] {
@@ -258,14 +319,21 @@ impl Filter {
     fn observe(&mut self, config: &Config, flow: FlowId) -> (u32, Probability) {
         let (target, _) = config.bin_sizes();
         let (increment, decrement) = (config.increment.into(), config.decrement.into());
-        let (mut packets, mut probability) = (if config.any_bin { 0 } else { u32::MAX }, Probability::ALWAYS);
+        let (mut packets, mut probability) = (
+            if config.any_bin { 0 } else { u32::MAX },
+            Probability::ALWAYS,
+        );
         self.for_each_bin(config, flow, |bin| {
             if bin.packets == 0 {
                 bin.probability = bin.probability.minus(decrement);
             } else if bin.packets >= target {
                 bin.probability = bin.probability.plus(increment);
             }
-            packets = if config.any_bin { packets.max(bin.packets) } else { packets.min(bin.packets) };
+            packets = if config.any_bin {
+                packets.max(bin.packets)
+            } else {
+                packets.min(bin.packets)
+            };
             probability = probability.min(bin.probability);
         });
         (packets, probability)
@@ -281,8 +349,17 @@ impl Filter {
 
     fn check(&self, config: &Config, waiting: u64) {
         for level in self.bins.chunks(config.bins as usize) {
-            assert_eq!(level.iter().map(|bin| u64::from(bin.packets)).sum::<u64>(), waiting, "bins of a level add up to what waits");
-            assert!(level.iter().all(|bin| bin.probability <= Probability::ALWAYS), "probabilities");
+            assert_eq!(
+                level.iter().map(|bin| u64::from(bin.packets)).sum::<u64>(),
+                waiting,
+                "bins of a level add up to what waits"
+            );
+            assert!(
+                level
+                    .iter()
+                    .all(|bin| bin.probability <= Probability::ALWAYS),
+                "probabilities"
+            );
         }
     }
 }
@@ -320,7 +397,8 @@ impl<T> Sfb<T> {
             Some(packet)
         };
         if let Some(packet) = kept {
-            self.counting().for_each(|(config, filter)| filter.count(config, packet.flow));
+            self.counting()
+                .for_each(|(config, filter)| filter.count(config, packet.flow));
             self.queue.push(packet);
         }
     }
@@ -330,9 +408,15 @@ impl<T> Sfb<T> {
         if self.is_warming {
             self.filters[1 - self.active].observe(&self.config, packet.flow);
         }
-        let earned = now.since(self.credited_at).as_picos().saturating_mul(self.config.penalty_rate.into());
+        let earned = now
+            .since(self.credited_at)
+            .as_picos()
+            .saturating_mul(self.config.penalty_rate.into());
         self.credited_at = now;
-        self.credit = self.credit.saturating_add(earned).min(PACKET * u64::from(self.config.penalty_burst));
+        self.credit = self
+            .credit
+            .saturating_add(earned)
+            .min(PACKET * u64::from(self.config.penalty_burst));
         let Some(rest) = self.credit.checked_sub(PACKET) else {
             self.queue.drop_early(packet);
             return None;
@@ -345,7 +429,11 @@ impl<T> Sfb<T> {
     fn counting(&mut self) -> impl Iterator<Item = (&Config, &mut Filter)> {
         let (active, is_warming, config) = (self.active, self.is_warming, &self.config);
         let counts = move |number: usize| number == active || is_warming;
-        self.filters.iter_mut().enumerate().filter(move |(number, _)| counts(*number)).map(move |(_, filter)| (config, filter))
+        self.filters
+            .iter_mut()
+            .enumerate()
+            .filter(move |(number, _)| counts(*number))
+            .map(move |(_, filter)| (config, filter))
     }
 
     /// Starts the other filter's warm-up, `db` before the change of hashes. At the change, makes
@@ -373,12 +461,14 @@ impl<T> Sfb<T> {
         let (filter, config) = (&mut self.filters[1 - self.active], &self.config);
         filter.hashes = Filter::hashes(self.seed, self.generation);
         filter.bins.fill(Bin::default());
-        self.queue.for_each(|packet| filter.count(config, packet.flow));
+        self.queue
+            .for_each(|packet| filter.count(config, packet.flow));
     }
 
     fn left(&mut self, packet: Option<Packet<T>>) -> Option<Packet<T>> {
         if let Some(packet) = &packet {
-            self.counting().for_each(|(config, filter)| filter.uncount(config, packet.flow));
+            self.counting()
+                .for_each(|(config, filter)| filter.uncount(config, packet.flow));
         }
         packet
     }
@@ -412,14 +502,22 @@ impl<T> Scheduler<T> for Sfb<T> {
 
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         let mut bins = Vec::new();
-        for_each_place(&self.filters[self.active].hashes, &self.config, flow, |bin| bins.push(bin));
+        for_each_place(
+            &self.filters[self.active].hashes,
+            &self.config,
+            flow,
+            |bin| bins.push(bin),
+        );
         bins
     }
 
     /// The bins of both filters.
     fn footprint(&self) -> Footprint {
         let bins: usize = self.filters.iter().map(|filter| filter.bins.len()).sum();
-        Footprint { fixed_bytes: size_of::<Self>() + bins * size_of::<Bin>(), bytes_per_flow: 0 }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + bins * size_of::<Bin>(),
+            bytes_per_flow: 0,
+        }
     }
 
     /// 1. In each counting filter, the bins of each level add up to the number of waiting packets.

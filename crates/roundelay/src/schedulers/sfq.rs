@@ -77,7 +77,15 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { quantum: 1514, perturb: Duration::ZERO, divisor: 1024, flows: 127, depth: 127, headdrop: false, linux: false }
+        Self {
+            quantum: 1514,
+            perturb: Duration::ZERO,
+            divisor: 1024,
+            flows: 127,
+            depth: 127,
+            headdrop: false,
+            linux: false,
+        }
     }
 }
 
@@ -90,7 +98,11 @@ impl Config {
 
     /// The depth in force: Linux takes larger ones for [`LINUX_DEPTH`](Self::LINUX_DEPTH).
     fn depth(&self) -> u32 {
-        if self.linux { self.depth.min(Self::LINUX_DEPTH) } else { self.depth }
+        if self.linux {
+            self.depth.min(Self::LINUX_DEPTH)
+        } else {
+            self.depth
+        }
     }
 }
 
@@ -98,7 +110,10 @@ impl Discipline for Config {
     const NAME: &'static str = "sfq";
     const ABOUT: &'static str = "stochastic fairness queueing: flows hashed into buckets, buckets served by deficit round robin";
     const SOURCE: &'static str = "McKenney, Stochastic Fairness Queueing, INFOCOM 1990; tc-sfq(8)";
-    const LINUX: Linux = Linux::Qdisc { name: "sfq", flows: LinuxFlows::Hashed };
+    const LINUX: Linux = Linux::Qdisc {
+        name: "sfq",
+        flows: LinuxFlows::Hashed,
+    };
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::size(
             "quantum",
@@ -112,14 +127,38 @@ impl Discipline for Config {
             "time between two changes of the hash's key, at least 1ms (a bare number is seconds); 0: never",
             |config| &mut config.perturb,
         ),
-        Parameter::count("divisor", 1..=Self::MAX_DIVISOR as u64, "number of buckets: a power of two", |config| &mut config.divisor),
-        Parameter::count("flows", 1..=65_408, "largest number of buckets with packets at a time", |config| &mut config.flows),
-        Parameter::count("depth", 1..=65_535, "largest number of packets in a bucket", |config| &mut config.depth),
-        Parameter::switch("headdrop", "drop a bucket's oldest packet, not the newest", |config| &mut config.headdrop),
-        Parameter::switch("linux", "turns and push-out by the rules of Linux's sfq", |config| &mut config.linux),
+        Parameter::count(
+            "divisor",
+            1..=Self::MAX_DIVISOR as u64,
+            "number of buckets: a power of two",
+            |config| &mut config.divisor,
+        ),
+        Parameter::count(
+            "flows",
+            1..=65_408,
+            "largest number of buckets with packets at a time",
+            |config| &mut config.flows,
+        ),
+        Parameter::count(
+            "depth",
+            1..=65_535,
+            "largest number of packets in a bucket",
+            |config| &mut config.depth,
+        ),
+        Parameter::switch(
+            "headdrop",
+            "drop a bucket's oldest packet, not the newest",
+            |config| &mut config.headdrop,
+        ),
+        Parameter::switch(
+            "linux",
+            "turns and push-out by the rules of Linux's sfq",
+            |config| &mut config.linux,
+        ),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "perturb", "flows", "depth", "headdrop"];
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// Packets of a bucket (`depth`) and backlogged buckets (`flows`).
     const BOUNDS: &'static [DropReason] = &[DropReason::PushedOut, DropReason::Refused];
     const DEFAULT_LIMIT: Limit = Limit::of_packets(127);
@@ -140,13 +179,25 @@ impl Discipline for Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
+        Self::PARAMETERS
+            .iter()
+            .try_for_each(|parameter| parameter.check(Self::NAME, self))?;
         if !self.divisor.is_power_of_two() {
-            return Err(ConfigError::beside(Self::NAME, "divisor", self.divisor, "a power of two from 1 to 65536"));
+            return Err(ConfigError::beside(
+                Self::NAME,
+                "divisor",
+                self.divisor,
+                "a power of two from 1 to 65536",
+            ));
         }
         if self.perturb != Duration::ZERO && self.perturb < Self::MIN_PERTURB {
             let expected = "0 for never, or a time of 1ms or longer (a bare number is seconds)";
-            return Err(ConfigError::beside(Self::NAME, "perturb", self.perturb, expected));
+            return Err(ConfigError::beside(
+                Self::NAME,
+                "perturb",
+                self.perturb,
+                expected,
+            ));
         }
         Ok(())
     }
@@ -202,7 +253,8 @@ impl<T, P: Storage<T>> Sfq<T, P> {
         let bucket = self.bucket_of(packet.flow);
         let waiting = self.ring.queue(bucket).packets();
         let is_deep = waiting >= self.config.depth;
-        if waiting == 0 && self.backlogged >= self.config.flows || is_deep && !self.config.headdrop {
+        if waiting == 0 && self.backlogged >= self.config.flows || is_deep && !self.config.headdrop
+        {
             return Err(packet);
         }
         let was_empty = self.ring.queue(bucket).is_empty();
@@ -218,8 +270,23 @@ impl<T, P: Storage<T>> Sfq<T, P> {
 
     #[cold]
     fn enqueue_as_linux(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let (number, Config { quantum, flows, headdrop, .. }, depth) = (self.bucket_of(packet.flow), self.config, self.config.depth());
-        let Some(turns) = &mut self.linux else { return Err(packet) };
+        let (
+            number,
+            Config {
+                quantum,
+                flows,
+                headdrop,
+                ..
+            },
+            depth,
+        ) = (
+            self.bucket_of(packet.flow),
+            self.config,
+            self.config.depth(),
+        );
+        let Some(turns) = &mut self.linux else {
+            return Err(packet);
+        };
         let waiting = turns.packets_in(number);
         let needs_bucket = waiting == 0 && turns.backlogged() >= flows as usize;
         if needs_bucket || waiting >= depth && !headdrop || !turns.makes_room_for(&packet) {
@@ -244,7 +311,9 @@ impl<T, P: Storage<T>> Sfq<T, P> {
     }
 
     fn perturb_if_due(&mut self, now: Instant) {
-        if self.config.perturb != Duration::ZERO && now.since(self.perturbed_at) >= self.config.perturb {
+        if self.config.perturb != Duration::ZERO
+            && now.since(self.perturbed_at) >= self.config.perturb
+        {
             self.perturbed_at = now;
             self.perturb();
         }
@@ -282,8 +351,16 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
     fn refusal(&self, packet: &Packet<T>) -> Option<Refusal> {
         let bucket = self.bucket_of(packet.flow);
         let (waiting, backlogged, of_pool) = match &self.linux {
-            Some(turns) => (turns.packets_in(bucket), turns.backlogged(), turns.refusal(packet)),
-            None => (self.ring.queue(bucket).packets(), self.backlogged as usize, self.ring.refusal(packet)),
+            Some(turns) => (
+                turns.packets_in(bucket),
+                turns.backlogged(),
+                turns.refusal(packet),
+            ),
+            None => (
+                self.ring.queue(bucket).packets(),
+                self.backlogged as usize,
+                self.ring.refusal(packet),
+            ),
         };
         if waiting == 0 && backlogged >= self.config.flows as usize {
             return Some(Refusal::NoQueueFree);
@@ -303,18 +380,29 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
             return turns.evict(self.config.headdrop);
         }
         let bucket = self.ring.longest()?;
-        let packet = self.ring.give_up(bucket, if self.config.headdrop { End::Oldest } else { End::Newest });
+        let packet = self.ring.give_up(
+            bucket,
+            if self.config.headdrop {
+                End::Oldest
+            } else {
+                End::Newest
+            },
+        );
         self.backlogged -= u32::from(self.ring.queue(bucket).is_empty());
         packet
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.linux.as_ref().map_or(self.ring.backlog(), |turns| turns.backlog())
+        self.linux
+            .as_ref()
+            .map_or(self.ring.backlog(), |turns| turns.backlog())
     }
 
     fn take_dropped(&mut self) -> Option<(P::Leaving, DropReason)> {
-        self.dropped.pop_front().map(|packet| (packet, DropReason::PushedOut))
+        self.dropped
+            .pop_front()
+            .map(|packet| (packet, DropReason::PushedOut))
     }
 
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
@@ -324,9 +412,16 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
     /// The buckets, their slots in the ring and, from the first full buffer on, the index for the
     /// longest bucket.
     fn footprint(&self) -> Footprint {
-        let of_linux = if self.linux.is_some() { self.config.divisor as usize * Turns::<T, P>::BYTES_PER_BUCKET } else { 0 };
+        let of_linux = if self.linux.is_some() {
+            self.config.divisor as usize * Turns::<T, P>::BYTES_PER_BUCKET
+        } else {
+            0
+        };
         let buckets = self.ring.queues() * Ring::<T, P>::BYTES_PER_QUEUE + of_linux;
-        Footprint { fixed_bytes: size_of::<Self>() + Ring::<T, P>::FIXED_BYTES + buckets, bytes_per_flow: 0 }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Ring::<T, P>::FIXED_BYTES + buckets,
+            bytes_per_flow: 0,
+        }
     }
 
     /// 1. The ring's invariants; a packet is in the bucket of the flow's hash.
@@ -335,9 +430,15 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
         if let Some(turns) = &self.linux {
             return turns.check_invariants(|bucket, flow| self.bucket_of(flow) == bucket);
         }
-        self.ring.check_invariants(|bucket, flow| self.bucket_of(flow) == bucket);
-        let backlogged = (0..self.ring.queues()).filter(|bucket| !self.ring.queue(*bucket).is_empty()).count();
-        assert_eq!(backlogged, self.backlogged as usize, "invariant 2: backlogged buckets are counted");
+        self.ring
+            .check_invariants(|bucket, flow| self.bucket_of(flow) == bucket);
+        let backlogged = (0..self.ring.queues())
+            .filter(|bucket| !self.ring.queue(*bucket).is_empty())
+            .count();
+        assert_eq!(
+            backlogged, self.backlogged as usize,
+            "invariant 2: backlogged buckets are counted"
+        );
     }
 }
 
@@ -354,21 +455,42 @@ mod tests {
             let packet = Packet::new(FlowId(if number < 6 { number } else { 0 }), 1000, number);
             buffer.enqueue(Instant::ZERO, packet, |_, _| {});
         }
-        core::iter::from_fn(|| buffer.dequeue(Instant::ZERO, |_, _| {})).map(|packet| packet.payload).collect()
+        core::iter::from_fn(|| buffer.dequeue(Instant::ZERO, |_, _| {}))
+            .map(|packet| packet.payload)
+            .collect()
     }
 
     #[test]
     fn in_linux_no_more_buckets_have_packets_than_the_limit_is() {
-        let linux = Config { linux: true, ..Config::default() };
-        assert_eq!(left(linux, 4), [0, 1, 2, 3], "arrivals are dropped, and a second packet of the longest bucket");
+        let linux = Config {
+            linux: true,
+            ..Config::default()
+        };
+        assert_eq!(
+            left(linux, 4),
+            [0, 1, 2, 3],
+            "arrivals are dropped, and a second packet of the longest bucket"
+        );
         assert_ne!(left(Config::default(), 4), [0, 1, 2, 3]);
     }
 
     #[test]
     fn in_linux_a_bucket_holds_127_packets() {
         let flood = |linux: bool| {
-            let mut scheduler = Config { depth: 200, linux, ..Config::default() }.build(1).expect("legal");
-            (0..300).filter(|number| scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, *number)).is_ok()).count()
+            let mut scheduler = Config {
+                depth: 200,
+                linux,
+                ..Config::default()
+            }
+            .build(1)
+            .expect("legal");
+            (0..300)
+                .filter(|number| {
+                    scheduler
+                        .enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, *number))
+                        .is_ok()
+                })
+                .count()
         };
         assert_eq!([true, false].map(flood), [127, 200]);
     }
@@ -376,16 +498,27 @@ mod tests {
     /// 100,000 flow numbers, all in one of 1024 buckets under a hash of the low bits.
     #[test]
     fn chosen_flow_numbers_spread() {
-        let config = Config { flows: 65_408, depth: 65_535, ..Config::default() };
+        let config = Config {
+            flows: 65_408,
+            depth: 65_535,
+            ..Config::default()
+        };
         let mut scheduler = config.build(1).expect("legal");
         for number in 0..100_000u32 {
             // `enqueue` would check invariants each time.
-            let taken = scheduler.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 1514, number));
+            let taken = scheduler.enqueue_packet(Packet::new(
+                FlowId(number.wrapping_mul(1024)),
+                1514,
+                number,
+            ));
             assert!(taken.is_ok());
         }
         let lengths = || (0..1024).map(|bucket| scheduler.ring.queue(bucket).packets());
         // 97.7 on average, with a standard deviation of 9.9.
         assert!(lengths().max() <= Some(160) && lengths().min() >= Some(50));
-        assert!((0..100_000u32).all(|number| number.wrapping_mul(1024) % 1024 == 0), "without a key they would be in one");
+        assert!(
+            (0..100_000u32).all(|number| number.wrapping_mul(1024) % 1024 == 0),
+            "without a key they would be in one"
+        );
     }
 }

@@ -5,8 +5,9 @@
 //! removes most waiting of the small ones. A large flow has no protection from an endless stream of
 //! small ones.
 //!
-//! Source: M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal
-//! Packet Scheduling", NSDI 2016, section 3.1, where the size is a static priority.
+//! Source: M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013;
+//! as in R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3.1, where the size is
+//! a static priority.
 //!
 //! | paper | here |
 //! |---|---|

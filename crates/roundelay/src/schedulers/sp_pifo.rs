@@ -8,9 +8,10 @@
 //! Bounds follow ranks that grow with time, as LSTF's do, but waiting packets do not move: in a
 //! queue that never empties, packets of large rank starve (`what_waits_does_not_move_up`).
 //!
-//! Source: A. Gran Alcoz, A. Dietmüller, L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues", NSDI
-//! 2020; behaviour checked against the authors' simulator, github.com/nsg-ethz/SP-PIFO. PIFO: A. Sivaraman et al., "Programmable
-//! Packet Scheduling at Line Rate", SIGCOMM 2016.
+//! Source: A. Gran Alcoz, A. Dietmüller, L. Vanbever, "SP-PIFO: Approximating Push-In First-Out
+//! Behaviors using Strict-Priority Queues", NSDI 2020; behaviour checked against the authors'
+//! simulator, github.com/nsg-ethz/SP-PIFO. PIFO: A. Sivaraman et al., "Programmable Packet
+//! Scheduling at Line Rate", SIGCOMM 2016.
 //!
 //! | paper | here |
 //! |---|---|
@@ -30,9 +31,11 @@
 //! No bound on inversions is proven. Packets of falling ranks leave in the order of arrival, all
 //! but as many as there are queues: `falling_ranks_are_reversed`.
 //!
-//! Number format: ranks and bounds are i128, picoseconds where they are times: neither wraps in 2^60 packets.
+//! Number format: ranks and bounds are i128, picoseconds where they are times: neither wraps in
+//! 2^60 packets.
 //!
-//! Cost: O(log queues) to find the queue, and a step a queue in a push-down; O(1) to take a packet. Memory: 40 bytes a queue, no state per flow.
+//! Cost: O(log queues) to find the queue, and a step a queue in a push-down; O(1) to take a packet.
+//! Memory: 40 bytes a queue, no state per flow.
 //!
 //! Differences from the paper: ranks from slack are LSTF's key, T included. A packet dropped by the
 //! shared buffer has moved the bounds already; in a switch a full queue drops the packet and the
@@ -62,18 +65,25 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { queues: 8, rank: RankBy::Slack }
+        Self {
+            queues: 8,
+            rank: RankBy::Slack,
+        }
     }
 }
 
 impl Discipline for Config {
     const NAME: &'static str = "sp_pifo";
     const ABOUT: &'static str = "SP-PIFO: a queue sorted by rank, approximated by FIFO queues in strict priority with adaptive bounds";
-    const SOURCE: &'static str =
-        "Gran Alcoz, Dietmüller, Vanbever, SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues, NSDI 2020";
+    const SOURCE: &'static str = "Gran Alcoz, Dietmüller, Vanbever, SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues, NSDI 2020";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter::count("queues", 1..=levels::MOST as u64, "number of FIFO queues in strict priority", |config| &mut config.queues),
+        Parameter::count(
+            "queues",
+            1..=levels::MOST as u64,
+            "number of FIFO queues in strict priority",
+            |config| &mut config.queues,
+        ),
         Parameter::choice(
             "rank",
             RankBy::WORDS,
@@ -116,7 +126,12 @@ pub struct SpPifo<T> {
 impl<T> Configured<Config> for SpPifo<T> {
     fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
         let levels = Levels::new(config.queues);
-        Ok(Self { bounds: alloc::vec![0; levels.count()], levels, link_rate: None, config })
+        Ok(Self {
+            bounds: alloc::vec![0; levels.count()],
+            levels,
+            link_rate: None,
+            config,
+        })
     }
 }
 
@@ -139,7 +154,13 @@ impl<T> Scheduler<T> for SpPifo<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let rank = self.config.rank.rank(&packet, now, self.link_rate);
         let queue = self.admit(rank);
-        self.levels.push(queue, Packet { arrival: now, ..packet });
+        self.levels.push(
+            queue,
+            Packet {
+                arrival: now,
+                ..packet
+            },
+        );
         Ok(())
     }
 
@@ -163,7 +184,9 @@ impl<T> Scheduler<T> for SpPifo<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint::fixed(size_of::<Self>() + self.levels.heap_bytes() + size_of_val(self.bounds.as_slice()))
+        Footprint::fixed(
+            size_of::<Self>() + self.levels.heap_bytes() + size_of_val(self.bounds.as_slice()),
+        )
     }
 
     /// 1. Bounds never fall from one queue to the next.
@@ -188,7 +211,10 @@ mod tests {
     /// Enqueues packets of these priorities; returns the queue of each and the bounds afterwards.
     fn bounds_after(queues: u32, ranks: &[u32]) -> Vec<(usize, Vec<i128>)> {
         let mut scheduler = build(queues, RankBy::Priority);
-        ranks.iter().map(|rank| (scheduler.admit((*rank).into()), scheduler.bounds.clone())).collect()
+        ranks
+            .iter()
+            .map(|rank| (scheduler.admit((*rank).into()), scheduler.bounds.clone()))
+            .collect()
     }
 
     /// Three queues. Ranks 1, 3 and 2 push up; 1 reaches the first bound; 0 is one below the bound:
@@ -206,7 +232,10 @@ mod tests {
             (1, [0, 5, 9]),
         ];
         let found = bounds_after(3, &[1, 3, 2, 1, 0, 9, 5, 5]);
-        assert_eq!(found, expected.map(|(queue, bounds)| (queue, bounds.to_vec())));
+        assert_eq!(
+            found,
+            expected.map(|(queue, bounds)| (queue, bounds.to_vec()))
+        );
     }
 
     /// Ranks 1 and 3 stand in the last queue, 2 in the second, 1 and 0 in the first: two
@@ -215,10 +244,24 @@ mod tests {
     fn what_leaves_is_the_first_of_the_first_queue() {
         let mut scheduler = build(3, RankBy::Priority);
         for (number, priority) in (0..).zip([1, 3, 2, 1, 0]) {
-            scheduler.enqueue(Instant::ZERO, Packet { priority, ..Packet::new(FlowId(0), 100, number) }).expect("all packets are taken");
+            scheduler
+                .enqueue(
+                    Instant::ZERO,
+                    Packet {
+                        priority,
+                        ..Packet::new(FlowId(0), 100, number)
+                    },
+                )
+                .expect("all packets are taken");
         }
-        assert_eq!(scheduler.evict().map(|packet| packet.payload), Some(1), "rank 3, the tail of the last queue");
-        let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect();
+        assert_eq!(
+            scheduler.evict().map(|packet| packet.payload),
+            Some(1),
+            "rank 3, the tail of the last queue"
+        );
+        let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+            .map(|packet| packet.payload)
+            .collect();
         assert_eq!(order, [3, 4, 2, 0]);
     }
 
@@ -226,18 +269,39 @@ mod tests {
     fn ranks_by_slack_count_the_arrival_and_the_time_on_the_link() {
         let order = |rank, rate: Option<Rate>| {
             let mut scheduler = build(64, rank);
-            rate.into_iter().for_each(|rate| Scheduler::<u32>::set_link_rate(&mut scheduler, rate));
+            rate.into_iter()
+                .for_each(|rate| Scheduler::<u32>::set_link_rate(&mut scheduler, rate));
             // Due at 30, 20 and 25 microseconds, without the time on the link: a nanosecond a byte.
-            for (number, (micros, slack, len)) in (0..).zip([(10, 20, 1), (11, 9, 9000), (12, 13, 1)]) {
-                let (slack, deadline) = (Slack::of(Duration::from_micros(slack)), Instant::from_nanos(100 - u64::from(number)));
-                let packet = Packet { slack, deadline, priority: number, ..Packet::new(FlowId(0), len, number) };
-                scheduler.enqueue(Instant::ZERO + Duration::from_micros(micros), packet).expect("all packets are taken");
+            for (number, (micros, slack, len)) in
+                (0..).zip([(10, 20, 1), (11, 9, 9000), (12, 13, 1)])
+            {
+                let (slack, deadline) = (
+                    Slack::of(Duration::from_micros(slack)),
+                    Instant::from_nanos(100 - u64::from(number)),
+                );
+                let packet = Packet {
+                    slack,
+                    deadline,
+                    priority: number,
+                    ..Packet::new(FlowId(0), len, number)
+                };
+                scheduler
+                    .enqueue(Instant::ZERO + Duration::from_micros(micros), packet)
+                    .expect("all packets are taken");
             }
-            core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect::<Vec<_>>()
+            core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+                .map(|packet| packet.payload)
+                .collect::<Vec<_>>()
         };
         let rate = Rate::from_bits_per_second(8_000_000_000);
-        assert_eq!([order(RankBy::Slack, None), order(RankBy::Slack, rate)], [[1, 2, 0], [2, 1, 0]]);
-        assert_eq!([order(RankBy::Priority, rate), order(RankBy::Deadline, rate)], [[0, 1, 2], [2, 1, 0]]);
+        assert_eq!(
+            [order(RankBy::Slack, None), order(RankBy::Slack, rate)],
+            [[1, 2, 0], [2, 1, 0]]
+        );
+        assert_eq!(
+            [order(RankBy::Priority, rate), order(RankBy::Deadline, rate)],
+            [[0, 1, 2], [2, 1, 0]]
+        );
     }
 
     #[test]
@@ -245,8 +309,20 @@ mod tests {
         let mut scheduler = build(2, RankBy::Slack);
         for round in 0..1000 {
             let slack = Slack::from_picos(if round % 2 == 0 { i64::MAX } else { i64::MIN });
-            let now = if round < 500 { Instant::ZERO } else { Instant::MAX };
-            scheduler.enqueue(now, Packet { slack, ..Packet::new(FlowId(0), u32::MAX, 0) }).expect("all packets are taken");
+            let now = if round < 500 {
+                Instant::ZERO
+            } else {
+                Instant::MAX
+            };
+            scheduler
+                .enqueue(
+                    now,
+                    Packet {
+                        slack,
+                        ..Packet::new(FlowId(0), u32::MAX, 0)
+                    },
+                )
+                .expect("all packets are taken");
         }
         scheduler.check_invariants();
     }

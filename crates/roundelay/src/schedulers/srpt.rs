@@ -8,9 +8,10 @@
 //! one link, SRPT has the least mean completion time of all orders if the packets' numbers are
 //! true; a long flow waits for all flows with less left.
 //!
-//! Source: L. Schrage, "A Proof of the Optimality of the Shortest Remaining Processing Time Discipline", Operations Research 16(3), 1968;
-//! M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal
-//! Packet Scheduling", NSDI 2016, section 3.1.
+//! Source: L. Schrage, "A Proof of the Optimality of the Shortest Remaining Processing Time
+//! Discipline", Operations Research 16(3), 1968; M. Alizadeh et al., "pFabric: Minimal Near-Optimal
+//! Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal Packet Scheduling", NSDI
+//! 2016, section 3.1.
 //!
 //! | paper | here |
 //! |---|---|
@@ -61,7 +62,8 @@ impl Discipline for Config {
     const LINUX: Linux = Linux::Absent;
     const COMPLEXITY: &'static str = "O(log n)";
     const PRIORITY: Priority = Priority::Remaining;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     type Scheduler<T: Send> = Srpt<T>;
     /// By copy. Slots belong to ranks, not to packets in queues.
     type ByHandle = ByCopy<Srpt<Handle>>;
@@ -92,7 +94,11 @@ struct FlowEnds {
 
 impl<T> Configured<Config> for Srpt<T> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
-        Ok(Self { waiting: Ranked::default(), links: Vec::new(), flows: Vec::new() })
+        Ok(Self {
+            waiting: Ranked::default(),
+            links: Vec::new(),
+            flows: Vec::new(),
+        })
     }
 }
 
@@ -107,7 +113,10 @@ impl<T> Srpt<T> {
             self.links.resize(place.index() + 1, Links::default());
         }
         let flow = &mut self.flows[number];
-        self.links[place.index()] = Links { older: flow.newest, newer: None };
+        self.links[place.index()] = Links {
+            older: flow.newest,
+            newer: None,
+        };
         match flow.newest {
             Some(before) => self.links[before.index()].newer = Some(place),
             None => flow.oldest = Some(place),
@@ -172,7 +181,10 @@ impl<T> Scheduler<T> for Srpt<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: size_of::<FlowEnds>() }
+        Footprint {
+            fixed_bytes: size_of::<Self>(),
+            bytes_per_flow: size_of::<FlowEnds>(),
+        }
     }
 
     /// 1. Each packet is in the list of the flow, once, in order of arrival.
@@ -182,14 +194,28 @@ impl<T> Scheduler<T> for Srpt<T> {
         for (number, flow) in self.flows.iter().enumerate() {
             let (mut next, mut before) = (flow.oldest, None);
             while let Some(place) = next {
-                let packet = self.waiting.packet(place).expect("invariant 1: a listed packet waits");
-                assert_eq!(packet.flow.index(), number, "invariant 1: in the list of its flow");
-                assert_eq!(self.links[place.index()].older, before, "invariant 1: links agree in both directions");
+                let packet = self
+                    .waiting
+                    .packet(place)
+                    .expect("invariant 1: a listed packet waits");
+                assert_eq!(
+                    packet.flow.index(),
+                    number,
+                    "invariant 1: in the list of its flow"
+                );
+                assert_eq!(
+                    self.links[place.index()].older,
+                    before,
+                    "invariant 1: links agree in both directions"
+                );
                 packets += 1;
                 before = Some(place);
                 next = self.links[place.index()].newer;
             }
-            assert_eq!(flow.newest, before, "invariant 1: a list ends at its newest packet");
+            assert_eq!(
+                flow.newest, before,
+                "invariant 1: a list ends at its newest packet"
+            );
         }
         assert_eq!(packets, self.backlog().packets, "invariant 1: once");
     }

@@ -97,8 +97,7 @@ impl Default for Config {
 impl Discipline for Config {
     const NAME: &'static str = "srr";
     const ABOUT: &'static str = "smoothed round robin: as many turns in a round as the flow's weight, spread over the round";
-    const SOURCE: &'static str =
-        "Guo, SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet Networks, SIGCOMM 2001";
+    const SOURCE: &'static str = "Guo, SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet Networks, SIGCOMM 2001";
     const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::size(
         "quantum",
@@ -108,7 +107,8 @@ impl Discipline for Config {
     )];
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Srr<T>;
     type ByHandle = Srr<Handle, Links>;
@@ -120,24 +120,50 @@ impl Discipline for Config {
     /// A turn in progress is cut as if begun with the smaller quantum.
     fn adopt<T: Send>(scheduler: &mut Srr<T>, before: &Self) {
         if let Some(flow) = scheduler.flows.get_mut(scheduler.serving as usize) {
-            flow.state.deficit = flow.state.deficit.saturating_sub(before.quantum.saturating_sub(scheduler.config.quantum).into());
+            flow.state.deficit = flow.state.deficit.saturating_sub(
+                before
+                    .quantum
+                    .saturating_sub(scheduler.config.quantum)
+                    .into(),
+            );
         }
     }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (self.around(share.weight, share.max_packet_len), u64::from(share.link_max_packet_len));
+        let (own, any) = (
+            self.around(share.weight, share.max_packet_len),
+            u64::from(share.link_max_packet_len),
+        );
         let others = share.flows.saturating_sub(1);
-        let bits = share.total_weight.saturating_sub(share.weight.into()).min(others * MOST_BITS);
-        let b_wfi = own - share.of(own).saturating_sub(1).min(own) + share.of(u64::from(self.quantum) * bits + others * any);
+        let bits = share
+            .total_weight
+            .saturating_sub(share.weight.into())
+            .min(others * MOST_BITS);
+        let b_wfi = own - share.of(own).saturating_sub(1).min(own)
+            + share.of(u64::from(self.quantum) * bits + others * any);
         let late = share.rate.time_of(share.per_share(b_wfi) + any);
-        let of_other = |weight| Share { weight, ..*share }.per_share(self.around(weight, share.link_max_packet_len));
-        let other = (share.least_weight.max(1)..=FlowConfig::MAX_WEIGHT).map(of_other).max().unwrap_or(0);
+        let of_other = |weight| {
+            Share { weight, ..*share }.per_share(self.around(weight, share.link_max_packet_len))
+        };
+        let other = (share.least_weight.max(1)..=FlowConfig::MAX_WEIGHT)
+            .map(of_other)
+            .max()
+            .unwrap_or(0);
         let unfair = share.rate.time_of(share.per_share(own) + other);
         let source = "schedulers/srr.rs: (1 - phi)(Q B_k + L_k) + phi (Q sum of B_j + (N - 1) L)";
-        let late = Some(Bound { value: late, source: "schedulers/srr.rs: (B-WFI / phi + L) / R" });
-        let fairness = Bound { value: unfair, source: "schedulers/srr.rs: (Q B_k + L_k) / r_k + (Q B_j + L_j) / r_j" };
+        let late = Some(Bound {
+            value: late,
+            source: "schedulers/srr.rs: (B-WFI / phi + L) / R",
+        });
+        let fairness = Bound {
+            value: unfair,
+            source: "schedulers/srr.rs: (Q B_k + L_k) / r_k + (Q B_j + L_j) / r_j",
+        };
         Guarantees {
-            b_wfi: Some(Bound { value: b_wfi, source }),
+            b_wfi: Some(Bound {
+                value: b_wfi,
+                source,
+            }),
             t_wfi: late,
             latency: late,
             fairness: Some(fairness),
@@ -194,12 +220,19 @@ struct Link {
     next: u32,
 }
 
-const UNLINKED: [Link; COLUMNS] = [Link { previous: NONE, next: NONE }; COLUMNS];
+const UNLINKED: [Link; COLUMNS] = [Link {
+    previous: NONE,
+    next: NONE,
+}; COLUMNS];
 
 /// The column of a term. None: the last term of a round.
 #[inline]
 const fn column_of(position: u32) -> Option<usize> {
-    if position == 0 { None } else { Some(COLUMNS - 1 - position.trailing_zeros() as usize) }
+    if position == 0 {
+        None
+    } else {
+        Some(COLUMNS - 1 - position.trailing_zeros() as usize)
+    }
 }
 
 /// Columns of a weight: the set bits.
@@ -325,9 +358,18 @@ impl<T, P: Storage<T>> Srr<T, P> {
         self.fruitless_turns = 0;
         let (from, quantum) = (u64::from(self.position), self.config.quantum);
         let mut least = None;
-        self.for_each_backlogged(|flow, head| least = Some(least.unwrap_or(u64::MAX).min(terms_short(flow, head, from, quantum))));
+        self.for_each_backlogged(|flow, head| {
+            least = Some(
+                least
+                    .unwrap_or(u64::MAX)
+                    .min(terms_short(flow, head, from, quantum)),
+            )
+        });
         let to = from + least.unwrap_or(1) - 1;
-        self.for_each_backlogged(|flow, _| flow.state.deficit += u64::from(quantum) * (turns(flow.weight, to) - turns(flow.weight, from)));
+        self.for_each_backlogged(|flow, _| {
+            flow.state.deficit +=
+                u64::from(quantum) * (turns(flow.weight, to) - turns(flow.weight, from))
+        });
         self.position = (to % u64::from(PERIOD)) as u32;
     }
 
@@ -338,7 +380,11 @@ impl<T, P: Storage<T>> Srr<T, P> {
             let mut at = first;
             while let Some(flow) = self.flows.get_mut(at as usize) {
                 at = self.links[at as usize][column].next;
-                if let Some(len) = flow.queue.next_len().filter(|_| flow.weight.ilog2() as usize == column) {
+                if let Some(len) = flow
+                    .queue
+                    .next_len()
+                    .filter(|_| flow.weight.ilog2() as usize == column)
+                {
                     show(flow, len);
                 }
                 #[cfg(test)]
@@ -354,7 +400,10 @@ impl<T, P: Storage<T>> Srr<T, P> {
 fn terms_short(flow: &FlowRecord<Turn>, len: u32, from: u64, quantum: u32) -> u64 {
     let short = u64::from(len).saturating_sub(flow.state.deficit);
     let turns_short = short.div_ceil(quantum.into()).max(1) - 1;
-    let (rounds, rest) = (turns_short / u64::from(flow.weight), turns_short % u64::from(flow.weight));
+    let (rounds, rest) = (
+        turns_short / u64::from(flow.weight),
+        turns_short % u64::from(flow.weight),
+    );
     let has_turns = |terms: u64| turns(flow.weight, from + terms) - turns(flow.weight, from) > rest;
     // Bisection: a whole round has enough turns, zero terms have none.
     let (mut too_few, mut enough) = (0, u64::from(PERIOD));
@@ -375,7 +424,10 @@ impl<T, P: Storage<T>> Srr<T, P> {
     /// next visit.
     fn link(&mut self, number: usize, column: usize) {
         let next = self.columns[column];
-        self.links[number][column] = Link { previous: NONE, next };
+        self.links[number][column] = Link {
+            previous: NONE,
+            next,
+        };
         if let Some(neighbour) = self.links.get_mut(next as usize) {
             neighbour[column].previous = number as u32;
         }
@@ -460,7 +512,10 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
 
     fn footprint(&self) -> Footprint {
         let bytes_per_flow = FlowTable::<T, Turn, P>::BYTES_PER_FLOW + size_of_val(&UNLINKED);
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
+            bytes_per_flow,
+        }
     }
 
     /// 1. A backlogged flow is once in each column of its weight and in no other, an idle flow in
@@ -470,27 +525,59 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
     fn check_invariants(&self) {
         let mut found = alloc::vec![0; self.flows.iter().len()];
         for (column, first) in self.columns.iter().enumerate() {
-            assert_eq!(self.occupied >> column & 1 == 1, *first != NONE, "invariant 1: occupied columns are known");
+            assert_eq!(
+                self.occupied >> column & 1 == 1,
+                *first != NONE,
+                "invariant 1: occupied columns are known"
+            );
             let (mut at, mut before) = (*first, NONE);
             while at != NONE {
                 let Link { previous, next } = self.links[at as usize][column];
                 assert_eq!(previous, before, "invariant 1: linked both ways");
-                assert_eq!(found[at as usize] & 1 << column, 0, "invariant 1: once in a column");
+                assert_eq!(
+                    found[at as usize] & 1 << column,
+                    0,
+                    "invariant 1: once in a column"
+                );
                 found[at as usize] |= 1 << column;
                 (before, at) = (at, next);
             }
         }
         for (flow, found) in self.flows.iter().zip(&found) {
             let is_idle = flow.queue.is_empty();
-            assert_eq!(*found, if is_idle { 0 } else { flow.weight }, "invariant 1: in the columns of its weight");
-            assert!(!is_idle || flow.state.deficit == 0, "invariant 2: an idle flow carries nothing");
+            assert_eq!(
+                *found,
+                if is_idle { 0 } else { flow.weight },
+                "invariant 1: in the columns of its weight"
+            );
+            assert!(
+                !is_idle || flow.state.deficit == 0,
+                "invariant 2: an idle flow carries nothing"
+            );
         }
         self.flows.check();
-        let backlogged = self.flows.iter().filter(|flow| !flow.queue.is_empty()).count();
-        assert_eq!(self.backlogged, backlogged, "flows that are backlogged are counted");
-        assert!(self.flows.get(self.serving as usize).is_none_or(|flow| !flow.queue.is_empty()), "invariant 2: no turn for an idle flow");
+        let backlogged = self
+            .flows
+            .iter()
+            .filter(|flow| !flow.queue.is_empty())
+            .count();
+        assert_eq!(
+            self.backlogged, backlogged,
+            "flows that are backlogged are counted"
+        );
+        assert!(
+            self.flows
+                .get(self.serving as usize)
+                .is_none_or(|flow| !flow.queue.is_empty()),
+            "invariant 2: no turn for an idle flow"
+        );
         let visited = column_of(self.position).map_or(0, |column| 1 << column);
-        assert!(found.get(self.cursor as usize).is_none_or(|columns| columns & visited != 0), "invariant 3");
+        assert!(
+            found
+                .get(self.cursor as usize)
+                .is_none_or(|columns| columns & visited != 0),
+            "invariant 3"
+        );
     }
 }
 
@@ -500,7 +587,11 @@ mod tests {
 
     /// S_k = S_(k-1), k, S_(k-1).
     fn spread(order: u32) -> Vec<u32> {
-        if order == 0 { Vec::new() } else { [spread(order - 1), alloc::vec![order], spread(order - 1)].concat() }
+        if order == 0 {
+            Vec::new()
+        } else {
+            [spread(order - 1), alloc::vec![order], spread(order - 1)].concat()
+        }
     }
 
     #[test]
@@ -519,9 +610,13 @@ mod tests {
     /// Idle flows, however many, add nothing to the cost of a packet longer than the quantum.
     #[test]
     fn a_long_packet_costs_a_look_at_the_flows_that_are_backlogged() {
-        for (known, backlogged, weight, quantum) in
-            [(20_000, 2, 1, 1514), (20_000, 2, 1023, 1), (20_000, 40, 700, 100), (300, 300, 1, 1514), (300, 300, 1023, 1)]
-        {
+        for (known, backlogged, weight, quantum) in [
+            (20_000, 2, 1, 1514),
+            (20_000, 2, 1023, 1),
+            (20_000, 40, 700, 100),
+            (300, 300, 1, 1514),
+            (300, 300, 1023, 1),
+        ] {
             let mut srr = Config { quantum }.build(0).expect("legal");
             (0..known).for_each(|flow| srr.enqueue_packet(Packet::new(FlowId(flow), 1, ())));
             while srr.dequeue_packet().is_some() {}
@@ -530,10 +625,16 @@ mod tests {
                 (0..5).for_each(|_| srr.enqueue_packet(Packet::new(FlowId(flow), 9000, ())));
             }
             while !srr.backlog().is_empty() {
-                let bits: u32 = (0..backlogged as usize).map(|flow| srr.flows[flow].weight.count_ones()).sum();
+                let bits: u32 = (0..backlogged as usize)
+                    .map(|flow| srr.flows[flow].weight.count_ones())
+                    .sum();
                 srr.steps = 0;
                 assert!(srr.dequeue_packet().is_some());
-                assert!(srr.steps <= u64::from(4 * backlogged + 2 * bits + 10), "{} of {backlogged} flows, {bits} bits", srr.steps);
+                assert!(
+                    srr.steps <= u64::from(4 * backlogged + 2 * bits + 10),
+                    "{} of {backlogged} flows, {bits} bits",
+                    srr.steps
+                );
             }
         }
     }
@@ -547,7 +648,11 @@ mod tests {
                 counted += column.map_or(0, |column| u64::from(weight >> column & 1));
                 assert_eq!(turns(weight, term), counted, "weight {weight}, term {term}");
             }
-            assert_eq!(counted, 2 * u64::from(weight), "as many in a round as the weight");
+            assert_eq!(
+                counted,
+                2 * u64::from(weight),
+                "as many in a round as the weight"
+            );
         }
     }
 }

@@ -44,7 +44,8 @@
 //! Number format: see `GpsClock`. Virtual times that differ by less than 2^-18 bytes count as
 //! equal.
 //!
-//! Cost: O(log N) a packet, amortised: a flow moves through three heaps. Memory: one record a flow, and 8 bytes a packet for V as it came.
+//! Cost: O(log N) a packet, amortised: a flow moves through three heaps. Memory: one record a flow,
+//! and 8 bytes a packet for V as it came.
 //!
 //! Differences from the paper: those of `wfq`.
 
@@ -64,11 +65,14 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "wf2q";
-    const ABOUT: &'static str = "worst-case fair weighted fair queueing: within one packet of a fluid server";
-    const SOURCE: &'static str = "Bennett, Zhang, WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996";
+    const ABOUT: &'static str =
+        "worst-case fair weighted fair queueing: within one packet of a fluid server";
+    const SOURCE: &'static str =
+        "Bennett, Zhang, WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// The fluid server's arithmetic.
     const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
     const COMPLEXITY: &'static str = "O(log N)";
@@ -77,15 +81,26 @@ impl Discipline for Config {
     type ByHandle = ByCopy<Wf2q<Handle>>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
+        let (own, any) = (
+            u64::from(share.max_packet_len),
+            u64::from(share.link_max_packet_len),
+        );
         let tied = GpsClock::tied_bytes(share);
         // L is no less than L_k where both are lengths of sent packets; the allowed maximum may be
         // more.
-        let late = share.rate.time_of(share.per_share(own) + any.saturating_sub(own) + tied);
+        let late = share
+            .rate
+            .time_of(share.per_share(own) + any.saturating_sub(own) + tied);
         let latency = share.rate.time_of(any + tied);
         Guarantees {
-            t_wfi: Some(Bound { value: late, source: "Bennett and Zhang 1996, Theorem 2: L_k / r_k - L_k / R + L / R" }),
-            latency: Some(Bound { value: latency, source: "Bennett and Zhang 1996, Theorem 1: L / R after the fluid server" }),
+            t_wfi: Some(Bound {
+                value: late,
+                source: "Bennett and Zhang 1996, Theorem 2: L_k / r_k - L_k / R + L / R",
+            }),
+            latency: Some(Bound {
+                value: latency,
+                source: "Bennett and Zhang 1996, Theorem 1: L / R after the fluid server",
+            }),
             ..Guarantees::default()
         }
     }
@@ -106,7 +121,11 @@ pub struct ByFinishOfBegun {
 impl ByFinishOfBegun {
     #[inline]
     fn update_eligible(&mut self, now: VirtualTime, head: impl Fn(usize) -> Service) {
-        if self.ineligible.first_key().is_some_and(|start| has_begun(start, now)) {
+        if self
+            .ineligible
+            .first_key()
+            .is_some_and(|start| has_begun(start, now))
+        {
             self.admit_begun(now, head);
         }
     }
@@ -114,7 +133,9 @@ impl ByFinishOfBegun {
     #[inline(never)]
     fn admit_begun(&mut self, now: VirtualTime, head: impl Fn(usize) -> Service) {
         let eligible = &mut self.eligible;
-        self.ineligible.take_up_to(now.plus(TOLERANCE), |flow| eligible.insert(flow, head(flow).rounded_finish()));
+        self.ineligible.take_up_to(now.plus(TOLERANCE), |flow| {
+            eligible.insert(flow, head(flow).rounded_finish())
+        });
     }
 }
 
@@ -157,8 +178,15 @@ impl Order for ByFinishOfBegun {
 
     fn check(&self, flow: usize, head: Option<Service>, now: VirtualTime) {
         let (early, late) = (self.eligible.contains(flow), self.ineligible.contains(flow));
-        assert_eq!(usize::from(early) + usize::from(late), usize::from(head.is_some()), "flows with packets are in one heap");
-        assert!(!early || head.is_some_and(|head| has_begun(head.start, now)), "who is eligible has begun");
+        assert_eq!(
+            usize::from(early) + usize::from(late),
+            usize::from(head.is_some()),
+            "flows with packets are in one heap"
+        );
+        assert!(
+            !early || head.is_some_and(|head| has_begun(head.start, now)),
+            "who is eligible has begun"
+        );
         if flow == 0 {
             self.eligible.check();
             self.ineligible.check();
@@ -179,12 +207,30 @@ mod tests {
     fn a_heavy_flow_takes_turns_with_the_light_ones() {
         for start in [0, u64::MAX - 1_000] {
             let mut scheduler = Wf2q::start_at(VirtualTime::from_bits(start));
-            scheduler.set_flow(FlowId(0), FlowConfig { weight: 10, ..FlowConfig::DEFAULT }).unwrap();
+            scheduler
+                .set_flow(
+                    FlowId(0),
+                    FlowConfig {
+                        weight: 10,
+                        ..FlowConfig::DEFAULT
+                    },
+                )
+                .unwrap();
             for flow in [0; 11].into_iter().chain(1..=10) {
-                scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).unwrap();
+                scheduler
+                    .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ()))
+                    .unwrap();
             }
-            let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
-            assert_eq!(order, [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8, 0, 9, 0, 10, 0], "from {start}");
+            let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+                .map(|packet| packet.flow.0)
+                .collect();
+            assert_eq!(
+                order,
+                [
+                    0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8, 0, 9, 0, 10, 0
+                ],
+                "from {start}"
+            );
         }
     }
 }

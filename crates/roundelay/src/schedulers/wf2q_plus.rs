@@ -5,8 +5,9 @@
 //! no later than V are eligible, and the eligible flow with the smallest finish time is served. No
 //! scheduler of whole packets comes closer to its shares; the price is sorting, O(log N) a packet.
 //!
-//! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5), 1997, in the form of the QFQ paper
-//! (F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees"), section 3.1.
+//! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5),
+//! 1997, in the form of the QFQ paper (F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet
+//! Scheduling with Tight Bandwidth Distribution Guarantees"), section 3.1.
 //!
 //! | paper | here |
 //! |---|---|
@@ -24,8 +25,8 @@
 //!
 //! Latency and fairness follow from the range of V, with weights that add up to w and stay
 //! constant. A flow is served with S <= V, and V rises by its packet over w: the next S is at most
-//! L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: V is at most
-//! (L - l) / w after its F. For let u be the last earlier instant at which a packet with a later F was
+//! L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: V is at most (L
+//! - l) / w after its F. For let u be the last earlier instant at which a packet with a later F was
 //! chosen, or V jumped: all later service up to the packet starts after V(u) and finishes by F,
 //! which is at most w (F - V(u)) - l bytes, and the packet chosen at u is one L. Latency: from the
 //! instant a at which the flow became backlogged until its packet p begins, V rises by no more than
@@ -71,28 +72,58 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "wf2q_plus";
-    const ABOUT: &'static str = "worst-case fair weighted fair queueing plus: WF2Q's fairness with a simpler virtual time";
-    const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
+    const ABOUT: &'static str =
+        "worst-case fair weighted fair queueing plus: WF2Q's fairness with a simpler virtual time";
+    const SOURCE: &'static str =
+        "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     const COMPLEXITY: &'static str = "O(log N)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Wf2qPlus<T>;
     type ByHandle = Wf2qPlus<Handle, Links>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
-        let b_wfi = Bound { value: 2 * own + share.of(2 * any), source: "QFQ paper, Eq. 9 with exact timestamps: 2 L_k + 2 phi L" };
+        let (own, any) = (
+            u64::from(share.max_packet_len),
+            u64::from(share.link_max_packet_len),
+        );
+        let b_wfi = Bound {
+            value: 2 * own + share.of(2 * any),
+            source: "QFQ paper, Eq. 9 with exact timestamps: 2 L_k + 2 phi L",
+        };
         let late = share.rate.time_of(share.per_share(own) + 2 * any);
-        let t_wfi = Bound { value: late, source: "QFQ paper, section 5.2: (L_k / phi + 2 L) / R" };
+        let t_wfi = Bound {
+            value: late,
+            source: "QFQ paper, section 5.2: (L_k / phi + 2 L) / R",
+        };
         let ahead = share.per_share(own).saturating_sub(own);
-        let latency = Bound { value: share.rate.time_of(ahead + 2 * any), source: "wf2q_plus.rs: (L_k / phi - L_k + 2 L) / R" };
+        let latency = Bound {
+            value: share.rate.time_of(ahead + 2 * any),
+            source: "wf2q_plus.rs: (L_k / phi - L_k + 2 L) / R",
+        };
         let apart = share.rate.time_of(2 * (ahead + share.per_least_share(any)));
-        let fairness = Bound { value: apart, source: "wf2q_plus.rs: 2 (L_k / phi - L_k + L / smallest phi) / R" };
-        let printed = Bound { value: own + share.of(2 * any), source: "QFQ paper, section 5.1: L_k + 2 phi L" };
-        let printed = Printed { b_wfi: Some(printed), t_wfi: None };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(latency), fairness: Some(fairness), printed }
+        let fairness = Bound {
+            value: apart,
+            source: "wf2q_plus.rs: 2 (L_k / phi - L_k + L / smallest phi) / R",
+        };
+        let printed = Bound {
+            value: own + share.of(2 * any),
+            source: "QFQ paper, section 5.1: L_k + 2 phi L",
+        };
+        let printed = Printed {
+            b_wfi: Some(printed),
+            t_wfi: None,
+        };
+        Guarantees {
+            b_wfi: Some(b_wfi),
+            t_wfi: Some(t_wfi),
+            latency: Some(latency),
+            fairness: Some(fairness),
+            printed,
+        }
     }
 }
 
@@ -134,14 +165,21 @@ impl Times {
     /// F, rounded: tied flows compare as equal.
     #[inline]
     const fn rounded_finish(&self) -> VirtualTime {
-        self.finish.plus(1 << (ROUNDED_BITS - 1)).slot_start(ROUNDED_BITS)
+        self.finish
+            .plus(1 << (ROUNDED_BITS - 1))
+            .slot_start(ROUNDED_BITS)
     }
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Wf2qPlus<T, P> {
     fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
         let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
-        Ok(Self { flows: FlowTable::default(), clock: VirtualClock::default(), eligible, ineligible })
+        Ok(Self {
+            flows: FlowTable::default(),
+            clock: VirtualClock::default(),
+            eligible,
+            ineligible,
+        })
     }
 }
 
@@ -165,7 +203,11 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
     /// Eq. 2 on a newly backlogged flow.
     fn activate(&mut self, number: usize, len: u32) {
         let now = self.clock.now();
-        let FlowRecord { weight, state: times, .. } = &mut self.flows[number];
+        let FlowRecord {
+            weight,
+            state: times,
+            ..
+        } = &mut self.flows[number];
         let ahead = times.finish.since(now);
         if (0..=MAX_AHEAD).contains(&ahead) {
             times.start = times.finish;
@@ -194,7 +236,9 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
     /// Eq. 3's minimum; moves newly eligible flows.
     #[inline]
     fn update_eligible(&mut self) {
-        let Some(first) = self.ineligible.first_key() else { return };
+        let Some(first) = self.ineligible.first_key() else {
+            return;
+        };
         if self.eligible.is_empty() {
             self.clock.jump_to(first);
         }
@@ -207,11 +251,16 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
     fn admit_eligible(&mut self) {
         let (eligible, flows) = (&mut self.eligible, &self.flows);
         let limit = self.clock.now().plus(TOLERANCE);
-        self.ineligible.take_up_to(limit, |number| eligible.insert(number, flows[number].state.rounded_finish()));
+        self.ineligible.take_up_to(limit, |number| {
+            eligible.insert(number, flows[number].state.rounded_finish())
+        });
     }
 
     #[inline]
-    fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_packet(
+        &mut self,
+        refill: impl FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         let (_, number) = self.eligible.first()?;
         let len = self.flows[number].queue.head_len();
         let (packet, flow) = self.flows.pop(number, refill);
@@ -232,7 +281,11 @@ impl<T, P: Storage<T>> Wf2qPlus<T, P> {
     /// Eq. 2 on a served flow with another packet: S = F.
     #[inline]
     fn go_on(&mut self, number: usize, len: u32) {
-        let FlowRecord { weight, state: times, .. } = &mut self.flows[number];
+        let FlowRecord {
+            weight,
+            state: times,
+            ..
+        } = &mut self.flows[number];
         times.start = times.finish;
         times.finish_after(len, *weight);
         let (start, finish) = (times.start, times.rounded_finish());
@@ -297,7 +350,11 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
         self.dequeue_packet(|_| None)
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    fn dequeue_refilled(
+        &mut self,
+        _now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         self.dequeue_packet(refill)
     }
 
@@ -334,8 +391,12 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes_per_flow = FlowTable::<T, Times, P>::BYTES_PER_FLOW + 2 * FlowHeap::BYTES_PER_FLOW;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+        let bytes_per_flow =
+            FlowTable::<T, Times, P>::BYTES_PER_FLOW + 2 * FlowHeap::BYTES_PER_FLOW;
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
+            bytes_per_flow,
+        }
     }
 
     /// 1. A backlogged flow is in one heap, chosen by its start relative to V; an idle flow is in
@@ -345,13 +406,31 @@ impl<T, P: Storage<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     ///    packet became head.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
-            let (early, late) = (self.eligible.contains(number), self.ineligible.contains(number));
+            let (early, late) = (
+                self.eligible.contains(number),
+                self.ineligible.contains(number),
+            );
             let is_late = !self.is_eligible(flow.state.start);
-            assert_eq!((early, late), if flow.queue.is_empty() { (false, false) } else { (!is_late, is_late) }, "invariant 1");
-            assert!(flow.queue.is_empty() || flow.state.finish.since(flow.state.start) >= 0, "invariant 3");
+            assert_eq!(
+                (early, late),
+                if flow.queue.is_empty() {
+                    (false, false)
+                } else {
+                    (!is_late, is_late)
+                },
+                "invariant 1"
+            );
+            assert!(
+                flow.queue.is_empty() || flow.state.finish.since(flow.state.start) >= 0,
+                "invariant 3"
+            );
         }
         self.flows.check();
-        assert_eq!(self.eligible.is_empty(), self.flows.backlog().is_empty(), "invariant 2");
+        assert_eq!(
+            self.eligible.is_empty(),
+            self.flows.backlog().is_empty(),
+            "invariant 2"
+        );
         self.eligible.check();
         self.ineligible.check();
     }
@@ -367,12 +446,27 @@ mod tests {
     #[test]
     fn heavier_flows_go_first_but_not_ahead_of_their_share() {
         for start in [0, u64::MAX - 1_000] {
-            let mut scheduler = Wf2qPlus { clock: VirtualClock::start_at(VirtualTime::from_bits(start)), ..Wf2qPlus::default() };
-            scheduler.set_flow(FlowId(0), FlowConfig { weight: 3, ..FlowConfig::DEFAULT }).unwrap();
+            let mut scheduler = Wf2qPlus {
+                clock: VirtualClock::start_at(VirtualTime::from_bits(start)),
+                ..Wf2qPlus::default()
+            };
+            scheduler
+                .set_flow(
+                    FlowId(0),
+                    FlowConfig {
+                        weight: 3,
+                        ..FlowConfig::DEFAULT
+                    },
+                )
+                .unwrap();
             for flow in [0, 0, 0, 0, 1, 1] {
-                scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).unwrap();
+                scheduler
+                    .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ()))
+                    .unwrap();
             }
-            let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
+            let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+                .map(|packet| packet.flow.0)
+                .collect();
             assert_eq!(order, [0, 1, 0, 0, 0, 1], "from {start}");
         }
     }
@@ -384,12 +478,16 @@ mod tests {
         let packet = |flow| Packet::new(FlowId(flow), 1500, ());
         scheduler.enqueue(Instant::ZERO, packet(0)).unwrap();
         scheduler.dequeue(Instant::ZERO);
-        scheduler.clock.jump_to(scheduler.clock.now().plus(i64::MAX as u64));
+        scheduler
+            .clock
+            .jump_to(scheduler.clock.now().plus(i64::MAX as u64));
         scheduler.clock.jump_to(scheduler.clock.now().plus(1 << 50));
         for flow in [1, 1, 1, 0] {
             scheduler.enqueue(Instant::ZERO, packet(flow)).unwrap();
         }
-        let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
+        let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+            .map(|packet| packet.flow.0)
+            .collect();
         assert_eq!(order, [0, 1, 1, 1]);
     }
 
@@ -397,15 +495,33 @@ mod tests {
     /// waiting.
     #[test]
     fn packets_that_refill_leave_as_those_that_wait() {
-        let lens = [[1000, 300, 700, 1500], [64, 64, 1500, 800], [1500, 1500, 10, 0]];
+        let lens = [
+            [1000, 300, 700, 1500],
+            [64, 64, 1500, 800],
+            [1500, 1500, 10, 0],
+        ];
         let (mut waiting, mut refilled) = (Wf2qPlus::default(), Wf2qPlus::default());
         let mut next = [1usize; 3];
         for (flow, lens) in (0..).zip(lens) {
             for scheduler in [&mut waiting, &mut refilled] {
-                scheduler.set_flow(FlowId(flow), FlowConfig { weight: 1 + flow, ..FlowConfig::DEFAULT }).unwrap();
+                scheduler
+                    .set_flow(
+                        FlowId(flow),
+                        FlowConfig {
+                            weight: 1 + flow,
+                            ..FlowConfig::DEFAULT
+                        },
+                    )
+                    .unwrap();
             }
-            lens.iter().for_each(|len| waiting.enqueue(Instant::ZERO, Packet::new(FlowId(flow), *len, ())).unwrap());
-            refilled.enqueue(Instant::ZERO, Packet::new(FlowId(flow), lens[0], ())).unwrap();
+            lens.iter().for_each(|len| {
+                waiting
+                    .enqueue(Instant::ZERO, Packet::new(FlowId(flow), *len, ()))
+                    .unwrap()
+            });
+            refilled
+                .enqueue(Instant::ZERO, Packet::new(FlowId(flow), lens[0], ()))
+                .unwrap();
         }
         for _ in 0..12 {
             let packet = refilled.dequeue_refilled(Instant::ZERO, &mut |flow| {
@@ -415,20 +531,31 @@ mod tests {
             });
             assert_eq!(packet, waiting.dequeue(Instant::ZERO));
         }
-        assert_eq!((refilled.backlog(), waiting.dequeue(Instant::ZERO)), (Backlog::default(), None));
+        assert_eq!(
+            (refilled.backlog(), waiting.dequeue(Instant::ZERO)),
+            (Backlog::default(), None)
+        );
     }
 
     #[test]
     fn a_child_that_lost_what_stood_for_it_is_not_charged() {
         let mut scheduler = Wf2qPlus::default();
         for flow in [0, 1] {
-            scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1500, ())).unwrap();
+            scheduler
+                .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1500, ()))
+                .unwrap();
         }
         assert_eq!(scheduler.evict_flow(FlowId(7)), None);
-        assert_eq!(scheduler.evict_flow(FlowId(0)).map(|packet| packet.flow), Some(FlowId(0)));
+        assert_eq!(
+            scheduler.evict_flow(FlowId(0)).map(|packet| packet.flow),
+            Some(FlowId(0))
+        );
         let times = &scheduler.flows[0].state;
         assert_eq!(times.finish, times.start);
-        assert_eq!(scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow), Some(FlowId(1)));
+        assert_eq!(
+            scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow),
+            Some(FlowId(1))
+        );
         assert_eq!(scheduler.evict_flow(FlowId(1)), None);
     }
 }

@@ -6,9 +6,9 @@
 //! may leave much earlier, though: a heavy flow alone among many light ones is sent far ahead of
 //! its share, and then waits for all of them. `wf2q` mends this.
 //!
-//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager,
-//! "A Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3),
-//! 1993.
+//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing
+//! Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager, "A Generalized Processor Sharing Approach to
+//! Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3), 1993.
 //!
 //! | paper | here |
 //! |---|---|
@@ -74,10 +74,12 @@ pub struct Config;
 impl Discipline for Config {
     const NAME: &'static str = "wfq";
     const ABOUT: &'static str = "weighted fair queueing (PGPS): packets in the order in which a fluid server would finish them";
-    const SOURCE: &'static str = "Demers, Keshav, Shenker, SIGCOMM 1989; Parekh, Gallager, IEEE/ACM ToN 1(3), 1993";
+    const SOURCE: &'static str =
+        "Demers, Keshav, Shenker, SIGCOMM 1989; Parekh, Gallager, IEEE/ACM ToN 1(3), 1993";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
-    const DROPS: &'static [DropReason] = &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
+    const DROPS: &'static [DropReason] =
+        &[DropReason::Full, DropReason::PushedOut, DropReason::Refused];
     /// The fluid server's arithmetic.
     const BOUNDS: &'static [DropReason] = &[DropReason::Refused];
     const COMPLEXITY: &'static str = "O(log N)";
@@ -86,19 +88,40 @@ impl Discipline for Config {
     type ByHandle = ByCopy<Wfq<Handle>>;
 
     fn guarantees(&self, share: &Share) -> Guarantees {
-        let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
+        let (own, any) = (
+            u64::from(share.max_packet_len),
+            u64::from(share.link_max_packet_len),
+        );
         // C of the lightest flow: in bytes of the link's, and in bytes of this flow's.
-        let lightest = Share { weight: share.least_weight, ..*share };
-        let (ahead, own_ahead) = (lightest.per_share(any), (any * u64::from(share.weight)).div_ceil(share.least_weight.max(1).into()));
+        let lightest = Share {
+            weight: share.least_weight,
+            ..*share
+        };
+        let (ahead, own_ahead) = (
+            lightest.per_share(any),
+            (any * u64::from(share.weight)).div_ceil(share.least_weight.max(1).into()),
+        );
         let tied = GpsClock::tied_bytes(share);
         let late = |bytes: u64| share.rate.time_of(bytes + tied);
         let one_packet = "Parekh and Gallager 1993, Theorem 1: L / R after the fluid server";
         let b_wfi = (own + own_ahead) - share.of(own + own_ahead).saturating_sub(1) + tied;
         Guarantees {
-            b_wfi: Some(Bound { value: b_wfi, source: "(1 - phi)(L_k + w_k max L_n / w_n): proof in wfq.rs" }),
-            t_wfi: Some(Bound { value: late(ahead + any), source: "(W max L_n / w_n + L) / R: proof in wfq.rs" }),
-            latency: Some(Bound { value: late(any), source: one_packet }),
-            fairness: Some(Bound { value: late(2 * ahead), source: "L_j / r_j + max L_n / r_n: proof in wfq.rs" }),
+            b_wfi: Some(Bound {
+                value: b_wfi,
+                source: "(1 - phi)(L_k + w_k max L_n / w_n): proof in wfq.rs",
+            }),
+            t_wfi: Some(Bound {
+                value: late(ahead + any),
+                source: "(W max L_n / w_n + L) / R: proof in wfq.rs",
+            }),
+            latency: Some(Bound {
+                value: late(any),
+                source: one_packet,
+            }),
+            fairness: Some(Bound {
+                value: late(2 * ahead),
+                source: "L_j / r_j + max L_n / r_n: proof in wfq.rs",
+            }),
             ..Guarantees::default()
         }
     }
@@ -122,7 +145,11 @@ impl Order for ByFinish {
     #[inline]
     fn insert(&mut self, flow: usize, head: Service) {
         let length = head.finish.since(head.start) as u64;
-        self.longest = if self.backlogged.is_empty() { length } else { self.longest.max(length) };
+        self.longest = if self.backlogged.is_empty() {
+            length
+        } else {
+            self.longest.max(length)
+        };
         self.backlogged.insert(flow, head.rounded_finish());
     }
 
@@ -147,8 +174,15 @@ impl Order for ByFinish {
     }
 
     fn check(&self, flow: usize, head: Option<Service>, _: VirtualTime) {
-        assert_eq!(self.backlogged.contains(flow), head.is_some(), "flows with packets are in the heap");
-        assert!(head.is_none_or(|head| head.finish.since(head.start) as u64 <= self.longest), "no packet takes longer");
+        assert_eq!(
+            self.backlogged.contains(flow),
+            head.is_some(),
+            "flows with packets are in the heap"
+        );
+        assert!(
+            head.is_none_or(|head| head.finish.since(head.start) as u64 <= self.longest),
+            "no packet takes longer"
+        );
         if flow == 0 {
             self.backlogged.check();
         }
@@ -169,12 +203,28 @@ mod tests {
     fn a_heavy_flow_is_sent_ahead_of_its_share() {
         for start in [0, u64::MAX - 1_000] {
             let mut scheduler = Wfq::start_at(VirtualTime::from_bits(start));
-            scheduler.set_flow(FlowId(0), FlowConfig { weight: 10, ..FlowConfig::DEFAULT }).unwrap();
+            scheduler
+                .set_flow(
+                    FlowId(0),
+                    FlowConfig {
+                        weight: 10,
+                        ..FlowConfig::DEFAULT
+                    },
+                )
+                .unwrap();
             for flow in [0; 11].into_iter().chain(1..=10) {
-                scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).unwrap();
+                scheduler
+                    .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ()))
+                    .unwrap();
             }
-            let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
-            assert_eq!(order, [[0; 10].as_slice(), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &[0]].concat(), "from {start}");
+            let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+                .map(|packet| packet.flow.0)
+                .collect();
+            assert_eq!(
+                order,
+                [[0; 10].as_slice(), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &[0]].concat(),
+                "from {start}"
+            );
         }
     }
 }

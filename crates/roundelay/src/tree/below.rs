@@ -33,7 +33,10 @@ pub(super) struct Below<T, L, I> {
     pub(super) now: Instant,
 }
 
-#[allow(clippy::large_enum_variant, reason = "nodes are few, and a box would cost each call a pointer chase")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nodes are few, and a box would cost each call a pointer chase"
+)]
 pub(super) enum State<T, L, I> {
     /// The root, or removed.
     Absent,
@@ -53,41 +56,72 @@ pub(super) struct Leaf<T, L> {
 
 impl<T, L: Scheduler<T>, I> State<T, L, I> {
     pub(super) fn leaf(node: &Node, scheduler: L) -> Self {
-        Self::Leaf(Leaf { buffer: Buffer::new(node.limit(), scheduler), head: None, told: Backlog::default(), is_asleep: false })
+        Self::Leaf(Leaf {
+            buffer: Buffer::new(node.limit(), scheduler),
+            head: None,
+            told: Backlog::default(),
+            is_asleep: false,
+        })
     }
 }
 
 impl<T, L: Scheduler<T>> Leaf<T, L> {
     pub(super) fn size(&self) -> u64 {
-        let head = self.head.as_ref().map_or((0, 0), |packet| (1, u64::from(packet.len)));
-        self.told.bytes.saturating_add(head.1).max(self.told.packets.saturating_add(head.0))
+        let head = self
+            .head
+            .as_ref()
+            .map_or((0, 0), |packet| (1, u64::from(packet.len)));
+        self.told
+            .bytes
+            .saturating_add(head.1)
+            .max(self.told.packets.saturating_add(head.0))
     }
 }
 
 impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     pub(super) fn parent(&self, number: usize) -> usize {
-        self.plan.placed(number).map_or(ROOT, |placed| placed.parent)
+        self.plan
+            .placed(number)
+            .map_or(ROOT, |placed| placed.parent)
     }
 
     pub(super) fn place(&self, number: usize) -> FlowId {
-        self.plan.placed(number).map_or(FlowId::default(), |placed| placed.place)
+        self.plan
+            .placed(number)
+            .map_or(FlowId::default(), |placed| placed.place)
     }
 
     pub(super) fn class(&self, number: usize) -> Option<&Class<I>> {
-        if let Some(State::Class(class)) = self.nodes.get(number) { Some(class) } else { None }
+        if let Some(State::Class(class)) = self.nodes.get(number) {
+            Some(class)
+        } else {
+            None
+        }
     }
 
     pub(super) fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
-        if let Some(State::Class(class)) = self.nodes.get_mut(number) { Some(class) } else { None }
+        if let Some(State::Class(class)) = self.nodes.get_mut(number) {
+            Some(class)
+        } else {
+            None
+        }
     }
 
     pub(super) fn leaf(&self, number: usize) -> Option<&Leaf<T, L>> {
-        if let Some(State::Leaf(leaf)) = self.nodes.get(number) { Some(leaf) } else { None }
+        if let Some(State::Leaf(leaf)) = self.nodes.get(number) {
+            Some(leaf)
+        } else {
+            None
+        }
     }
 
     /// The leaf, and the list for its dropped packets.
     pub(super) fn leaf_mut(&mut self, number: usize) -> Option<(&mut Leaf<T, L>, &mut Dropped<T>)> {
-        if let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) { Some((leaf, &mut self.dropped)) } else { None }
+        if let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) {
+            Some((leaf, &mut self.dropped))
+        } else {
+            None
+        }
     }
 
     pub(super) fn has_head(&self, number: usize) -> bool {
@@ -100,28 +134,43 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
 
     /// Why a leaf would refuse a packet.
     pub(super) fn refusal(&self, number: usize, packet: &Packet<T>) -> Option<Refusal> {
-        self.leaf(number).map_or(Some(Refusal::NoClass), |leaf| leaf.buffer.scheduler().refusal(packet))
+        self.leaf(number).map_or(Some(Refusal::NoClass), |leaf| {
+            leaf.buffer.scheduler().refusal(packet)
+        })
     }
 
     /// Enqueues a packet in a leaf. A refused packet is returned.
     pub(super) fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (now, arrival) = (self.now, packet.arrival);
-        let Some((leaf, dropped)) = self.leaf_mut(number) else { return Err(packet) };
+        let Some((leaf, dropped)) = self.leaf_mut(number) else {
+            return Err(packet);
+        };
         let mut refused = None;
-        leaf.buffer.enqueue(now, packet, |packet, reason| match reason {
-            DropReason::Refused => refused = Some(Packet { arrival, ..packet }),
-            _ => dropped.push_back((packet, reason)),
-        });
+        leaf.buffer
+            .enqueue(now, packet, |packet, reason| match reason {
+                DropReason::Refused => refused = Some(Packet { arrival, ..packet }),
+                _ => dropped.push_back((packet, reason)),
+            });
         self.listen(number);
         refused.map_or(Ok(()), Err)
     }
 
     /// Updates a leaf's recorded backlog after a call to its scheduler.
     pub(super) fn listen(&mut self, number: usize) {
-        let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else { return };
+        let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else {
+            return;
+        };
         let told = leaf.buffer.scheduler().backlog();
-        self.backlog.packets = self.backlog.packets.wrapping_sub(leaf.told.packets).wrapping_add(told.packets);
-        self.backlog.bytes = self.backlog.bytes.wrapping_sub(leaf.told.bytes).wrapping_add(told.bytes);
+        self.backlog.packets = self
+            .backlog
+            .packets
+            .wrapping_sub(leaf.told.packets)
+            .wrapping_add(told.packets);
+        self.backlog.bytes = self
+            .backlog
+            .bytes
+            .wrapping_sub(leaf.told.bytes)
+            .wrapping_add(told.bytes);
         leaf.told = told;
         self.longest.changed(number, leaf.size());
         let sleeps = leaf.head.is_none() && !told.is_empty();
@@ -137,8 +186,12 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     /// Moves a leaf's next packet from its buffer to `head`, if the leaf gives one.
     pub(super) fn commit(&mut self, number: usize) {
         let now = self.now;
-        let Some((leaf, dropped)) = self.leaf_mut(number) else { return };
-        leaf.head = leaf.buffer.dequeue(now, |packet, reason| dropped.push_back((packet, reason)));
+        let Some((leaf, dropped)) = self.leaf_mut(number) else {
+            return;
+        };
+        leaf.head = leaf
+            .buffer
+            .dequeue(now, |packet, reason| dropped.push_back((packet, reason)));
         if let Some(head) = &leaf.head {
             let len = u64::from(head.len);
             self.backlog.packets = self.backlog.packets.wrapping_add(1);
@@ -178,12 +231,24 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
             let Placed { node, place, .. } = self.plan.placed(number)?;
             let (len, slack, deadline) = match self.nodes.get(number)? {
                 State::Absent => return None,
-                State::Leaf(leaf) => leaf.head.as_ref().map(|head| (head.len, head.slack, head.deadline))?,
-                State::Class(class) => class.head.as_ref().map(|head| (head.len, head.slack, head.deadline))?,
+                State::Leaf(leaf) => leaf
+                    .head
+                    .as_ref()
+                    .map(|head| (head.len, head.slack, head.deadline))?,
+                State::Class(class) => class
+                    .head
+                    .as_ref()
+                    .map(|head| (head.len, head.slack, head.deadline))?,
             };
             if len <= node.max_packet_len {
                 let (arrival, priority) = (self.now, node.priority);
-                return Some(Packet { arrival, priority, slack, deadline, ..Packet::new(*place, len, StandIn::Head) });
+                return Some(Packet {
+                    arrival,
+                    priority,
+                    slack,
+                    deadline,
+                    ..Packet::new(*place, len, StandIn::Head)
+                });
             }
             self.refuse_head(number);
         }
@@ -191,14 +256,18 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
 
     pub(super) fn refuse_head(&mut self, number: usize) {
         let packet = self.take_head(number);
-        self.dropped.extend(packet.map(|packet| (packet, DropReason::Refused)));
+        self.dropped
+            .extend(packet.map(|packet| (packet, DropReason::Refused)));
     }
 
     /// Reports a child's new stand-in to its class.
     pub(super) fn report(&mut self, child: usize) {
         loop {
             let (now, parent, stand_in) = (self.now, self.parent(child), self.stand_in(child));
-            if self.class_mut(parent).is_none_or(|class| class.hear(now, stand_in)) {
+            if self
+                .class_mut(parent)
+                .is_none_or(|class| class.hear(now, stand_in))
+            {
                 return;
             }
             self.refuse_head(child);

@@ -15,7 +15,11 @@ impl<T: Send> Tree<T> {
     /// # Errors
     /// No leaf is the default.
     pub fn new(plan: &Config, seed: u64) -> Result<Self, TreeError> {
-        let tree = Self::with(plan, |node| node.spec.discipline.build(seed), |node| node.spec.discipline.build_class(seed));
+        let tree = Self::with(
+            plan,
+            |node| node.spec.discipline.build(seed),
+            |node| node.spec.discipline.build_class(seed),
+        );
         tree.map(|tree| Self { seed, ..tree })
     }
 
@@ -24,7 +28,11 @@ impl<T: Send> Tree<T> {
     /// # Errors
     /// See [`Config::add_class`]; the tree stays as before.
     pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        let scheduler = node.spec.discipline.build_class(self.seed).map_err(|error| setting(&node.name, error))?;
+        let scheduler = node
+            .spec
+            .discipline
+            .build_class(self.seed)
+            .map_err(|error| setting(&node.name, error))?;
         self.add(parent, node, State::Class(Class::new(scheduler)))
     }
 
@@ -33,13 +41,25 @@ impl<T: Send> Tree<T> {
     /// # Errors
     /// See [`Config::add_leaf`]; the tree stays as before.
     pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        let scheduler = node.spec.discipline.build(self.seed).map_err(|error| setting(&node.name, error))?;
+        let scheduler = node
+            .spec
+            .discipline
+            .build(self.seed)
+            .map_err(|error| setting(&node.name, error))?;
         let state = State::leaf(&node, scheduler);
         self.add(parent, node, state)
     }
 
-    fn add(&mut self, parent: &str, node: Node, state: State<T, AnyScheduler<T>, AnyScheduler<StandIn>>) -> Result<(), TreeError> {
-        let number = self.below.plan.add(parent, node, matches!(state, State::Class(_)))?;
+    fn add(
+        &mut self,
+        parent: &str,
+        node: Node,
+        state: State<T, AnyScheduler<T>, AnyScheduler<StandIn>>,
+    ) -> Result<(), TreeError> {
+        let number = self
+            .below
+            .plan
+            .add(parent, node, matches!(state, State::Class(_)))?;
         let nodes = &mut self.below.nodes;
         nodes.resize_with(nodes.len().max(number + 1), || State::Absent);
         nodes[number] = state;
@@ -59,16 +79,24 @@ impl<T: Send> Tree<T> {
     /// There is no such node, a value is out of range, or a parameter cannot change at run time;
     /// the tree stays as before.
     pub fn set_node(&mut self, node: Node) -> Result<(), TreeError> {
-        let Some(number) = self.below.plan.number(&node.name) else { return Err(problem(&node.name, Problem::Unknown)) };
+        let Some(number) = self.below.plan.number(&node.name) else {
+            return Err(problem(&node.name, Problem::Unknown));
+        };
         let fails = |error| setting(&node.name, error);
         let before = self.flow_config(number);
-        node.flow_config().check(Config::NAME, FlowId(0)).map_err(fails)?;
+        node.flow_config()
+            .check(Config::NAME, FlowId(0))
+            .map_err(fails)?;
         if node.spec.limit.is_some() && !matches!(self.below.nodes[number], State::Leaf(_)) {
             return Err(problem(&node.name, Problem::LimitOfClass));
         }
-        self.set_flow_config(number, node.flow_config()).map_err(fails)?;
+        self.set_flow_config(number, node.flow_config())
+            .map_err(fails)?;
         let reconfigured = match &mut self.below.nodes[number] {
-            State::Leaf(leaf) => node.spec.discipline.reconfigure(leaf.buffer.scheduler_mut()),
+            State::Leaf(leaf) => node
+                .spec
+                .discipline
+                .reconfigure(leaf.buffer.scheduler_mut()),
             State::Class(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
             State::Absent => node.spec.discipline.reconfigure(&mut self.root.scheduler),
         };
@@ -82,10 +110,20 @@ impl<T: Send> Tree<T> {
 
     fn settle(&mut self, number: usize, node: Node) {
         if let Some((leaf, dropped)) = self.below.leaf_mut(number) {
-            leaf.buffer.set_limit(node.limit(), |packet, reason| dropped.push_back((packet, reason)));
+            leaf.buffer.set_limit(node.limit(), |packet, reason| {
+                dropped.push_back((packet, reason))
+            });
             self.below.listen(number);
         }
-        let Some(placed) = self.below.plan.nodes.get_mut(number).and_then(Option::as_mut) else { return };
+        let Some(placed) = self
+            .below
+            .plan
+            .nodes
+            .get_mut(number)
+            .and_then(Option::as_mut)
+        else {
+            return;
+        };
         let priority = node.priority;
         let before = core::mem::replace(&mut placed.node, node).priority;
         self.below.plan.find_longest();
@@ -97,8 +135,14 @@ impl<T: Send> Tree<T> {
     /// Removes a node's stand-in from its class's scheduler and enqueues a new one with this
     /// priority.
     fn enter_anew(&mut self, number: usize, priority: u32) {
-        let (now, parent, place) = (self.below.now, self.below.parent(number), self.below.place(number));
-        let Some(class) = self.class_mut(parent) else { return };
+        let (now, parent, place) = (
+            self.below.now,
+            self.below.parent(number),
+            self.below.place(number),
+        );
+        let Some(class) = self.class_mut(parent) else {
+            return;
+        };
         class.withdraw(place);
         class.children[place.index()].priority = priority;
         if class.head.as_ref().is_some_and(|head| head.flow == place) {
@@ -139,10 +183,14 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
 
     fn empty(&mut self, leaf: usize) {
         while let Some(packet) = self.below.evict_waiting(leaf) {
-            self.below.dropped.push_back((packet, DropReason::PushedOut));
+            self.below
+                .dropped
+                .push_back((packet, DropReason::PushedOut));
         }
         while let Some(packet) = self.withdraw(leaf) {
-            self.below.dropped.push_back((packet, DropReason::PushedOut));
+            self.below
+                .dropped
+                .push_back((packet, DropReason::PushedOut));
         }
         // Packets reported by the leaf but never given out leave the backlog with the leaf.
         if let Some((leaf, _)) = self.below.leaf_mut(leaf) {
@@ -154,7 +202,10 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     }
 
     fn flow_config(&self, number: usize) -> FlowConfig {
-        self.below.plan.placed(number).map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config())
+        self.below
+            .plan
+            .placed(number)
+            .map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config())
     }
 
     fn set_flow_config(&mut self, number: usize, config: FlowConfig) -> Result<(), ConfigError> {
@@ -172,7 +223,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         while number != ROOT {
             let config = self.flow_config(number);
             if config.max_packet_len < len {
-                self.set_flow_config(number, FlowConfig { max_packet_len: len, ..config })?;
+                self.set_flow_config(
+                    number,
+                    FlowConfig {
+                        max_packet_len: len,
+                        ..config
+                    },
+                )?;
                 if let Some(placed) = &mut self.below.plan.nodes[number] {
                     placed.node.max_packet_len = len;
                 }

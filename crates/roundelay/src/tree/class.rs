@@ -28,26 +28,43 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub(super) const ABSENT: Self = Self { node: NONE, priority: 0, holds_place: false };
+    pub(super) const ABSENT: Self = Self {
+        node: NONE,
+        priority: 0,
+        holds_place: false,
+    };
 
     /// The packet to enqueue in exchange for the dequeued one: a place holder for a stand-in, and
     /// nothing for a place holder.
     pub(super) fn take_turns(&mut self, place: FlowId) -> Option<Packet<StandIn>> {
         self.holds_place = !self.holds_place;
-        self.holds_place.then(|| Packet { priority: self.priority, ..Packet::new(place, 0, StandIn::Place) })
+        self.holds_place.then(|| Packet {
+            priority: self.priority,
+            ..Packet::new(place, 0, StandIn::Place)
+        })
     }
 }
 
 impl<I: Scheduler<StandIn>> Class<I> {
     pub(super) const fn new(scheduler: I) -> Self {
-        Self { scheduler, children: Vec::new(), head: None }
+        Self {
+            scheduler,
+            children: Vec::new(),
+            head: None,
+        }
     }
 
     pub(super) fn adopt(&mut self, number: usize, placed: &Placed) -> Result<(), ConfigError> {
-        self.scheduler.set_flow(placed.place, placed.node.flow_config())?;
+        self.scheduler
+            .set_flow(placed.place, placed.node.flow_config())?;
         let place = placed.place.index();
-        self.children.resize(self.children.len().max(place + 1), Child::ABSENT);
-        self.children[place] = Child { node: number as u32, priority: placed.node.priority, holds_place: false };
+        self.children
+            .resize(self.children.len().max(place + 1), Child::ABSENT);
+        self.children[place] = Child {
+            node: number as u32,
+            priority: placed.node.priority,
+            holds_place: false,
+        };
         Ok(())
     }
 
@@ -67,18 +84,28 @@ impl<I: Scheduler<StandIn>> Class<I> {
     pub(super) fn choose(&mut self, now: Instant) {
         while self.head.is_none() {
             let children = &mut self.children;
-            let next = self.scheduler.dequeue_refilled(now, &mut |place| children.get_mut(place.index())?.take_turns(place));
+            let next = self.scheduler.dequeue_refilled(now, &mut |place| {
+                children.get_mut(place.index())?.take_turns(place)
+            });
             let Some(next) = next else { return };
             self.head = Some(next).filter(|next| next.payload == StandIn::Head);
         }
     }
 
     pub(super) fn child(&self, place: FlowId) -> usize {
-        self.children.get(place.index()).map_or(ROOT, |child| child.node as usize)
+        self.children
+            .get(place.index())
+            .map_or(ROOT, |child| child.node as usize)
     }
 
     pub(super) fn footprint(&self) -> Footprint {
-        let Footprint { fixed_bytes, bytes_per_flow } = self.scheduler.footprint();
-        Footprint { fixed_bytes: fixed_bytes + self.children.len() * (bytes_per_flow + size_of::<Child>()), bytes_per_flow: 0 }
+        let Footprint {
+            fixed_bytes,
+            bytes_per_flow,
+        } = self.scheduler.footprint();
+        Footprint {
+            fixed_bytes: fixed_bytes + self.children.len() * (bytes_per_flow + size_of::<Child>()),
+            bytes_per_flow: 0,
+        }
     }
 }

@@ -32,7 +32,8 @@ pub struct Node {
     /// The discipline for the packets or the children. A limit is the leaf's own, in addition to
     /// the buffer in front of the tree.
     pub spec: QueueSpec,
-    /// Share of the parent's service, relative to the siblings' weights: 1 to 1024, under DRR 1 to 65535.
+    /// Share of the parent's service, relative to the siblings' weights: 1 to 1024, under DRR 1 to
+    /// 65535.
     pub weight: u32,
     /// Longest packet in bytes, 512 to 65536. Longer packets are refused, unless a flow with a
     /// larger maximum is set.
@@ -44,12 +45,24 @@ pub struct Node {
 impl Node {
     /// A node of weight 1 and priority 0 with packets of up to 2048 bytes.
     pub fn new(name: &str, spec: QueueSpec) -> Self {
-        let FlowConfig { weight, max_packet_len } = FlowConfig::DEFAULT;
-        Self { name: name.to_owned(), spec, weight, max_packet_len, priority: 0 }
+        let FlowConfig {
+            weight,
+            max_packet_len,
+        } = FlowConfig::DEFAULT;
+        Self {
+            name: name.to_owned(),
+            spec,
+            weight,
+            max_packet_len,
+            priority: 0,
+        }
     }
 
     pub(super) const fn flow_config(&self) -> FlowConfig {
-        FlowConfig { weight: self.weight, max_packet_len: self.max_packet_len }
+        FlowConfig {
+            weight: self.weight,
+            max_packet_len: self.max_packet_len,
+        }
     }
 
     pub(super) fn limit(&self) -> Limit {
@@ -100,10 +113,20 @@ pub struct Config {
 /// A WF2Q+ root with one first-in-first-out leaf: a link with a single queue.
 impl Default for Config {
     fn default() -> Self {
-        let spec = |discipline| QueueSpec { discipline, limit: None };
+        let spec = |discipline| QueueSpec {
+            discipline,
+            limit: None,
+        };
         let root = Node::new("root", spec(AnyDiscipline::Wf2qPlus(wf2q_plus::Config)));
-        let mut config = Self { nodes: alloc::vec![Some(Placed::root(root))], default_leaf: None, flows: Vec::new() };
-        let leaf = config.add_leaf("root", Node::new("default", spec(AnyDiscipline::Fifo(fifo::Config))));
+        let mut config = Self {
+            nodes: alloc::vec![Some(Placed::root(root))],
+            default_leaf: None,
+            flows: Vec::new(),
+        };
+        let leaf = config.add_leaf(
+            "root",
+            Node::new("default", spec(AnyDiscipline::Fifo(fifo::Config))),
+        );
         debug_assert!(leaf.is_ok());
         config.default_leaf = Some(1);
         config
@@ -113,7 +136,14 @@ impl Default for Config {
 impl Placed {
     const fn root(node: Node) -> Self {
         let longest = FlowConfig::MAX_PACKET_LEN;
-        Self { node, parent: ROOT, place: FlowId(0), is_class: true, depth: 0, longest }
+        Self {
+            node,
+            parent: ROOT,
+            place: FlowId(0),
+            is_class: true,
+            depth: 0,
+            longest,
+        }
     }
 }
 
@@ -127,7 +157,11 @@ impl Config {
     /// The root cannot be a class, or a value is out of its range.
     pub fn new(root: Node) -> Result<Self, TreeError> {
         check_node(&root, true)?;
-        Ok(Self { nodes: alloc::vec![Some(Placed::root(root))], default_leaf: None, flows: Vec::new() })
+        Ok(Self {
+            nodes: alloc::vec![Some(Placed::root(root))],
+            default_leaf: None,
+            flows: Vec::new(),
+        })
     }
 
     /// Adds a class, which shares its part of `parent` among its own children.
@@ -162,7 +196,8 @@ impl Config {
     pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
         let number = self.leaf(leaf)?;
         let most = FlowId::LARGEST_TABLED.0.into();
-        ConfigError::in_range(Self::NAME, "flow", flow.0.into(), 0, most).map_err(|error| setting(leaf, error))?;
+        ConfigError::in_range(Self::NAME, "flow", flow.0.into(), 0, most)
+            .map_err(|error| setting(leaf, error))?;
         if flow.index() >= self.flows.len() {
             self.flows.resize(flow.index() + 1, NONE);
         }
@@ -186,19 +221,32 @@ impl Config {
             order.extend(self.children(number));
             at += 1;
         }
-        order.into_iter().filter_map(|number| self.placed(number).map(|placed| &placed.node))
+        order
+            .into_iter()
+            .filter_map(|number| self.placed(number).map(|placed| &placed.node))
     }
 
     /// The children of a class, in order of addition; none of a leaf or an unknown node.
     pub fn children_of(&self, name: &str) -> Vec<&Node> {
-        let numbers = self.number(name).into_iter().flat_map(|number| self.children(number));
-        numbers.filter_map(|number| self.placed(number)).map(|placed| &placed.node).collect()
+        let numbers = self
+            .number(name)
+            .into_iter()
+            .flat_map(|number| self.children(number));
+        numbers
+            .filter_map(|number| self.placed(number))
+            .map(|placed| &placed.node)
+            .collect()
     }
 
     /// Whether the way from `name` to the root passes `ancestor`, or starts there.
     pub fn is_below(&self, name: &str, ancestor: &str) -> bool {
-        let nodes = self.number(name).into_iter().flat_map(|number| self.path(number).chain([ROOT]));
-        nodes.filter_map(|number| self.placed(number)).any(|placed| placed.node.name == ancestor)
+        let nodes = self
+            .number(name)
+            .into_iter()
+            .flat_map(|number| self.path(number).chain([ROOT]));
+        nodes
+            .filter_map(|number| self.placed(number))
+            .any(|placed| placed.node.name == ancestor)
     }
 
     /// Proven guarantees of a leaf on a link of this rate, for any behaviour of siblings and other
@@ -210,13 +258,30 @@ impl Config {
     /// There is no such leaf.
     pub fn leaf_guarantees(&self, leaf: &str, rate: Rate) -> Result<Guarantees, TreeError> {
         let number = self.leaf(leaf)?;
-        let Some(behind) = self.b_wfi(number, rate) else { return Ok(Guarantees::default()) };
-        let source = "Bennett and Zhang 1997, H-PFQ's B-WFI, and a packet more a class below the root";
-        let b_wfi = Bound { value: behind, source };
-        let is_fifo = self.placed(number).is_some_and(|placed| matches!(placed.node.spec.discipline, AnyDiscipline::Fifo(_)));
-        let late = rate.time_of(self.path(number).fold(behind, |bytes, node| self.share(node, rate).per_share(bytes)));
-        let t_wfi = is_fifo.then_some(Bound { value: late, source });
-        Ok(Guarantees { b_wfi: Some(b_wfi), t_wfi, ..Guarantees::default() })
+        let Some(behind) = self.b_wfi(number, rate) else {
+            return Ok(Guarantees::default());
+        };
+        let source =
+            "Bennett and Zhang 1997, H-PFQ's B-WFI, and a packet more a class below the root";
+        let b_wfi = Bound {
+            value: behind,
+            source,
+        };
+        let is_fifo = self
+            .placed(number)
+            .is_some_and(|placed| matches!(placed.node.spec.discipline, AnyDiscipline::Fifo(_)));
+        let late = rate.time_of(self.path(number).fold(behind, |bytes, node| {
+            self.share(node, rate).per_share(bytes)
+        }));
+        let t_wfi = is_fifo.then_some(Bound {
+            value: late,
+            source,
+        });
+        Ok(Guarantees {
+            b_wfi: Some(b_wfi),
+            t_wfi,
+            ..Guarantees::default()
+        })
     }
 
     /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent; alpha(n) alone for the root's
@@ -228,47 +293,95 @@ impl Config {
         if parent == ROOT {
             return Some(own);
         }
-        Some(own.saturating_add(share.of(self.b_wfi(parent, rate)?.saturating_add(class.node.max_packet_len.into()))))
+        Some(
+            own.saturating_add(
+                share.of(self
+                    .b_wfi(parent, rate)?
+                    .saturating_add(class.node.max_packet_len.into())),
+            ),
+        )
     }
 
     /// A node's share in its parent.
     fn share(&self, number: usize, rate: Rate) -> Share {
-        let of = |number: usize| self.placed(number).map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config());
+        let of = |number: usize| {
+            self.placed(number)
+                .map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config())
+        };
         let parent = self.placed(number).map_or(ROOT, |placed| placed.parent);
         let siblings: Vec<FlowConfig> = self.children(parent).map(of).collect();
         Share {
             weight: of(number).weight,
-            total_weight: siblings.iter().map(|sibling| u64::from(sibling.weight)).sum(),
-            least_weight: siblings.iter().map(|sibling| sibling.weight).min().unwrap_or(1),
+            total_weight: siblings
+                .iter()
+                .map(|sibling| u64::from(sibling.weight))
+                .sum(),
+            least_weight: siblings
+                .iter()
+                .map(|sibling| sibling.weight)
+                .min()
+                .unwrap_or(1),
             flows: siblings.len() as u64,
             max_packet_len: of(number).max_packet_len,
-            link_max_packet_len: siblings.iter().map(|sibling| sibling.max_packet_len).max().unwrap_or(0),
+            link_max_packet_len: siblings
+                .iter()
+                .map(|sibling| sibling.max_packet_len)
+                .max()
+                .unwrap_or(0),
             rate,
         }
     }
 
     /// Adds a checked node. Returns its number.
-    pub(super) fn add(&mut self, parent: &str, node: Node, is_class: bool) -> Result<usize, TreeError> {
+    pub(super) fn add(
+        &mut self,
+        parent: &str,
+        node: Node,
+        is_class: bool,
+    ) -> Result<usize, TreeError> {
         let fails = |what: Problem| problem(&node.name, what);
         check_node(&node, is_class)?;
         if self.number(&node.name).is_some() {
             return Err(fails(Problem::NameTaken));
         }
-        let parent_number = self.number(parent).ok_or_else(|| fails(Problem::UnknownParent { parent: parent.to_owned() }))?;
-        let above = self.placed(parent_number).filter(|above| above.is_class).ok_or_else(|| fails(Problem::ParentIsLeaf))?;
+        let parent_number = self.number(parent).ok_or_else(|| {
+            fails(Problem::UnknownParent {
+                parent: parent.to_owned(),
+            })
+        })?;
+        let above = self
+            .placed(parent_number)
+            .filter(|above| above.is_class)
+            .ok_or_else(|| fails(Problem::ParentIsLeaf))?;
         let depth = above.depth + 1;
         if depth > Self::MOST_LEVELS {
             return Err(fails(Problem::TooDeep));
         }
         let place = self.free_place(parent_number);
         let shares = above.node.spec.discipline.info();
-        node.flow_config().check_up_to(shares.max_weight, shares.name, place).map_err(|error| setting(&node.name, error))?;
+        node.flow_config()
+            .check_up_to(shares.max_weight, shares.name, place)
+            .map_err(|error| setting(&node.name, error))?;
         if !takes(&above.node.spec.discipline, &node) {
-            return Err(fails(Problem::NotTaken { parent: parent.to_owned() }));
+            return Err(fails(Problem::NotTaken {
+                parent: parent.to_owned(),
+            }));
         }
-        let placed = Placed { node, parent: parent_number, place, is_class, depth, longest: 0 };
-        let number = self.nodes.iter().position(Option::is_none).unwrap_or(self.nodes.len());
-        self.nodes.resize_with(self.nodes.len().max(number + 1), || None);
+        let placed = Placed {
+            node,
+            parent: parent_number,
+            place,
+            is_class,
+            depth,
+            longest: 0,
+        };
+        let number = self
+            .nodes
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or(self.nodes.len());
+        self.nodes
+            .resize_with(self.nodes.len().max(number + 1), || None);
         self.nodes[number] = Some(placed);
         self.find_longest();
         Ok(number)
@@ -277,9 +390,16 @@ impl Config {
     /// The nodes removed together with `name`: the node and everything below, children before their
     /// parents.
     pub(super) fn subtree(&self, name: &str) -> Result<Vec<usize>, TreeError> {
-        let number = self.number(name).ok_or_else(|| problem(name, Problem::Unknown))?;
-        let below = |candidate: &usize| self.path(*candidate).any(|node| node == number) && *candidate != ROOT;
-        let mut gone: Vec<usize> = (0..self.nodes.len()).filter(|node| self.placed(*node).is_some()).filter(below).collect();
+        let number = self
+            .number(name)
+            .ok_or_else(|| problem(name, Problem::Unknown))?;
+        let below = |candidate: &usize| {
+            self.path(*candidate).any(|node| node == number) && *candidate != ROOT
+        };
+        let mut gone: Vec<usize> = (0..self.nodes.len())
+            .filter(|node| self.placed(*node).is_some())
+            .filter(below)
+            .collect();
         if number == ROOT {
             return Err(problem(name, Problem::IsRoot));
         }
@@ -293,14 +413,20 @@ impl Config {
     /// Removes a node without children. Its flows go to the default leaf.
     pub(super) fn forget(&mut self, number: usize) {
         self.nodes[number] = None;
-        self.flows.iter_mut().filter(|leaf| **leaf as usize == number).for_each(|leaf| *leaf = NONE);
+        self.flows
+            .iter_mut()
+            .filter(|leaf| **leaf as usize == number)
+            .for_each(|leaf| *leaf = NONE);
         self.find_longest();
     }
 
     /// Recomputes `longest` for all nodes: the minimum over the path to the root.
     pub(super) fn find_longest(&mut self) {
         for number in 0..self.nodes.len() {
-            let lens = self.path(number).filter_map(|node| self.placed(node)).map(|placed| placed.node.max_packet_len);
+            let lens = self
+                .path(number)
+                .filter_map(|node| self.placed(node))
+                .map(|placed| placed.node.max_packet_len);
             let longest = lens.min().unwrap_or(FlowConfig::MAX_PACKET_LEN);
             if let Some(placed) = &mut self.nodes[number] {
                 placed.longest = longest;
@@ -311,12 +437,16 @@ impl Config {
     /// The default leaf.
     pub(super) fn default_leaf(&self) -> Result<usize, TreeError> {
         let name = self.placed(ROOT).map_or("", |root| &root.node.name);
-        self.default_leaf.ok_or_else(|| problem(name, Problem::NoDefault))
+        self.default_leaf
+            .ok_or_else(|| problem(name, Problem::NoDefault))
     }
 
     #[inline]
     pub(super) fn leaf_of(&self, flow: FlowId, default: usize) -> usize {
-        self.flows.get(flow.index()).filter(|leaf| **leaf != NONE).map_or(default, |leaf| *leaf as usize)
+        self.flows
+            .get(flow.index())
+            .filter(|leaf| **leaf != NONE)
+            .map_or(default, |leaf| *leaf as usize)
     }
 
     #[inline]
@@ -325,11 +455,17 @@ impl Config {
     }
 
     pub(super) fn number(&self, name: &str) -> Option<usize> {
-        self.nodes.iter().position(|placed| placed.as_ref().is_some_and(|placed| placed.node.name == name))
+        self.nodes.iter().position(|placed| {
+            placed
+                .as_ref()
+                .is_some_and(|placed| placed.node.name == name)
+        })
     }
 
     fn leaf(&self, name: &str) -> Result<usize, TreeError> {
-        let number = self.number(name).ok_or_else(|| problem(name, Problem::Unknown))?;
+        let number = self
+            .number(name)
+            .ok_or_else(|| problem(name, Problem::Unknown))?;
         if self.placed(number).is_some_and(|placed| placed.is_class) {
             return Err(problem(name, Problem::IsClass));
         }
@@ -338,9 +474,16 @@ impl Config {
 
     fn children(&self, parent: usize) -> impl Iterator<Item = usize> {
         let is_child = move |(number, placed): &(usize, &Option<Placed>)| {
-            *number != ROOT && placed.as_ref().is_some_and(|placed| placed.parent == parent)
+            *number != ROOT
+                && placed
+                    .as_ref()
+                    .is_some_and(|placed| placed.parent == parent)
         };
-        self.nodes.iter().enumerate().filter(is_child).map(|(number, _)| number)
+        self.nodes
+            .iter()
+            .enumerate()
+            .filter(is_child)
+            .map(|(number, _)| number)
     }
 
     /// The node and its ancestors, the root excluded.
@@ -350,16 +493,26 @@ impl Config {
     }
 
     fn free_place(&self, parent: usize) -> FlowId {
-        let mut taken: Vec<u32> = self.children(parent).filter_map(|child| Some(self.placed(child)?.place.0)).collect();
+        let mut taken: Vec<u32> = self
+            .children(parent)
+            .filter_map(|child| Some(self.placed(child)?.place.0))
+            .collect();
         taken.sort_unstable();
-        FlowId((0..).zip(&taken).find(|(place, taken)| place != *taken).map_or(taken.len() as u32, |(place, _)| place))
+        FlowId(
+            (0..)
+                .zip(&taken)
+                .find(|(place, taken)| place != *taken)
+                .map_or(taken.len() as u32, |(place, _)| place),
+        )
     }
 }
 
 impl Discipline for Config {
     const NAME: &'static str = "tree";
-    const ABOUT: &'static str = "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
-    const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
+    const ABOUT: &'static str =
+        "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
+    const SOURCE: &'static str =
+        "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
     const LINUX: Linux = Linux::Absent;
     const WEIGHTED: bool = true;
     /// A leaf may drop for any reason.
@@ -384,7 +537,9 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
         return fails(Problem::BadName);
     }
     if is_class && !info.interior {
-        return fails(Problem::NotInterior { discipline: info.name });
+        return fails(Problem::NotInterior {
+            discipline: info.name,
+        });
     }
     if is_class && node.spec.limit.is_some() {
         return fails(Problem::LimitOfClass);
@@ -394,15 +549,24 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
         .discipline
         .build::<StandIn>(0)
         .map(|_| ())
-        .and_then(|()| node.flow_config().check_up_to(FlowConfig::LARGEST_WEIGHT, Config::NAME, FlowId(0)));
+        .and_then(|()| {
+            node.flow_config()
+                .check_up_to(FlowConfig::LARGEST_WEIGHT, Config::NAME, FlowId(0))
+        });
     built.map_err(|error| setting(&node.name, error))
 }
 
 /// Whether a class of this discipline takes the longest packet of a child.
 fn takes(discipline: &AnyDiscipline, child: &Node) -> bool {
-    let Ok(mut scheduler) = discipline.build_class(0) else { return false };
-    let packet = Packet { priority: child.priority, ..Packet::new(FlowId(0), child.max_packet_len, StandIn::Head) };
-    scheduler.set_flow(FlowId(0), child.flow_config()).is_ok() && scheduler.enqueue(Instant::ZERO, packet).is_ok()
+    let Ok(mut scheduler) = discipline.build_class(0) else {
+        return false;
+    };
+    let packet = Packet {
+        priority: child.priority,
+        ..Packet::new(FlowId(0), child.max_packet_len, StandIn::Head)
+    };
+    scheduler.set_flow(FlowId(0), child.flow_config()).is_ok()
+        && scheduler.enqueue(Instant::ZERO, packet).is_ok()
 }
 
 /// An error in a tree: the node and the problem.
@@ -416,7 +580,11 @@ pub struct TreeError {
 
 impl From<TreeError> for ConfigError {
     fn from(error: TreeError) -> Self {
-        Self::BadValue { discipline: Config::NAME, parameter: error.node, expected: error.problem.to_string() }
+        Self::BadValue {
+            discipline: Config::NAME,
+            parameter: error.node,
+            expected: error.problem.to_string(),
+        }
     }
 }
 
@@ -469,7 +637,10 @@ pub(super) fn setting(node: &str, error: ConfigError) -> TreeError {
 }
 
 pub(super) fn problem(node: &str, problem: Problem) -> TreeError {
-    TreeError { node: node.to_owned(), problem }
+    TreeError {
+        node: node.to_owned(),
+        problem,
+    }
 }
 
 impl fmt::Display for TreeError {
@@ -481,23 +652,52 @@ impl fmt::Display for TreeError {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadName => write!(f, "a name has at least one character, and none that controls a terminal"),
+            Self::BadName => write!(
+                f,
+                "a name has at least one character, and none that controls a terminal"
+            ),
             Self::NameTaken => write!(f, "another node has this name"),
             Self::Unknown => write!(f, "no node has this name"),
-            Self::UnknownParent { parent } => write!(f, "no node is called '{parent}', which is to be its parent"),
-            Self::ParentIsLeaf => write!(f, "its parent is a leaf, and only a class has children"),
-            Self::TooDeep => write!(f, "a tree has at most {} levels below its root", Config::MOST_LEVELS),
-            Self::NotInterior { discipline } => {
-                let able: Vec<_> =
-                    AnyDiscipline::all().iter().map(AnyDiscipline::info).filter(|info| info.interior).map(|info| info.name).collect();
-                write!(f, "{discipline} cannot share a link among children; {} can", able.join(", "))
+            Self::UnknownParent { parent } => {
+                write!(f, "no node is called '{parent}', which is to be its parent")
             }
-            Self::LimitOfClass => write!(f, "a class holds no packets, so it has no limit; its leaves can have one each"),
-            Self::NotTaken { parent } => write!(f, "its parent '{parent}' does not take packets as long as its longest"),
+            Self::ParentIsLeaf => write!(f, "its parent is a leaf, and only a class has children"),
+            Self::TooDeep => write!(
+                f,
+                "a tree has at most {} levels below its root",
+                Config::MOST_LEVELS
+            ),
+            Self::NotInterior { discipline } => {
+                let able: Vec<_> = AnyDiscipline::all()
+                    .iter()
+                    .map(AnyDiscipline::info)
+                    .filter(|info| info.interior)
+                    .map(|info| info.name)
+                    .collect();
+                write!(
+                    f,
+                    "{discipline} cannot share a link among children; {} can",
+                    able.join(", ")
+                )
+            }
+            Self::LimitOfClass => write!(
+                f,
+                "a class holds no packets, so it has no limit; its leaves can have one each"
+            ),
+            Self::NotTaken { parent } => write!(
+                f,
+                "its parent '{parent}' does not take packets as long as its longest"
+            ),
             Self::IsClass => write!(f, "it is a class, and packets go to leaves"),
             Self::IsRoot => write!(f, "it is the root"),
-            Self::HoldsDefault => write!(f, "the leaf of the flows that are assigned nowhere cannot be removed"),
-            Self::NoDefault => write!(f, "no leaf below it is the default, for flows that are assigned nowhere"),
+            Self::HoldsDefault => write!(
+                f,
+                "the leaf of the flows that are assigned nowhere cannot be removed"
+            ),
+            Self::NoDefault => write!(
+                f,
+                "no leaf below it is the default, for flows that are assigned nowhere"
+            ),
             Self::Setting(error) => error.fmt(f),
         }
     }

@@ -42,7 +42,14 @@ struct Liar {
 
 impl Liar {
     fn new(lie: Lie) -> Self {
-        Self { lie, calls: 0, pool: Pool::default(), queue: Queue::EMPTY, uncounted: Backlog::default(), twin: None }
+        Self {
+            lie,
+            calls: 0,
+            pool: Pool::default(),
+            queue: Queue::EMPTY,
+            uncounted: Backlog::default(),
+            twin: None,
+        }
     }
 
     fn lies(&mut self, lie: Lie) -> bool {
@@ -62,7 +69,10 @@ impl Scheduler<u64> for Liar {
             return Ok(());
         }
         if self.lies(Lie::RefusesAnother) {
-            return Err(Packet { len: packet.len / 2 + 7, ..packet });
+            return Err(Packet {
+                len: packet.len / 2 + 7,
+                ..packet
+            });
         }
         let refuses = self.lies(Lie::RefusesAndTakes);
         self.pool.push(&mut self.queue, packet);
@@ -76,21 +86,35 @@ impl Scheduler<u64> for Liar {
         if let Some(twin) = self.twin.take() {
             return Some(twin);
         }
-        let packet = if self.lies(Lie::Reorders) { self.pool.pop_tail(&mut self.queue) } else { self.pool.pop(&mut self.queue) };
+        let packet = if self.lies(Lie::Reorders) {
+            self.pool.pop_tail(&mut self.queue)
+        } else {
+            self.pool.pop(&mut self.queue)
+        };
         if self.lies(Lie::Duplicates) {
             self.twin = packet;
         }
         let trimmed = u32::from(self.lies(Lie::Trims));
-        packet.map(|packet| Packet { len: packet.len.wrapping_sub(trimmed), ..packet })
+        packet.map(|packet| Packet {
+            len: packet.len.wrapping_sub(trimmed),
+            ..packet
+        })
     }
 
     fn evict(&mut self) -> Option<Packet<u64>> {
-        if self.lies(Lie::Hoards) { None } else { self.pool.pop_tail(&mut self.queue) }
+        if self.lies(Lie::Hoards) {
+            None
+        } else {
+            self.pool.pop_tail(&mut self.queue)
+        }
     }
 
     fn backlog(&self) -> Backlog {
         let Backlog { packets, bytes } = self.pool.backlog();
-        Backlog { packets: packets + self.uncounted.packets, bytes: bytes + self.uncounted.bytes }
+        Backlog {
+            packets: packets + self.uncounted.packets,
+            bytes: bytes + self.uncounted.bytes,
+        }
     }
 
     fn footprint(&self) -> Footprint {
@@ -100,26 +124,52 @@ impl Scheduler<u64> for Liar {
 
 /// The first violation found by the audit in any mix of calls.
 fn found(lie: Lie) -> Option<Violation> {
-    Mix::ALL.into_iter().find_map(|mix| audit(Liar::new(lie), false, &operations(mix, 1, LENGTH)).err())
+    Mix::ALL
+        .into_iter()
+        .find_map(|mix| audit(Liar::new(lie), false, &operations(mix, 1, LENGTH)).err())
 }
 
 #[test]
 fn the_truth_is_believed() {
     assert_eq!(found(Lie::None), None);
-    assert!(audit(Fifo::default(), false, &operations(Mix::FewFlows, 1, LENGTH)).is_ok());
+    assert!(
+        audit(
+            Fifo::default(),
+            false,
+            &operations(Mix::FewFlows, 1, LENGTH)
+        )
+        .is_ok()
+    );
 }
 
 #[test]
 fn a_scheduler_that_loses_packets_is_caught() {
-    assert!(matches!(found(Lie::Loses), Some(Violation::WrongBacklog { .. })));
+    assert!(matches!(
+        found(Lie::Loses),
+        Some(Violation::WrongBacklog { .. })
+    ));
     // The calls decide whether the gap shows as a reordered packet or as an idle scheduler.
-    assert!(matches!(found(Lie::LosesAndCounts), Some(Violation::Idle | Violation::Reordered { .. })));
+    assert!(matches!(
+        found(Lie::LosesAndCounts),
+        Some(Violation::Idle | Violation::Reordered { .. })
+    ));
 }
 
 #[test]
 fn a_scheduler_that_reorders_a_flow_is_caught() {
-    assert!(matches!(found(Lie::Reorders), Some(Violation::Reordered { .. })));
-    assert!(audit(Liar::new(Lie::Reorders), true, &operations(Mix::FewFlows, 1, LENGTH)).is_ok(), "unless it says that it does");
+    assert!(matches!(
+        found(Lie::Reorders),
+        Some(Violation::Reordered { .. })
+    ));
+    assert!(
+        audit(
+            Liar::new(Lie::Reorders),
+            true,
+            &operations(Mix::FewFlows, 1, LENGTH)
+        )
+        .is_ok(),
+        "unless it says that it does"
+    );
 }
 
 #[test]
@@ -130,8 +180,17 @@ fn a_scheduler_that_idles_is_caught() {
 
 #[test]
 fn a_scheduler_that_duplicates_or_alters_packets_is_caught() {
-    assert!(matches!(found(Lie::Duplicates), Some(Violation::NotHeld(_))));
+    assert!(matches!(
+        found(Lie::Duplicates),
+        Some(Violation::NotHeld(_))
+    ));
     assert!(matches!(found(Lie::Trims), Some(Violation::Altered(_))));
-    assert!(matches!(found(Lie::RefusesAnother), Some(Violation::AlteredRefused(_))));
-    assert!(matches!(found(Lie::RefusesAndTakes), Some(Violation::WrongBacklog { .. })));
+    assert!(matches!(
+        found(Lie::RefusesAnother),
+        Some(Violation::AlteredRefused(_))
+    ));
+    assert!(matches!(
+        found(Lie::RefusesAndTakes),
+        Some(Violation::WrongBacklog { .. })
+    ));
 }

@@ -35,7 +35,10 @@ fn admit<S: Scheduler<u64>>(scheduler: &mut S, packet: Packet<u64>, most: u64) {
         }
         scheduler.dequeue(Instant::ZERO);
         take_dropped(scheduler);
-        assert!(scheduler.backlog().packets < before, "what has left waits no longer");
+        assert!(
+            scheduler.backlog().packets < before,
+            "what has left waits no longer"
+        );
     }
 }
 
@@ -43,7 +46,15 @@ fn admit<S: Scheduler<u64>>(scheduler: &mut S, packet: Packet<u64>, most: u64) {
 fn churn<S: Scheduler<u64>>(scheduler: &mut S, pairs: u32) {
     for number in 0..pairs {
         // Prime strides vary the combinations of flows.
-        admit(scheduler, packet(number.wrapping_mul(7919)), if number / 1000 % 2 == 0 { FEWEST_PACKETS } else { MOST_PACKETS });
+        admit(
+            scheduler,
+            packet(number.wrapping_mul(7919)),
+            if number / 1000 % 2 == 0 {
+                FEWEST_PACKETS
+            } else {
+                MOST_PACKETS
+            },
+        );
     }
 }
 
@@ -72,7 +83,13 @@ fn push_outs(discipline: &AnyDiscipline) -> Option<u64> {
         let (mut is_full, mut fewest) = (false, u64::MAX);
         for number in 0..packets {
             let flow = FlowId(number.wrapping_mul(7919) % flows);
-            let _ = scheduler.enqueue(Instant::ZERO, Packet { flow, ..packet(number) });
+            let _ = scheduler.enqueue(
+                Instant::ZERO,
+                Packet {
+                    flow,
+                    ..packet(number)
+                },
+            );
             take_dropped(&mut scheduler);
             while scheduler.backlog().packets > most {
                 assert!(scheduler.evict().is_some(), "something waits");
@@ -111,13 +128,23 @@ fn growth(discipline: &AnyDiscipline) -> (usize, usize) {
     let taken = measure(|| {
         for flow in 0..flows {
             let _ = scheduler.set_flow(FlowId(flow), FlowConfig::DEFAULT);
-            admit(&mut scheduler, Packet { flow: FlowId(flow), ..packet(flow) }, MOST_PACKETS);
+            admit(
+                &mut scheduler,
+                Packet {
+                    flow: FlowId(flow),
+                    ..packet(flow)
+                },
+                MOST_PACKETS,
+            );
         }
         // Wakes the index of the longest queue.
         scheduler.evict();
         take_dropped(&mut scheduler);
     });
-    (usize::try_from(taken.bytes_current).unwrap_or(0), scheduler.footprint().bytes_per_flow * flows as usize)
+    (
+        usize::try_from(taken.bytes_current).unwrap_or(0),
+        scheduler.footprint().bytes_per_flow * flows as usize,
+    )
 }
 
 /// Full tables double, so up to twice the flows' memory can be allocated; the packet pool and
@@ -127,8 +154,14 @@ fn what_is_taken_for_flows_is_what_the_footprint_says() {
     let fixed = 4 * MOST_PACKETS as usize * Pool::<u64>::bytes_per_packet() + (64 << 10);
     for discipline in subjects() {
         let (taken, told) = growth(&discipline);
-        assert!(taken <= 2 * told + fixed, "{discipline}: takes {taken} bytes, says {told}");
-        assert!(told <= 2 * taken, "{discipline}: takes {taken} bytes, says {told}");
+        assert!(
+            taken <= 2 * told + fixed,
+            "{discipline}: takes {taken} bytes, says {told}"
+        );
+        assert!(
+            told <= 2 * taken,
+            "{discipline}: takes {taken} bytes, says {told}"
+        );
     }
 }
 
@@ -138,9 +171,13 @@ fn what_is_taken_for_flows_is_what_the_footprint_says() {
 fn an_empty_scheduler_takes_no_more_than_it_says() {
     for discipline in AnyDiscipline::all() {
         let mut built = None;
-        let taken = measure(|| built = Some(discipline.build::<u64>(1).expect("legal parameters"))).bytes_current;
+        let taken = measure(|| built = Some(discipline.build::<u64>(1).expect("legal parameters")))
+            .bytes_current;
         let told = built.expect("was built").footprint().fixed_bytes;
-        assert!(taken <= told as i64, "{discipline}: takes {taken} bytes, says {told}");
+        assert!(
+            taken <= told as i64,
+            "{discipline}: takes {taken} bytes, says {told}"
+        );
     }
 }
 
@@ -162,7 +199,11 @@ impl Visitor for Fixed {
             built = Some(scheduler);
         });
         let told = built.expect("was built").footprint().fixed_bytes;
-        (size_of::<D::Scheduler<u64>>(), usize::try_from(taken.bytes_current).unwrap_or(0), told)
+        (
+            size_of::<D::Scheduler<u64>>(),
+            usize::try_from(taken.bytes_current).unwrap_or(0),
+            told,
+        )
     }
 }
 
@@ -171,8 +212,14 @@ impl Visitor for Fixed {
 fn what_is_fixed_is_what_the_footprint_says() {
     for discipline in subjects() {
         let (itself, taken, told) = discipline.visit(Fixed);
-        assert!((itself..=itself + taken).contains(&told), "{discipline}: has {itself} and takes {taken} bytes, says {told}");
-        assert!(itself + taken <= told + 2048, "{discipline}: has {itself} and takes {taken} bytes, says {told}");
+        assert!(
+            (itself..=itself + taken).contains(&told),
+            "{discipline}: has {itself} and takes {taken} bytes, says {told}"
+        );
+        assert!(
+            itself + taken <= told + 2048,
+            "{discipline}: has {itself} and takes {taken} bytes, says {told}"
+        );
     }
 }
 
@@ -183,7 +230,10 @@ fn settings_that_change_back_and_forth_take_no_memory() {
         let mut scheduler = scheduler(&discipline);
         let mut flap = |times: u32| {
             for turn in 0..times {
-                let config = FlowConfig { weight: 1 + turn % 2, ..FlowConfig::DEFAULT };
+                let config = FlowConfig {
+                    weight: 1 + turn % 2,
+                    ..FlowConfig::DEFAULT
+                };
                 scheduler.set_flow(FlowId(0), config).expect("legal");
                 if turn % 7 == 0 {
                     scheduler.remove_flow(FlowId(0));
@@ -192,7 +242,10 @@ fn settings_that_change_back_and_forth_take_no_memory() {
         };
         flap(100);
         let taken = measure(|| flap(10_000)).bytes_max;
-        assert!(taken < 4096, "{discipline}: {taken} bytes for settings that came and went");
+        assert!(
+            taken < 4096,
+            "{discipline}: {taken} bytes for settings that came and went"
+        );
     }
 }
 
@@ -203,16 +256,28 @@ fn a_stray_flow_number_takes_no_memory() {
     fn taken(discipline: &AnyDiscipline, stray: FlowId) -> u64 {
         let mut scheduler = scheduler(discipline);
         let taken = measure(|| {
-            let refused = scheduler.enqueue(Instant::ZERO, Packet::new(stray, 64, 0)).is_err();
-            assert_eq!(refused, scheduler.set_flow(stray, FlowConfig::DEFAULT).is_err(), "{discipline}");
+            let refused = scheduler
+                .enqueue(Instant::ZERO, Packet::new(stray, 64, 0))
+                .is_err();
+            assert_eq!(
+                refused,
+                scheduler.set_flow(stray, FlowConfig::DEFAULT).is_err(),
+                "{discipline}"
+            );
             scheduler.remove_flow(stray);
         });
         taken.bytes_total
     }
     for discipline in subjects() {
         let bytes = taken(&discipline, FlowId(u32::MAX));
-        assert!(bytes < 1 << 17, "{discipline}: {bytes} bytes for a flow beyond all tables");
+        assert!(
+            bytes < 1 << 17,
+            "{discipline}: {bytes} bytes for a flow beyond all tables"
+        );
         let bytes = taken(&discipline, FlowId::LARGEST_TABLED);
-        assert!(bytes < 1 << 28, "{discipline}: {bytes} bytes for the largest table");
+        assert!(
+            bytes < 1 << 28,
+            "{discipline}: {bytes} bytes for the largest table"
+        );
     }
 }

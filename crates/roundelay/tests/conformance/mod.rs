@@ -15,12 +15,18 @@ use std::thread;
 
 use roundelay::Scheduler;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay_conformance::{Audited, Event, Mix, Operation, Violation, check, operations, subjects};
+use roundelay_conformance::{
+    Audited, Event, Mix, Operation, Violation, check, operations, subjects,
+};
 
 const LENGTH: usize = 3_000;
 
 /// Runs the operations twice, with a drain after each run.
-fn audit<S: Scheduler<u64>>(scheduler: S, reorders: bool, operations: &[Operation]) -> Result<Vec<Event>, Violation> {
+fn audit<S: Scheduler<u64>>(
+    scheduler: S,
+    reorders: bool,
+    operations: &[Operation],
+) -> Result<Vec<Event>, Violation> {
     let mut audited = Audited::new(scheduler, reorders);
     audited.run(operations)?;
     audited.scheduler().check_invariants();
@@ -37,7 +43,11 @@ impl Visitor for Audit<'_> {
     type Output = Result<Vec<Event>, Violation>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        audit(discipline.build(self.seed).expect("legal parameters"), discipline.info().reorders, self.operations)
+        audit(
+            discipline.build(self.seed).expect("legal parameters"),
+            discipline.info().reorders,
+            self.operations,
+        )
     }
 }
 
@@ -48,15 +58,22 @@ fn every_discipline_keeps_the_contract_and_repeats_itself() {
     let subjects = subjects();
     let refused = |disciplines: &[AnyDiscipline]| -> usize {
         let checked = disciplines.iter().map(|discipline| {
-            let checked = check(discipline).unwrap_or_else(|broken| panic!("{discipline}: {broken}"));
+            let checked =
+                check(discipline).unwrap_or_else(|broken| panic!("{discipline}: {broken}"));
             assert!(checked.sent > 1_000, "{discipline}: {checked:?}");
             checked.refused
         });
         checked.sum()
     };
     let refused: usize = thread::scope(|scope| {
-        let threads: Vec<_> = subjects.chunks(8).map(|disciplines| scope.spawn(|| refused(disciplines))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("the contract holds")).sum()
+        let threads: Vec<_> = subjects
+            .chunks(8)
+            .map(|disciplines| scope.spawn(|| refused(disciplines)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("the contract holds"))
+            .sum()
     });
     assert!(refused > 1_000, "only {refused} refusals were tested");
 }
@@ -67,8 +84,15 @@ fn both_ways_to_build_a_discipline_give_the_same_events() {
     for discipline in subjects() {
         for mix in Mix::ALL {
             let operations = operations(mix, 2, LENGTH);
-            let events = discipline.visit(Audit { operations: &operations, seed: 2 });
-            let any = audit(discipline.build(2).expect("legal parameters"), discipline.info().reorders, &operations);
+            let events = discipline.visit(Audit {
+                operations: &operations,
+                seed: 2,
+            });
+            let any = audit(
+                discipline.build(2).expect("legal parameters"),
+                discipline.info().reorders,
+                &operations,
+            );
             assert!(events.is_ok() && any == events, "{discipline}, {mix:?}");
         }
     }
@@ -80,7 +104,15 @@ fn seeds_that_differ_are_as_good() {
     let operations = operations(Mix::ManyFlows, 3, LENGTH);
     for discipline in subjects() {
         for seed in [0, 1, u64::MAX] {
-            assert!(discipline.visit(Audit { operations: &operations, seed }).is_ok(), "{discipline}, seed {seed}");
+            assert!(
+                discipline
+                    .visit(Audit {
+                        operations: &operations,
+                        seed
+                    })
+                    .is_ok(),
+                "{discipline}, seed {seed}"
+            );
         }
     }
 }

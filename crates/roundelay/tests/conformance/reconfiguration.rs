@@ -3,24 +3,36 @@
 use std::collections::BTreeMap;
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
-use roundelay::{Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler};
+use roundelay::{
+    Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler,
+};
 use roundelay_conformance::{Audited, Event, Mix, Operation, operations, subjects};
 
 const LENGTH: usize = 600;
 
 /// Calls before and after the change.
 fn phases() -> [Vec<Operation>; 2] {
-    [operations(Mix::FewFlows, 11, LENGTH), operations(Mix::FewFlows, 12, LENGTH)]
+    [
+        operations(Mix::FewFlows, 11, LENGTH),
+        operations(Mix::FewFlows, 12, LENGTH),
+    ]
 }
 
 /// Events of the calls, with a change of the scheduler to `config` in the middle; None: no change.
-fn events<D: Discipline>(discipline: &D, config: Option<&D>) -> (Vec<Event>, Result<(), ConfigError>) {
+fn events<D: Discipline>(
+    discipline: &D,
+    config: Option<&D>,
+) -> (Vec<Event>, Result<(), ConfigError>) {
     let [before, after] = phases();
     let mut audited = Audited::new(discipline.build(5).expect("legal parameters"), D::REORDERS);
-    before.iter().for_each(|operation| audited.apply(*operation).expect("the contract is kept"));
+    before
+        .iter()
+        .for_each(|operation| audited.apply(*operation).expect("the contract is kept"));
     let outcome = config.map_or(Ok(()), |config| config.reconfigure(audited.scheduler_mut()));
     audited.scheduler().check_invariants();
-    audited.run(&after).unwrap_or_else(|violation| panic!("{}: {violation:?} after a change", D::NAME));
+    audited
+        .run(&after)
+        .unwrap_or_else(|violation| panic!("{}: {violation:?} after a change", D::NAME));
     (audited.events().to_vec(), outcome)
 }
 
@@ -32,13 +44,30 @@ fn try_parameter<D: Discipline>(discipline: &D, parameter: &Parameter<D>, value:
     let differs = parameter.read(&config) != parameter.read(discipline);
     let is_live = D::LIVE.contains(&parameter.name);
     if config.check().is_err() {
-        assert!(outcome.is_err(), "{} {} {value}: illegal, and taken", D::NAME, parameter.name);
+        assert!(
+            outcome.is_err(),
+            "{} {} {value}: illegal, and taken",
+            D::NAME,
+            parameter.name
+        );
     } else if differs && !is_live {
-        assert_eq!(outcome, Err(ConfigError::Fixed { discipline: D::NAME, parameter: parameter.name }));
+        assert_eq!(
+            outcome,
+            Err(ConfigError::Fixed {
+                discipline: D::NAME,
+                parameter: parameter.name
+            })
+        );
     } else {
         return assert_eq!(outcome, Ok(()), "{} {} {value}", D::NAME, parameter.name);
     }
-    assert_eq!(events, unchanged, "{} {} {value}: a change that failed left something behind", D::NAME, parameter.name);
+    assert_eq!(
+        events,
+        unchanged,
+        "{} {} {value}: a change that failed left something behind",
+        D::NAME,
+        parameter.name
+    );
 }
 
 struct TryAll;
@@ -48,16 +77,34 @@ impl Visitor for TryAll {
 
     fn visit<D: Discipline>(self, discipline: &D) {
         for name in D::LIVE {
-            assert!(D::PARAMETERS.iter().any(|parameter| parameter.name == *name), "{}: {name} is no parameter", D::NAME);
+            assert!(
+                D::PARAMETERS
+                    .iter()
+                    .any(|parameter| parameter.name == *name),
+                "{}: {name} is no parameter",
+                D::NAME
+            );
         }
         let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
         let kept = D::configuration(&mut scheduler).map(|config| format!("{config:?}"));
-        assert_eq!(kept.is_none(), D::PARAMETERS.is_empty(), "{}: a scheduler knows its parameters", D::NAME);
+        assert_eq!(
+            kept.is_none(),
+            D::PARAMETERS.is_empty(),
+            "{}: a scheduler knows its parameters",
+            D::NAME
+        );
         for parameter in D::PARAMETERS {
             // Also values just beyond the range, which every discipline must refuse.
-            let beyond = parameter.max.checked_add(1).into_iter().chain(parameter.min.checked_sub(1));
+            let beyond = parameter
+                .max
+                .checked_add(1)
+                .into_iter()
+                .chain(parameter.min.checked_sub(1));
             let legal = [parameter.min, parameter.max, parameter.read(discipline)];
-            legal.into_iter().chain(beyond).for_each(|value| try_parameter(discipline, parameter, value));
+            legal
+                .into_iter()
+                .chain(beyond)
+                .for_each(|value| try_parameter(discipline, parameter, value));
         }
     }
 }
@@ -71,24 +118,47 @@ fn parameters_change_while_packets_wait_or_say_that_they_cannot() {
 
 #[test]
 fn a_change_is_seen_in_what_follows() {
-    let parse = |text: &str| text.parse::<roundelay::QueueSpec>().expect("legal").discipline;
+    let parse = |text: &str| {
+        text.parse::<roundelay::QueueSpec>()
+            .expect("legal")
+            .discipline
+    };
     let mut scheduler: AnyScheduler<u64> = parse("drr quantum 100b").build(1).expect("legal");
     for flow in [0, 0, 0, 0, 0, 0, 1, 1, 1, 1] {
-        scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 100, 0)).expect("room");
+        scheduler
+            .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 100, 0))
+            .expect("room");
     }
     let mut next = || scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow.0);
     assert_eq!([next(), next()], [Some(0), Some(1)]);
-    parse("drr quantum 300b").reconfigure(&mut scheduler).expect("live");
-    let rest: Vec<_> = std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
-    assert_eq!(rest, [0, 0, 0, 1, 1, 1, 0, 0], "three packets a turn, from the next turn of each on");
-    assert_eq!(parse("fifo").reconfigure(&mut scheduler), Err(ConfigError::OtherDiscipline { discipline: "fifo" }));
+    parse("drr quantum 300b")
+        .reconfigure(&mut scheduler)
+        .expect("live");
+    let rest: Vec<_> = std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+        .map(|packet| packet.flow.0)
+        .collect();
+    assert_eq!(
+        rest,
+        [0, 0, 0, 1, 1, 1, 0, 0],
+        "three packets a turn, from the next turn of each on"
+    );
+    assert_eq!(
+        parse("fifo").reconfigure(&mut scheduler),
+        Err(ConfigError::OtherDiscipline { discipline: "fifo" })
+    );
 }
 
 /// Known bugs 29, 39 and 40: limits that shrink below what waits, to one packet and to none.
 #[test]
 fn known_bug_40_a_limit_that_shrinks_drops_and_counts_the_surplus() {
     for discipline in subjects() {
-        for limit in [Limit::of_packets(7), Limit::of_packets(1), Limit::of_packets(0), Limit::of_bytes(900), Limit::of_bytes(0)] {
+        for limit in [
+            Limit::of_packets(7),
+            Limit::of_packets(1),
+            Limit::of_packets(0),
+            Limit::of_bytes(900),
+            Limit::of_bytes(0),
+        ] {
             let scheduler: AnyScheduler<u64> = discipline.build(3).expect("legal parameters");
             let mut buffer = Buffer::new(Limit::UNBOUNDED, scheduler);
             let (mut offered, mut gone) = (0u64, 0u64);
@@ -98,21 +168,33 @@ fn known_bug_40_a_limit_that_shrinks_drops_and_counts_the_surplus() {
                 buffer.enqueue(Instant::from_nanos(number.into()), packet, |_, _| gone += 1);
             }
             buffer.set_limit(limit, |_, reason| {
-                assert!(matches!(reason, DropReason::PushedOut | DropReason::Early), "{discipline}: {reason:?}");
+                assert!(
+                    matches!(reason, DropReason::PushedOut | DropReason::Early),
+                    "{discipline}: {reason:?}"
+                );
                 gone += 1;
             });
             let backlog = buffer.scheduler().backlog();
-            assert!(backlog.packets <= limit.packets && backlog.bytes <= limit.bytes, "{discipline}: {backlog:?} beyond {limit}");
-            assert_eq!(backlog.packets + gone, offered, "{discipline}: each packet waits or was counted");
+            assert!(
+                backlog.packets <= limit.packets && backlog.bytes <= limit.bytes,
+                "{discipline}: {backlog:?} beyond {limit}"
+            );
+            assert_eq!(
+                backlog.packets + gone,
+                offered,
+                "{discipline}: each packet waits or was counted"
+            );
         }
     }
 }
 
-/// Two schedulers with the same calls; one of the two gets all flow settings again before each call.
+/// Two schedulers with the same calls; one of the two gets all flow settings again before each
+/// call.
 fn say_again(discipline: &AnyDiscipline) {
     for seed in 0..4 {
         let build = || -> AnyScheduler<u64> { discipline.build(5).expect("legal parameters") };
-        let [mut once, mut often] = [build(), build()].map(|scheduler| Audited::new(scheduler, discipline.info().reorders));
+        let [mut once, mut often] =
+            [build(), build()].map(|scheduler| Audited::new(scheduler, discipline.info().reorders));
         let mut settings = BTreeMap::new();
         for operation in operations(Mix::FewFlows, seed, LENGTH) {
             match operation {
@@ -121,13 +203,22 @@ fn say_again(discipline: &AnyDiscipline) {
                 _ => {}
             }
             for (flow, config) in &settings {
-                often.scheduler_mut().set_flow(FlowId(*flow), *config).expect("as before");
+                often
+                    .scheduler_mut()
+                    .set_flow(FlowId(*flow), *config)
+                    .expect("as before");
             }
             for audited in [&mut once, &mut often] {
-                audited.apply(operation).unwrap_or_else(|violation| panic!("{discipline}: {violation:?}"));
+                audited
+                    .apply(operation)
+                    .unwrap_or_else(|violation| panic!("{discipline}: {violation:?}"));
             }
         }
-        assert_eq!(once.events(), often.events(), "{discipline}, seed {seed}: a setting said again is no change");
+        assert_eq!(
+            once.events(),
+            often.events(),
+            "{discipline}, seed {seed}: a setting said again is no change"
+        );
     }
 }
 

@@ -17,17 +17,30 @@ fn scheduler(quantum: u32) -> Afq<()> {
 }
 
 fn push<S: Scheduler<()>>(scheduler: &mut S, flow: u32, len: u32, deadline: u64) {
-    let packet = Packet { deadline: Instant::from_picos(deadline), ..Packet::new(FlowId(flow), len, ()) };
+    let packet = Packet {
+        deadline: Instant::from_picos(deadline),
+        ..Packet::new(FlowId(flow), len, ())
+    };
     scheduler.enqueue(NOW, packet).expect("takes every packet");
 }
 
 fn set_weight<S: Scheduler<()>>(scheduler: &mut S, flow: u32, weight: u32) {
-    scheduler.set_flow(FlowId(flow), FlowConfig { weight, ..FlowConfig::DEFAULT }).expect("a legal weight");
+    scheduler
+        .set_flow(
+            FlowId(flow),
+            FlowConfig {
+                weight,
+                ..FlowConfig::DEFAULT
+            },
+        )
+        .expect("a legal weight");
 }
 
 /// The next packet's flow, length and deadline.
 fn pull<S: Scheduler<()>>(scheduler: &mut S) -> Option<(u32, u32, u64)> {
-    scheduler.dequeue(NOW).map(|packet| (packet.flow.0, packet.len, packet.deadline.as_picos()))
+    scheduler
+        .dequeue(NOW)
+        .map(|packet| (packet.flow.0, packet.len, packet.deadline.as_picos()))
 }
 
 /// The report's rule, with the gaps filled as in the module header, by a scan of all flows.
@@ -49,13 +62,26 @@ struct ModelFlow {
 
 impl Model {
     fn new(quantum: u32, flows: usize) -> Self {
-        Self { quantum: quantum.into(), round: 0, in_turn: None, flows: vec![ModelFlow { weight: 1, ..ModelFlow::default() }; flows] }
+        Self {
+            quantum: quantum.into(),
+            round: 0,
+            in_turn: None,
+            flows: vec![
+                ModelFlow {
+                    weight: 1,
+                    ..ModelFlow::default()
+                };
+                flows
+            ],
+        }
     }
 
     fn await_turn(&mut self, flow: usize) {
         let (round, quantum) = (self.round, self.quantum);
         let flow = &mut self.flows[flow];
-        let Some(&(len, _)) = flow.queue.front() else { return };
+        let Some(&(len, _)) = flow.queue.front() else {
+            return;
+        };
         flow.round = round;
         loop {
             flow.round += 1;
@@ -74,7 +100,12 @@ impl Model {
     }
 
     fn pull(&mut self) -> Option<(u32, u32, u64)> {
-        let key = |flow: usize| self.flows[flow].queue.front().map(|(_, deadline)| (*deadline, self.flows[flow].round, flow));
+        let key = |flow: usize| {
+            self.flows[flow]
+                .queue
+                .front()
+                .map(|(_, deadline)| (*deadline, self.flows[flow].round, flow))
+        };
         let chosen = match self.in_turn {
             Some(flow) => flow,
             None => (0..self.flows.len()).filter_map(key).min()?.2,
@@ -84,7 +115,11 @@ impl Model {
         let flow = &mut self.flows[chosen];
         let (len, deadline) = flow.queue.pop_front()?;
         flow.deficit -= u64::from(len);
-        if flow.queue.front().is_none_or(|(len, _)| u64::from(*len) > flow.deficit) {
+        if flow
+            .queue
+            .front()
+            .is_none_or(|(len, _)| u64::from(*len) > flow.deficit)
+        {
             self.in_turn = None;
             self.await_turn(chosen);
             self.forfeit_if_empty(chosen);
@@ -108,7 +143,11 @@ impl Model {
 
 /// Deadlines that are often equal, and sometimes none.
 fn deadline(random: &mut Pcg64Mcg) -> u64 {
-    if random.random_bool(0.2) { NEVER } else { random.random_range(0..20) }
+    if random.random_bool(0.2) {
+        NEVER
+    } else {
+        random.random_range(0..20)
+    }
 }
 
 /// Random calls to both schedulers; returns the number of different packets dequeued.
@@ -122,7 +161,10 @@ fn disagreements<S: Scheduler<()>>(scheduler: &mut S, quantum: u32, seed: u64) -
         match random.random_range(0..100) {
             0..3 => {
                 let victim = scheduler.evict();
-                differ += u32::from(victim.map(|packet| packet.len) != victim.and_then(|packet| model.pop_tail(packet.flow.index())));
+                differ += u32::from(
+                    victim.map(|packet| packet.len)
+                        != victim.and_then(|packet| model.pop_tail(packet.flow.index())),
+                );
             }
             3..6 => {
                 let weight = random.random_range(1..=7);
@@ -143,11 +185,20 @@ fn disagreements<S: Scheduler<()>>(scheduler: &mut S, quantum: u32, seed: u64) -
 
 #[test]
 fn equals_its_definition() {
-    for (seed, quantum) in (0..20).flat_map(|seed| [1, 100, 1514, 9_000].map(|quantum| (seed, quantum))) {
-        assert_eq!(disagreements(&mut scheduler(quantum), quantum, seed), 0, "quantum {quantum}, seed {seed}");
+    for (seed, quantum) in
+        (0..20).flat_map(|seed| [1, 100, 1514, 9_000].map(|quantum| (seed, quantum)))
+    {
+        assert_eq!(
+            disagreements(&mut scheduler(quantum), quantum, seed),
+            0,
+            "quantum {quantum}, seed {seed}"
+        );
     }
     let mut drr = drr::Config::default().build(0).expect("legal");
-    assert!(disagreements(&mut drr, 1514, 1) > 100, "another discipline must differ");
+    assert!(
+        disagreements(&mut drr, 1514, 1) > 100,
+        "another discipline must differ"
+    );
 }
 
 /// The bytes sent in each turn of each flow while all flows stay backlogged; turns are identified
@@ -156,7 +207,14 @@ fn turns(quantum: u32, weights: &[u32], random: &mut Pcg64Mcg) -> Vec<Vec<u64>> 
     let mut scheduler = scheduler(quantum);
     for (flow, weight) in (0..).zip(weights) {
         set_weight(&mut scheduler, flow, *weight);
-        (0..3).for_each(|_| push(&mut scheduler, flow, random.random_range(64..=1514), deadline(random)));
+        (0..3).for_each(|_| {
+            push(
+                &mut scheduler,
+                flow,
+                random.random_range(64..=1514),
+                deadline(random),
+            )
+        });
     }
     let mut turns = vec![vec![]; weights.len()];
     for _ in 0..20_000 {
@@ -166,7 +224,12 @@ fn turns(quantum: u32, weights: &[u32], random: &mut Pcg64Mcg) -> Vec<Vec<u64>> 
             turns[flow as usize].push(0);
         }
         *turns[flow as usize].last_mut().expect("in its turn") += u64::from(len);
-        push(&mut scheduler, flow, random.random_range(64..=1514), deadline(random));
+        push(
+            &mut scheduler,
+            flow,
+            random.random_range(64..=1514),
+            deadline(random),
+        );
     }
     turns
 }
@@ -184,8 +247,14 @@ fn turns_stay_within_their_credit() {
             for (number, bytes) in (1..).zip(&turns[..turns.len().saturating_sub(1)]) {
                 sent += bytes;
                 let carried = number * credit - sent;
-                assert!(carried < 1514, "{carried} bytes carried after turn {number} of {credit}");
-                assert!(*bytes < credit + 1514, "turn {number}: {bytes} bytes of {credit}");
+                assert!(
+                    carried < 1514,
+                    "{carried} bytes carried after turn {number} of {credit}"
+                );
+                assert!(
+                    *bytes < credit + 1514,
+                    "turn {number}: {bytes} bytes of {credit}"
+                );
             }
         }
     }
@@ -197,7 +266,9 @@ fn a_turn_is_as_many_packets_as_its_credit_holds() {
     for (quantum, packets) in [(100, 1), (250, 2), (399, 3), (800, 8), (99, 1), (1, 1)] {
         let mut scheduler = scheduler(quantum);
         (0..40).for_each(|number| push(&mut scheduler, number % 2, 100, 7));
-        let first = std::iter::from_fn(|| pull(&mut scheduler)).take_while(|(flow, ..)| *flow == 0).count();
+        let first = std::iter::from_fn(|| pull(&mut scheduler))
+            .take_while(|(flow, ..)| *flow == 0)
+            .count();
         assert_eq!(first, packets, "quantum {quantum}");
     }
 }
@@ -205,7 +276,8 @@ fn a_turn_is_as_many_packets_as_its_credit_holds() {
 /// The number of changes from one flow to another in 10 000 packets of 100 bytes, with `flows`
 /// backlogged flows.
 fn switches<S: Scheduler<()>>(scheduler: &mut S, flows: u32) -> u32 {
-    (0..flows * 40).for_each(|number| push(scheduler, number % flows, 100, (number / flows).into()));
+    (0..flows * 40)
+        .for_each(|number| push(scheduler, number % flows, 100, (number / flows).into()));
     let (mut switches, mut last) = (0, None);
     for number in 0..10_000 {
         let (flow, ..) = pull(scheduler).expect("backlogged");
@@ -224,23 +296,42 @@ fn flows_are_sorted_once_a_turn() {
             let mut afq = scheduler(quantum);
             let switches = switches(&mut afq, flows);
             let decisions = afq.decisions();
-            assert!(u64::from(switches) <= decisions, "{switches} turns, {decisions} decisions");
-            assert_eq!(decisions, 10_000 / packets, "quantum {quantum}, {flows} flows");
+            assert!(
+                u64::from(switches) <= decisions,
+                "{switches} turns, {decisions} decisions"
+            );
+            assert_eq!(
+                decisions,
+                10_000 / packets,
+                "quantum {quantum}, {flows} flows"
+            );
         }
     }
     let of_wf2q = switches(&mut wf2q_plus::Wf2qPlus::default(), 10);
-    println!("decisions for 10 000 packets: afq with a quantum of 16 packets 625, wf2q_plus {of_wf2q}");
-    assert!(of_wf2q > 9_000, "the other discipline decides once a packet");
+    println!(
+        "decisions for 10 000 packets: afq with a quantum of 16 packets 625, wf2q_plus {of_wf2q}"
+    );
+    assert!(
+        of_wf2q > 9_000,
+        "the other discipline decides once a packet"
+    );
 }
 
 /// Largest |W_i / w_i - W_j / w_j|, over all intervals, of always backlogged flows with all packets
 /// due at `due`; over its bound.
-fn unfairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32, due: u64, random: &mut Pcg64Mcg) -> f64 {
+fn unfairness<S: Scheduler<()>>(
+    scheduler: &mut S,
+    weights: &[u32],
+    quantum: u32,
+    due: u64,
+    random: &mut Pcg64Mcg,
+) -> f64 {
     let flows = weights.len();
     let normalised = |bytes: f64, flow: usize| bytes / f64::from(weights[flow]);
     for flow in (0..flows).rev() {
         set_weight(scheduler, flow as u32, weights[flow]);
-        (0..if flow == 0 { 2_000 } else { 100 }).for_each(|_| push(scheduler, flow as u32, random.random_range(64..=1514), due));
+        (0..if flow == 0 { 2_000 } else { 100 })
+            .for_each(|_| push(scheduler, flow as u32, random.random_range(64..=1514), due));
     }
     let mut served = vec![0.0; flows];
     let mut extremes = vec![(0.0f64, 0.0f64); flows * flows];
@@ -253,8 +344,15 @@ fn unfairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32
             (*least, *most) = (least.min(ahead), most.max(ahead));
         }
     }
-    let bound = |pair: usize| 2.0 * f64::from(quantum) + normalised(1514.0, pair / flows) + normalised(1514.0, pair % flows);
-    let ratios = extremes.iter().enumerate().map(|(pair, (least, most))| (most - least) / bound(pair));
+    let bound = |pair: usize| {
+        2.0 * f64::from(quantum)
+            + normalised(1514.0, pair / flows)
+            + normalised(1514.0, pair % flows)
+    };
+    let ratios = extremes
+        .iter()
+        .enumerate()
+        .map(|(pair, (least, most))| (most - least) / bound(pair));
     ratios.fold(0.0, f64::max)
 }
 
@@ -264,12 +362,24 @@ fn unfairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32
 fn flows_that_tie_share_by_weight() {
     let mut random = Pcg64Mcg::seed_from_u64(2);
     let mut largest = 0.0f64;
-    for (quantum, due) in [1, 90, 700, 1514, 30_000].into_iter().flat_map(|quantum| [(quantum, NEVER), (quantum, 5)]) {
+    for (quantum, due) in [1, 90, 700, 1514, 30_000]
+        .into_iter()
+        .flat_map(|quantum| [(quantum, NEVER), (quantum, 5)])
+    {
         let weights: Vec<u32> = (0..8).map(|_| random.random_range(1..=10)).collect();
         let measured = unfairness(&mut scheduler(quantum), &weights, quantum, due, &mut random);
-        assert!(measured <= 1.0, "{measured} of the bound at quantum {quantum}");
+        assert!(
+            measured <= 1.0,
+            "{measured} of the bound at quantum {quantum}"
+        );
         largest = largest.max(measured);
-        let of_fifo = unfairness(&mut fifo::Fifo::default(), &weights, quantum, due, &mut random);
+        let of_fifo = unfairness(
+            &mut fifo::Fifo::default(),
+            &weights,
+            quantum,
+            due,
+            &mut random,
+        );
         assert!(of_fifo > 1.0, "fifo must break it: {of_fifo}");
     }
     println!("unfairness / bound: {largest:.3}");
@@ -289,7 +399,12 @@ struct Waits {
 /// Random flows, deadlines by `slack` after arrival. Counts turns that began although another
 /// waiting flow was due earlier, and packets with too long a wait: longer than the turn in progress
 /// at the arrival and the turns due no later at the arrival.
-fn judge<S: Scheduler<()>>(scheduler: &mut S, credit: u64, seed: u64, slack: impl Fn(u32, &mut Pcg64Mcg) -> u64) -> (u32, u32) {
+fn judge<S: Scheduler<()>>(
+    scheduler: &mut S,
+    credit: u64,
+    seed: u64,
+    slack: impl Fn(u32, &mut Pcg64Mcg) -> u64,
+) -> (u32, u32) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut queues: Vec<VecDeque<Waits>> = vec![VecDeque::new(); 6];
     let (mut sent, mut before) = (0u64, usize::MAX);
@@ -298,14 +413,33 @@ fn judge<S: Scheduler<()>>(scheduler: &mut S, credit: u64, seed: u64, slack: imp
         let flow = random.random_range(0..queues.len());
         if random.random_bool(if call / 400 % 2 == 0 { 0.6 } else { 0.4 }) {
             let deadline = call + slack(flow as u32, &mut random);
-            let rivals = queues.iter().flatten().filter(|waits| waits.deadline <= deadline).count() as u64;
-            push(scheduler, flow as u32, random.random_range(64..=1514), deadline);
-            queues[flow].push_back(Waits { deadline, sent, rivals });
+            let rivals = queues
+                .iter()
+                .flatten()
+                .filter(|waits| waits.deadline <= deadline)
+                .count() as u64;
+            push(
+                scheduler,
+                flow as u32,
+                random.random_range(64..=1514),
+                deadline,
+            );
+            queues[flow].push_back(Waits {
+                deadline,
+                sent,
+                rivals,
+            });
             continue;
         }
-        let Some((served, len, deadline)) = pull(scheduler) else { continue };
+        let Some((served, len, deadline)) = pull(scheduler) else {
+            continue;
+        };
         let served = served as usize;
-        let earliest = queues.iter().filter_map(|queue| queue.front()).map(|head| head.deadline).min();
+        let earliest = queues
+            .iter()
+            .filter_map(|queue| queue.front())
+            .map(|head| head.deadline)
+            .min();
         // The flow of the previous packet may continue its turn.
         unjust += u32::from(served != before && earliest < Some(deadline));
         before = served;
@@ -324,15 +458,30 @@ fn a_packet_waits_for_turns_due_no_later() {
     let (mut of_drr, mut of_stampers) = ((0, 0), 0);
     for (seed, quantum) in (0..20).flat_map(|seed| [1_514, 6_000].map(|quantum| (seed, quantum))) {
         let same = |_, _: &mut Pcg64Mcg| 500;
-        assert_eq!(judge(&mut scheduler(quantum), quantum.into(), seed, same), (0, 0), "seed {seed}, quantum {quantum}");
+        assert_eq!(
+            judge(&mut scheduler(quantum), quantum.into(), seed, same),
+            (0, 0),
+            "seed {seed}, quantum {quantum}"
+        );
         let any = |_, random: &mut Pcg64Mcg| random.random_range(0..5_000);
-        assert_eq!(judge(&mut scheduler(quantum), quantum.into(), seed, any).0, 0, "seed {seed}, quantum {quantum}");
+        assert_eq!(
+            judge(&mut scheduler(quantum), quantum.into(), seed, any).0,
+            0,
+            "seed {seed}, quantum {quantum}"
+        );
         let greedy = |flow, _: &mut Pcg64Mcg| if flow < 5 { 0 } else { 3_000 };
         of_stampers += judge(&mut scheduler(quantum), quantum.into(), seed, greedy).1;
-        let (unjust, late) = judge(&mut drr::Config { quantum }.build(0).expect("legal"), quantum.into(), seed, same);
+        let (unjust, late) = judge(
+            &mut drr::Config { quantum }.build(0).expect("legal"),
+            quantum.into(),
+            seed,
+            same,
+        );
         of_drr = (of_drr.0 + unjust, of_drr.1 + late);
     }
-    println!("drr: {of_drr:?} turns and packets; with slack of their own choice: {of_stampers} packets");
+    println!(
+        "drr: {of_drr:?} turns and packets; with slack of their own choice: {of_stampers} packets"
+    );
     assert!(of_drr.0 > 100, "drr looks at no deadlines");
     assert!(of_stampers > 0, "the bound on the wait needs equal slack");
 }
@@ -358,7 +507,11 @@ fn earlier_deadlines_starve_everybody_else() {
         }
         served
     }
-    assert_eq!(served_of_victim(&mut scheduler(100)), 0, "a flow of weight 1000 waits for one of weight 1");
+    assert_eq!(
+        served_of_victim(&mut scheduler(100)),
+        0,
+        "a flow of weight 1000 waits for one of weight 1"
+    );
     let of_drr = served_of_victim(&mut drr::Config { quantum: 100 }.build(0).expect("legal"));
     assert!(of_drr > 9_000, "{of_drr}");
 }
@@ -396,8 +549,16 @@ fn an_on_off_flow_among_flows_that_tie_gets_its_share() {
             }
             served[pull(&mut scheduler).expect("backlogged").0 as usize] += 1;
         }
-        assert!(served[4] <= slots / flows + 2, "start {start}, gap {gap}: {served:?}");
-        assert!(served[..4].iter().all(|packets| *packets >= slots / flows - 2), "start {start}, gap {gap}: {served:?}");
+        assert!(
+            served[4] <= slots / flows + 2,
+            "start {start}, gap {gap}: {served:?}"
+        );
+        assert!(
+            served[..4]
+                .iter()
+                .all(|packets| *packets >= slots / flows - 2),
+            "start {start}, gap {gap}: {served:?}"
+        );
     }
 }
 
@@ -419,8 +580,14 @@ fn overload_with_equal_slack_is_shared_by_arrivals_and_not_by_weight() {
     }
     let of_afq = of_the_modest(&mut scheduler(100));
     let of_wf2q = of_the_modest(&mut wf2q_plus::Wf2qPlus::default());
-    assert!((950..1_100).contains(&of_afq), "a quarter of the link, as of the arrivals: {of_afq}");
-    assert!(of_wf2q > 1_950, "what it asks for, which is its half of the link: {of_wf2q}");
+    assert!(
+        (950..1_100).contains(&of_afq),
+        "a quarter of the link, as of the arrivals: {of_afq}"
+    );
+    assert!(
+        of_wf2q > 1_950,
+        "what it asks for, which is its half of the link: {of_wf2q}"
+    );
 }
 
 /// Section 3.3: three flows, packets of 1500, 500 and 500 bytes; the long packet is the most
@@ -428,8 +595,12 @@ fn overload_with_equal_slack_is_shared_by_arrivals_and_not_by_weight() {
 #[test]
 fn the_example_of_section_3_3() {
     fn order<S: Scheduler<()>>(mut scheduler: S) -> Vec<u32> {
-        [(0, 1_500, 1), (1, 500, 100), (2, 500, 100)].into_iter().for_each(|(flow, len, due)| push(&mut scheduler, flow, len, due));
-        std::iter::from_fn(|| pull(&mut scheduler)).map(|(flow, ..)| flow).collect()
+        [(0, 1_500, 1), (1, 500, 100), (2, 500, 100)]
+            .into_iter()
+            .for_each(|(flow, len, due)| push(&mut scheduler, flow, len, due));
+        std::iter::from_fn(|| pull(&mut scheduler))
+            .map(|(flow, ..)| flow)
+            .collect()
     }
     assert_eq!(order(scheduler(1_514)), [0, 1, 2]);
     assert_eq!(order(wf2q_plus::Wf2qPlus::default()), [1, 2, 0]);
@@ -440,7 +611,9 @@ fn a_new_quantum_counts_from_the_next_credit_on() {
     let mut scheduler = scheduler(100);
     (0..40).for_each(|number| push(&mut scheduler, number % 2, 100, 7));
     let mut order = vec![pull(&mut scheduler).expect("backlogged").0];
-    Config { quantum: 300 }.reconfigure(&mut scheduler).expect("live");
+    Config { quantum: 300 }
+        .reconfigure(&mut scheduler)
+        .expect("live");
     order.extend((0..8).map(|_| pull(&mut scheduler).expect("backlogged").0));
     assert_eq!(order, [0, 1, 0, 1, 1, 1, 0, 0, 0], "{order:?}");
 }
@@ -448,14 +621,24 @@ fn a_new_quantum_counts_from_the_next_credit_on() {
 #[test]
 fn quanta_at_the_edges_are_refused_or_work() {
     for quantum in [0, (1 << 20) + 1, u32::MAX] {
-        let error = Config { quantum }.build::<()>(0).expect_err("out of range").to_string();
-        assert!(error.contains("afq: quantum") && error.contains("1b to 1mb"), "{error}");
+        let error = Config { quantum }
+            .build::<()>(0)
+            .expect_err("out of range")
+            .to_string();
+        assert!(
+            error.contains("afq: quantum") && error.contains("1b to 1mb"),
+            "{error}"
+        );
     }
     for quantum in [1, 1 << 20] {
         let mut scheduler = scheduler(quantum);
         set_weight(&mut scheduler, 1, FlowConfig::MAX_WEIGHT);
         (0..10).for_each(|number| push(&mut scheduler, number % 2, u32::MAX, NEVER));
-        assert_eq!(std::iter::from_fn(|| pull(&mut scheduler)).count(), 10, "quantum {quantum}");
+        assert_eq!(
+            std::iter::from_fn(|| pull(&mut scheduler)).count(),
+            10,
+            "quantum {quantum}"
+        );
     }
 }
 
@@ -464,18 +647,31 @@ fn quanta_at_the_edges_are_refused_or_work() {
 #[test]
 fn a_refilled_flow_keeps_its_turn() {
     let mut scheduler = scheduler(250);
-    let packet = |flow| Packet { deadline: Instant::from_picos(7), ..Packet::new(FlowId(flow), 100, ()) };
+    let packet = |flow| Packet {
+        deadline: Instant::from_picos(7),
+        ..Packet::new(FlowId(flow), 100, ())
+    };
     (0..2).for_each(|flow| push(&mut scheduler, flow, 100, 7));
-    let order: Vec<_> = (0..9).filter_map(|_| scheduler.dequeue_refilled(NOW, &mut |flow| Some(packet(flow.0)))).collect();
-    assert_eq!(order.iter().map(|packet| packet.flow.0).collect::<Vec<_>>(), [0, 0, 1, 1, 0, 0, 0, 1, 1]);
-    assert_eq!(scheduler.evict_flow(FlowId(1)).map(|packet| packet.flow), Some(FlowId(1)));
+    let order: Vec<_> = (0..9)
+        .filter_map(|_| scheduler.dequeue_refilled(NOW, &mut |flow| Some(packet(flow.0))))
+        .collect();
+    assert_eq!(
+        order.iter().map(|packet| packet.flow.0).collect::<Vec<_>>(),
+        [0, 0, 1, 1, 0, 0, 0, 1, 1]
+    );
+    assert_eq!(
+        scheduler.evict_flow(FlowId(1)).map(|packet| packet.flow),
+        Some(FlowId(1))
+    );
     assert_eq!(scheduler.evict_flow(FlowId(1)), None);
     assert_eq!(scheduler.evict_flow(FlowId(99)), None);
 }
 
 /// The rows of a Markdown file's tables, without headings and rules.
 fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
-    let tables = markdown.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| flow") && !line.starts_with("| call"));
+    let tables = markdown.lines().filter(|line| {
+        line.starts_with("| ") && !line.starts_with("| flow") && !line.starts_with("| call")
+    });
     tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
 }
 
@@ -487,14 +683,31 @@ fn the_figures_of_the_report() {
     for (number, row) in rows(include_str!("../traces/afq-figures.md")).enumerate() {
         match row[0].split_whitespace().collect::<Vec<_>>()[..] {
             ["enqueue", name, "due", ref deadlines @ ..] => {
-                deadlines.iter().for_each(|due| push(&mut scheduler, flow(name), 2, due.parse().expect("a deadline")));
+                deadlines.iter().for_each(|due| {
+                    push(
+                        &mut scheduler,
+                        flow(name),
+                        2,
+                        due.parse().expect("a deadline"),
+                    )
+                });
             }
             ["dequeue"] => {
-                let served =
-                    pull(&mut scheduler).map_or(("none".into(), String::new()), |(flow, _, due)| (format!("f{flow}"), due.to_string()));
-                assert_eq!((served.0.as_str(), served.1.as_str()), (row[1], row[2]), "row {number}: {row:?}");
+                let served = pull(&mut scheduler)
+                    .map_or(("none".into(), String::new()), |(flow, _, due)| {
+                        (format!("f{flow}"), due.to_string())
+                    });
+                assert_eq!(
+                    (served.0.as_str(), served.1.as_str()),
+                    (row[1], row[2]),
+                    "row {number}: {row:?}"
+                );
             }
-            [name] => set_weight(&mut scheduler, flow(name), row[1].parse().expect("a weight")),
+            [name] => set_weight(
+                &mut scheduler,
+                flow(name),
+                row[1].parse().expect("a weight"),
+            ),
             _ => panic!("row {number} is not understood: {row:?}"),
         }
         read += 1;

@@ -1,5 +1,5 @@
-//! Calls on a scheduler with a check after each: packets leave in order, none is lost, refused packets
-//! come back, and invariants hold.
+//! Calls on a scheduler with a check after each: packets leave in order, none is lost, refused
+//! packets come back, and invariants hold.
 
 use std::collections::VecDeque;
 
@@ -14,21 +14,43 @@ const NOW: Instant = Instant::ZERO;
 
 /// An infallible `enqueue` of a packet without content.
 pub(crate) fn put<T: Default>(scheduler: &mut impl Scheduler<T>, flow: u32, len: u32) {
-    assert!(scheduler.enqueue(NOW, Packet::new(FlowId(flow), len, T::default())).is_ok(), "takes a packet of {len} bytes");
+    assert!(
+        scheduler
+            .enqueue(NOW, Packet::new(FlowId(flow), len, T::default()))
+            .is_ok(),
+        "takes a packet of {len} bytes"
+    );
 }
 
 /// The next packet's flow and length.
 pub(crate) fn pull<T>(scheduler: &mut impl Scheduler<T>) -> Option<(u32, u32)> {
-    scheduler.dequeue(NOW).map(|packet| (packet.flow.0, packet.len))
+    scheduler
+        .dequeue(NOW)
+        .map(|packet| (packet.flow.0, packet.len))
 }
 
 /// The flows of all packets, in the order of departures.
 pub(crate) fn drain<T>(scheduler: &mut impl Scheduler<T>) -> Vec<u32> {
-    std::iter::from_fn(|| pull(scheduler)).map(|(flow, _)| flow).collect()
+    std::iter::from_fn(|| pull(scheduler))
+        .map(|(flow, _)| flow)
+        .collect()
 }
 
-pub(crate) fn set<T>(scheduler: &mut impl Scheduler<T>, flow: u32, weight: u32, max_packet_len: u32) {
-    scheduler.set_flow(FlowId(flow), FlowConfig { weight, max_packet_len }).expect("legal");
+pub(crate) fn set<T>(
+    scheduler: &mut impl Scheduler<T>,
+    flow: u32,
+    weight: u32,
+    max_packet_len: u32,
+) {
+    scheduler
+        .set_flow(
+            FlowId(flow),
+            FlowConfig {
+                weight,
+                max_packet_len,
+            },
+        )
+        .expect("legal");
 }
 
 pub(crate) fn set_weight<T>(scheduler: &mut impl Scheduler<T>, flow: u32, weight: u32) {
@@ -47,7 +69,13 @@ pub(crate) struct Audited<S> {
 impl<S: Scheduler<u64>> Audited<S> {
     pub(crate) fn new(scheduler: S, flows: usize) -> Self {
         let limits = vec![FlowConfig::DEFAULT.max_packet_len; flows];
-        Self { scheduler, waiting: vec![Default::default(); flows], limits, removed: vec![false; flows], serial: 0 }
+        Self {
+            scheduler,
+            waiting: vec![Default::default(); flows],
+            limits,
+            removed: vec![false; flows],
+            serial: 0,
+        }
     }
 
     fn packet(&mut self, flow: usize, len: u32) -> Packet<u64> {
@@ -59,7 +87,10 @@ impl<S: Scheduler<u64>> Audited<S> {
         let packet = self.packet(flow, len);
         match self.scheduler.enqueue(NOW, packet) {
             Ok(()) => self.waiting[flow].push_back((self.serial, len)),
-            Err(back) => assert!(back == packet && len > self.limits[flow], "only what is too long comes back, as it was"),
+            Err(back) => assert!(
+                back == packet && len > self.limits[flow],
+                "only what is too long comes back, as it was"
+            ),
         }
         self.check();
     }
@@ -84,7 +115,11 @@ impl<S: Scheduler<u64>> Audited<S> {
     fn sent(&mut self, packet: Option<Packet<u64>>) -> Option<usize> {
         let flow = packet.map(|packet| {
             let first = self.waiting[packet.flow.index()].pop_front();
-            assert_eq!(first, Some((packet.payload, packet.len)), "first in, first out");
+            assert_eq!(
+                first,
+                Some((packet.payload, packet.len)),
+                "first in, first out"
+            );
             packet.flow.index()
         });
         self.forget_removed();
@@ -94,14 +129,25 @@ impl<S: Scheduler<u64>> Audited<S> {
 
     pub(crate) fn evict(&mut self) {
         let packet = self.scheduler.evict();
-        assert_eq!(packet.is_none(), self.waiting.iter().all(|queue| queue.is_empty()), "something is given up if anything waits");
+        assert_eq!(
+            packet.is_none(),
+            self.waiting.iter().all(|queue| queue.is_empty()),
+            "something is given up if anything waits"
+        );
         self.gone(packet);
     }
 
     pub(crate) fn evict_flow(&mut self, flow: usize) {
         let packet = self.scheduler.evict_flow(FlowId(flow as u32));
-        assert_eq!(packet.is_none(), self.waiting[flow].is_empty(), "a flow with packets gives one up");
-        assert!(packet.is_none_or(|packet| packet.flow.index() == flow), "its own");
+        assert_eq!(
+            packet.is_none(),
+            self.waiting[flow].is_empty(),
+            "a flow with packets gives one up"
+        );
+        assert!(
+            packet.is_none_or(|packet| packet.flow.index() == flow),
+            "its own"
+        );
         self.gone(packet);
     }
 
@@ -115,7 +161,15 @@ impl<S: Scheduler<u64>> Audited<S> {
     }
 
     pub(crate) fn set_flow(&mut self, flow: usize, weight: u32, max_packet_len: u32) {
-        self.scheduler.set_flow(FlowId(flow as u32), FlowConfig { weight, max_packet_len }).expect("legal");
+        self.scheduler
+            .set_flow(
+                FlowId(flow as u32),
+                FlowConfig {
+                    weight,
+                    max_packet_len,
+                },
+            )
+            .expect("legal");
         self.limits[flow] = max_packet_len;
         self.removed[flow] = false;
         self.check();
@@ -130,7 +184,9 @@ impl<S: Scheduler<u64>> Audited<S> {
 
     /// A removed flow keeps its configuration until its last packet has left.
     fn forget_removed(&mut self) {
-        for flow in (0..self.limits.len()).filter(|flow| self.removed[*flow] && self.waiting[*flow].is_empty()) {
+        for flow in (0..self.limits.len())
+            .filter(|flow| self.removed[*flow] && self.waiting[*flow].is_empty())
+        {
             self.limits[flow] = FlowConfig::DEFAULT.max_packet_len;
         }
     }
@@ -138,7 +194,11 @@ impl<S: Scheduler<u64>> Audited<S> {
     fn check(&self) {
         self.scheduler.check_invariants();
         let packets: usize = self.waiting.iter().map(|queue| queue.len()).sum();
-        assert_eq!(self.scheduler.backlog().packets, packets as u64, "work is conserved");
+        assert_eq!(
+            self.scheduler.backlog().packets,
+            packets as u64,
+            "work is conserved"
+        );
     }
 }
 
@@ -152,7 +212,14 @@ pub(crate) fn any_config(random: &mut Pcg64) -> (u32, u32) {
 /// Enqueues, dequeues, evicts, sets and removes at random, in phases of filling and draining. Flows
 /// have `kinds` pairs of weight and length. `is_interior`: whether the scheduler can be a node of a
 /// tree.
-pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, steps: usize, changes: f64, kinds: usize, is_interior: bool) {
+pub(crate) fn random_operations<S: Scheduler<u64>>(
+    scheduler: S,
+    seed: u64,
+    steps: usize,
+    changes: f64,
+    kinds: usize,
+    is_interior: bool,
+) {
     let mut random = Pcg64::seed_from_u64(seed);
     let flows = random.random_range(1..=40);
     let mut audited = Audited::new(scheduler, flows);
@@ -184,7 +251,8 @@ pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, step
             }
         } else if random.random_bool(pressure) {
             let limit = audited.limits[flow];
-            let len = [0, 1, limit, limit + 1, random.random_range(0..=limit)][random.random_range(0..5)];
+            let len =
+                [0, 1, limit, limit + 1, random.random_range(0..=limit)][random.random_range(0..5)];
             audited.enqueue(flow, len);
         } else {
             audited.dequeue();
@@ -212,10 +280,19 @@ pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
 }
 
 /// Bug 22: quanta out of range are refused with the range, and those at its ends work.
-pub(crate) fn quanta_at_the_edges_are_refused_or_work<D: Discipline>(with_quantum: impl Fn(u32) -> D) {
+pub(crate) fn quanta_at_the_edges_are_refused_or_work<D: Discipline>(
+    with_quantum: impl Fn(u32) -> D,
+) {
     for quantum in [0, (1 << 20) + 1, 1 << 31, u32::MAX] {
-        let error = with_quantum(quantum).build::<()>(0).err().expect("out of range").to_string();
-        assert!(error.contains(&format!("{}: quantum", D::NAME)) && error.contains("1b to 1mb"), "{error}");
+        let error = with_quantum(quantum)
+            .build::<()>(0)
+            .err()
+            .expect("out of range")
+            .to_string();
+        assert!(
+            error.contains(&format!("{}: quantum", D::NAME)) && error.contains("1b to 1mb"),
+            "{error}"
+        );
     }
     for quantum in [1, 255, 256, 1 << 20] {
         let mut scheduler = with_quantum(quantum).build::<()>(0).expect("legal");

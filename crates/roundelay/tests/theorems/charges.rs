@@ -24,14 +24,29 @@ const REQUESTS: usize = 40_000;
 fn used(discipline: &AnyDiscipline, seats: usize, unit: u32, is_charged: bool) -> [u64; 2] {
     let mut queue = discipline.build(1).expect("legal parameters");
     // A unit of cost takes a nanosecond on one seat, as a byte at 8 Gbit/s.
-    queue.set_link_rate(Rate::from_bits_per_second(8_000_000_000 * seats as u64).expect("not zero"));
-    let (mut charges, mut used) = (Charges::in_units_of(NonZeroU32::new(unit).expect("not zero")), [0; 2]);
-    let len = |charges: &mut Charges, flow| if is_charged { charges.len(FlowId(flow), ESTIMATE * unit, 65_536) } else { ESTIMATE };
+    queue
+        .set_link_rate(Rate::from_bits_per_second(8_000_000_000 * seats as u64).expect("not zero"));
+    let (mut charges, mut used) = (
+        Charges::in_units_of(NonZeroU32::new(unit).expect("not zero")),
+        [0; 2],
+    );
+    let len = |charges: &mut Charges, flow| {
+        if is_charged {
+            charges.len(FlowId(flow), ESTIMATE * unit, 65_536)
+        } else {
+            ESTIMATE
+        }
+    };
     for flow in 0..2 {
-        let config = FlowConfig { weight: [3, 1][flow as usize], max_packet_len: 65_536 };
+        let config = FlowConfig {
+            weight: [3, 1][flow as usize],
+            max_packet_len: 65_536,
+        };
         queue.set_flow(FlowId(flow), config).expect("legal");
         for _ in 0..WAITING {
-            queue.enqueue(Instant::ZERO, Packet::new(FlowId(flow), ESTIMATE, ())).expect("short enough");
+            queue
+                .enqueue(Instant::ZERO, Packet::new(FlowId(flow), ESTIMATE, ()))
+                .expect("short enough");
         }
     }
     // End of each request at work, earliest first, with its flow.
@@ -39,18 +54,28 @@ fn used(discipline: &AnyDiscipline, seats: usize, unit: u32, is_charged: bool) -
     let mut now = 0;
     for number in 0..REQUESTS {
         while at_work.len() < seats {
-            let request = queue.dequeue(Instant::from_nanos(now)).expect("both flows are backlogged");
+            let request = queue
+                .dequeue(Instant::from_nanos(now))
+                .expect("both flows are backlogged");
             let flow = request.flow.0;
-            at_work.push((std::cmp::Reverse(now + u64::from(ACTUAL[flow as usize])), flow));
+            at_work.push((
+                std::cmp::Reverse(now + u64::from(ACTUAL[flow as usize])),
+                flow,
+            ));
             let next = Packet::new(FlowId(flow), len(&mut charges, flow), ());
-            queue.enqueue(Instant::from_nanos(now), next).expect("short enough");
+            queue
+                .enqueue(Instant::from_nanos(now), next)
+                .expect("short enough");
         }
         let (std::cmp::Reverse(end), flow) = at_work.pop().expect("a seat is at work");
         now = end;
         if number >= REQUESTS / 2 {
             used[flow as usize] += u64::from(ACTUAL[flow as usize]);
         }
-        charges.charge(FlowId(flow), (i64::from(ACTUAL[flow as usize]) - i64::from(ESTIMATE)) * i64::from(unit));
+        charges.charge(
+            FlowId(flow),
+            (i64::from(ACTUAL[flow as usize]) - i64::from(ESTIMATE)) * i64::from(unit),
+        );
     }
     used
 }
@@ -58,15 +83,30 @@ fn used(discipline: &AnyDiscipline, seats: usize, unit: u32, is_charged: bool) -
 #[test]
 fn charges_make_shares_those_of_the_weights() {
     let mut tried = 0;
-    for discipline in AnyDiscipline::all().into_iter().filter(|discipline| discipline.info().weighted) {
+    for discipline in AnyDiscipline::all()
+        .into_iter()
+        .filter(|discipline| discipline.info().weighted)
+    {
         tried += 1;
         for seats in [1, 8] {
             let share = |[first, second]: [u64; 2]| first as f64 / (first + second) as f64;
-            let (with, without) = (share(used(&discipline, seats, 1, true)), share(used(&discipline, seats, 1, false)));
-            assert!((with - 0.75).abs() < 0.01, "{discipline}, {seats} seats: {with}");
+            let (with, without) = (
+                share(used(&discipline, seats, 1, true)),
+                share(used(&discipline, seats, 1, false)),
+            );
+            assert!(
+                (with - 0.75).abs() < 0.01,
+                "{discipline}, {seats} seats: {with}"
+            );
             let in_units = share(used(&discipline, seats, 1_000, true));
-            assert!((in_units - with).abs() < 1e-9, "{discipline}, {seats} seats, costs of millions: {in_units}, {with}");
-            assert!(without < 0.3, "{discipline}, {seats} seats: {without} without charges");
+            assert!(
+                (in_units - with).abs() < 1e-9,
+                "{discipline}, {seats} seats, costs of millions: {in_units}, {with}"
+            );
+            assert!(
+                without < 0.3,
+                "{discipline}, {seats} seats: {without} without charges"
+            );
         }
     }
     assert!(tried >= 9, "{tried} disciplines");

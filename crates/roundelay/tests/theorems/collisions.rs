@@ -7,24 +7,41 @@ const NOW: Instant = Instant::ZERO;
 const HASHED: [&str; 5] = ["fq", "sfq", "mqfq", "sfb", "fq_codel"];
 
 fn build(text: &str, seed: u64) -> AnyScheduler<u32> {
-    text.parse::<QueueSpec>().expect("legal").discipline.build(seed).expect("legal")
+    text.parse::<QueueSpec>()
+        .expect("legal")
+        .discipline
+        .build(seed)
+        .expect("legal")
 }
 
 fn put(scheduler: &mut AnyScheduler<u32>, flow: u32, packets: u32) {
-    (0..packets).for_each(|number| assert!(scheduler.enqueue(NOW, Packet::new(FlowId(flow), 1000, number)).is_ok()));
+    (0..packets).for_each(|number| {
+        assert!(
+            scheduler
+                .enqueue(NOW, Packet::new(FlowId(flow), 1000, number))
+                .is_ok()
+        )
+    });
 }
 
 /// The number of flow 1's ten packets that leave before flow 2's packet.
 fn ahead(mut scheduler: AnyScheduler<u32>) -> usize {
     put(&mut scheduler, 1, 10);
     put(&mut scheduler, 2, 1);
-    std::iter::from_fn(|| scheduler.dequeue(NOW)).position(|packet| packet.flow == FlowId(2)).expect("it leaves")
+    std::iter::from_fn(|| scheduler.dequeue(NOW))
+        .position(|packet| packet.flow == FlowId(2))
+        .expect("it leaves")
 }
 
 /// In one queue, a packet waits for all earlier arrivals; in another, for a turn.
 #[test]
 fn flows_wait_for_each_other_just_where_their_queues_are_the_same() {
-    for text in ["fq flows 4", "sfq divisor 4 quantum 1000b", "mqfq queues 4 hashes 1 quantum 1000b", "fq_codel flows 4 quantum 1000b"] {
+    for text in [
+        "fq flows 4",
+        "sfq divisor 4 quantum 1000b",
+        "mqfq queues 4 hashes 1 quantum 1000b",
+        "fq_codel flows 4 quantum 1000b",
+    ] {
         let mut met = 0;
         for seed in 0..100 {
             let scheduler = build(text, seed);
@@ -33,7 +50,10 @@ fn flows_wait_for_each_other_just_where_their_queues_are_the_same() {
             met += usize::from(one == two);
             assert_eq!(ahead(scheduler) == 10, one == two, "{text}, seed {seed}");
         }
-        assert!((10..45).contains(&met), "{text}: {met} of 100 meet, 25 expected");
+        assert!(
+            (10..45).contains(&met),
+            "{text}: {met} of 100 meet, 25 expected"
+        );
     }
 }
 
@@ -47,7 +67,11 @@ fn a_flow_with_two_queues_waits_only_where_both_are_the_others() {
         assert_eq!(two.len(), 2);
         let is_met = two.iter().all(|queue| one.contains(queue));
         met += usize::from(is_met);
-        assert_eq!(ahead(scheduler) == 10, is_met, "seed {seed}: {one:?}, {two:?}");
+        assert_eq!(
+            ahead(scheduler) == 10,
+            is_met,
+            "seed {seed}: {one:?}, {two:?}"
+        );
     }
     assert!((20..70).contains(&met), "{met} of 200 meet, 41 expected");
 }
@@ -59,11 +83,18 @@ fn a_flow_is_refused_only_where_all_its_bins_are_full() {
     for seed in 0..200 {
         let mut scheduler = build("sfb levels 2 bins 3 target 1 max 1", seed);
         let [one, two] = [1, 2].map(|flow| scheduler.queues_of(FlowId(flow)));
-        assert!(one[0] < 3 && (3..6).contains(&one[1]), "levels are numbered one after the other: {one:?}");
+        assert!(
+            one[0] < 3 && (3..6).contains(&one[1]),
+            "levels are numbered one after the other: {one:?}"
+        );
         met += usize::from(one == two);
         put(&mut scheduler, 1, 1);
         put(&mut scheduler, 2, 1);
-        assert_eq!(scheduler.take_dropped().is_some(), one == two, "seed {seed}: {one:?}, {two:?}");
+        assert_eq!(
+            scheduler.take_dropped().is_some(),
+            one == two,
+            "seed {seed}: {one:?}, {two:?}"
+        );
     }
     assert!((8..45).contains(&met), "{met} of 200 meet, 22 expected");
 }
@@ -79,7 +110,11 @@ fn a_flow_is_refused_where_any_of_its_bins_is_full_if_so_set() {
         met += usize::from(meets);
         put(&mut scheduler, 1, 1);
         put(&mut scheduler, 2, 1);
-        assert_eq!(scheduler.take_dropped().is_some(), meets, "seed {seed}: {one:?}, {two:?}");
+        assert_eq!(
+            scheduler.take_dropped().is_some(),
+            meets,
+            "seed {seed}: {one:?}, {two:?}"
+        );
     }
     assert!((80..140).contains(&met), "{met} of 200 meet, 111 expected");
 }
@@ -87,7 +122,11 @@ fn a_flow_is_refused_where_any_of_its_bins_is_full_if_so_set() {
 #[test]
 fn others_hash_no_flows() {
     for name in AnyDiscipline::all().iter().map(AnyDiscipline::name) {
-        assert_eq!(!build(name, 1).queues_of(FlowId(3)).is_empty(), HASHED.contains(&name), "{name}");
+        assert_eq!(
+            !build(name, 1).queues_of(FlowId(3)).is_empty(),
+            HASHED.contains(&name),
+            "{name}"
+        );
     }
 }
 
@@ -98,7 +137,11 @@ fn a_new_key_gives_other_queues() {
     let before = scheduler.queues_of(FlowId(1));
     for later in [1, 2] {
         let now = NOW + roundelay::Duration::from_millis(later);
-        assert!(scheduler.enqueue(now, Packet::new(FlowId(2), 1000, 0)).is_ok());
+        assert!(
+            scheduler
+                .enqueue(now, Packet::new(FlowId(2), 1000, 0))
+                .is_ok()
+        );
     }
     assert_ne!(scheduler.queues_of(FlowId(1)), before);
 }

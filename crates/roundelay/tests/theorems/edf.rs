@@ -16,12 +16,20 @@ fn fifo() -> fifo::Fifo<u64> {
 }
 
 fn is_by_deadline(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {
-    obeys(scheduler, steps, |waiting| smallest(waiting, |p| p.deadline), |waiting| largest(waiting, |p| p.deadline))
+    obeys(
+        scheduler,
+        steps,
+        |waiting| smallest(waiting, |p| p.deadline),
+        |waiting| largest(waiting, |p| p.deadline),
+    )
 }
 
 /// A packet with a deadline in bytes sent from the start.
 fn due(len: u32, deadline: u64) -> Packet<u64> {
-    Packet { deadline: Instant::from_picos(deadline), ..Packet::new(FlowId(0), len, 0) }
+    Packet {
+        deadline: Instant::from_picos(deadline),
+        ..Packet::new(FlowId(0), len, 0)
+    }
 }
 
 /// The largest lateness, in bytes; negative if all are early.
@@ -69,19 +77,43 @@ proptest! {
 fn the_checks_find_fifo() {
     assert!(is_by_deadline(build(), &fixed_steps()) && !is_by_deadline(fifo(), &fixed_steps()));
     let packets = [due(1000, 3000), due(1000, 1000), due(500, 2500)];
-    assert_eq!((lateness(&order(build(), &packets)), lateness(&order(fifo(), &packets))), (0, 1000));
+    assert_eq!(
+        (
+            lateness(&order(build(), &packets)),
+            lateness(&order(fifo(), &packets))
+        ),
+        (0, 1000)
+    );
 }
 
 #[test]
 fn packets_without_a_deadline_go_last_in_order() {
-    let packets = [Packet::new(FlowId(0), 100, 0), Packet { payload: 1, ..due(100, u64::MAX - 1) }, Packet::new(FlowId(0), 100, 2)];
-    assert_eq!(order(build(), &packets).iter().map(|packet| packet.payload).collect::<Vec<_>>(), [1, 0, 2]);
+    let packets = [
+        Packet::new(FlowId(0), 100, 0),
+        Packet {
+            payload: 1,
+            ..due(100, u64::MAX - 1)
+        },
+        Packet::new(FlowId(0), 100, 2),
+    ];
+    assert_eq!(
+        order(build(), &packets)
+            .iter()
+            .map(|packet| packet.payload)
+            .collect::<Vec<_>>(),
+        [1, 0, 2]
+    );
 }
 
 #[test]
 fn a_full_buffer_gives_up_the_latest_deadline() {
     let packets = [20, 50, 50, 5, 10, 50, 70, 5].map(|deadline| due(1000, deadline));
-    let expected = [(2, DropReason::PushedOut), (5, DropReason::Full), (6, DropReason::Full), (1, DropReason::PushedOut)];
+    let expected = [
+        (2, DropReason::PushedOut),
+        (5, DropReason::Full),
+        (6, DropReason::Full),
+        (1, DropReason::PushedOut),
+    ];
     assert_eq!(dropped(build(), &packets), expected);
     assert_ne!(dropped(fifo(), &packets), expected);
 }

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, drr, fifo};
-use roundelay::{Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
+use roundelay::{
+    Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler,
+};
 
 fn fifo() -> fifo::Fifo<u64> {
     fifo::Config.build(0).expect("no parameters")
@@ -36,7 +38,11 @@ impl Observer<u64> for Log {
 /// Packets (flow, length, milliseconds since the previous packet) through a port of 1 Mbit/s,
 /// numbered by arrival.
 fn run(scheduler: impl Scheduler<u64>, limit: Limit, arrivals: &[(u32, u32, u64)]) -> Log {
-    let (mut port, mut log, mut now) = (Port::new(scheduler, limit, mbit()), Log::default(), Instant::ZERO);
+    let (mut port, mut log, mut now) = (
+        Port::new(scheduler, limit, mbit()),
+        Log::default(),
+        Instant::ZERO,
+    );
     for (number, &(flow, len, gap)) in arrivals.iter().enumerate() {
         now += Duration::from_millis(gap);
         port.advance(now, &mut log);
@@ -53,7 +59,9 @@ fn leave_as_they_came(log: &Log) -> bool {
 /// Whether no sent packet took longer than the limit's bytes and the packet on the link.
 fn delay_is_bounded(log: &Log, limit_bytes: u64, max_packet_len: u32) -> bool {
     let bound = mbit().time_of(limit_bytes + u64::from(max_packet_len));
-    log.sent.iter().all(|(packet, end)| end.since(packet.arrival) <= bound)
+    log.sent
+        .iter()
+        .all(|(packet, end)| end.since(packet.arrival) <= bound)
 }
 
 fn arrivals() -> impl Strategy<Value = Vec<(u32, u32, u64)>> {
@@ -62,7 +70,9 @@ fn arrivals() -> impl Strategy<Value = Vec<(u32, u32, u64)>> {
 
 /// Flow 0 sends four packets for each packet of flow 1; the load is 2.5 times the link's rate.
 fn greedy() -> Vec<(u32, u32, u64)> {
-    (0..2500).map(|number| (u32::from(number % 5 == 4), 1250, 4)).collect()
+    (0..2500)
+        .map(|number| (u32::from(number % 5 == 4), 1250, 4))
+        .collect()
 }
 
 proptest! {
@@ -84,18 +94,25 @@ proptest! {
 #[test]
 fn the_checks_find_another_discipline() {
     let limit_bytes = 15_000;
-    let (fifo, drr) = (run(fifo(), Limit::of_bytes(limit_bytes), &greedy()), run(drr(), Limit::of_bytes(limit_bytes), &greedy()));
+    let (fifo, drr) = (
+        run(fifo(), Limit::of_bytes(limit_bytes), &greedy()),
+        run(drr(), Limit::of_bytes(limit_bytes), &greedy()),
+    );
     assert!(leave_as_they_came(&fifo) && delay_is_bounded(&fifo, limit_bytes, 1250));
     assert!(!leave_as_they_came(&drr), "DRR lets flow 1 pass");
     let unlimited = run(self::fifo(), Limit::UNBOUNDED, &greedy());
-    assert!(!delay_is_bounded(&unlimited, limit_bytes, 1250), "no limit, no bound");
+    assert!(
+        !delay_is_bounded(&unlimited, limit_bytes, 1250),
+        "no limit, no bound"
+    );
 }
 
 /// Bytes of the two flows that leave in 10 s.
 fn service(log: &Log) -> [u64; 2] {
     [0, 1].map(|flow| {
-        let of_flow =
-            log.sent.iter().filter(|(packet, end)| packet.flow == FlowId(flow) && end.since(Instant::ZERO) < Duration::from_secs(10));
+        let of_flow = log.sent.iter().filter(|(packet, end)| {
+            packet.flow == FlowId(flow) && end.since(Instant::ZERO) < Duration::from_secs(10)
+        });
         of_flow.map(|(packet, _)| u64::from(packet.len)).sum()
     })
 }
@@ -106,7 +123,10 @@ fn a_greedy_flow_starves_another() {
     let [greedy_got, meek_got] = service(&run(fifo(), Limit::of_packets(50), &greedy()));
     assert!(greedy_got > 3 * meek_got, "{greedy_got} and {meek_got}");
     let [greedy_got, meek_got] = service(&run(drr(), Limit::of_packets(50), &greedy()));
-    assert!(meek_got * 100 > greedy_got * 95, "{greedy_got} and {meek_got}");
+    assert!(
+        meek_got * 100 > greedy_got * 95,
+        "{greedy_got} and {meek_got}"
+    );
 }
 
 /// Linux, 2025: a head-drop queue with a limit of zero accepted a packet. Here a limit of zero
@@ -116,8 +136,17 @@ fn known_bug_39_limit_zero_and_one() {
     for limit in [0, 1] {
         let mut buffer = Buffer::new(Limit::of_packets(limit), fifo());
         let mut dropped = 0;
-        (0..10).for_each(|number| buffer.enqueue(Instant::ZERO, Packet::new(FlowId(0), 100, number), |_, _| dropped += 1));
-        assert_eq!((buffer.scheduler().backlog().packets, dropped), (limit, 10 - limit));
+        (0..10).for_each(|number| {
+            buffer.enqueue(
+                Instant::ZERO,
+                Packet::new(FlowId(0), 100, number),
+                |_, _| dropped += 1,
+            )
+        });
+        assert_eq!(
+            (buffer.scheduler().backlog().packets, dropped),
+            (limit, 10 - limit)
+        );
     }
 }
 
@@ -128,7 +157,11 @@ fn known_bug_41_backlog_does_not_wrap() {
     let mut buffer = Buffer::new(Limit::of_bytes(limit), fifo());
     let mut dropped = 0;
     for number in 0..12 {
-        buffer.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1 << 29, number), |_, _| dropped += 1);
+        buffer.enqueue(
+            Instant::ZERO,
+            Packet::new(FlowId(0), 1 << 29, number),
+            |_, _| dropped += 1,
+        );
         assert!(buffer.scheduler().backlog().bytes <= limit);
     }
     assert_eq!(dropped, 5);

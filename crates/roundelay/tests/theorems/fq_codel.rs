@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, fq_codel, sfq};
-use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, QueueSpec, Rate, Scheduler};
+use roundelay::{
+    Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet,
+    QueueSpec, Rate, Scheduler,
+};
 
 use crate::theorems::sfq::{is_as_chance_has_it, meet};
 
@@ -19,7 +22,10 @@ fn build(config: fq_codel::Config) -> fq_codel::FqCodel<u64> {
 }
 
 fn without_drops() -> fq_codel::Config {
-    fq_codel::Config { target: Duration::from_secs(3600), ..Default::default() }
+    fq_codel::Config {
+        target: Duration::from_secs(3600),
+        ..Default::default()
+    }
 }
 
 /// The slots in which flow 4 is offered a packet.
@@ -27,24 +33,48 @@ pub(crate) type Offers<'a> = &'a dyn Fn(u64) -> bool;
 
 /// Packets sent for each of five flows in `slots` slots, one packet each: flows 0 to 3 always have
 /// packets, flow 4 gets one when `offers` is true.
-pub(crate) fn shares_beside_on_off(scheduler: &mut impl Scheduler<u64>, slots: u64, offers: Offers) -> [u64; 5] {
+pub(crate) fn shares_beside_on_off(
+    scheduler: &mut impl Scheduler<u64>,
+    slots: u64,
+    offers: Offers,
+) -> [u64; 5] {
     shares_beside_backlogs_of(3, scheduler, slots, offers)
 }
 
 /// The same, flows 0 to 3 with this many packets each.
-pub(crate) fn shares_beside_backlogs_of(packets: u32, scheduler: &mut impl Scheduler<u64>, slots: u64, offers: Offers) -> [u64; 5] {
+pub(crate) fn shares_beside_backlogs_of(
+    packets: u32,
+    scheduler: &mut impl Scheduler<u64>,
+    slots: u64,
+    offers: Offers,
+) -> [u64; 5] {
     let mut sent = [0; 5];
     for flow in (0..packets).flat_map(|_| 0..4) {
-        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0)).is_ok());
+        assert!(
+            scheduler
+                .enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0))
+                .is_ok()
+        );
     }
     for slot in 0..slots {
         if offers(slot) {
-            assert!(scheduler.enqueue(millis(slot), Packet::new(FlowId(4), LEN, slot)).is_ok());
+            assert!(
+                scheduler
+                    .enqueue(millis(slot), Packet::new(FlowId(4), LEN, slot))
+                    .is_ok()
+            );
         }
-        let flow = scheduler.dequeue(millis(slot)).expect("work-conserving").flow;
+        let flow = scheduler
+            .dequeue(millis(slot))
+            .expect("work-conserving")
+            .flow;
         sent[flow.index()] += 1;
         if flow.0 < 4 {
-            assert!(scheduler.enqueue(millis(slot), Packet::new(flow, LEN, slot)).is_ok());
+            assert!(
+                scheduler
+                    .enqueue(millis(slot), Packet::new(flow, LEN, slot))
+                    .is_ok()
+            );
         }
     }
     sent
@@ -57,13 +87,20 @@ pub(crate) fn fperf_patterns() -> impl Iterator<Item = (u64, u64)> {
 }
 
 /// The most that flow 4 gets in these patterns, beside flows with this many packets each.
-pub(crate) fn worst_on_off_share<S: Scheduler<u64>>(packets: u32, slots: u64, build: impl Fn() -> S) -> u64 {
+pub(crate) fn worst_on_off_share<S: Scheduler<u64>>(
+    packets: u32,
+    slots: u64,
+    build: impl Fn() -> S,
+) -> u64 {
     let share = |(start, gap): (u64, u64)| {
         let offers = |slot: u64| slot >= start && (slot - start).is_multiple_of(gap);
         shares_beside_backlogs_of(packets, &mut build(), slots, &offers)[4]
     };
     let worst = fperf_patterns().map(share).max().expect("patterns");
-    assert!(worst >= slots / 8, "an on-off flow that asks for its share gets much of it");
+    assert!(
+        worst >= slots / 8,
+        "an on-off flow that asks for its share gets much of it"
+    );
     worst
 }
 
@@ -80,7 +117,13 @@ struct IdleAtOnce {
 impl IdleAtOnce {
     fn new(quantum: u32) -> Self {
         let (new_flows, old_flows) = (VecDeque::new(), VecDeque::new());
-        Self { quantum: quantum.into(), queues: Default::default(), deficits: [0; 5], new_flows, old_flows }
+        Self {
+            quantum: quantum.into(),
+            queues: Default::default(),
+            deficits: [0; 5],
+            new_flows,
+            old_flows,
+        }
     }
 }
 
@@ -97,7 +140,11 @@ impl Scheduler<u64> for IdleAtOnce {
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<u64>> {
         loop {
-            let list = if self.new_flows.is_empty() { &mut self.old_flows } else { &mut self.new_flows };
+            let list = if self.new_flows.is_empty() {
+                &mut self.old_flows
+            } else {
+                &mut self.new_flows
+            };
             let number = *list.front()?;
             if self.deficits[number] <= 0 {
                 list.pop_front();
@@ -120,7 +167,10 @@ impl Scheduler<u64> for IdleAtOnce {
 
     fn backlog(&self) -> Backlog {
         let packets = self.queues.iter().map(VecDeque::len).sum::<usize>() as u64;
-        Backlog { packets, bytes: packets * u64::from(LEN) }
+        Backlog {
+            packets,
+            bytes: packets * u64::from(LEN),
+        }
     }
 
     fn footprint(&self) -> Footprint {
@@ -134,10 +184,21 @@ impl Scheduler<u64> for IdleAtOnce {
 fn known_bug_30_on_off_flow_gets_its_share() {
     for (slots, packets) in [(14, 1), (1004, 1), (1004, 2), (1004, 4)] {
         let quantum = packets * LEN;
-        let ours = || build(fq_codel::Config { quantum, ..without_drops() });
+        let ours = || {
+            build(fq_codel::Config {
+                quantum,
+                ..without_drops()
+            })
+        };
         let bound = slots / 5 + 2 * u64::from(packets);
-        assert!(worst_on_off_share(3, slots, ours) <= bound, "quantum of {packets} packets");
-        assert!(worst_on_off_share(3, slots, || IdleAtOnce::new(quantum)) > bound, "the check finds the bug");
+        assert!(
+            worst_on_off_share(3, slots, ours) <= bound,
+            "quantum of {packets} packets"
+        );
+        assert!(
+            worst_on_off_share(3, slots, || IdleAtOnce::new(quantum)) > bound,
+            "the check finds the bug"
+        );
     }
     let starved = shares_beside_on_off(&mut IdleAtOnce::new(LEN), 1004, &|slot| slot >= 5);
     assert!(starved[..4].iter().all(|&sent| sent <= 2), "{starved:?}");
@@ -161,9 +222,15 @@ fn worst_difference(scheduler: &mut impl Scheduler<u64>, steps: &[(u32, u32, boo
     let mut worst = 0;
     let mut spread = [[(0i64, 0i64, 0i64); FLOWS]; FLOWS];
     for &(flow, len, serve) in steps {
-        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, 0)).is_ok());
+        assert!(
+            scheduler
+                .enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, 0))
+                .is_ok()
+        );
         waiting[flow as usize] += 1;
-        let Some(packet) = serve.then(|| scheduler.dequeue(Instant::ZERO)).flatten() else { continue };
+        let Some(packet) = serve.then(|| scheduler.dequeue(Instant::ZERO)).flatten() else {
+            continue;
+        };
         let served = packet.flow.index();
         for other in 0..FLOWS {
             let (now, low, high) = &mut spread[served][other];
@@ -191,15 +258,29 @@ fn worst_difference(scheduler: &mut impl Scheduler<u64>, steps: &[(u32, u32, boo
 
 /// Flow 0 sends long packets in bursts, the others random packets.
 pub(crate) fn steps() -> impl Strategy<Value = Vec<(u32, u32, bool)>> {
-    let arrival = prop_oneof![(0u32..1, 1400u32..1515, any::<bool>()), (0u32..6, 40u32..1515, prop::bool::weighted(0.8))];
+    let arrival = prop_oneof![
+        (0u32..1, 1400u32..1515, any::<bool>()),
+        (0u32..6, 40u32..1515, prop::bool::weighted(0.8))
+    ];
     prop::collection::vec(arrival, 100..800)
 }
 
 pub(crate) fn greedy_steps() -> Vec<(u32, u32, bool)> {
-    (0..3000).map(|step| (if step % 7 == 0 { 1 + step % 5 } else { 0 }, LEN, step > 500)).collect()
+    (0..3000)
+        .map(|step| {
+            (
+                if step % 7 == 0 { 1 + step % 5 } else { 0 },
+                LEN,
+                step > 500,
+            )
+        })
+        .collect()
 }
 
-pub(crate) fn worst_difference_of(mut scheduler: impl Scheduler<u64>, steps: &[(u32, u32, bool)]) -> i64 {
+pub(crate) fn worst_difference_of(
+    mut scheduler: impl Scheduler<u64>,
+    steps: &[(u32, u32, bool)],
+) -> i64 {
     worst_difference(&mut scheduler, steps)
 }
 
@@ -216,7 +297,10 @@ fn fifo_does_not_share_evenly() {
     let bound = 2 * i64::from(LEN + LEN);
     assert!(worst_difference_of(build(without_drops()), &greedy_steps()) <= bound);
     let fifo = fifo::Config.build::<u64>(1).expect("no parameters");
-    assert!(worst_difference_of(fifo, &greedy_steps()) > bound, "the check finds unfairness");
+    assert!(
+        worst_difference_of(fifo, &greedy_steps()) > bound,
+        "the check finds unfairness"
+    );
 }
 
 /// Most bytes sent by the link from the arrival of a sparse flow's burst until its first packet has
@@ -225,20 +309,34 @@ fn fifo_does_not_share_evenly() {
 fn sparse_wait(scheduler: &mut impl Scheduler<u64>, sparse: u32, packets: u64) -> u64 {
     let mut worst = 0;
     for flow in (0..20).flat_map(|flow| [flow; 10]) {
-        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0)).is_ok());
+        assert!(
+            scheduler
+                .enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0))
+                .is_ok()
+        );
     }
     let (mut sent, mut arrived_at) = (0, 0);
     for slot in 0..3000u64 {
         if slot % 197 == 50 {
             arrived_at = sent;
-            for (flow, number) in (100..100 + sparse).flat_map(|flow| (0..packets).map(move |number| (flow, number))) {
-                assert!(scheduler.enqueue(millis(slot), Packet::new(FlowId(flow), 600, number)).is_ok());
+            for (flow, number) in
+                (100..100 + sparse).flat_map(|flow| (0..packets).map(move |number| (flow, number)))
+            {
+                assert!(
+                    scheduler
+                        .enqueue(millis(slot), Packet::new(FlowId(flow), 600, number))
+                        .is_ok()
+                );
             }
         }
         let packet = scheduler.dequeue(millis(slot)).expect("work-conserving");
         sent += u64::from(packet.len);
         if packet.flow.0 < 100 {
-            assert!(scheduler.enqueue(millis(slot), Packet::new(packet.flow, LEN, 0)).is_ok());
+            assert!(
+                scheduler
+                    .enqueue(millis(slot), Packet::new(packet.flow, LEN, 0))
+                    .is_ok()
+            );
         } else if packet.payload == 0 {
             worst = worst.max(sent - arrived_at);
         }
@@ -250,9 +348,20 @@ fn sparse_wait(scheduler: &mut impl Scheduler<u64>, sparse: u32, packets: u64) -
 fn sparse_flows_go_first() {
     for (sparse, packets) in [(1, 1), (2, 1), (8, 1), (2, 4), (8, 4)] {
         let bound = u64::from(sparse - 1) * u64::from(LEN + 600) + 600;
-        assert!(sparse_wait(&mut build(without_drops()), sparse, packets) <= bound, "sparse flows wait for each other only");
-        let mut sfq = sfq::Config { depth: 1000, ..Default::default() }.build::<u64>(1).expect("legal");
-        assert!(sparse_wait(&mut sfq, sparse, packets) > bound, "the check finds a discipline without new flows first");
+        assert!(
+            sparse_wait(&mut build(without_drops()), sparse, packets) <= bound,
+            "sparse flows wait for each other only"
+        );
+        let mut sfq = sfq::Config {
+            depth: 1000,
+            ..Default::default()
+        }
+        .build::<u64>(1)
+        .expect("legal");
+        assert!(
+            sparse_wait(&mut sfq, sparse, packets) > bound,
+            "the check finds a discipline without new flows first"
+        );
     }
 }
 
@@ -266,11 +375,18 @@ struct Overload {
 
 fn overload(config: fq_codel::Config, ecn: Ecn, millis: u64) -> Overload {
     let mut scheduler = build(config);
-    let mut result = Overload { dropped: Vec::new(), marked: Vec::new(), delivered: 0 };
+    let mut result = Overload {
+        dropped: Vec::new(),
+        marked: Vec::new(),
+        delivered: 0,
+    };
     for slot in 0..millis * 10 {
         let now = Instant::ZERO + Duration::from_micros(100 * slot);
         while scheduler.backlog().packets < 400 {
-            let packet = Packet { ecn, ..Packet::new(FlowId(0), LEN, slot) };
+            let packet = Packet {
+                ecn,
+                ..Packet::new(FlowId(0), LEN, slot)
+            };
             assert!(scheduler.enqueue(now, packet).is_ok());
         }
         let packet = scheduler.dequeue(now).expect("work-conserving");
@@ -303,9 +419,15 @@ fn drops_follow_the_control_law() {
     assert!(result.dropped.len() > 500 && result.marked.is_empty() && result.delivered == 50_000);
     assert!(follows_the_control_law(&result.dropped));
     // The first packet with a wait of 5 ms leaves at 5 ms, and the first drop is an interval later.
-    assert_eq!(result.dropped[0].since(Instant::ZERO), Duration::from_millis(105));
+    assert_eq!(
+        result.dropped[0].since(Instant::ZERO),
+        Duration::from_millis(105)
+    );
     let evenly: Vec<_> = (0..100).map(|number| millis(100 * number)).collect();
-    assert!(!follows_the_control_law(&evenly), "the check finds another law");
+    assert!(
+        !follows_the_control_law(&evenly),
+        "the check finds another law"
+    );
 }
 
 #[test]
@@ -314,16 +436,33 @@ fn capable_packets_are_marked_not_dropped() {
     let result = overload(Default::default(), Ecn::Capable, 2_000);
     assert!(result.dropped.is_empty());
     assert!(follows_the_control_law(&result.marked));
-    assert_eq!(result.marked.len(), dropped.len(), "marks come when drops would");
+    assert_eq!(
+        result.marked.len(),
+        dropped.len(),
+        "marks come when drops would"
+    );
     let result = overload(Default::default(), Ecn::Marked, 2_000);
-    assert!(result.dropped.is_empty(), "what another queue has marked says so already");
-    let result = overload(fq_codel::Config { ecn: false, ..Default::default() }, Ecn::Capable, 2_000);
+    assert!(
+        result.dropped.is_empty(),
+        "what another queue has marked says so already"
+    );
+    let result = overload(
+        fq_codel::Config {
+            ecn: false,
+            ..Default::default()
+        },
+        Ecn::Capable,
+        2_000,
+    );
     assert!(!result.dropped.is_empty() && result.marked.is_empty());
 }
 
 #[test]
 fn a_ce_threshold_marks_whoever_waited_longer() {
-    let config = |threshold| fq_codel::Config { ce_threshold: Some(threshold), ..without_drops() };
+    let config = |threshold| fq_codel::Config {
+        ce_threshold: Some(threshold),
+        ..without_drops()
+    };
     let marks = |threshold, ecn| overload(config(threshold), ecn, 1_000).marked.len() as u64;
     // 400 packets wait, 40 ms: the packets of the first slots have waited less.
     assert_eq!(marks(Duration::ZERO, Ecn::Capable), 9_999);
@@ -356,12 +495,23 @@ enum Flaw {
 impl Careless {
     fn new(flaw: Flaw) -> Self {
         let (queues, first_above) = (vec![VecDeque::new(); 200], vec![None; 200]);
-        Self { flaw, queues, first_above, next: 0, backlog: Backlog::default(), longest_seen: 0, dropped: VecDeque::new() }
+        Self {
+            flaw,
+            queues,
+            first_above,
+            next: 0,
+            backlog: Backlog::default(),
+            longest_seen: 0,
+            dropped: VecDeque::new(),
+        }
     }
 
     /// Drops every packet of a queue that has stood for an interval: more than CoDel drops.
     fn is_bad(&mut self, number: usize, now: Instant, packet: &Packet<u64>) -> bool {
-        let own: u64 = self.queues[number].iter().map(|packet| u64::from(packet.len)).sum();
+        let own: u64 = self.queues[number]
+            .iter()
+            .map(|packet| u64::from(packet.len))
+            .sum();
         let (waiting, enough) = match self.flaw {
             Flaw::KeepsStateWhenEmpty => (self.backlog.bytes, LEN.into()),
             Flaw::LongestPacketEver => (self.backlog.bytes, self.longest_seen),
@@ -371,7 +521,8 @@ impl Careless {
             self.first_above[number] = None;
             return false;
         }
-        let is_bad = now >= *self.first_above[number].get_or_insert(now + Duration::from_millis(100));
+        let is_bad =
+            now >= *self.first_above[number].get_or_insert(now + Duration::from_millis(100));
         if self.queues[number].is_empty() && self.flaw != Flaw::KeepsStateWhenEmpty {
             self.first_above[number] = None;
         }
@@ -384,14 +535,19 @@ impl Scheduler<u64> for Careless {
         self.longest_seen = self.longest_seen.max(packet.len.into());
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len);
-        self.queues[packet.flow.index()].push_back(Packet { arrival: now, ..packet });
+        self.queues[packet.flow.index()].push_back(Packet {
+            arrival: now,
+            ..packet
+        });
         Ok(())
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<u64>> {
         while self.backlog.packets > 0 {
             self.next = (self.next + 1) % self.queues.len();
-            let Some(packet) = self.queues[self.next].pop_front() else { continue };
+            let Some(packet) = self.queues[self.next].pop_front() else {
+                continue;
+            };
             self.backlog.packets -= 1;
             self.backlog.bytes -= u64::from(packet.len);
             if !self.is_bad(self.next, now, &packet) {
@@ -411,7 +567,9 @@ impl Scheduler<u64> for Careless {
     }
 
     fn take_dropped(&mut self) -> Option<(Packet<u64>, DropReason)> {
-        self.dropped.pop_front().map(|packet| (packet, DropReason::Early))
+        self.dropped
+            .pop_front()
+            .map(|packet| (packet, DropReason::Early))
     }
 
     fn footprint(&self) -> Footprint {
@@ -430,11 +588,17 @@ fn drops_on_a_slow_link(
     let (mut now, mut drops) = (Instant::ZERO, vec![0; 200]);
     while now < millis(seconds * 1000) {
         for (flow, len) in arrivals(now, scheduler.backlog()) {
-            assert!(scheduler.enqueue(now, Packet::new(FlowId(flow), len, 0)).is_ok());
+            assert!(
+                scheduler
+                    .enqueue(now, Packet::new(FlowId(flow), len, 0))
+                    .is_ok()
+            );
         }
         // Packets that arrive at the start of a transmission wait until its end.
         let packet = scheduler.dequeue(now);
-        now += packet.map_or(Duration::from_millis(1), |packet| rate.time_of(packet.len.into()));
+        now += packet.map_or(Duration::from_millis(1), |packet| {
+            rate.time_of(packet.len.into())
+        });
         while let Some((packet, _)) = scheduler.take_dropped() {
             drops[packet.flow.index()] += 1;
         }
@@ -450,10 +614,16 @@ fn pings_lost(scheduler: &mut impl Scheduler<u64>) -> u64 {
         let pings = if now >= next_ping { 10..18 } else { 0..0 };
         next_ping += Duration::from_secs(u64::from(!pings.is_empty()));
         let missing = 40u64.saturating_sub(backlog.packets) as u32;
-        pings.map(|flow| (flow, 1000)).chain((0..missing).map(|number| (number % 2, LEN))).collect()
+        pings
+            .map(|flow| (flow, 1000))
+            .chain((0..missing).map(|number| (number % 2, LEN)))
+            .collect()
     };
     let drops = drops_on_a_slow_link(scheduler, 60, arrivals);
-    assert!(drops[..2].iter().all(|&drops| drops > 0), "bulk flows are dropped from");
+    assert!(
+        drops[..2].iter().all(|&drops| drops > 0),
+        "bulk flows are dropped from"
+    );
     drops[10..18].iter().sum()
 }
 
@@ -462,7 +632,10 @@ fn pings_lost(scheduler: &mut impl Scheduler<u64>) -> u64 {
 #[test]
 fn known_bug_34_pings_are_never_dropped() {
     assert_eq!(pings_lost(&mut build(Default::default())), 0);
-    assert!(pings_lost(&mut Careless::new(Flaw::KeepsStateWhenEmpty)) > 0, "the check finds the bug");
+    assert!(
+        pings_lost(&mut Careless::new(Flaw::KeepsStateWhenEmpty)) > 0,
+        "the check finds the bug"
+    );
 }
 
 /// Linux, 2015 and 2026: after one 64 KB superframe, nothing was dropped while less than 64 KB
@@ -472,14 +645,20 @@ fn known_bug_35_superframes_do_not_turn_codel_off() {
     // 64 KB once, then a standing queue of 100 packets of 100 bytes, 80 ms long.
     let once = |now: Instant, backlog: Backlog| {
         let first = (now == Instant::ZERO).then_some((0, 65_536));
-        first.into_iter().chain((backlog.packets..100).map(|_| (0, 100))).collect()
+        first
+            .into_iter()
+            .chain((backlog.packets..100).map(|_| (0, 100)))
+            .collect()
     };
     assert!(drops_on_a_slow_link(&mut build(Default::default()), 10, once)[0] > 10);
     let drops = drops_on_a_slow_link(&mut Careless::new(Flaw::LongestPacketEver), 10, once)[0];
     assert_eq!(drops, 0, "the check finds the bug");
     // Both mixed, always.
-    let mixed =
-        |_: Instant, backlog: Backlog| (backlog.packets..60).map(|number| (0, if number % 10 == 0 { 65_536 } else { 100 })).collect();
+    let mixed = |_: Instant, backlog: Backlog| {
+        (backlog.packets..60)
+            .map(|number| (0, if number % 10 == 0 { 65_536 } else { 100 }))
+            .collect()
+    };
     assert!(drops_on_a_slow_link(&mut build(Default::default()), 60, mixed)[0] > 10);
 }
 
@@ -490,7 +669,9 @@ fn known_bug_36_many_short_queues_are_dropped_from() {
     let mut number = 0;
     let mut little_each = |_: Instant, backlog: Backlog| {
         let missing = 400u64.saturating_sub(backlog.packets);
-        (0..missing).map(|_| (number += 1, (number % 50, 100)).1).collect()
+        (0..missing)
+            .map(|_| (number += 1, (number % 50, 100)).1)
+            .collect()
     };
     let drops = drops_on_a_slow_link(&mut build(Default::default()), 20, &mut little_each);
     assert!(drops.iter().sum::<u64>() > 10);
@@ -503,17 +684,31 @@ fn known_bug_36_many_short_queues_are_dropped_from() {
 /// available.
 #[test]
 fn known_bugs_37_38_backlog_is_true_after_each_call() {
-    let mut scheduler = build(fq_codel::Config { flows: 4, ..Default::default() });
+    let mut scheduler = build(fq_codel::Config {
+        flows: 4,
+        ..Default::default()
+    });
     let (mut arrived, mut departed, mut dropped) = (0, 0, 0);
     for step in 0..40_000u64 {
         if step % 3 != 0 || step % 4096 < 2048 {
-            assert!(scheduler.enqueue(millis(step), Packet::new(FlowId(step as u32 % 7), 700, step)).is_ok());
+            assert!(
+                scheduler
+                    .enqueue(
+                        millis(step),
+                        Packet::new(FlowId(step as u32 % 7), 700, step)
+                    )
+                    .is_ok()
+            );
             arrived += 1;
         }
         let had = scheduler.backlog();
         if step % 2 == 0 {
             let packet = scheduler.dequeue(millis(step));
-            assert_eq!(packet.is_some(), !had.is_empty(), "what is counted can be had: CoDel never drops the last packet");
+            assert_eq!(
+                packet.is_some(),
+                !had.is_empty(),
+                "what is counted can be had: CoDel never drops the last packet"
+            );
             departed += u64::from(packet.is_some());
         }
         while scheduler.take_dropped().is_some() {
@@ -527,16 +722,35 @@ fn known_bugs_37_38_backlog_is_true_after_each_call() {
 #[test]
 fn known_bug_42_overflow_drops_a_batch_from_the_longest_queue() {
     for (drop_batch, expected) in [(1, 1), (7, 7), (64, 50), (65_535, 50)] {
-        let scheduler = build(fq_codel::Config { drop_batch, ..without_drops() });
+        let scheduler = build(fq_codel::Config {
+            drop_batch,
+            ..without_drops()
+        });
         let mut buffer = Buffer::new(Limit::of_packets(150), scheduler);
         let mut dropped = Vec::new();
         for number in 0..151u64 {
-            let flow = if number < 100 { 0 } else { 1 + number as u32 % 10 };
-            buffer.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, number), |packet, reason| dropped.push((packet, reason)));
+            let flow = if number < 100 {
+                0
+            } else {
+                1 + number as u32 % 10
+            };
+            buffer.enqueue(
+                Instant::ZERO,
+                Packet::new(FlowId(flow), 1000, number),
+                |packet, reason| dropped.push((packet, reason)),
+            );
         }
         let numbers: Vec<_> = dropped.iter().map(|(packet, _)| packet.payload).collect();
-        assert_eq!(numbers, (0..expected).collect::<Vec<_>>(), "from the head, up to half of the queue");
-        assert!(dropped.iter().skip(1).all(|(packet, reason)| packet.flow == FlowId(0) && *reason == DropReason::PushedOut));
+        assert_eq!(
+            numbers,
+            (0..expected).collect::<Vec<_>>(),
+            "from the head, up to half of the queue"
+        );
+        assert!(
+            dropped.iter().skip(1).all(
+                |(packet, reason)| packet.flow == FlowId(0) && *reason == DropReason::PushedOut
+            )
+        );
         assert_eq!(buffer.scheduler().backlog().packets, 151 - expected);
     }
 }
@@ -547,7 +761,11 @@ fn known_bug_39_limit_zero_and_one() {
         let mut buffer = Buffer::new(Limit::of_packets(limit), build(Default::default()));
         let mut dropped = 0;
         for number in 0..100 {
-            buffer.enqueue(millis(number), Packet::new(FlowId(number as u32 % 3), LEN, number), |_, _| dropped += 1);
+            buffer.enqueue(
+                millis(number),
+                Packet::new(FlowId(number as u32 % 3), LEN, number),
+                |_, _| dropped += 1,
+            );
             assert!(buffer.scheduler().backlog().packets <= limit);
         }
         assert_eq!(dropped + buffer.scheduler().backlog().packets, 100);
@@ -556,30 +774,73 @@ fn known_bug_39_limit_zero_and_one() {
 
 #[test]
 fn known_bug_22_silly_parameters_are_refused() {
-    let quantum = |quantum| fq_codel::Config { quantum, ..Default::default() }.check().is_ok();
+    let quantum = |quantum| {
+        fq_codel::Config {
+            quantum,
+            ..Default::default()
+        }
+        .check()
+        .is_ok()
+    };
     assert!([256, 1514, 1 << 20].into_iter().all(quantum));
-    assert!(![0, 1, 255, (1 << 20) + 1, i32::MAX as u32, u32::MAX].into_iter().any(quantum));
-    let flows = |flows| fq_codel::Config { flows, ..Default::default() }.check().is_ok();
+    assert!(
+        ![0, 1, 255, (1 << 20) + 1, i32::MAX as u32, u32::MAX]
+            .into_iter()
+            .any(quantum)
+    );
+    let flows = |flows| {
+        fq_codel::Config {
+            flows,
+            ..Default::default()
+        }
+        .check()
+        .is_ok()
+    };
     assert!(flows(1) && flows(65_536) && !flows(0) && !flows(65_537));
-    let drop_batch = |drop_batch| fq_codel::Config { drop_batch, ..Default::default() }.check().is_ok();
+    let drop_batch = |drop_batch| {
+        fq_codel::Config {
+            drop_batch,
+            ..Default::default()
+        }
+        .check()
+        .is_ok()
+    };
     assert!(drop_batch(1) && !drop_batch(0) && !drop_batch(1 << 16));
-    let times = |target, interval| fq_codel::Config { target, interval, ..Default::default() }.check().is_ok();
+    let times = |target, interval| {
+        fq_codel::Config {
+            target,
+            interval,
+            ..Default::default()
+        }
+        .check()
+        .is_ok()
+    };
     let (short, long) = (Duration::from_micros(1), Duration::from_secs(3600));
     assert!(times(short, long) && times(long, short));
-    assert!(!times(Duration::ZERO, long) && !times(short, Duration::ZERO) && !times(short, Duration::MAX));
+    assert!(
+        !times(Duration::ZERO, long)
+            && !times(short, Duration::ZERO)
+            && !times(short, Duration::MAX)
+    );
 }
 
 /// Linux, 2026: a packet with a length of a gigabyte, set by a size table, was credited quantum by
 /// quantum.
 #[test]
 fn known_bug_21_a_huge_packet_is_not_credited_round_by_round() {
-    let mut scheduler = build(fq_codel::Config { quantum: 256, ..without_drops() });
+    let mut scheduler = build(fq_codel::Config {
+        quantum: 256,
+        ..without_drops()
+    });
     for number in 0..2_000u64 {
         let packet = Packet::new(FlowId(number as u32 % 40), u32::MAX - number as u32, number);
         assert!(scheduler.enqueue(Instant::ZERO, packet).is_ok());
     }
     // A walk one by one would take 2^24 rounds of 40 flows for each packet.
-    assert_eq!(std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).count(), 2_000);
+    assert_eq!(
+        std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).count(),
+        2_000
+    );
 }
 
 /// A virtual machine that slept: one packet pays for the first hour. A queue in dropping state at
@@ -591,13 +852,24 @@ fn an_hour_without_service_is_survived() {
     for (hour, most_dropped) in [(0, 0), (1, 1), (2, 200)] {
         let now = millis(hour * 3_600_000);
         for _ in 0..100 {
-            assert!(scheduler.enqueue(now, Packet::new(FlowId(0), LEN, hour)).is_ok());
+            assert!(
+                scheduler
+                    .enqueue(now, Packet::new(FlowId(0), LEN, hour))
+                    .is_ok()
+            );
         }
         let mut dropped = 0;
         for packet in 0..20 {
-            assert!(scheduler.dequeue(now + Duration::from_millis(packet)).is_some());
+            assert!(
+                scheduler
+                    .dequeue(now + Duration::from_millis(packet))
+                    .is_some()
+            );
             while let Some((packet, _)) = scheduler.take_dropped() {
-                assert!(packet.payload < hour, "only what waited through the pause is dropped");
+                assert!(
+                    packet.payload < hour,
+                    "only what waited through the pause is dropped"
+                );
                 dropped += 1;
             }
         }
@@ -610,23 +882,52 @@ fn memory_does_not_grow_with_flows() {
     let mut scheduler = build(Default::default());
     let before = scheduler.footprint();
     for flow in 0..100_000u32 {
-        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow.wrapping_mul(0x9e37_79b9)), 100, 0)).is_ok());
+        assert!(
+            scheduler
+                .enqueue(
+                    Instant::ZERO,
+                    Packet::new(FlowId(flow.wrapping_mul(0x9e37_79b9)), 100, 0)
+                )
+                .is_ok()
+        );
         assert!(flow < 1000 || scheduler.evict().is_some());
         while scheduler.take_dropped().is_some() {}
     }
     assert_eq!(scheduler.footprint(), before);
     assert_eq!(before.bytes_per_flow, 0);
-    let larger = build(fq_codel::Config { flows: 2048, ..Default::default() }).footprint();
-    assert!(larger.fixed_bytes > before.fixed_bytes * 19 / 10, "the queues are what it takes");
+    let larger = build(fq_codel::Config {
+        flows: 2048,
+        ..Default::default()
+    })
+    .footprint();
+    assert!(
+        larger.fixed_bytes > before.fixed_bytes * 19 / 10,
+        "the queues are what it takes"
+    );
 }
 
 #[test]
 fn it_reads_as_tc_writes_it() {
-    let spec: QueueSpec = "fq_codel limit 1000 flows 64 target 3ms noecn ce_threshold 0us drop_batch 32".parse().expect("legal");
-    assert_eq!(spec.discipline.to_string(), "fq_codel flows 64 target 3ms noecn ce_threshold 0s drop_batch 32");
+    let spec: QueueSpec =
+        "fq_codel limit 1000 flows 64 target 3ms noecn ce_threshold 0us drop_batch 32"
+            .parse()
+            .expect("legal");
+    assert_eq!(
+        spec.discipline.to_string(),
+        "fq_codel flows 64 target 3ms noecn ce_threshold 0s drop_batch 32"
+    );
     assert_eq!(spec.limit_or_default().packets, 1000);
     let spec: QueueSpec = "fq_codel".parse().expect("legal");
-    assert_eq!((spec.discipline.to_string(), spec.limit_or_default()), ("fq_codel".to_owned(), Limit { packets: 10_240, bytes: 32 << 20 }));
+    assert_eq!(
+        (spec.discipline.to_string(), spec.limit_or_default()),
+        (
+            "fq_codel".to_owned(),
+            Limit {
+                packets: 10_240,
+                bytes: 32 << 20
+            }
+        )
+    );
     assert!("fq_codel quantum 255".parse::<QueueSpec>().is_err());
 }
 
@@ -636,8 +937,17 @@ fn it_reads_as_tc_writes_it() {
 fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_queues() {
     const SEEDS: u32 = 5_000;
     for (a, b, flows) in [(0, 1, 16), (5, 5 + 16, 16), (7, 1 << 31, 2)] {
-        let config = fq_codel::Config { flows, target: Duration::from_secs(3600), ..Default::default() };
-        let meetings = (0..SEEDS).filter(|seed| meet(&mut config.build((*seed).into()).expect("legal"), a, b)).count() as u32;
-        assert!(is_as_chance_has_it(meetings, SEEDS, flows), "{a} and {b} met {meetings} times");
+        let config = fq_codel::Config {
+            flows,
+            target: Duration::from_secs(3600),
+            ..Default::default()
+        };
+        let meetings = (0..SEEDS)
+            .filter(|seed| meet(&mut config.build((*seed).into()).expect("legal"), a, b))
+            .count() as u32;
+        assert!(
+            is_as_chance_has_it(meetings, SEEDS, flows),
+            "{a} and {b} met {meetings} times"
+        );
     }
 }

@@ -15,7 +15,14 @@ fn bounds_hold_in_random_and_adversarial_workloads() {
 #[test]
 fn invariants_hold_after_each_operation() {
     for seed in 0..120 {
-        random_operations(Gfq::default(), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3], 1_000, false);
+        random_operations(
+            Gfq::default(),
+            seed,
+            400,
+            [0.0, 0.02, 0.2][seed as usize % 3],
+            1_000,
+            false,
+        );
     }
     (0..400).for_each(|seed| saturated_bursts(Gfq::default(), seed));
 }
@@ -27,7 +34,9 @@ fn weights_stay_while_what_their_flows_had_ahead_counts() {
 
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
-    (0..100).for_each(|seed| random_operations(Gfq::default(), 1_000_000 + seed, 400, 0.4, 1_000, false));
+    (0..100).for_each(|seed| {
+        random_operations(Gfq::default(), 1_000_000 + seed, 400, 0.4, 1_000, false)
+    });
 }
 
 #[test]
@@ -66,9 +75,21 @@ fn the_b_wfi_is_not_a_whole_slot_below_that_of_qfq() {
     // The light flow: L_k = phi sigma = 2048.
     let slot = 2048.0;
     let a_slot_less = qfq.b_wfi.expect("promised").value as f64 - slot;
-    println!("B-WFI: measured {:.0} bytes, that of QFQ less a slot {a_slot_less}", outcome.b_wfi_by_bit[0]);
+    println!(
+        "B-WFI: measured {:.0} bytes, that of QFQ less a slot {a_slot_less}",
+        outcome.b_wfi_by_bit[0]
+    );
     assert!(outcome.b_wfi_by_bit[0] > 1.2 * a_slot_less);
     let share = workload.share(0);
-    let a_slot_sooner = qfq.t_wfi.expect("promised").value - share.rate.time_of(share.per_share(2048));
-    assert_eq!(workload.guarantees(&Config, 0).t_wfi.expect("promised").value, a_slot_sooner, "in time it is");
+    let a_slot_sooner =
+        qfq.t_wfi.expect("promised").value - share.rate.time_of(share.per_share(2048));
+    assert_eq!(
+        workload
+            .guarantees(&Config, 0)
+            .t_wfi
+            .expect("promised")
+            .value,
+        a_slot_sooner,
+        "in time it is"
+    );
 }

@@ -6,7 +6,10 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{Discipline, mqfq, sfq};
-use roundelay::{Backlog, Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate, Scheduler};
+use roundelay::{
+    Backlog, Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port,
+    QueueSpec, Rate, Scheduler,
+};
 
 use crate::theorems::fq_codel::{shares_beside_backlogs_of, worst_on_off_share};
 use crate::theorems::sfq::NewFirst;
@@ -27,10 +30,16 @@ enum Step {
 }
 
 /// Arrivals and departures in phases of rising and falling backlog.
-fn steps(lengths: std::ops::RangeInclusive<u32>, push_outs: u32) -> impl Strategy<Value = Vec<Step>> {
-    let arrive = (0u32..6, lengths).prop_map(|(flow, len)| Step::Arrive(flow, len)).boxed();
+fn steps(
+    lengths: std::ops::RangeInclusive<u32>,
+    push_outs: u32,
+) -> impl Strategy<Value = Vec<Step>> {
+    let arrive = (0u32..6, lengths)
+        .prop_map(|(flow, len)| Step::Arrive(flow, len))
+        .boxed();
     let step = move |arrivals| prop_oneof![arrivals => arrive.clone(), 10 => Just(Step::Leave), push_outs => Just(Step::PushOut)];
-    let phase = (2u32..30).prop_flat_map(move |arrivals| prop::collection::vec(step(arrivals), 1..60));
+    let phase =
+        (2u32..30).prop_flat_map(move |arrivals| prop::collection::vec(step(arrivals), 1..60));
     prop::collection::vec(phase, 1..12).prop_map(|phases| phases.concat())
 }
 
@@ -39,7 +48,11 @@ fn departures(scheduler: &mut impl Scheduler<u64>, steps: &[Step]) -> Vec<Packet
     let mut departures = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         match *step {
-            Step::Arrive(flow, len) => assert!(scheduler.enqueue(NOW, Packet::new(FlowId(flow), len, number as u64)).is_ok()),
+            Step::Arrive(flow, len) => assert!(
+                scheduler
+                    .enqueue(NOW, Packet::new(FlowId(flow), len, number as u64))
+                    .is_ok()
+            ),
             Step::Leave => {
                 let waits = !scheduler.backlog().is_empty();
                 let packet = scheduler.dequeue(NOW);
@@ -57,12 +70,28 @@ fn departures(scheduler: &mut impl Scheduler<u64>, steps: &[Step]) -> Vec<Packet
 
 fn keeps_order(departures: &[Packet<u64>]) -> bool {
     let mut last = HashMap::new();
-    departures.iter().all(|packet| last.insert(packet.flow, packet.payload).is_none_or(|before| before < packet.payload))
+    departures.iter().all(|packet| {
+        last.insert(packet.flow, packet.payload)
+            .is_none_or(|before| before < packet.payload)
+    })
 }
 
 fn configs() -> impl Strategy<Value = mqfq::Config> {
-    (1u32..10, 1u32..=5, prop_oneof![1u32..100, 900u32..3000], prop_oneof![Just(0u32), 4u32..60], any::<bool>())
-        .prop_map(|(queues, hashes, quantum, buffer, ns2)| mqfq::Config { queues, hashes, quantum, buffer, ns2, ..Default::default() })
+    (
+        1u32..10,
+        1u32..=5,
+        prop_oneof![1u32..100, 900u32..3000],
+        prop_oneof![Just(0u32), 4u32..60],
+        any::<bool>(),
+    )
+        .prop_map(|(queues, hashes, quantum, buffer, ns2)| mqfq::Config {
+            queues,
+            hashes,
+            quantum,
+            buffer,
+            ns2,
+            ..Default::default()
+        })
 }
 
 proptest! {
@@ -106,7 +135,10 @@ fn reordered(config: mqfq::Config, lengths: (u32, u32), push_outs: f64) -> usize
         let step = |_| match random.random::<f64>() {
             draw if draw < push_outs => Step::PushOut,
             draw if draw < 0.45 => Step::Leave,
-            _ => Step::Arrive(random.random_range(0..6), random.random_range(lengths.0..=lengths.1)),
+            _ => Step::Arrive(
+                random.random_range(0..6),
+                random.random_range(lengths.0..=lengths.1),
+            ),
         };
         let steps: Vec<_> = (0..600).map(step).collect();
         !keeps_order(&departures(&mut build(config, *seed), &steps))
@@ -117,16 +149,55 @@ fn reordered(config: mqfq::Config, lengths: (u32, u32), push_outs: f64) -> usize
 /// Without the conditions of the theorems above, packets are reordered.
 #[test]
 fn the_conditions_for_order_are_needed() {
-    let config = mqfq::Config { queues: 6, buffer: 0, ..Default::default() };
+    let config = mqfq::Config {
+        queues: 6,
+        buffer: 0,
+        ..Default::default()
+    };
     let count = |config, lengths, push_outs| reordered(config, lengths, push_outs);
-    assert!(count(config, (40, 1514), 0.0) > 20, "packets of unequal lengths overtake");
-    assert!(count(config, (LEN, LEN), 0.1) > 20, "so do those of one length if some are pushed out");
-    assert!(count(mqfq::Config { cells: 100, ..config }, (40, 1514), 0.1) > 20, "and those that went in cells");
+    assert!(
+        count(config, (40, 1514), 0.0) > 20,
+        "packets of unequal lengths overtake"
+    );
+    assert!(
+        count(config, (LEN, LEN), 0.1) > 20,
+        "so do those of one length if some are pushed out"
+    );
+    assert!(
+        count(
+            mqfq::Config {
+                cells: 100,
+                ..config
+            },
+            (40, 1514),
+            0.1
+        ) > 20,
+        "and those that went in cells"
+    );
     assert_eq!(count(config, (LEN, LEN), 0.0), 0);
-    for kept in [mqfq::Config { resequence: true, ..config }, mqfq::Config { hashes: 1, ..config }] {
+    for kept in [
+        mqfq::Config {
+            resequence: true,
+            ..config
+        },
+        mqfq::Config {
+            hashes: 1,
+            ..config
+        },
+    ] {
         assert_eq!(count(kept, (40, 1514), 0.1), 0);
     }
-    assert_eq!(count(mqfq::Config { cells: 100, ..config }, (40, 1514), 0.0), 0);
+    assert_eq!(
+        count(
+            mqfq::Config {
+                cells: 100,
+                ..config
+            },
+            (40, 1514),
+            0.0
+        ),
+        0
+    );
 }
 
 /// Waiting packets were assigned to queues by the earlier quantum.
@@ -134,13 +205,29 @@ fn the_conditions_for_order_are_needed() {
 fn order_may_be_lost_when_the_quantum_changes_and_resequencing_keeps_it() {
     let lost = |config: mqfq::Config| {
         let loses = |seed: &u64| {
-            let (mut scheduler, mut random, mut left) = (build(config, *seed), Pcg64Mcg::seed_from_u64(*seed), Vec::new());
+            let (mut scheduler, mut random, mut left) = (
+                build(config, *seed),
+                Pcg64Mcg::seed_from_u64(*seed),
+                Vec::new(),
+            );
             for number in 0..600 {
                 if number % 50 == 0 {
-                    mqfq::Config { quantum: random.random_range(500..3000), ..config }.reconfigure(&mut scheduler).expect("live");
+                    mqfq::Config {
+                        quantum: random.random_range(500..3000),
+                        ..config
+                    }
+                    .reconfigure(&mut scheduler)
+                    .expect("live");
                 }
                 if random.random_bool(0.55) {
-                    assert!(scheduler.enqueue(NOW, Packet::new(FlowId(random.random_range(0..6)), LEN, number)).is_ok());
+                    assert!(
+                        scheduler
+                            .enqueue(
+                                NOW,
+                                Packet::new(FlowId(random.random_range(0..6)), LEN, number)
+                            )
+                            .is_ok()
+                    );
                 } else {
                     left.extend(scheduler.dequeue(NOW));
                 }
@@ -150,25 +237,59 @@ fn order_may_be_lost_when_the_quantum_changes_and_resequencing_keeps_it() {
         };
         (0..100).filter(loses).count()
     };
-    let config = mqfq::Config { queues: 6, buffer: 0, ..Default::default() };
+    let config = mqfq::Config {
+        queues: 6,
+        buffer: 0,
+        ..Default::default()
+    };
     assert!(lost(config) > 10);
-    assert_eq!(lost(mqfq::Config { resequence: true, ..config }), 0);
+    assert_eq!(
+        lost(mqfq::Config {
+            resequence: true,
+            ..config
+        }),
+        0
+    );
 }
 
 /// A turn of a megabyte, already begun, ends when the quantum becomes a packet.
 #[test]
 fn a_turn_is_cut_when_the_quantum_is_lowered() {
-    let config = mqfq::Config { queues: 64, hashes: 1, quantum: 1 << 20, buffer: 0, ..Default::default() };
+    let config = mqfq::Config {
+        queues: 64,
+        hashes: 1,
+        quantum: 1 << 20,
+        buffer: 0,
+        ..Default::default()
+    };
     let mut scheduler = build(config, 1);
     let put = |scheduler: &mut mqfq::Mqfq<u64>, flow, packets| {
-        (0..packets).for_each(|_| assert!(scheduler.enqueue(NOW, Packet::new(FlowId(flow), LEN, 0)).is_ok()));
+        (0..packets).for_each(|_| {
+            assert!(
+                scheduler
+                    .enqueue(NOW, Packet::new(FlowId(flow), LEN, 0))
+                    .is_ok()
+            )
+        });
     };
     put(&mut scheduler, 0, 900);
     assert!(scheduler.dequeue(NOW).is_some());
-    mqfq::Config { quantum: LEN, ..config }.reconfigure(&mut scheduler).expect("live");
+    mqfq::Config {
+        quantum: LEN,
+        ..config
+    }
+    .reconfigure(&mut scheduler)
+    .expect("live");
     put(&mut scheduler, 1, 10);
-    let order: Vec<_> = (0..6).filter_map(|_| scheduler.dequeue(NOW)).map(|packet| packet.flow.0).collect();
-    assert_eq!(order.iter().sum::<u32>(), 3, "in turns of a packet from then on: {order:?}");
+    let order: Vec<_> = (0..6)
+        .filter_map(|_| scheduler.dequeue(NOW))
+        .map(|packet| packet.flow.0)
+        .collect();
+    assert_eq!(
+        order.iter().sum::<u32>(),
+        3,
+        "in turns of a packet from then on: {order:?}"
+    );
 }
 
 /// Most bytes that leave between a packet's departure and that of an earlier packet of the same
@@ -176,9 +297,15 @@ fn a_turn_is_cut_when_the_quantum_is_lowered() {
 fn overtaken_by(departures: &[Packet<u64>]) -> u64 {
     let mut worst = 0;
     for (place, late) in departures.iter().enumerate() {
-        let overtakes = |packet: &Packet<u64>| packet.flow == late.flow && packet.payload > late.payload;
+        let overtakes =
+            |packet: &Packet<u64>| packet.flow == late.flow && packet.payload > late.payload;
         if let Some(first) = departures[..place].iter().position(overtakes) {
-            worst = worst.max(departures[first + 1..place].iter().map(|packet| u64::from(packet.len)).sum());
+            worst = worst.max(
+                departures[first + 1..place]
+                    .iter()
+                    .map(|packet| u64::from(packet.len))
+                    .sum(),
+            );
         }
     }
     worst
@@ -192,35 +319,87 @@ fn no_packet_is_overtaken_by_more_than_a_round() {
     for seed in 0..300 {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let (queues, quantum) = (random.random_range(2..8), random.random_range(1514..3000));
-        let config = mqfq::Config { queues, quantum, buffer: 0, hashes: random.random_range(2..5), ..Default::default() };
+        let config = mqfq::Config {
+            queues,
+            quantum,
+            buffer: 0,
+            hashes: random.random_range(2..5),
+            ..Default::default()
+        };
         let swells = random.random_range(0.5..0.9);
         let step = |_| {
-            let len = if random.random_bool(0.5) { random.random_range(40..200) } else { random.random_range(1000..=1514) };
-            if random.random_bool(swells) { Step::Arrive(random.random_range(0..4), len) } else { Step::Leave }
+            let len = if random.random_bool(0.5) {
+                random.random_range(40..200)
+            } else {
+                random.random_range(1000..=1514)
+            };
+            if random.random_bool(swells) {
+                Step::Arrive(random.random_range(0..4), len)
+            } else {
+                Step::Leave
+            }
         };
         let steps: Vec<_> = (0..400).map(step).collect();
-        let overtaken = overtaken_by(&departures(&mut build(config, seed), &steps)) as f64 / f64::from(queues * (quantum + 1514));
+        let overtaken = overtaken_by(&departures(&mut build(config, seed), &steps)) as f64
+            / f64::from(queues * (quantum + 1514));
         assert!(overtaken <= 1.0, "{overtaken} rounds, seed {seed}");
         largest = largest.max(overtaken);
     }
     println!("overtaken by at most {largest:.3} rounds");
     assert!(largest > 0.2);
     // With a quantum of 64 bytes long packets wait for many rounds, and many short ones overtake.
-    let small = mqfq::Config { queues: 2, quantum: 64, buffer: 0, ..Default::default() };
-    let steps = |_| (0..40).flat_map(|number| [Step::Arrive(0, if number % 8 == 0 { 1514 } else { 40 }), Step::Arrive(1, 300)]);
-    let worst = (0..50).map(|seed| overtaken_by(&departures(&mut build(small, seed), &steps(()).collect::<Vec<_>>()))).max();
+    let small = mqfq::Config {
+        queues: 2,
+        quantum: 64,
+        buffer: 0,
+        ..Default::default()
+    };
+    let steps = |_| {
+        (0..40).flat_map(|number| {
+            [
+                Step::Arrive(0, if number % 8 == 0 { 1514 } else { 40 }),
+                Step::Arrive(1, 300),
+            ]
+        })
+    };
+    let worst = (0..50)
+        .map(|seed| {
+            overtaken_by(&departures(
+                &mut build(small, seed),
+                &steps(()).collect::<Vec<_>>(),
+            ))
+        })
+        .max();
     assert!(worst > Some(2 * (64 + 40)), "{worst:?}: more than a round");
 }
 
 /// FPerf's scenario. The others have enough packets to fill their queues, as the on-off flow may.
 #[test]
 fn known_bug_30_on_off_flow_gets_its_share() {
-    for (slots, packets, hashes) in [(14, 1, 1), (1004, 1, 2), (1004, 2, 2), (1004, 4, 1), (1004, 4, 3)] {
+    for (slots, packets, hashes) in [
+        (14, 1, 1),
+        (1004, 1, 2),
+        (1004, 2, 2),
+        (1004, 4, 1),
+        (1004, 4, 3),
+    ] {
         // Enough queues that these flows share none.
-        let config = mqfq::Config { queues: 4096, hashes, quantum: packets * 1514, buffer: 0, ..Default::default() };
+        let config = mqfq::Config {
+            queues: 4096,
+            hashes,
+            quantum: packets * 1514,
+            buffer: 0,
+            ..Default::default()
+        };
         let bound = slots / 5 + 2 * u64::from(packets * hashes);
-        assert!(worst_on_off_share(3 * packets * hashes, slots, || build(config, 1)) <= bound, "{packets} packets a turn, {hashes} hashes");
-        assert!(worst_on_off_share(3, slots, NewFirst::default) > bound, "the check finds the bug");
+        assert!(
+            worst_on_off_share(3 * packets * hashes, slots, || build(config, 1)) <= bound,
+            "{packets} packets a turn, {hashes} hashes"
+        );
+        assert!(
+            worst_on_off_share(3, slots, NewFirst::default) > bound,
+            "the check finds the bug"
+        );
     }
 }
 
@@ -229,10 +408,19 @@ fn known_bug_30_on_off_flow_gets_its_share() {
 #[test]
 fn a_flow_that_overloads_its_queues_has_their_shares() {
     for hashes in 1..=4 {
-        let config = mqfq::Config { queues: 4096, hashes, quantum: 4 * 1514, buffer: 0, ..Default::default() };
+        let config = mqfq::Config {
+            queues: 4096,
+            hashes,
+            quantum: 4 * 1514,
+            buffer: 0,
+            ..Default::default()
+        };
         let [.., greedy] = shares_beside_backlogs_of(3, &mut build(config, 1), 10_000, &|_| true);
         let shares = u64::from(hashes);
-        assert!(greedy.abs_diff(10_000 * shares / (4 + shares)) < 100, "{greedy} of 10000 with {hashes} queues");
+        assert!(
+            greedy.abs_diff(10_000 * shares / (4 + shares)) < 100,
+            "{greedy} of 10000 with {hashes} queues"
+        );
     }
 }
 
@@ -261,12 +449,24 @@ const LINK: u64 = 5_000_000;
 /// of a hundred packets of 1000 bytes. Gaps between packets vary from half to one and a half times
 /// the nominal gap, so that phases do not decide the drops.
 fn rates<S: Scheduler<u64>>(scheduler: S, offered: &[u64], seed: u64) -> Vec<f64> {
-    let (delivered, _) = offer(scheduler, &offered.iter().map(|rate| (*rate, LEN)).collect::<Vec<_>>(), seed);
-    delivered.bytes.iter().map(|bytes| *bytes as f64 * 8.0 / SECONDS as f64 / 1000.0).collect()
+    let (delivered, _) = offer(
+        scheduler,
+        &offered.iter().map(|rate| (*rate, LEN)).collect::<Vec<_>>(),
+        seed,
+    );
+    delivered
+        .bytes
+        .iter()
+        .map(|bytes| *bytes as f64 * 8.0 / SECONDS as f64 / 1000.0)
+        .collect()
 }
 
 /// Packets delivered and bytes offered, for flows of these rates (in b/s) and packet lengths.
-fn offer<S: Scheduler<u64>>(scheduler: S, flows: &[(u64, u32)], seed: u64) -> (Delivered, Vec<u64>) {
+fn offer<S: Scheduler<u64>>(
+    scheduler: S,
+    flows: &[(u64, u32)],
+    seed: u64,
+) -> (Delivered, Vec<u64>) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut arrivals = Vec::new();
     for (flow, (rate, len)) in (0..).map(FlowId).zip(flows) {
@@ -279,8 +479,15 @@ fn offer<S: Scheduler<u64>>(scheduler: S, flows: &[(u64, u32)], seed: u64) -> (D
     }
     arrivals.sort_unstable();
     let rate = Rate::from_bits_per_second(LINK).expect("not zero");
-    let mut delivered = Delivered { bytes: vec![0; flows.len()], last: vec![0; flows.len()], keeps_order: true };
-    let (mut port, mut offered) = (Port::new(scheduler, Limit::of_packets(100), rate), vec![0; flows.len()]);
+    let mut delivered = Delivered {
+        bytes: vec![0; flows.len()],
+        last: vec![0; flows.len()],
+        keeps_order: true,
+    };
+    let (mut port, mut offered) = (
+        Port::new(scheduler, Limit::of_packets(100), rate),
+        vec![0; flows.len()],
+    );
     for (number, (at, flow)) in (1..).zip(arrivals) {
         let (now, len) = (Instant::from_nanos(at), flows[flow.index()].1);
         offered[flow.index()] += u64::from(len);
@@ -300,21 +507,36 @@ fn ranks(build: impl Fn(u64) -> mqfq::Mqfq<u64>, offered: &[u64]) -> (Vec<f64>, 
         let mut rates = rates(build(seed), offered, seed);
         last += rates.last().expect("flows") / SEEDS as f64;
         rates.sort_by(f64::total_cmp);
-        ranks.iter_mut().zip(rates).for_each(|(rank, rate)| *rank += rate / SEEDS as f64);
+        ranks
+            .iter_mut()
+            .zip(rates)
+            .for_each(|(rank, rate)| *rank += rate / SEEDS as f64);
     }
     (ranks, last)
 }
 
 /// The paper's queues: packets of 1000 bytes take turns one by one.
 fn of_hashes(hashes: u32, ns2: bool) -> impl Fn(u64) -> mqfq::Mqfq<u64> {
-    move |seed| build(mqfq::Config { hashes, ns2, quantum: LEN, ..Default::default() }, seed)
+    move |seed| {
+        build(
+            mqfq::Config {
+                hashes,
+                ns2,
+                quantum: LEN,
+                ..Default::default()
+            },
+            seed,
+        )
+    }
 }
 
 /// Delivered fraction of the bytes offered by flows with short packets and by flows with long ones,
 /// and whether all flows kept their order: 25 flows of 64 bytes, 25 of 1500, all of 300 kb/s,
 /// together three times the link's rate.
 fn served_by_length(config: mqfq::Config) -> ([f64; 2], bool) {
-    let flows: Vec<_> = (0..50).map(|flow| (300_000, if flow < 25 { 64 } else { 1500 })).collect();
+    let flows: Vec<_> = (0..50)
+        .map(|flow| (300_000, if flow < 25 { 64 } else { 1500 }))
+        .collect();
     let (mut sent, mut came, mut keeps_order) = ([0; 2], [0; 2], true);
     for seed in 0..2 {
         let (delivered, offered) = offer(build(config, seed), &flows, seed);
@@ -324,7 +546,10 @@ fn served_by_length(config: mqfq::Config) -> ([f64; 2], bool) {
             came[flow / 25] += delivered.bytes[flow];
         }
     }
-    ([0, 1].map(|kind| came[kind] as f64 / sent[kind] as f64), keeps_order)
+    (
+        [0, 1].map(|kind| came[kind] as f64 / sent[kind] as f64),
+        keeps_order,
+    )
 }
 
 /// A buffer shared by cells, in units of the arriving packet, is full of long packets for a short
@@ -332,16 +557,34 @@ fn served_by_length(config: mqfq::Config) -> ([f64; 2], bool) {
 #[test]
 fn cells_do_not_starve_short_packets() {
     for (hashes, ns2, cells) in [(2, false, 64), (2, true, 512)] {
-        let config = mqfq::Config { hashes, ns2, ..Default::default() };
-        let [whole, by_packets, by_cells] =
-            [config, mqfq::Config { cells, ..config }, mqfq::Config { cells, count_cells: true, ..config }].map(served_by_length);
+        let config = mqfq::Config {
+            hashes,
+            ns2,
+            ..Default::default()
+        };
+        let [whole, by_packets, by_cells] = [
+            config,
+            mqfq::Config { cells, ..config },
+            mqfq::Config {
+                cells,
+                count_cells: true,
+                ..config
+            },
+        ]
+        .map(served_by_length);
         println!(
             "{hashes} hashes, ns2 {ns2}, cells of {cells}: short and long, whole {whole:.4?}, cells {by_packets:.4?}, count_cells {by_cells:.4?}"
         );
         let ratio = |[short, long]: [f64; 2]| short / long;
-        assert!(ratio(by_packets.0) > 0.5 * ratio(whole.0), "short packets fare nearly as they do whole");
+        assert!(
+            ratio(by_packets.0) > 0.5 * ratio(whole.0),
+            "short packets fare nearly as they do whole"
+        );
         assert!(by_packets.1 && by_cells.1, "cells keep order");
-        assert!(ratio(by_cells.0) < 0.3 * ratio(by_packets.0), "the check finds starvation");
+        assert!(
+            ratio(by_cells.0) < 0.3 * ratio(by_packets.0),
+            "the check finds starvation"
+        );
     }
 }
 
@@ -352,7 +595,10 @@ fn rates_spread_less_than_under_sfq() {
     let offered = [150_000; 50];
     for ns2 in [false, true] {
         let [one, two] = [1, 2].map(|hashes| ranks(of_hashes(hashes, ns2), &offered).0);
-        println!("ns2 {ns2}: MQFQ {:.1} to {:.1} kb/s (78 to 141.5), SFQ {:.1} to {:.1} (57.6 to 157.6)", two[0], two[49], one[0], one[49]);
+        println!(
+            "ns2 {ns2}: MQFQ {:.1} to {:.1} kb/s (78 to 141.5), SFQ {:.1} to {:.1} (57.6 to 157.6)",
+            two[0], two[49], one[0], one[49]
+        );
         assert!(two[0] > one[0] && two[49] <= one[49]);
         let spread = |ranks: &[f64]| ranks.iter().map(|rate| (rate - 100.0).powi(2)).sum::<f64>();
         assert!(spread(&two) < spread(&one));
@@ -366,15 +612,30 @@ fn a_greedy_flow_gets_its_queues_shares() {
     let mut offered = [100_000; 50];
     offered[49] = 2_500_000;
     for ns2 in [false, true] {
-        let [(one, greedy_one), (two, greedy_two)] = [1, 2].map(|hashes| ranks(of_hashes(hashes, ns2), &offered));
-        println!("ns2 {ns2}: the greedy flow gets {greedy_two:.1} kb/s with MQFQ (620.8), {greedy_one:.1} with SFQ (484)");
+        let [(one, greedy_one), (two, greedy_two)] =
+            [1, 2].map(|hashes| ranks(of_hashes(hashes, ns2), &offered));
+        println!(
+            "ns2 {ns2}: the greedy flow gets {greedy_two:.1} kb/s with MQFQ (620.8), {greedy_one:.1} with SFQ (484)"
+        );
         let half = |ranks: &[f64]| ranks[..49].iter().filter(|rate| **rate < 50.0).count();
-        println!("  lowest: {:.1?} with MQFQ, {:.1?} with SFQ; below 50 kb/s: {}, {}", &two[..6], &one[..6], half(&two), half(&one));
+        println!(
+            "  lowest: {:.1?} with MQFQ, {:.1?} with SFQ; below 50 kb/s: {}, {}",
+            &two[..6],
+            &one[..6],
+            half(&two),
+            half(&one)
+        );
         // A queue's share is 312.5 kb/s, plus the unused shares of others.
         assert!(greedy_two > greedy_one, "it costs a second queue");
-        assert!((greedy_two / 620.8 - 1.0).abs() < 0.1 && (greedy_one / 484.0 - 1.0).abs() < 0.1, "within a tenth of what is published");
+        assert!(
+            (greedy_two / 620.8 - 1.0).abs() < 0.1 && (greedy_one / 484.0 - 1.0).abs() < 0.1,
+            "within a tenth of what is published"
+        );
         assert!(greedy_two < 2.0 * 312.5 * 1.1, "and no third");
-        assert!(half(&two) < half(&one) && two[..5].iter().sum::<f64>() > one[..5].iter().sum(), "fewer are starved");
+        assert!(
+            half(&two) < half(&one) && two[..5].iter().sum::<f64>() > one[..5].iter().sum(),
+            "fewer are starved"
+        );
     }
 }
 
@@ -384,7 +645,11 @@ fn a_greedy_flow_gets_its_queues_shares() {
 fn many_greedy_flows_are_better_held_by_sfq() {
     let mut offered = [100_000; 50];
     offered[45..].fill(1_500_000);
-    let greedy = |hashes| ranks(of_hashes(hashes, false), &offered).0[45..].iter().sum::<f64>();
+    let greedy = |hashes| {
+        ranks(of_hashes(hashes, false), &offered).0[45..]
+            .iter()
+            .sum::<f64>()
+    };
     let (one, two) = (greedy(1), greedy(2));
     println!("five greedy flows get {two:.0} kb/s with MQFQ, {one:.0} with SFQ, of 5000");
     assert!(two > 1.2 * one);
@@ -399,7 +664,10 @@ fn a_greedy_flow_gets_no_more_than_its_queues_shares() {
     let mut before = 0.0;
     for hashes in [1, 2, 4] {
         let (_, greedy) = ranks(of_hashes(hashes, false), &offered);
-        println!("{hashes} hashes: {greedy:.1} kb/s of {:.1}", 312.5 * f64::from(hashes));
+        println!(
+            "{hashes} hashes: {greedy:.1} kb/s of {:.1}",
+            312.5 * f64::from(hashes)
+        );
         assert!(greedy > before && greedy <= 312.5 * f64::from(hashes) * 1.1);
         before = greedy;
     }
@@ -409,7 +677,11 @@ fn a_greedy_flow_gets_no_more_than_its_queues_shares() {
 fn taken_alone(config: mqfq::Config) -> (u64, Vec<DropReason>) {
     let mut buffer = Buffer::new(Limit::of_packets(100), build(config, 1));
     let mut reasons = Vec::new();
-    (0..300).for_each(|number| buffer.enqueue(NOW, Packet::new(FlowId(0), LEN, number), |_, reason| reasons.push(reason)));
+    (0..300).for_each(|number| {
+        buffer.enqueue(NOW, Packet::new(FlowId(0), LEN, number), |_, reason| {
+            reasons.push(reason)
+        })
+    });
     (buffer.scheduler().backlog().packets, reasons)
 }
 
@@ -417,7 +689,12 @@ fn taken_alone(config: mqfq::Config) -> (u64, Vec<DropReason>) {
 /// least the queue size plus two more packets".
 #[test]
 fn a_queue_grows_beyond_its_share_only_if_there_is_room_for_as_much_again() {
-    let config = |hashes, ns2, buffer| mqfq::Config { hashes, ns2, buffer, ..Default::default() };
+    let config = |hashes, ns2, buffer| mqfq::Config {
+        hashes,
+        ns2,
+        buffer,
+        ..Default::default()
+    };
     // One queue: of a hundred, 49 + 51 >= 49 + 2, but 50 + 50 < 50 + 2. By ns-2's rule 32 + 68 >= 2
     // * 32 + 2, but 33 + 67 < 2 * 33 + 2.
     for (ns2, expected) in [(false, 50), (true, 33)] {
@@ -426,12 +703,23 @@ fn a_queue_grows_beyond_its_share_only_if_there_is_room_for_as_much_again() {
         assert!(reasons.iter().all(|reason| *reason == DropReason::Full));
     }
     let flow_with_two_queues = taken_alone(config(2, false, 100)).0;
-    assert!((50..=68).contains(&flow_with_two_queues), "{flow_with_two_queues}: two thirds and two");
-    assert_eq!(taken_alone(config(1, false, 0)).0, 100, "without the rule the limit is all there is");
+    assert!(
+        (50..=68).contains(&flow_with_two_queues),
+        "{flow_with_two_queues}: two thirds and two"
+    );
+    assert_eq!(
+        taken_alone(config(1, false, 0)).0,
+        100,
+        "without the rule the limit is all there is"
+    );
     // A hundred flows fill the buffer; a queue exceeds its share only while there is room.
     let mut scheduler = build(config(2, false, 100), 1);
     for number in 0..400 {
-        assert!(scheduler.enqueue(NOW, Packet::new(FlowId(number), LEN, 0)).is_ok());
+        assert!(
+            scheduler
+                .enqueue(NOW, Packet::new(FlowId(number), LEN, 0))
+                .is_ok()
+        );
         assert!(scheduler.backlog().packets <= 100);
     }
     assert!(scheduler.backlog().packets > 90);
@@ -440,26 +728,62 @@ fn a_queue_grows_beyond_its_share_only_if_there_is_room_for_as_much_again() {
 #[test]
 fn memory_does_not_grow_with_flows() {
     for resequence in [false, true] {
-        let config = mqfq::Config { queues: 1024, buffer: 0, resequence, ..Default::default() };
+        let config = mqfq::Config {
+            queues: 1024,
+            buffer: 0,
+            resequence,
+            ..Default::default()
+        };
         let mut scheduler = build(config, 1);
         let before = scheduler.footprint();
         for flow in 0..100_000u32 {
-            assert!(scheduler.enqueue(NOW, Packet::new(FlowId(flow.wrapping_mul(0x9e37_79b9)), 100, 0)).is_ok());
+            assert!(
+                scheduler
+                    .enqueue(
+                        NOW,
+                        Packet::new(FlowId(flow.wrapping_mul(0x9e37_79b9)), 100, 0)
+                    )
+                    .is_ok()
+            );
             assert!(flow < 500 || scheduler.evict().is_some());
         }
         assert_eq!((scheduler.footprint(), before.bytes_per_flow), (before, 0));
-        assert_eq!(scheduler.backlog(), Backlog { packets: 500, bytes: 50_000 });
+        assert_eq!(
+            scheduler.backlog(),
+            Backlog {
+                packets: 500,
+                bytes: 50_000
+            }
+        );
     }
 }
 
 #[test]
 fn it_is_sfq_with_one_hash() {
-    let mut one = build(mqfq::Config { queues: 1024, hashes: 1, buffer: 0, ..Default::default() }, 7);
-    let mut sfq = sfq::Config { flows: 65_408, depth: 65_535, ..Default::default() }.build::<u64>(7).expect("legal");
+    let mut one = build(
+        mqfq::Config {
+            queues: 1024,
+            hashes: 1,
+            buffer: 0,
+            ..Default::default()
+        },
+        7,
+    );
+    let mut sfq = sfq::Config {
+        flows: 65_408,
+        depth: 65_535,
+        ..Default::default()
+    }
+    .build::<u64>(7)
+    .expect("legal");
     let mut random = Pcg64Mcg::seed_from_u64(7);
     for number in 0..20_000 {
         if random.random_bool(0.5) {
-            let packet = Packet::new(FlowId(random.random_range(0..2000)), random.random_range(40..=1514), number);
+            let packet = Packet::new(
+                FlowId(random.random_range(0..2000)),
+                random.random_range(40..=1514),
+                number,
+            );
             assert!(one.enqueue(NOW, packet).is_ok() && sfq.enqueue(NOW, packet).is_ok());
         } else if random.random_bool(0.1) {
             assert_eq!(one.evict(), sfq.evict());
@@ -473,11 +797,25 @@ fn it_is_sfq_with_one_hash() {
 fn it_reads_as_it_is_written() {
     let spec: QueueSpec =
         "mqfq queues 32 hashes 3 quantum 1000b resequence cells 64b count_cells buffer 200 limit 200".parse().expect("legal");
-    assert_eq!(spec.discipline.to_string(), "mqfq queues 32 hashes 3 quantum 1000b buffer 200 resequence cells 64b count_cells");
-    assert_eq!("mqfq".parse::<QueueSpec>().map(|spec| spec.limit_or_default()), Ok(Limit::of_packets(100)));
-    for bad in
-        ["mqfq queues 0", "mqfq queues 65537", "mqfq hashes 0", "mqfq hashes 17", "mqfq quantum 0", "mqfq cells 65537", "mqfq cells 31"]
-    {
+    assert_eq!(
+        spec.discipline.to_string(),
+        "mqfq queues 32 hashes 3 quantum 1000b buffer 200 resequence cells 64b count_cells"
+    );
+    assert_eq!(
+        "mqfq"
+            .parse::<QueueSpec>()
+            .map(|spec| spec.limit_or_default()),
+        Ok(Limit::of_packets(100))
+    );
+    for bad in [
+        "mqfq queues 0",
+        "mqfq queues 65537",
+        "mqfq hashes 0",
+        "mqfq hashes 17",
+        "mqfq quantum 0",
+        "mqfq cells 65537",
+        "mqfq cells 31",
+    ] {
         assert!(bad.parse::<QueueSpec>().is_err(), "{bad}");
     }
 }
@@ -487,12 +825,57 @@ fn it_reads_as_it_is_written() {
 fn quantum_and_buffer_change_at_run_time() {
     let config = mqfq::Config::default();
     let mut scheduler = build(config, 1);
-    (0..20).for_each(|number| assert!(scheduler.enqueue(NOW, Packet::new(FlowId(number % 3), LEN, 0)).is_ok()));
+    (0..20).for_each(|number| {
+        assert!(
+            scheduler
+                .enqueue(NOW, Packet::new(FlowId(number % 3), LEN, 0))
+                .is_ok()
+        )
+    });
     let mut change = |config: mqfq::Config| config.reconfigure::<u64>(&mut scheduler).is_ok();
-    assert!(change(mqfq::Config { quantum: 1, buffer: 5, ns2: true, ..config }));
-    assert!(![mqfq::Config { queues: 17, ..config }, mqfq::Config { hashes: 3, ..config }].into_iter().any(&mut change));
-    assert!(![mqfq::Config { resequence: true, ..config }, mqfq::Config { cells: 64, ..config }].into_iter().any(&mut change));
-    assert!(scheduler.enqueue(NOW, Packet::new(FlowId(0), LEN, 0)).is_ok());
-    assert_eq!(scheduler.take_dropped().map(|(_, reason)| reason), Some(DropReason::Full), "twenty are more than five");
+    assert!(change(mqfq::Config {
+        quantum: 1,
+        buffer: 5,
+        ns2: true,
+        ..config
+    }));
+    assert!(
+        ![
+            mqfq::Config {
+                queues: 17,
+                ..config
+            },
+            mqfq::Config {
+                hashes: 3,
+                ..config
+            }
+        ]
+        .into_iter()
+        .any(&mut change)
+    );
+    assert!(
+        ![
+            mqfq::Config {
+                resequence: true,
+                ..config
+            },
+            mqfq::Config {
+                cells: 64,
+                ..config
+            }
+        ]
+        .into_iter()
+        .any(&mut change)
+    );
+    assert!(
+        scheduler
+            .enqueue(NOW, Packet::new(FlowId(0), LEN, 0))
+            .is_ok()
+    );
+    assert_eq!(
+        scheduler.take_dropped().map(|(_, reason)| reason),
+        Some(DropReason::Full),
+        "twenty are more than five"
+    );
     assert_eq!(std::iter::from_fn(|| scheduler.dequeue(NOW)).count(), 20);
 }

@@ -7,7 +7,10 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::{Discipline, fifo, pie};
-use roundelay::{DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate, Scheduler};
+use roundelay::{
+    DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate,
+    Scheduler,
+};
 
 const LEN: u32 = 1000;
 /// Bytes of a queue that loses nothing: two frames.
@@ -49,25 +52,48 @@ impl Model {
     fn new(config: pie::Config, lack: Lack) -> Self {
         let allowance = config.burst.as_picos().into();
         let (sojourn, old_delay) = (Duration::ZERO, Duration::ZERO);
-        Self { config, lack, waiting: VecDeque::new(), sojourn, probability: 0.0, old_delay, allowance, accumulated: 0.0, updated: None }
+        Self {
+            config,
+            lack,
+            waiting: VecDeque::new(),
+            sojourn,
+            probability: 0.0,
+            old_delay,
+            allowance,
+            accumulated: 0.0,
+            updated: None,
+        }
     }
 
     fn delay(&self) -> Duration {
-        if self.waiting.is_empty() && self.lack != Lack::EmptyQueue { Duration::ZERO } else { self.sojourn }
+        if self.waiting.is_empty() && self.lack != Lack::EmptyQueue {
+            Duration::ZERO
+        } else {
+            self.sojourn
+        }
     }
 
     fn advance(&mut self, now: Instant) {
         let updated = *self.updated.get_or_insert(now);
         for number in 1..=now.since(updated).as_picos() / self.config.tupdate.as_picos() {
             self.update();
-            self.updated = Some(updated + Duration::from_picos(number * self.config.tupdate.as_picos()));
+            self.updated =
+                Some(updated + Duration::from_picos(number * self.config.tupdate.as_picos()));
         }
     }
 
     /// RFC 8033, sections 4.2, 4.4 and 5.5.
     fn update(&mut self) {
-        let (delay, old, target) = (seconds(self.delay()), seconds(self.old_delay), seconds(self.config.target));
-        let trend = if self.lack == Lack::Trend { 0.0 } else { f64::from(self.config.beta) / 16.0 * (delay - old) };
+        let (delay, old, target) = (
+            seconds(self.delay()),
+            seconds(self.old_delay),
+            seconds(self.config.target),
+        );
+        let trend = if self.lack == Lack::Trend {
+            0.0
+        } else {
+            f64::from(self.config.beta) / 16.0 * (delay - old)
+        };
         let mut step = f64::from(self.config.alpha) / 16.0 * (delay - target) + trend;
         step /= match self.probability {
             _ if self.lack == Lack::Tuning => 1.0,
@@ -98,11 +124,27 @@ impl Model {
             self.allowance = self.config.burst.as_picos().into();
         }
         let is_calm = is_short(self.old_delay) && self.probability < 0.2;
-        if self.allowance > 0 || is_calm || self.waiting.iter().map(|(_, len)| u64::from(*len)).sum::<u64>() <= SHORT_QUEUE {
+        if self.allowance > 0
+            || is_calm
+            || self
+                .waiting
+                .iter()
+                .map(|(_, len)| u64::from(*len))
+                .sum::<u64>()
+                <= SHORT_QUEUE
+        {
             return is_signalled;
         }
-        self.accumulated = if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
-        let is_wrong = if is_signalled { self.accumulated < 0.85 - 1e-9 } else { self.accumulated > 8.5 + 1e-9 };
+        self.accumulated = if self.probability == 0.0 {
+            0.0
+        } else {
+            self.accumulated + self.probability
+        };
+        let is_wrong = if is_signalled {
+            self.accumulated < 0.85 - 1e-9
+        } else {
+            self.accumulated > 8.5 + 1e-9
+        };
         if is_signalled {
             self.accumulated = 0.0;
         }
@@ -131,8 +173,12 @@ fn any_config(random: &mut Pcg64) -> pie::Config {
 fn differs(seed: u64, lack: Lack) -> (Option<String>, f64) {
     let random = &mut Pcg64::seed_from_u64(seed);
     let config = any_config(random);
-    let (mut scheduler, mut model) = (config.build::<()>(seed).expect("legal"), Model::new(config, lack));
-    let (mut now, mut free_at, mut load, mut largest) = (Instant::from_nanos(17), Instant::ZERO, 1.0, 0f64);
+    let (mut scheduler, mut model) = (
+        config.build::<()>(seed).expect("legal"),
+        Model::new(config, lack),
+    );
+    let (mut now, mut free_at, mut load, mut largest) =
+        (Instant::from_nanos(17), Instant::ZERO, 1.0, 0f64);
     for number in 0..6_000 {
         if number % 500 == 0 {
             load = [0.6, 1.1, 1.5, 3.0][random.random_range(0..4)];
@@ -153,20 +199,41 @@ fn differs(seed: u64, lack: Lack) -> (Option<String>, f64) {
             model.sojourn = free_at.since(arrival);
             free_at += Duration::from_picos(u64::from(len) * 800_000);
             if !model.agrees(&scheduler) {
-                return (Some(format!("{config:?}: {} and {}", probability(&scheduler), model.probability)), largest);
+                return (
+                    Some(format!(
+                        "{config:?}: {} and {}",
+                        probability(&scheduler),
+                        model.probability
+                    )),
+                    largest,
+                );
             }
         }
         free_at = free_at.max(now);
         let len = random.random_range(64..1514);
-        scheduler.enqueue(now, Packet::new(FlowId(0), len, ())).expect("PIE takes every packet");
+        scheduler
+            .enqueue(now, Packet::new(FlowId(0), len, ()))
+            .expect("PIE takes every packet");
         model.advance(now);
         if !model.agrees(&scheduler) {
-            return (Some(format!("{config:?}: {} and {} at {now:?}", probability(&scheduler), model.probability)), largest);
+            return (
+                Some(format!(
+                    "{config:?}: {} and {} at {now:?}",
+                    probability(&scheduler),
+                    model.probability
+                )),
+                largest,
+            );
         }
         largest = largest.max(model.probability);
         let is_dropped = scheduler.take_dropped().is_some();
         if model.forbids(is_dropped) {
-            return (Some(format!("{config:?}: a drop, or none, against the rules at {now:?}")), largest);
+            return (
+                Some(format!(
+                    "{config:?}: a drop, or none, against the rules at {now:?}"
+                )),
+                largest,
+            );
         }
         if !is_dropped {
             model.waiting.push_back((now, len));
@@ -184,9 +251,20 @@ fn the_probability_is_the_papers() {
     }
     let large = runs.iter().filter(|(_, largest)| *largest > 0.3).count();
     assert!(large > 20, "{large} runs have large probabilities");
-    for lack in [Lack::Tuning, Lack::Trend, Lack::Decay, Lack::Cap, Lack::EmptyQueue] {
-        let found = (0..100).filter(|seed| differs(*seed, lack).0.is_some()).count();
-        assert!(found > 10, "a model without {lack:?} differs in {found} of 100 runs only");
+    for lack in [
+        Lack::Tuning,
+        Lack::Trend,
+        Lack::Decay,
+        Lack::Cap,
+        Lack::EmptyQueue,
+    ] {
+        let found = (0..100)
+            .filter(|seed| differs(*seed, lack).0.is_some())
+            .count();
+        assert!(
+            found > 10,
+            "a model without {lack:?} differs in {found} of 100 runs only"
+        );
     }
 }
 
@@ -231,8 +309,15 @@ impl Meter {
 /// for settling. Gaps vary by a fifth.
 fn overload<D: Discipline>(discipline: &D, load: f64) -> Meter {
     let rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
-    let mut port = Port::new(discipline.build::<Instant>(1).expect("legal"), Limit::of_packets(1000), rate);
-    let mut meter = Meter { settled_at: Instant::from_nanos(60_000_000_000), ..Default::default() };
+    let mut port = Port::new(
+        discipline.build::<Instant>(1).expect("legal"),
+        Limit::of_packets(1000),
+        rate,
+    );
+    let mut meter = Meter {
+        settled_at: Instant::from_nanos(60_000_000_000),
+        ..Default::default()
+    };
     let (mut random, mut now) = (Pcg64::seed_from_u64(3), Instant::ZERO);
     while now < Instant::from_nanos(120_000_000_000) {
         now += Duration::from_picos((0.8e9 / load * random.random_range(0.8..1.2)) as u64);
@@ -248,31 +333,72 @@ fn overload<D: Discipline>(discipline: &D, load: f64) -> Meter {
 #[test]
 fn a_constant_overload_waits_for_the_target() {
     let waits_for = |meter: &Meter, target: f64, load: f64| {
-        (meter.loss() - (1.0 - 1.0 / load)).abs() < 0.01 && (meter.mean_delay() / target - 1.0).abs() < 0.1 && meter.full == 0
+        (meter.loss() - (1.0 - 1.0 / load)).abs() < 0.01
+            && (meter.mean_delay() / target - 1.0).abs() < 0.1
+            && meter.full == 0
     };
     for (load, config) in [
         (1.05, pie::Config::default()),
         (1.2, pie::Config::default()),
         (1.5, pie::Config::default()),
-        (1.2, pie::Config { target: Duration::from_millis(40), ..Default::default() }),
-        (1.5, pie::Config { dq_rate_estimator: true, ..Default::default() }),
-        (1.2, pie::Config { dq_rate_estimator: true, ..Default::default() }),
+        (
+            1.2,
+            pie::Config {
+                target: Duration::from_millis(40),
+                ..Default::default()
+            },
+        ),
+        (
+            1.5,
+            pie::Config {
+                dq_rate_estimator: true,
+                ..Default::default()
+            },
+        ),
+        (
+            1.2,
+            pie::Config {
+                dq_rate_estimator: true,
+                ..Default::default()
+            },
+        ),
     ] {
         let meter = overload(&config, load);
         let target = seconds(config.target);
-        println!("load {load}: loss {:.4}, delay {:.1} ms of {:.0}", meter.loss(), meter.mean_delay() * 1e3, target * 1e3);
-        assert!(waits_for(&meter, target, load), "load {load}, {config:?}: loss {}, delay {}", meter.loss(), meter.mean_delay());
+        println!(
+            "load {load}: loss {:.4}, delay {:.1} ms of {:.0}",
+            meter.loss(),
+            meter.mean_delay() * 1e3,
+            target * 1e3
+        );
+        assert!(
+            waits_for(&meter, target, load),
+            "load {load}, {config:?}: loss {}, delay {}",
+            meter.loss(),
+            meter.mean_delay()
+        );
         let without_integral = overload(&pie::Config { alpha: 0, ..config }, load);
-        assert!(!waits_for(&without_integral, target, load), "without the integral: {}", without_integral.mean_delay());
+        assert!(
+            !waits_for(&without_integral, target, load),
+            "without the integral: {}",
+            without_integral.mean_delay()
+        );
     }
-    assert!(!waits_for(&overload(&fifo::Config, 1.2), 0.015, 1.2), "a full buffer waits longer");
+    assert!(
+        !waits_for(&overload(&fifo::Config, 1.2), 0.015, 1.2),
+        "a full buffer waits longer"
+    );
 }
 
 /// Drops of ten bursts, each 135 ms long at eight times the rate of the link, with ten seconds
 /// between.
 fn dropped_of_bursts(config: pie::Config) -> u64 {
     let rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
-    let mut port = Port::new(config.build::<Instant>(1).expect("legal"), Limit::UNBOUNDED, rate);
+    let mut port = Port::new(
+        config.build::<Instant>(1).expect("legal"),
+        Limit::UNBOUNDED,
+        rate,
+    );
     let mut meter = Meter::default();
     for burst in 0..10 {
         for number in 0..1350 {
@@ -287,15 +413,30 @@ fn dropped_of_bursts(config: pie::Config) -> u64 {
 /// The allowance is counted in whole updates: 150 ms are 10 updates, the first after 0 to 15 ms.
 #[test]
 fn bursts_within_the_allowance_lose_nothing() {
-    let config = pie::Config { alpha: 32, beta: 32, ..Default::default() };
+    let config = pie::Config {
+        alpha: 32,
+        beta: 32,
+        ..Default::default()
+    };
     assert_eq!(dropped_of_bursts(config), 0);
-    let short = dropped_of_bursts(pie::Config { burst: Duration::from_millis(30), ..config });
-    assert!(short > 100, "an allowance of 30 ms lets {short} drops through");
+    let short = dropped_of_bursts(pie::Config {
+        burst: Duration::from_millis(30),
+        ..config
+    });
+    assert!(
+        short > 100,
+        "an allowance of 30 ms lets {short} drops through"
+    );
 }
 
 /// A scheduler whose probability stays at about `wanted`, with a standing queue, and the time.
 fn frozen(config: pie::Config, wanted: f64) -> (pie::Pie<u64>, Instant) {
-    let moving = pie::Config { alpha: 2, beta: 0, burst: Duration::ZERO, ..config };
+    let moving = pie::Config {
+        alpha: 2,
+        beta: 0,
+        burst: Duration::ZERO,
+        ..config
+    };
     let mut scheduler = moving.build::<u64>(5).expect("legal");
     let mut now = Instant::ZERO;
     (0..10).for_each(|number| push(&mut scheduler, now, number, LEN, Ecn::NotCapable));
@@ -307,24 +448,53 @@ fn frozen(config: pie::Config, wanted: f64) -> (pie::Pie<u64>, Instant) {
         push(&mut scheduler, now, 0, LEN, Ecn::NotCapable);
         scheduler.take_dropped();
     }
-    pie::Config { alpha: 0, beta: 0, burst: Duration::ZERO, ..config }.reconfigure(&mut scheduler).expect("live");
-    assert!((probability(&scheduler) / wanted - 1.0).abs() < 0.2, "{}", probability(&scheduler));
+    pie::Config {
+        alpha: 0,
+        beta: 0,
+        burst: Duration::ZERO,
+        ..config
+    }
+    .reconfigure(&mut scheduler)
+    .expect("live");
+    assert!(
+        (probability(&scheduler) / wanted - 1.0).abs() < 0.2,
+        "{}",
+        probability(&scheduler)
+    );
     (scheduler, now)
 }
 
 fn push(scheduler: &mut pie::Pie<u64>, now: Instant, number: u64, len: u32, ecn: Ecn) {
-    scheduler.enqueue(now, Packet { ecn, ..Packet::new(FlowId(0), len, number) }).expect("PIE takes every packet");
+    scheduler
+        .enqueue(
+            now,
+            Packet {
+                ecn,
+                ..Packet::new(FlowId(0), len, number)
+            },
+        )
+        .expect("PIE takes every packet");
 }
 
 /// The fates of packets offered at a frozen probability: dropped, marked.
-fn fates(config: pie::Config, wanted: f64, packets: u64, ecn: Ecn, len: impl Fn(u64) -> u32) -> (Vec<bool>, Vec<bool>, f64) {
+fn fates(
+    config: pie::Config,
+    wanted: f64,
+    packets: u64,
+    ecn: Ecn,
+    len: impl Fn(u64) -> u32,
+) -> (Vec<bool>, Vec<bool>, f64) {
     let (mut scheduler, now) = frozen(config, wanted);
     let (mut dropped, mut marked) = (Vec::new(), Vec::new());
     let waiting = scheduler.backlog().packets;
     for number in 0..packets {
         push(&mut scheduler, now, number, len(number), ecn);
         dropped.push(scheduler.take_dropped().is_some());
-        let leaves = if scheduler.backlog().packets > 2 * waiting { scheduler.dequeue(now) } else { None };
+        let leaves = if scheduler.backlog().packets > 2 * waiting {
+            scheduler.dequeue(now)
+        } else {
+            None
+        };
         marked.push(leaves.is_some_and(|packet| packet.ecn == Ecn::Marked));
     }
     (dropped, marked, probability(&scheduler))
@@ -332,7 +502,10 @@ fn fates(config: pie::Config, wanted: f64, packets: u64, ecn: Ecn, len: impl Fn(
 
 /// Numbers of packets from one drop to the next.
 fn distances(dropped: &[bool]) -> Vec<usize> {
-    let all: Vec<_> = dropped.split(|is_dropped| *is_dropped).map(|kept| kept.len() + 1).collect();
+    let all: Vec<_> = dropped
+        .split(|is_dropped| *is_dropped)
+        .map(|kept| kept.len() + 1)
+        .collect();
     all[1..all.len().max(2) - 1].to_vec()
 }
 
@@ -345,27 +518,67 @@ fn mean_distance(p: f64) -> f64 {
 #[test]
 fn drops_are_neither_close_nor_far_apart() {
     for wanted in [0.02, 0.1, 0.4] {
-        let (dropped, _, p) = fates(pie::Config::default(), wanted, 400_000, Ecn::NotCapable, |_| LEN);
+        let (dropped, _, p) = fates(
+            pie::Config::default(),
+            wanted,
+            400_000,
+            Ecn::NotCapable,
+            |_| LEN,
+        );
         let distances = distances(&dropped);
         let (least, most) = ((0.85 / p).ceil() as usize, (8.5 / p).ceil() as usize);
-        let keeps = |distances: &[usize]| distances.iter().all(|distance| (least..=most).contains(distance));
+        let keeps = |distances: &[usize]| {
+            distances
+                .iter()
+                .all(|distance| (least..=most).contains(distance))
+        };
         let mean = distances.iter().sum::<usize>() as f64 / distances.len() as f64;
-        println!("p {p:.4}: {} drops, {least} to {most} apart, mean {mean:.2}", distances.len());
-        assert!(keeps(&distances), "p {p}: {:?} to {:?}", distances.iter().min(), distances.iter().max());
+        println!(
+            "p {p:.4}: {} drops, {least} to {most} apart, mean {mean:.2}",
+            distances.len()
+        );
+        assert!(
+            keeps(&distances),
+            "p {p}: {:?} to {:?}",
+            distances.iter().min(),
+            distances.iter().max()
+        );
         // The deviation of a geometric distance is below 1 / p.
-        assert!((mean - mean_distance(p)).abs() < 5.0 / p / (distances.len() as f64).sqrt(), "p {p}: {mean}");
+        assert!(
+            (mean - mean_distance(p)).abs() < 5.0 / p / (distances.len() as f64).sqrt(),
+            "p {p}: {mean}"
+        );
         // With a constant probability some are close, and some far apart.
         let mut random = Pcg64::seed_from_u64(1);
         let memoryless: Vec<_> = (0..400_000).map(|_| random.random_bool(p)).collect();
-        assert!(!keeps(&self::distances(&memoryless)), "the check finds a queue without memory");
+        assert!(
+            !keeps(&self::distances(&memoryless)),
+            "the check finds a queue without memory"
+        );
     }
-    let certain = distances(&fates(pie::Config::default(), 0.4, 400_000, Ecn::NotCapable, |_| LEN).0);
-    assert!(certain.iter().any(|distance| *distance > 15), "some distances are near the largest: {:?}", certain.iter().max());
+    let certain = distances(
+        &fates(
+            pie::Config::default(),
+            0.4,
+            400_000,
+            Ecn::NotCapable,
+            |_| LEN,
+        )
+        .0,
+    );
+    assert!(
+        certain.iter().any(|distance| *distance > 15),
+        "some distances are near the largest: {:?}",
+        certain.iter().max()
+    );
 }
 
 #[test]
 fn capable_packets_are_marked_below_a_tenth() {
-    let ecn = pie::Config { ecn: true, ..Default::default() };
+    let ecn = pie::Config {
+        ecn: true,
+        ..Default::default()
+    };
     let signals = |config, wanted, ecn| {
         let (dropped, marked, _) = fates(config, wanted, 100_000, ecn, |_| LEN);
         [dropped, marked].map(|fates| fates.into_iter().filter(|is_so| *is_so).count())
@@ -373,11 +586,17 @@ fn capable_packets_are_marked_below_a_tenth() {
     let [dropped, none] = signals(pie::Config::default(), 0.06, Ecn::Capable);
     assert!(dropped > 1000 && none == 0, "{dropped} {none}");
     let [none, marked] = signals(ecn, 0.06, Ecn::Capable);
-    assert!(none == 0 && marked.abs_diff(dropped) < 30, "marks come where drops would: {marked} and {dropped}");
+    assert!(
+        none == 0 && marked.abs_diff(dropped) < 30,
+        "marks come where drops would: {marked} and {dropped}"
+    );
     let [as_many, none] = signals(ecn, 0.06, Ecn::NotCapable);
     assert!(as_many == dropped && none == 0);
     let [dropped, none] = signals(ecn, 0.13, Ecn::Capable);
-    assert!(dropped > 4000 && none == 0, "from a tenth on: {dropped} {none}");
+    assert!(
+        dropped > 4000 && none == 0,
+        "from a tenth on: {dropped} {none}"
+    );
 }
 
 /// A delay below half of the target and a probability below 0.2: the RFC's safeguard.
@@ -385,7 +604,13 @@ fn capable_packets_are_marked_below_a_tenth() {
 fn a_short_delay_loses_nothing() {
     let drops = |target, wanted| {
         let (mut scheduler, mut now) = frozen(pie::Config::default(), wanted);
-        let alpha_less = pie::Config { alpha: 0, beta: 0, burst: Duration::ZERO, target, ..Default::default() };
+        let alpha_less = pie::Config {
+            alpha: 0,
+            beta: 0,
+            burst: Duration::ZERO,
+            target,
+            ..Default::default()
+        };
         alpha_less.reconfigure(&mut scheduler).expect("live");
         let mut dropped = 0;
         for number in 0..10_000 {
@@ -404,30 +629,61 @@ fn a_short_delay_loses_nothing() {
     let half = Duration::from_micros(2_300);
     assert_eq!(drops(half, 0.15), 0);
     let (longer, more) = (drops(Duration::from_micros(2_100), 0.15), drops(half, 0.25));
-    assert!(longer > 200 && more > 200, "a delay above half of the target: {longer} drops, a probability above 0.2: {more}");
+    assert!(
+        longer > 200 && more > 200,
+        "a delay above half of the target: {longer} drops, a probability above 0.2: {more}"
+    );
 }
 
 #[test]
 fn bytemode_spares_short_packets() {
     let length = |number: u64| if number.is_multiple_of(2) { 1514 } else { 757 };
     let drops = |bytemode| {
-        let (dropped, ..) = fates(pie::Config { bytemode, ..Default::default() }, 0.1, 200_000, Ecn::NotCapable, length);
-        let [long, short] = [0, 1].map(|first| dropped.iter().skip(first).step_by(2).filter(|is_dropped| **is_dropped).count() as f64);
+        let (dropped, ..) = fates(
+            pie::Config {
+                bytemode,
+                ..Default::default()
+            },
+            0.1,
+            200_000,
+            Ecn::NotCapable,
+            length,
+        );
+        let [long, short] = [0, 1].map(|first| {
+            dropped
+                .iter()
+                .skip(first)
+                .step_by(2)
+                .filter(|is_dropped| **is_dropped)
+                .count() as f64
+        });
         short / long
     };
     let (with, without) = (drops(true), drops(false));
-    assert!((with - 0.5).abs() < 0.05 && (without - 1.0).abs() < 0.1, "{with} {without}");
+    assert!(
+        (with - 0.5).abs() < 0.05 && (without - 1.0).abs() < 0.1,
+        "{with} {without}"
+    );
 }
 
 /// Pauses of the senders and of the link. One update a step would take months.
 #[test]
 fn a_long_pause_equals_its_updates() {
-    let config = pie::Config { tupdate: Duration::from_micros(1), ..Default::default() };
+    let config = pie::Config {
+        tupdate: Duration::from_micros(1),
+        ..Default::default()
+    };
     for (target, alpha) in [(15_000, 2), (15_000, 0), (1, 1), (3_600_000_000, 32)] {
-        let config = pie::Config { target: Duration::from_micros(target), alpha, ..config };
+        let config = pie::Config {
+            target: Duration::from_micros(target),
+            alpha,
+            ..config
+        };
         for waiting in [0, 5] {
             let mut scheduler = config.build::<u64>(1).expect("legal");
-            (0..waiting + 1).for_each(|number| push(&mut scheduler, Instant::ZERO, number, LEN, Ecn::NotCapable));
+            (0..waiting + 1).for_each(|number| {
+                push(&mut scheduler, Instant::ZERO, number, LEN, Ecn::NotCapable)
+            });
             let day = Duration::from_secs(86_400);
             let mut now = Instant::from_nanos(20_000_000);
             scheduler.dequeue(now);
@@ -447,7 +703,10 @@ fn a_long_pause_equals_its_updates() {
                 (_, 0, _) => (1e-6..1e-4).contains(&probability),
                 _ => probability == 1.0,
             };
-            assert!(is_expected, "{probability}: target {target} us, alpha {alpha}, {waiting} waiting");
+            assert!(
+                is_expected,
+                "{probability}: target {target} us, alpha {alpha}, {waiting} waiting"
+            );
         }
     }
     // One call after a pause, and a call at each update in the pause: the queue is empty.
@@ -464,26 +723,66 @@ fn a_long_pause_equals_its_updates() {
             scheduler.probability()
         };
         assert_eq!(pause(1), pause(updates), "{updates} updates");
-        assert_eq!(pause(1) > 0, updates < 100, "a hundred updates and more end at 0");
+        assert_eq!(
+            pause(1) > 0,
+            updates < 100,
+            "a hundred updates and more end at 0"
+        );
     }
-    assert!(differs(1, Lack::Decay).0.is_some(), "the model does one update a step, and finds a wrong decay");
+    assert!(
+        differs(1, Lack::Decay).0.is_some(),
+        "the model does one update a step, and finds a wrong decay"
+    );
 }
 
 #[test]
 fn parameters_change_while_packets_wait() {
     let mut scheduler = pie::Config::default().build::<u64>(1).expect("legal");
     push(&mut scheduler, Instant::ZERO, 0, LEN, Ecn::NotCapable);
-    pie::Config { burst: Duration::from_millis(1), tupdate: Duration::from_millis(1), ..Default::default() }
-        .reconfigure(&mut scheduler)
-        .expect("live");
+    pie::Config {
+        burst: Duration::from_millis(1),
+        tupdate: Duration::from_millis(1),
+        ..Default::default()
+    }
+    .reconfigure(&mut scheduler)
+    .expect("live");
     scheduler.check_invariants();
-    assert!(pie::Config { alpha: 33, ..Default::default() }.reconfigure(&mut scheduler).is_err());
-    let error = |text: &str| text.parse::<QueueSpec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
-    for text in ["pie alpha 33", "pie beta 33", "pie target 0", "pie tupdate 0", "pie burst 3601s"] {
-        assert!(error(text).contains("legal range"), "{text}: {}", error(text));
+    assert!(
+        pie::Config {
+            alpha: 33,
+            ..Default::default()
+        }
+        .reconfigure(&mut scheduler)
+        .is_err()
+    );
+    let error = |text: &str| {
+        text.parse::<QueueSpec>()
+            .map(|spec| panic!("{spec:?}"))
+            .unwrap_err()
+            .to_string()
+    };
+    for text in [
+        "pie alpha 33",
+        "pie beta 33",
+        "pie target 0",
+        "pie tupdate 0",
+        "pie burst 3601s",
+    ] {
+        assert!(
+            error(text).contains("legal range"),
+            "{text}: {}",
+            error(text)
+        );
     }
     let written = "pie target 20ms tupdate 16ms alpha 4 beta 10 ecn bytemode dq_rate_estimator";
-    assert_eq!(written.parse::<QueueSpec>().expect("legal").discipline.to_string(), written);
+    assert_eq!(
+        written
+            .parse::<QueueSpec>()
+            .expect("legal")
+            .discipline
+            .to_string(),
+        written
+    );
 }
 
 proptest! {

@@ -32,19 +32,36 @@ fn largest_ratio(theorem: &str, ratio: fn(&Ratios) -> f64) {
     for seed in 0..RUNS {
         let workload = Workload::random(seed);
         let reached = ratio(&qfq_ratios(&workload));
-        assert!(reached <= 1.0, "{theorem}, workload {} of seed {seed}: {reached} of the bound", workload.name);
-        largest = if reached > largest.0 { (reached, seed, workload.name) } else { largest };
+        assert!(
+            reached <= 1.0,
+            "{theorem}, workload {} of seed {seed}: {reached} of the bound",
+            workload.name
+        );
+        largest = if reached > largest.0 {
+            (reached, seed, workload.name)
+        } else {
+            largest
+        };
     }
     let adversarial = ratio(&qfq_ratios(&adversaries::for_start_slots()));
-    println!("{theorem}: largest measured/bound {:.3} in {RUNS} random workloads (seed {}, {})", largest.0, largest.1, largest.2);
+    println!(
+        "{theorem}: largest measured/bound {:.3} in {RUNS} random workloads (seed {}, {})",
+        largest.0, largest.1, largest.2
+    );
     println!("{theorem}: measured/bound {adversarial:.3} in the adversarial workload");
-    assert!(adversarial > 0.9 && adversarial <= 1.0, "{theorem}: the adversarial workload comes close to the bound: {adversarial}");
+    assert!(
+        adversarial > 0.9 && adversarial <= 1.0,
+        "{theorem}: the adversarial workload comes close to the bound: {adversarial}"
+    );
     let workload = adversaries::for_start_slots();
     // The quantum is the longest packet, as DRR needs for constant cost.
     let drr = drr::Config { quantum: 1 << 16 };
     let drr = ratio(&workload.ratios(&qfq::Config, &workload.outcome(&drr), ROUNDING));
     println!("{theorem}: DRR reaches {drr:.3} of the same bound in the same workload");
-    assert!(drr > 1.0, "{theorem}: DRR must break the bound of QFQ, or the check is blind");
+    assert!(
+        drr > 1.0,
+        "{theorem}: DRR must break the bound of QFQ, or the check is blind"
+    );
 }
 
 #[test]
@@ -75,15 +92,20 @@ struct Timed<S> {
 impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
     fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
         let (flow, arrival) = (packet.flow.index(), i128::from(now.as_picos() / 1000));
-        self.last[flow] = self.last[flow].max(arrival * self.weights[flow]) + i128::from(packet.len) * self.total;
+        self.last[flow] =
+            self.last[flow].max(arrival * self.weights[flow]) + i128::from(packet.len) * self.total;
         self.waiting[flow].push_back(self.last[flow]);
         self.scheduler.enqueue(now, packet)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<Stamp>> {
         let packet = self.scheduler.dequeue(now)?;
-        let (flow, end) = (packet.flow.index(), i128::from(now.as_picos() / 1000) + i128::from(packet.len));
-        let late = end * self.weights[flow] - self.waiting[flow].pop_front().expect("first in, first out");
+        let (flow, end) = (
+            packet.flow.index(),
+            i128::from(now.as_picos() / 1000) + i128::from(packet.len),
+        );
+        let late =
+            end * self.weights[flow] - self.waiting[flow].pop_front().expect("first in, first out");
         let latest = &mut self.latest.borrow_mut()[flow];
         *latest = late.max(*latest);
         Some(packet)
@@ -103,8 +125,16 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
 }
 
 /// The largest lateness of `served_by` over the latency bound of `promised_by`.
-pub(crate) fn lateness<D: Discipline, P: Discipline>(workload: &Workload, served_by: &D, promised_by: &P) -> f64 {
-    let weights: Vec<i128> = workload.sources.iter().map(|source| source.config.weight.into()).collect();
+pub(crate) fn lateness<D: Discipline, P: Discipline>(
+    workload: &Workload,
+    served_by: &D,
+    promised_by: &P,
+) -> f64 {
+    let weights: Vec<i128> = workload
+        .sources
+        .iter()
+        .map(|source| source.config.weight.into())
+        .collect();
     let flows = weights.len();
     let latest = Rc::new(RefCell::new(vec![0; flows]));
     let timed = Timed {
@@ -117,26 +147,53 @@ pub(crate) fn lateness<D: Discipline, P: Discipline>(workload: &Workload, served
     };
     let slack = ROUNDING * workload.driven(timed).total() as f64;
     let ratio = |(flow, late): (usize, &i128)| {
-        let bound = workload.guarantees(promised_by, flow).latency.expect("promised").value;
+        let bound = workload
+            .guarantees(promised_by, flow)
+            .latency
+            .expect("promised")
+            .value;
         // A nanosecond for truncation.
         *late as f64 / weights[flow] as f64 / (bound.as_secs_f64() * 1e9 + slack + 1.0)
     };
-    latest.borrow().iter().enumerate().map(ratio).fold(0.0, f64::max)
+    latest
+        .borrow()
+        .iter()
+        .enumerate()
+        .map(ratio)
+        .fold(0.0, f64::max)
 }
 
 #[test]
 fn latency_is_that_of_the_b_wfi() {
-    let worst = (0..RUNS / 4).map(|seed| (lateness(&Workload::random(seed), &qfq::Config, &qfq::Config), seed));
-    let (worst, seed) = worst.max_by(|one, other| one.0.total_cmp(&other.0)).expect("not empty");
+    let worst = (0..RUNS / 4).map(|seed| {
+        (
+            lateness(&Workload::random(seed), &qfq::Config, &qfq::Config),
+            seed,
+        )
+    });
+    let (worst, seed) = worst
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .expect("not empty");
     let crowded = lateness(&adversaries::for_start_slots(), &qfq::Config, &qfq::Config);
-    let drr = lateness(&adversaries::for_start_slots(), &drr::Config { quantum: 1 << 16 }, &qfq::Config);
-    println!("latency: measured/bound {worst:.3} at random (seed {seed}), {crowded:.3} crowded out; DRR {drr:.3}");
+    let drr = lateness(
+        &adversaries::for_start_slots(),
+        &drr::Config { quantum: 1 << 16 },
+        &qfq::Config,
+    );
+    println!(
+        "latency: measured/bound {worst:.3} at random (seed {seed}), {crowded:.3} crowded out; DRR {drr:.3}"
+    );
     assert!(worst <= 1.0 && crowded <= 1.0 && worst.max(crowded) > 0.5 && drr > 1.0);
 }
 
 /// Theorems 1 and 2 as printed, in bytes and in seconds.
 fn as_printed(workload: &Workload, flow: usize) -> (f64, f64) {
-    let Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), .. } = workload.guarantees(&qfq::Config, flow).as_printed() else {
+    let Guarantees {
+        b_wfi: Some(b_wfi),
+        t_wfi: Some(t_wfi),
+        ..
+    } = workload.guarantees(&qfq::Config, flow).as_printed()
+    else {
         panic!("both are promised")
     };
     (b_wfi.value as f64, t_wfi.value.as_secs_f64())
@@ -151,10 +208,19 @@ fn the_printed_bounds_lack_a_packet() {
     let missing = u64::from(share.max_packet_len);
     let proven = workload.guarantees(&qfq::Config, 0);
     let printed = proven.as_printed();
-    assert_eq!(proven.b_wfi.map(|bound| bound.value - missing), printed.b_wfi.map(|bound| bound.value));
+    assert_eq!(
+        proven.b_wfi.map(|bound| bound.value - missing),
+        printed.b_wfi.map(|bound| bound.value)
+    );
     let late = share.rate.time_of(share.per_share(missing));
-    assert_eq!(proven.t_wfi.map(|bound| bound.value - late), printed.t_wfi.map(|bound| bound.value));
-    assert_eq!(printed.b_wfi.map(|bound| bound.value), Some(3 * 2048 + share.of(2 * 65_408)));
+    assert_eq!(
+        proven.t_wfi.map(|bound| bound.value - late),
+        printed.t_wfi.map(|bound| bound.value)
+    );
+    assert_eq!(
+        printed.b_wfi.map(|bound| bound.value),
+        Some(3 * 2048 + share.of(2 * 65_408))
+    );
 }
 
 /// The printed bounds do not hold: the proofs miss that a flow may be two slots ahead of V.
@@ -163,8 +229,14 @@ fn theorems_1_and_2_as_printed_are_exceeded() {
     let workload = adversaries::for_start_slots();
     let outcome = workload.outcome(&qfq::Config);
     let (bytes, seconds) = as_printed(&workload, 0);
-    println!("B-WFI: measured {:.0} bytes, printed bound {bytes}", outcome.b_wfi_by_bit[0]);
-    println!("T-WFI: measured {:.6} s, printed bound {seconds:.6} s", outcome.t_wfi[0]);
+    println!(
+        "B-WFI: measured {:.0} bytes, printed bound {bytes}",
+        outcome.b_wfi_by_bit[0]
+    );
+    println!(
+        "T-WFI: measured {:.6} s, printed bound {seconds:.6} s",
+        outcome.t_wfi[0]
+    );
     assert!(outcome.b_wfi[0] > 1.2 * bytes && outcome.t_wfi[0] > 1.2 * seconds);
     let mut largest = (0.0f64, 0.0f64);
     for seed in 0..RUNS / 4 {
@@ -172,17 +244,30 @@ fn theorems_1_and_2_as_printed_are_exceeded() {
         let outcome = workload.outcome(&qfq::Config);
         for flow in 0..workload.sources.len() {
             let (bytes, seconds) = as_printed(&workload, flow);
-            largest = (largest.0.max(outcome.b_wfi_by_bit[flow] / bytes), largest.1.max(outcome.t_wfi[flow] / seconds));
+            largest = (
+                largest.0.max(outcome.b_wfi_by_bit[flow] / bytes),
+                largest.1.max(outcome.t_wfi[flow] / seconds),
+            );
         }
     }
-    println!("random workloads reach {:.3} of the printed B-WFI and {:.3} of the printed T-WFI", largest.0, largest.1);
+    println!(
+        "random workloads reach {:.3} of the printed B-WFI and {:.3} of the printed T-WFI",
+        largest.0, largest.1
+    );
 }
 
 #[test]
 fn theorems_3_to_8_hold_after_each_operation() {
     let runs = if cfg!(debug_assertions) { 150 } else { 1500 };
     for seed in 0..runs {
-        random_operations(Qfq::default(), seed, 500, [0.0, 0.02, 0.2][seed as usize % 3], 40, true);
+        random_operations(
+            Qfq::default(),
+            seed,
+            500,
+            [0.0, 0.02, 0.2][seed as usize % 3],
+            40,
+            true,
+        );
     }
     (0..20 * runs).for_each(|seed| saturated_bursts(Qfq::default(), seed));
 }
@@ -214,13 +299,26 @@ fn busy() -> Qfq<u64> {
 fn known_bug_01_a_longest_packet_out_of_range_is_refused() {
     for max_packet_len in [0, 511, (1 << 16) + 1, i32::MAX as u32, u32::MAX] {
         let mut qfq = busy();
-        assert!(qfq.set_flow(FlowId(3), FlowConfig { weight: 1, max_packet_len }).is_err());
+        assert!(
+            qfq.set_flow(
+                FlowId(3),
+                FlowConfig {
+                    weight: 1,
+                    max_packet_len
+                }
+            )
+            .is_err()
+        );
         assert_eq!(state(&qfq), state(&busy()));
     }
     let mut qfq = Qfq::<u64>::default();
     set(&mut qfq, 0, 1, 1 << 16);
     put(&mut qfq, 0, 1 << 16);
-    assert_eq!(drain(&mut qfq), [0], "the longest packet at the smallest weight");
+    assert_eq!(
+        drain(&mut qfq),
+        [0],
+        "the longest packet at the smallest weight"
+    );
 }
 
 /// CVE-2023-3611: a packet is longer than the limit of its class.
@@ -239,8 +337,26 @@ fn known_bug_02_a_packet_longer_than_the_longest_changes_nothing() {
 fn known_bug_07_a_change_that_fails_changes_nothing() {
     for (weight, max_packet_len) in [(0, 1500), (1025, 1500), (u32::MAX, 1500), (10, 0), (0, 0)] {
         let mut qfq = busy();
-        assert!(qfq.set_flow(FlowId(2), FlowConfig { weight, max_packet_len }).is_err());
-        assert!(qfq.set_flow(FlowId(900), FlowConfig { weight, max_packet_len }).is_err());
+        assert!(
+            qfq.set_flow(
+                FlowId(2),
+                FlowConfig {
+                    weight,
+                    max_packet_len
+                }
+            )
+            .is_err()
+        );
+        assert!(
+            qfq.set_flow(
+                FlowId(900),
+                FlowConfig {
+                    weight,
+                    max_packet_len
+                }
+            )
+            .is_err()
+        );
         assert_eq!(state(&qfq), state(&busy()));
         assert_eq!(drain(&mut qfq), drain(&mut busy()));
     }
@@ -250,12 +366,31 @@ fn known_bug_07_a_change_that_fails_changes_nothing() {
 /// light flows had bursts and delays.
 #[test]
 fn known_bug_09_few_light_flows_keep_their_delay() {
-    let heavy = Source { refill: Some(Refill { low: 2, burst: 1, after: 0, packets: 200 }), ..Source::burst(10, 1500, 4) };
+    let heavy = Source {
+        refill: Some(Refill {
+            low: 2,
+            burst: 1,
+            after: 0,
+            packets: 200,
+        }),
+        ..Source::burst(10, 1500, 4)
+    };
     let sources = [vec![heavy], vec![Source::burst(1, 1500, 20); 10]].concat();
-    let workload = Workload { name: "ten to one", seed: 0, sources };
+    let workload = Workload {
+        name: "ten to one",
+        seed: 0,
+        sources,
+    };
     let order = workload.outcome(&qfq::Config).order;
-    let windows = order[..200].windows(6).filter(|window| !window.contains(&0) || window.iter().all(|flow| *flow == 0));
-    assert_eq!(windows.count(), 0, "A and the Bs alternate, give or take: {:?}", &order[..60]);
+    let windows = order[..200]
+        .windows(6)
+        .filter(|window| !window.contains(&0) || window.iter().all(|flow| *flow == 0));
+    assert_eq!(
+        windows.count(),
+        0,
+        "A and the Bs alternate, give or take: {:?}",
+        &order[..60]
+    );
     assert!(qfq_ratios(&workload).t_wfi <= 1.0);
 }
 
@@ -272,7 +407,10 @@ fn known_bug_11_a_longest_packet_may_be_lowered_below_what_waits() {
     audited.set_flow(1, 1024, 512);
     let order: Vec<_> = std::iter::from_fn(|| audited.dequeue()).collect();
     assert_eq!(order.len(), 23);
-    assert!(order.iter().position(|flow| *flow == 2) < Some(12), "nobody has the link alone: {order:?}");
+    assert!(
+        order.iter().position(|flow| *flow == 2) < Some(12),
+        "nobody has the link alone: {order:?}"
+    );
 }
 
 /// A class is removed during its service and charged too much: other classes starve.
@@ -293,7 +431,8 @@ fn known_bug_12_a_removed_flow_leaves_the_others_their_share() {
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
     let runs = if cfg!(debug_assertions) { 100 } else { 1000 };
-    (0..runs).for_each(|seed| random_operations(Qfq::default(), 1_000_000 + seed, 600, 0.4, 40, true));
+    (0..runs)
+        .for_each(|seed| random_operations(Qfq::default(), 1_000_000 + seed, 600, 0.4, 40, true));
 }
 
 /// The same, by hand: a flow served far ahead of V gets a weight with slots 2^15 times as short.
@@ -305,10 +444,37 @@ fn known_bug_13_a_flow_far_ahead_gets_short_slots() {
 /// V jumped while the only flow was in service, and that flow starved behind new arrivals.
 #[test]
 fn known_bug_14_flows_that_come_back_at_once_share_the_link() {
-    let refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 1000 });
-    let sources = vec![Source { refill, ..Source::burst(1, 1500, 1) }, Source { refill, arrivals: vec![700], ..Source::burst(1, 1500, 0) }];
-    let order = Workload { name: "coming back", seed: 0, sources }.outcome(&qfq::Config).order;
-    assert!(order[..1000].windows(6).all(|window| window.contains(&0) && window.contains(&1)), "{:?}", &order[..40]);
+    let refill = Some(Refill {
+        low: 0,
+        burst: 1,
+        after: 0,
+        packets: 1000,
+    });
+    let sources = vec![
+        Source {
+            refill,
+            ..Source::burst(1, 1500, 1)
+        },
+        Source {
+            refill,
+            arrivals: vec![700],
+            ..Source::burst(1, 1500, 0)
+        },
+    ];
+    let order = Workload {
+        name: "coming back",
+        seed: 0,
+        sources,
+    }
+    .outcome(&qfq::Config)
+    .order;
+    assert!(
+        order[..1000]
+            .windows(6)
+            .all(|window| window.contains(&0) && window.contains(&1)),
+        "{:?}",
+        &order[..40]
+    );
 }
 
 /// V crosses many slots at once: the shift by their number overflows, and groups stay ineligible.
@@ -367,10 +533,23 @@ fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
 fn known_bug_53_an_emptied_scheduler_is_as_good_as_new() {
     strata::an_emptied_scheduler_is_as_good_as_new(Qfq::default);
     // Flows emptied by service may be ahead of V; their bounds hold all the same.
-    let again = Source { arrivals: (0..40).map(|packet| packet / 4 * 30_000).collect(), ..Source::burst(3, 1500, 0) };
-    let other = Source { arrivals: (0..30).map(|packet| packet / 3 * 30_000).collect(), ..Source::burst(1, 700, 0) };
-    let ratios = qfq_ratios(&Workload { name: "emptied again and again", seed: 0, sources: vec![again, other] });
-    assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "{ratios:?}");
+    let again = Source {
+        arrivals: (0..40).map(|packet| packet / 4 * 30_000).collect(),
+        ..Source::burst(3, 1500, 0)
+    };
+    let other = Source {
+        arrivals: (0..30).map(|packet| packet / 3 * 30_000).collect(),
+        ..Source::burst(1, 700, 0)
+    };
+    let ratios = qfq_ratios(&Workload {
+        name: "emptied again and again",
+        seed: 0,
+        sources: vec![again, other],
+    });
+    assert!(
+        ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0,
+        "{ratios:?}"
+    );
 }
 
 #[test]
@@ -379,7 +558,10 @@ fn flow_numbers_do_not_matter_to_the_bounds() {
         let mut workload = Workload::random(seed);
         workload.sources.reverse();
         let ratios = qfq_ratios(&workload);
-        assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "seed {seed}: {ratios:?}");
+        assert!(
+            ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0,
+            "seed {seed}: {ratios:?}"
+        );
     }
 }
 
@@ -387,9 +569,14 @@ fn flow_numbers_do_not_matter_to_the_bounds() {
 fn a_flow_that_never_sends_does_not_matter_to_the_bounds() {
     for seed in 0..500 {
         let mut workload = Workload::random(seed);
-        workload.sources.insert(0, Source::burst(1 + (seed % 1024) as u32, 1500, 0));
+        workload
+            .sources
+            .insert(0, Source::burst(1 + (seed % 1024) as u32, 1500, 0));
         let ratios = qfq_ratios(&workload);
-        assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "seed {seed}: {ratios:?}");
+        assert!(
+            ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0,
+            "seed {seed}: {ratios:?}"
+        );
     }
 }
 
@@ -398,7 +585,10 @@ fn a_flow_that_never_sends_does_not_matter_to_the_bounds() {
 fn twice_the_weights_give_the_same_order() {
     for seed in 0..500 {
         let mut workload = Workload::random(seed);
-        workload.sources.iter_mut().for_each(|source| source.config.weight = 1 << (source.config.weight.ilog2()).min(9));
+        workload
+            .sources
+            .iter_mut()
+            .for_each(|source| source.config.weight = 1 << (source.config.weight.ilog2()).min(9));
         let mut rest = workload.total_weight().next_power_of_two() - workload.total_weight();
         while rest > 0 {
             let weight = rest.min(512) as u32;
@@ -406,15 +596,29 @@ fn twice_the_weights_give_the_same_order() {
             rest -= u64::from(weight);
         }
         let order = workload.outcome(&qfq::Config).order;
-        workload.sources.iter_mut().for_each(|source| source.config.weight *= 2);
-        assert_eq!(workload.outcome(&qfq::Config).order, order, "seed {seed}, {}", workload.name);
+        workload
+            .sources
+            .iter_mut()
+            .for_each(|source| source.config.weight *= 2);
+        assert_eq!(
+            workload.outcome(&qfq::Config).order,
+            order,
+            "seed {seed}, {}",
+            workload.name
+        );
     }
 }
 
 #[test]
 fn long_run_shares_are_the_weights() {
     let weights = [1, 3, 10, 50, 200, 1024];
-    let workload = Workload { name: "shares", seed: 1, sources: weights.map(|weight| Source::burst(weight, 1500, 1)).to_vec() };
+    let workload = Workload {
+        name: "shares",
+        seed: 1,
+        sources: weights
+            .map(|weight| Source::burst(weight, 1500, 1))
+            .to_vec(),
+    };
     let mut qfq = qfq::Config.build::<u64>(0).expect("legal");
     let mut random = Pcg64::seed_from_u64(1);
     for (flow, weight) in weights.iter().enumerate() {
@@ -429,10 +633,17 @@ fn long_run_shares_are_the_weights() {
     }
     let total: u64 = served.iter().sum();
     for (flow, got) in served.into_iter().enumerate() {
-        let bound = workload.guarantees(&qfq::Config, flow).b_wfi.expect("promised").value;
+        let bound = workload
+            .guarantees(&qfq::Config, flow)
+            .b_wfi
+            .expect("promised")
+            .value;
         let due = workload.share(flow).of(total);
         // A flow may be ahead and others behind, but not by more than two slots.
-        assert!(got + bound >= due && got <= due + 2 * bound, "flow {flow} got {got} bytes and was due {due}");
+        assert!(
+            got + bound >= due && got <= due + 2 * bound,
+            "flow {flow} got {got} bytes and was due {due}"
+        );
     }
 }
 
@@ -443,14 +654,21 @@ fn thousands_of_flows_keep_their_bounds() {
 
 /// The rows of a Markdown file's tables, without headings and rules.
 fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
-    let tables = markdown.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| flow") && !line.starts_with("| call"));
+    let tables = markdown.lines().filter(|line| {
+        line.starts_with("| ") && !line.starts_with("| flow") && !line.starts_with("| call")
+    });
     tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
 }
 
 #[test]
 fn the_sets_worked_by_hand() {
     let names = ["A", "B", "D", "E", "X"];
-    let flow = |name: &str| names.iter().position(|known| *known == name).expect("a known flow") as u32;
+    let flow = |name: &str| {
+        names
+            .iter()
+            .position(|known| *known == name)
+            .expect("a known flow") as u32
+    };
     let mut qfq = Qfq::<u64>::default();
     let mut calls = 0;
     for (number, row) in rows(include_str!("../traces/qfq-sets.md")).enumerate() {
@@ -458,13 +676,21 @@ fn the_sets_worked_by_hand() {
         match words[..] {
             ["enqueue", name, len, "x", packets] => {
                 let len = len.parse().expect("a length");
-                (0..packets.parse().expect("a number")).for_each(|_: u32| put(&mut qfq, flow(name), len));
+                (0..packets.parse().expect("a number"))
+                    .for_each(|_: u32| put(&mut qfq, flow(name), len));
             }
             ["dequeue"] => {
-                let served = qfq.dequeue(NOW).map_or("none", |packet| names[packet.flow.index()]);
+                let served = qfq
+                    .dequeue(NOW)
+                    .map_or("none", |packet| names[packet.flow.index()]);
                 assert_eq!(served, row[1], "row {number}: {row:?}");
             }
-            [name] => set(&mut qfq, flow(name), row[1].parse().expect("a weight"), row[2].parse().expect("a length")),
+            [name] => set(
+                &mut qfq,
+                flow(name),
+                row[1].parse().expect("a weight"),
+                row[2].parse().expect("a length"),
+            ),
             _ => panic!("row {number} is not understood: {row:?}"),
         }
         qfq.check_invariants();

@@ -13,7 +13,9 @@ fn build(seed: u64) -> random::Random<u64> {
 /// standard deviations.
 fn is_even(counts: &[u32], trials: u32) -> bool {
     let (trials, p) = (f64::from(trials), 1.0 / counts.len() as f64);
-    counts.iter().all(|count| (f64::from(*count) - trials * p).abs() <= 5.0 * (trials * p * (1.0 - p)).sqrt())
+    counts.iter().all(|count| {
+        (f64::from(*count) - trials * p).abs() <= 5.0 * (trials * p * (1.0 - p)).sqrt()
+    })
 }
 
 const TRIALS: u32 = 20_000;
@@ -22,7 +24,8 @@ const TRIALS: u32 = 20_000;
 fn counts<S: Scheduler<u64>>(n: u64, turn: usize, build: impl Fn(u64) -> S) -> Vec<u32> {
     let packets: Vec<_> = (0..n).map(|number| with_priority(0, 0, number)).collect();
     let mut counts = vec![0; n as usize];
-    (0..TRIALS).for_each(|seed| counts[order(build(seed.into()), &packets)[turn].payload as usize] += 1);
+    (0..TRIALS)
+        .for_each(|seed| counts[order(build(seed.into()), &packets)[turn].payload as usize] += 1);
     counts
 }
 
@@ -32,7 +35,10 @@ fn each_packet_is_as_likely_as_any_other() {
         let counts = counts(n, turn, build);
         assert!(is_even(&counts, TRIALS), "{counts:?}");
     }
-    assert!(!is_even(&counts(3, 0, |_| lifo::Lifo::default()), TRIALS), "the check finds a rule");
+    assert!(
+        !is_even(&counts(3, 0, |_| lifo::Lifo::default()), TRIALS),
+        "the check finds a rule"
+    );
 }
 
 /// The same within one run: independent of earlier departures, and with arrivals in between.
@@ -42,11 +48,18 @@ fn what_came_before_does_not_matter() {
     let mut ages = [0; 4];
     let mut waiting: Vec<u64> = Vec::new();
     for number in 0..u64::from(TRIALS) + 3 {
-        assert!(scheduler.enqueue(Instant::ZERO, with_priority(0, 0, number)).is_ok());
+        assert!(
+            scheduler
+                .enqueue(Instant::ZERO, with_priority(0, 0, number))
+                .is_ok()
+        );
         waiting.push(number);
         if waiting.len() == 4 {
             let sent = scheduler.dequeue(Instant::ZERO).expect("four wait").payload;
-            let age = waiting.iter().position(|other| *other == sent).expect("it waited");
+            let age = waiting
+                .iter()
+                .position(|other| *other == sent)
+                .expect("it waited");
             waiting.remove(age);
             ages[age] += 1;
         }
@@ -65,7 +78,13 @@ fn a_seed_is_an_order() {
 /// waiting.
 fn greedy_share(mut scheduler: impl Scheduler<u64>) -> u32 {
     let packet = |flow: u32| Packet::new(FlowId(flow), 1000, 0);
-    (0..10).for_each(|number| assert!(scheduler.enqueue(Instant::ZERO, packet(u32::from(number == 0))).is_ok()));
+    (0..10).for_each(|number| {
+        assert!(
+            scheduler
+                .enqueue(Instant::ZERO, packet(u32::from(number == 0)))
+                .is_ok()
+        )
+    });
     let slot = |_| {
         let sent = scheduler.dequeue(Instant::ZERO).expect("ten wait").flow;
         assert!(scheduler.enqueue(Instant::ZERO, packet(sent.0)).is_ok());
@@ -77,9 +96,15 @@ fn greedy_share(mut scheduler: impl Scheduler<u64>) -> u32 {
 #[test]
 fn a_greedy_flow_gets_what_it_brings() {
     let share = greedy_share(build(1));
-    assert!((8_850..9_150).contains(&share), "{share}: 9000, to within five standard deviations");
+    assert!(
+        (8_850..9_150).contains(&share),
+        "{share}: 9000, to within five standard deviations"
+    );
     let fair = greedy_share(drr::Config { quantum: 1000 }.build(1).expect("legal"));
-    assert!((4_990..5_010).contains(&fair), "round robin does not care: {fair}");
+    assert!(
+        (4_990..5_010).contains(&fair),
+        "round robin does not care: {fair}"
+    );
 }
 
 #[test]

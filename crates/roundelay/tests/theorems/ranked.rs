@@ -7,7 +7,13 @@ use roundelay::{Buffer, DropReason, Duration, FlowId, Instant, Limit, Packet, Sc
 /// An operation on a scheduler.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
-    Arrive { flow: u32, len: u32, priority: u32, slack: i64, deadline: u64 },
+    Arrive {
+        flow: u32,
+        len: u32,
+        priority: u32,
+        slack: i64,
+        deadline: u64,
+    },
     Leave,
     Evict,
     Wait(u64),
@@ -16,13 +22,15 @@ pub(crate) enum Step {
 /// Few priorities and few deadlines, to make many equal; slack from late to plenty, to make elapsed
 /// time matter.
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let arrival = (0u32..5, 40u32..1515, 0u32..6, -20i64..20, 0u64..12).prop_map(|(flow, len, priority, slack, deadline)| Step::Arrive {
-        flow,
-        len,
-        priority,
-        slack: slack * 500_000,
-        deadline: deadline * 1_000_000,
-    });
+    let arrival = (0u32..5, 40u32..1515, 0u32..6, -20i64..20, 0u64..12).prop_map(
+        |(flow, len, priority, slack, deadline)| Step::Arrive {
+            flow,
+            len,
+            priority,
+            slack: slack * 500_000,
+            deadline: deadline * 1_000_000,
+        },
+    );
     let step = prop_oneof![
         6 => arrival,
         4 => Just(Step::Leave),
@@ -45,7 +53,9 @@ pub(crate) fn fixed_steps() -> Vec<Step> {
         _ if number.is_multiple_of(5) => Step::Evict,
         _ => Step::Leave,
     };
-    (0..300).flat_map(|number| [step(number), Step::Wait(u64::from(number % 4) * 500_000)]).collect()
+    (0..300)
+        .flat_map(|number| [step(number), Step::Wait(u64::from(number % 4) * 500_000)])
+        .collect()
 }
 
 /// Whether a scheduler always takes the packet chosen by `next`, and evicts the one chosen by
@@ -57,14 +67,27 @@ pub(crate) fn obeys(
     victim: impl Fn(&[Packet<u64>]) -> Option<usize>,
 ) -> bool {
     let (mut now, mut waiting) = (Instant::ZERO, Vec::new());
-    let agrees = |scheduler: &mut dyn FnMut() -> Option<Packet<u64>>, at: Option<usize>, waiting: &mut Vec<Packet<u64>>| {
-        scheduler() == at.map(|at| waiting.remove(at))
-    };
+    let agrees =
+        |scheduler: &mut dyn FnMut() -> Option<Packet<u64>>,
+         at: Option<usize>,
+         waiting: &mut Vec<Packet<u64>>| { scheduler() == at.map(|at| waiting.remove(at)) };
     for (number, step) in (0..).zip(steps) {
         let fine = match *step {
-            Step::Arrive { flow, len, priority, slack, deadline } => {
+            Step::Arrive {
+                flow,
+                len,
+                priority,
+                slack,
+                deadline,
+            } => {
                 let (slack, deadline) = (Slack::from_picos(slack), Instant::from_picos(deadline));
-                let packet = Packet { arrival: now, priority, slack, deadline, ..Packet::new(FlowId(flow), len, number) };
+                let packet = Packet {
+                    arrival: now,
+                    priority,
+                    slack,
+                    deadline,
+                    ..Packet::new(FlowId(flow), len, number)
+                };
                 waiting.push(packet);
                 scheduler.enqueue(now, packet).is_ok()
             }
@@ -89,12 +112,18 @@ pub(crate) fn obeys(
 }
 
 /// The packet with the smallest key; of several the first arrival.
-pub(crate) fn smallest<K: Ord>(waiting: &[Packet<u64>], key: impl Fn(&Packet<u64>) -> K) -> Option<usize> {
+pub(crate) fn smallest<K: Ord>(
+    waiting: &[Packet<u64>],
+    key: impl Fn(&Packet<u64>) -> K,
+) -> Option<usize> {
     (0..waiting.len()).min_by_key(|at| (key(&waiting[*at]), *at))
 }
 
 /// The packet with the largest key; of several the last arrival.
-pub(crate) fn largest<K: Ord>(waiting: &[Packet<u64>], key: impl Fn(&Packet<u64>) -> K) -> Option<usize> {
+pub(crate) fn largest<K: Ord>(
+    waiting: &[Packet<u64>],
+    key: impl Fn(&Packet<u64>) -> K,
+) -> Option<usize> {
     (0..waiting.len()).max_by_key(|at| (key(&waiting[*at]), *at))
 }
 
@@ -104,37 +133,65 @@ pub(crate) fn newest(waiting: &[Packet<u64>]) -> Option<usize> {
 }
 
 /// The drops of a buffer of four packets when all these packets arrive at once, with reasons.
-pub(crate) fn dropped(scheduler: impl Scheduler<u64>, packets: &[Packet<u64>]) -> Vec<(u64, DropReason)> {
+pub(crate) fn dropped(
+    scheduler: impl Scheduler<u64>,
+    packets: &[Packet<u64>],
+) -> Vec<(u64, DropReason)> {
     let mut buffer = Buffer::new(Limit::of_packets(4), scheduler);
     let mut dropped = Vec::new();
     for (number, packet) in (0..).zip(packets) {
         let now = Instant::from_nanos(number);
-        buffer.enqueue(now, Packet { payload: number, ..*packet }, |packet, reason| dropped.push((packet.payload, reason)));
+        buffer.enqueue(
+            now,
+            Packet {
+                payload: number,
+                ..*packet
+            },
+            |packet, reason| dropped.push((packet.payload, reason)),
+        );
     }
     dropped
 }
 
 /// The order of departure of packets that all wait at once.
-pub(crate) fn order(mut scheduler: impl Scheduler<u64>, packets: &[Packet<u64>]) -> Vec<Packet<u64>> {
-    packets.iter().for_each(|packet| assert!(scheduler.enqueue(Instant::ZERO, *packet).is_ok()));
+pub(crate) fn order(
+    mut scheduler: impl Scheduler<u64>,
+    packets: &[Packet<u64>],
+) -> Vec<Packet<u64>> {
+    packets
+        .iter()
+        .for_each(|packet| assert!(scheduler.enqueue(Instant::ZERO, *packet).is_ok()));
     std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).collect()
 }
 
 /// A numbered packet of a flow with a priority.
 pub(crate) fn with_priority(flow: u32, priority: u32, number: u64) -> Packet<u64> {
-    Packet { priority, ..Packet::new(FlowId(flow), 1000, number) }
+    Packet {
+        priority,
+        ..Packet::new(FlowId(flow), 1000, number)
+    }
 }
 
 /// The packets of all flows, given as lists of packet lengths, waiting at once and interleaved.
 /// `priority` gives each packet's priority from the bytes of the whole flow and the bytes still to
 /// be sent.
-pub(crate) fn flows_at_once(flows: &[Vec<u32>], priority: impl Fn(u32, u32) -> u32) -> Vec<Packet<u64>> {
+pub(crate) fn flows_at_once(
+    flows: &[Vec<u32>],
+    priority: impl Fn(u32, u32) -> u32,
+) -> Vec<Packet<u64>> {
     let most = flows.iter().map(Vec::len).max().unwrap_or(0);
     let mut packets = Vec::new();
     for place in 0..most {
-        for (flow, lens) in flows.iter().enumerate().filter(|(_, lens)| place < lens.len()) {
+        for (flow, lens) in flows
+            .iter()
+            .enumerate()
+            .filter(|(_, lens)| place < lens.len())
+        {
             let priority = priority(lens.iter().sum(), lens[place..].iter().sum());
-            packets.push(Packet { priority, ..Packet::new(FlowId(flow as u32), lens[place], packets.len() as u64) });
+            packets.push(Packet {
+                priority,
+                ..Packet::new(FlowId(flow as u32), lens[place], packets.len() as u64)
+            });
         }
     }
     packets
@@ -142,16 +199,26 @@ pub(crate) fn flows_at_once(flows: &[Vec<u32>], priority: impl Fn(u32, u32) -> u
 
 /// The order of departure of the same flows with one packet each in the queue; the next arrives
 /// when the last one leaves. A packet's priority is the remaining bytes.
-pub(crate) fn one_by_one(mut scheduler: impl Scheduler<u64>, flows: &[Vec<u32>]) -> Vec<Packet<u64>> {
+pub(crate) fn one_by_one(
+    mut scheduler: impl Scheduler<u64>,
+    flows: &[Vec<u32>],
+) -> Vec<Packet<u64>> {
     let packet = |flow: usize, place: usize| {
         let lens = &flows[flow];
-        Packet { priority: lens[place..].iter().sum(), ..Packet::new(FlowId(flow as u32), lens[place], place as u64) }
+        Packet {
+            priority: lens[place..].iter().sum(),
+            ..Packet::new(FlowId(flow as u32), lens[place], place as u64)
+        }
     };
-    (0..flows.len()).for_each(|flow| assert!(scheduler.enqueue(Instant::ZERO, packet(flow, 0)).is_ok()));
+    (0..flows.len())
+        .for_each(|flow| assert!(scheduler.enqueue(Instant::ZERO, packet(flow, 0)).is_ok()));
     let mut sent = Vec::new();
     while let Some(leaving) = scheduler.dequeue(Instant::ZERO) {
         let (flow, next) = (leaving.flow.index(), leaving.payload as usize + 1);
-        assert!(next == flows[flow].len() || scheduler.enqueue(Instant::ZERO, packet(flow, next)).is_ok());
+        assert!(
+            next == flows[flow].len()
+                || scheduler.enqueue(Instant::ZERO, packet(flow, next)).is_ok()
+        );
         sent.push(leaving);
     }
     sent
@@ -173,7 +240,9 @@ pub(crate) fn least_completion(sizes: &[u64]) -> u64 {
         if done.len() == sizes.len() {
             return 0;
         }
-        let others: Vec<_> = (0..sizes.len()).filter(|flow| !done.contains(flow)).collect();
+        let others: Vec<_> = (0..sizes.len())
+            .filter(|flow| !done.contains(flow))
+            .collect();
         let after = |flow: usize| {
             done.push(flow);
             let end = bytes + sizes[flow];
@@ -209,16 +278,40 @@ pub(crate) fn inversions(
 ) -> usize {
     let (mut waiting, mut found, mut random) = (Vec::new(), 0, 12345u64);
     for number in 0..5_000 {
-        let micros = if coming == Coming::Steadily { number } else { number / 50 * 50 };
+        let micros = if coming == Coming::Steadily {
+            number
+        } else {
+            number / 50 * 50
+        };
         let now = Instant::from_nanos(micros * 1_000);
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let (rank, packet) = packet(now, (random >> 33) % 1_000);
         waiting.push((number, rank));
-        assert!(scheduler.enqueue(now, Packet { arrival: now, payload: number, ..packet }).is_ok());
-        let most = if coming == Coming::InBursts && number % 50 == 49 { 0 } else { 50 };
+        assert!(
+            scheduler
+                .enqueue(
+                    now,
+                    Packet {
+                        arrival: now,
+                        payload: number,
+                        ..packet
+                    }
+                )
+                .is_ok()
+        );
+        let most = if coming == Coming::InBursts && number % 50 == 49 {
+            0
+        } else {
+            50
+        };
         while waiting.len() > most {
             let left = scheduler.dequeue(now).expect("packets wait");
-            let at = waiting.iter().position(|(number, _)| *number == left.payload).expect("it waited");
+            let at = waiting
+                .iter()
+                .position(|(number, _)| *number == left.payload)
+                .expect("it waited");
             let (_, rank) = waiting.swap_remove(at);
             found += waiting.iter().filter(|(_, other)| *other < rank).count();
         }
@@ -230,5 +323,11 @@ pub(crate) fn inversions(
 /// up.
 pub(crate) fn with_slack(now: Instant, number: u64) -> (i128, Packet<u64>) {
     let slack = Slack::of(Duration::from_nanos(number * 100));
-    (i128::from(now.as_picos()) + i128::from(slack.as_picos()), Packet { slack, ..Packet::new(FlowId(0), 1000, 0) })
+    (
+        i128::from(now.as_picos()) + i128::from(slack.as_picos()),
+        Packet {
+            slack,
+            ..Packet::new(FlowId(0), 1000, 0)
+        },
+    )
 }

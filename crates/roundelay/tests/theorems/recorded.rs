@@ -7,7 +7,10 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use roundelay::schedulers::Discipline;
-use roundelay::{Backlog, Bound, Duration, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Rate, Scheduler};
+use roundelay::{
+    Backlog, Bound, Duration, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Rate,
+    Scheduler,
+};
 use roundelay_metrics::Stamp;
 use roundelay_reference::{GpsServer, Number, Rational};
 
@@ -43,7 +46,10 @@ struct Recorder<'a, S> {
 }
 
 fn nanos(now: Instant) -> u64 {
-    assert!(now.as_picos().is_multiple_of(1_000), "events are on whole nanoseconds");
+    assert!(
+        now.as_picos().is_multiple_of(1_000),
+        "events are on whole nanoseconds"
+    );
     now.as_picos() / 1_000
 }
 
@@ -57,7 +63,12 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Recorder<'_, S> {
         let packet = self.scheduler.dequeue(now)?;
         let flow = packet.flow.index();
         let arrival = self.arrivals[flow].pop_front().expect("it arrived");
-        self.sent.borrow_mut().push(Sent { flow, len: packet.len.into(), arrival, start: nanos(now) });
+        self.sent.borrow_mut().push(Sent {
+            flow,
+            len: packet.len.into(),
+            arrival,
+            start: nanos(now),
+        });
         Some(packet)
     }
 
@@ -94,9 +105,20 @@ impl Record {
     pub(crate) fn of_scheduler<S: Scheduler<Stamp>>(workload: &Workload, scheduler: S) -> Self {
         let sent = RefCell::new(Vec::new());
         let arrivals = vec![VecDeque::new(); workload.sources.len()];
-        workload.driven(Recorder { scheduler, arrivals, sent: &sent });
-        let weights = workload.sources.iter().map(|source| source.config.weight).collect();
-        Self { weights, sent: sent.into_inner() }
+        workload.driven(Recorder {
+            scheduler,
+            arrivals,
+            sent: &sent,
+        });
+        let weights = workload
+            .sources
+            .iter()
+            .map(|source| source.config.weight)
+            .collect();
+        Self {
+            weights,
+            sent: sent.into_inner(),
+        }
     }
 
     fn total_weight(&self) -> u64 {
@@ -105,7 +127,10 @@ impl Record {
 
     fn fluid_server<N: Number>(&self) -> GpsServer<N> {
         let mut gps = GpsServer::new(Rate::from_bits_per_second(RATE).expect("not zero"));
-        self.weights.iter().zip(0..).for_each(|(weight, flow)| gps.set_weight(FlowId(flow), *weight));
+        self.weights
+            .iter()
+            .zip(0..)
+            .for_each(|(weight, flow)| gps.set_weight(FlowId(flow), *weight));
         gps
     }
 
@@ -128,9 +153,24 @@ impl Record {
     /// The same record, with each arrival during a transmission moved to the end of the
     /// transmission.
     pub(crate) fn with_arrivals_at_ends(&self) -> Self {
-        let end = |at: u64| self.sent.iter().find(|packet| packet.start < at && at < packet.end()).map_or(at, Sent::end);
-        let sent = self.sent.iter().map(|packet| Sent { arrival: end(packet.arrival), ..*packet }).collect();
-        Self { weights: self.weights.clone(), sent }
+        let end = |at: u64| {
+            self.sent
+                .iter()
+                .find(|packet| packet.start < at && at < packet.end())
+                .map_or(at, Sent::end)
+        };
+        let sent = self
+            .sent
+            .iter()
+            .map(|packet| Sent {
+                arrival: end(packet.arrival),
+                ..*packet
+            })
+            .collect();
+        Self {
+            weights: self.weights.clone(),
+            sent,
+        }
     }
 
     /// The number of packets that the fluid server had finished at least `by` and a nanosecond
@@ -140,9 +180,19 @@ impl Record {
         // The time to look, the flow, and the flow's bytes up to and with the packet.
         let look = |packet: &Sent| {
             sums[packet.flow] += packet.len;
-            (packet.end().saturating_sub(by + 1), packet.flow, sums[packet.flow], packet.arrival)
+            (
+                packet.end().saturating_sub(by + 1),
+                packet.flow,
+                sums[packet.flow],
+                packet.arrival,
+            )
         };
-        let mut looks: Vec<_> = self.sent.iter().map(look).filter(|(at, _, _, arrival)| at > arrival).collect();
+        let mut looks: Vec<_> = self
+            .sent
+            .iter()
+            .map(look)
+            .filter(|(at, _, _, arrival)| at > arrival)
+            .collect();
         looks.sort_unstable();
         let mut arrivals = self.sent.clone();
         arrivals.sort_by_key(|packet| packet.arrival);
@@ -151,7 +201,11 @@ impl Record {
         let mut late = 0;
         for (at, flow, sum, _) in looks {
             while let Some(packet) = arrivals.next_if(|packet| packet.arrival <= at) {
-                gps.arrive(Instant::from_nanos(packet.arrival), FlowId(packet.flow as u32), packet.len);
+                gps.arrive(
+                    Instant::from_nanos(packet.arrival),
+                    FlowId(packet.flow as u32),
+                    packet.len,
+                );
             }
             gps.advance(Instant::from_nanos(at));
             late += usize::from(gps.served(FlowId(flow as u32)) >= sum as f64 - 1e-6);
@@ -175,14 +229,19 @@ impl Record {
         for event in self.events() {
             // A flow is furthest behind when the link starts a packet, and furthest ahead at the
             // end of the packet.
-            let (Event::Arrives(Sent { arrival: at, .. }) | Event::Starts(Sent { start: at, .. })) = event;
+            let (Event::Arrives(Sent { arrival: at, .. }) | Event::Starts(Sent { start: at, .. })) =
+                event;
             if let Some(end) = end.take_if(|end| *end <= at) {
                 gps.advance(Instant::from_nanos(end));
                 look(&gps, &sent);
             }
             gps.advance(Instant::from_nanos(at));
             match event {
-                Event::Arrives(packet) => gps.arrive(Instant::from_nanos(at), FlowId(packet.flow as u32), packet.len),
+                Event::Arrives(packet) => gps.arrive(
+                    Instant::from_nanos(at),
+                    FlowId(packet.flow as u32),
+                    packet.len,
+                ),
                 Event::Starts(packet) => {
                     look(&gps, &sent);
                     sent[packet.flow] += packet.len;
@@ -197,11 +256,15 @@ impl Record {
     /// / r.
     pub(crate) fn lateness(&self) -> Vec<f64> {
         // Times of a flow of weight w in nanoseconds / w.
-        let (mut grc, mut worst) = (vec![0i128; self.weights.len()], vec![f64::NEG_INFINITY; self.weights.len()]);
+        let (mut grc, mut worst) = (
+            vec![0i128; self.weights.len()],
+            vec![f64::NEG_INFINITY; self.weights.len()],
+        );
         for packet in &self.sent {
             let weight = i128::from(self.weights[packet.flow]);
             let grc = &mut grc[packet.flow];
-            *grc = (*grc).max(i128::from(packet.arrival) * weight) + i128::from(packet.len) * i128::from(self.total_weight());
+            *grc = (*grc).max(i128::from(packet.arrival) * weight)
+                + i128::from(packet.len) * i128::from(self.total_weight());
             let late = (i128::from(packet.end()) * weight - *grc) as f64 / weight as f64;
             worst[packet.flow] = worst[packet.flow].max(late);
         }
@@ -214,24 +277,43 @@ impl Record {
     pub(crate) fn unfairness(&self) -> Vec<f64> {
         let flows = self.weights.len();
         let (mut waiting, mut pairs) = (vec![0u32; flows], vec![Apart::default(); flows * flows]);
-        let mut on_link = Sent { flow: usize::MAX, len: 0, arrival: 0, start: 0 };
+        let mut on_link = Sent {
+            flow: usize::MAX,
+            len: 0,
+            arrival: 0,
+            start: 0,
+        };
         for event in self.events() {
             match event {
                 Event::Arrives(packet) => {
                     waiting[packet.flow] += 1;
                     if waiting[packet.flow] == 1 {
                         let rest = on_link.end().saturating_sub(packet.arrival);
-                        for other in (0..flows).filter(|other| *other != packet.flow && waiting[*other] > 0) {
+                        for other in
+                            (0..flows).filter(|other| *other != packet.flow && waiting[*other] > 0)
+                        {
                             let (one, two) = (packet.flow.min(other), packet.flow.max(other));
                             pairs[one * flows + two].begin();
-                            self.count(&mut pairs[one * flows + two], (one, two), on_link.flow, rest);
+                            self.count(
+                                &mut pairs[one * flows + two],
+                                (one, two),
+                                on_link.flow,
+                                rest,
+                            );
                         }
                     }
                 }
                 Event::Starts(packet) => {
-                    for other in (0..flows).filter(|other| *other != packet.flow && waiting[*other] > 0) {
+                    for other in
+                        (0..flows).filter(|other| *other != packet.flow && waiting[*other] > 0)
+                    {
                         let (one, two) = (packet.flow.min(other), packet.flow.max(other));
-                        self.count(&mut pairs[one * flows + two], (one, two), packet.flow, packet.len);
+                        self.count(
+                            &mut pairs[one * flows + two],
+                            (one, two),
+                            packet.flow,
+                            packet.len,
+                        );
                     }
                     waiting[packet.flow] -= 1;
                     on_link = packet;
@@ -241,7 +323,8 @@ impl Record {
         let mut worst = vec![0.0f64; flows];
         for (index, pair) in pairs.iter().enumerate() {
             let (one, two) = (index / flows, index % flows);
-            let scale = self.total_weight() as f64 / (f64::from(self.weights[one]) * f64::from(self.weights[two]));
+            let scale = self.total_weight() as f64
+                / (f64::from(self.weights[one]) * f64::from(self.weights[two]));
             worst[one] = worst[one].max(pair.worst as f64 * scale);
             worst[two] = worst[two].max(pair.worst as f64 * scale);
         }
@@ -274,15 +357,25 @@ impl Record {
                         last.fill(Rational::from_u64(0));
                     }
                     let start = gps.virtual_time().max(last[flow].clone());
-                    let finish = start.clone() + Rational::from_u64(packet.len) / Rational::from_u64(self.weights[flow].into());
+                    let finish = start.clone()
+                        + Rational::from_u64(packet.len)
+                            / Rational::from_u64(self.weights[flow].into());
                     last[flow] = finish.clone();
-                    waiting[flow].push_back(Tag { flow, start, finish });
+                    waiting[flow].push_back(Tag {
+                        flow,
+                        start,
+                        finish,
+                    });
                     gps.arrive(now, FlowId(flow as u32), packet.len);
                 }
                 Event::Starts(packet) => {
                     gps.advance(Instant::from_nanos(packet.start));
                     let sent = waiting[packet.flow].front().cloned();
-                    let others = waiting.iter().enumerate().filter(|(flow, _)| *flow != packet.flow).filter_map(|(_, queue)| queue.front());
+                    let others = waiting
+                        .iter()
+                        .enumerate()
+                        .filter(|(flow, _)| *flow != packet.flow)
+                        .filter_map(|(_, queue)| queue.front());
                     let heads: Vec<_> = sent.into_iter().chain(others.cloned()).collect();
                     judge(&gps.virtual_time(), &heads);
                     waiting[packet.flow].pop_front();
@@ -311,7 +404,12 @@ struct Apart {
 
 impl Apart {
     const fn begin(&mut self) {
-        *self = Self { now: 0, least: 0, most: 0, worst: self.worst };
+        *self = Self {
+            now: 0,
+            least: 0,
+            most: 0,
+            worst: self.worst,
+        };
     }
 
     fn moves(&mut self, by: i128) {
@@ -330,32 +428,68 @@ pub(crate) fn half_and_crumbs(others: u32) -> Workload {
     let mut heavy = Source::burst(others, len, others as usize);
     heavy.arrivals.extend([u64::from(others * len) - 1; 2]);
     let lights = (0..others).map(|_| Source::burst(1, len, 1));
-    Workload { name: "half_and_crumbs", seed: 0, sources: std::iter::once(heavy).chain(lights).collect() }
+    Workload {
+        name: "half_and_crumbs",
+        seed: 0,
+        sources: std::iter::once(heavy).chain(lights).collect(),
+    }
 }
 
 /// Flow 0 always has a packet waiting, hardly ever two, with arrivals at WF2Q's departures; flow 1
 /// has long packets. Both have the same weight.
 pub(crate) fn one_at_a_time(cycles: u64) -> Workload {
     let (short, long) = (10, 1_500);
-    let cycle = |number: u64| (1..=3).map(move |turn| number * (long + 3 * short) + long + turn * short - 1);
-    let arrivals = [0, 0].into_iter().chain((0..cycles).flat_map(cycle)).collect();
-    let config = FlowConfig { weight: 1, max_packet_len: 1_500 };
-    let one = Source { config, arrivals, ..Source::burst(1, short as u32, 0) };
-    let two = Source { config, ..Source::burst(1, long as u32, cycles as usize + 1) };
-    Workload { name: "one_at_a_time", seed: 0, sources: vec![one, two] }
+    let cycle = |number: u64| {
+        (1..=3).map(move |turn| number * (long + 3 * short) + long + turn * short - 1)
+    };
+    let arrivals = [0, 0]
+        .into_iter()
+        .chain((0..cycles).flat_map(cycle))
+        .collect();
+    let config = FlowConfig {
+        weight: 1,
+        max_packet_len: 1_500,
+    };
+    let one = Source {
+        config,
+        arrivals,
+        ..Source::burst(1, short as u32, 0)
+    };
+    let two = Source {
+        config,
+        ..Source::burst(1, long as u32, cycles as usize + 1)
+    };
+    Workload {
+        name: "one_at_a_time",
+        seed: 0,
+        sources: vec![one, two],
+    }
 }
 
 /// Light flows have a long packet each, one of them on the link, when a heavy flow arrives: by
 /// number, all light flows go first.
 pub(crate) fn late_to_the_table(others: u32) -> Workload {
     let lights = (0..others).map(|_| Source::burst(1, 1_500, 1));
-    let heavy = Source { arrivals: vec![1], ..Source::burst(100, 64, 0) };
-    Workload { name: "late_to_the_table", seed: 0, sources: lights.chain([heavy]).collect() }
+    let heavy = Source {
+        arrivals: vec![1],
+        ..Source::burst(100, 64, 0)
+    };
+    Workload {
+        name: "late_to_the_table",
+        seed: 0,
+        sources: lights.chain([heavy]).collect(),
+    }
 }
 
 /// Workloads of all kinds, the adversarial ones first.
 pub(crate) fn workloads(seeds: u64) -> impl Iterator<Item = Workload> {
-    [half_and_crumbs(20), one_at_a_time(10), late_to_the_table(12)].into_iter().chain((0..seeds).map(Workload::random))
+    [
+        half_and_crumbs(20),
+        one_at_a_time(10),
+        late_to_the_table(12),
+    ]
+    .into_iter()
+    .chain((0..seeds).map(Workload::random))
 }
 
 /// Largest measured nanoseconds of all flows over the bound of `promises`.
@@ -365,35 +499,80 @@ fn worst_ratio<P: Discipline>(
     promises: &P,
     bound: impl Fn(Guarantees) -> Option<Bound<Duration>>,
 ) -> f64 {
-    let nanos = |flow| bound(workload.guarantees(promises, flow)).expect("proven").value.as_picos() as f64 / 1e3;
-    measured.iter().enumerate().map(|(flow, value)| value / nanos(flow)).fold(0.0, f64::max)
+    let nanos = |flow| {
+        bound(workload.guarantees(promises, flow))
+            .expect("proven")
+            .value
+            .as_picos() as f64
+            / 1e3
+    };
+    measured
+        .iter()
+        .enumerate()
+        .map(|(flow, value)| value / nanos(flow))
+        .fold(0.0, f64::max)
 }
 
 /// Largest lateness over the latency bound of `promises`.
-pub(crate) fn lateness<P: Discipline, D: Discipline>(promises: &P, discipline: &D, workloads: impl Iterator<Item = Workload>) -> f64 {
-    workloads.map(|workload| lateness_of(&workload, &Record::of(&workload, discipline), promises)).fold(0.0, f64::max)
+pub(crate) fn lateness<P: Discipline, D: Discipline>(
+    promises: &P,
+    discipline: &D,
+    workloads: impl Iterator<Item = Workload>,
+) -> f64 {
+    workloads
+        .map(|workload| lateness_of(&workload, &Record::of(&workload, discipline), promises))
+        .fold(0.0, f64::max)
 }
 
 /// The same of one run.
-pub(crate) fn lateness_of<P: Discipline>(workload: &Workload, record: &Record, promises: &P) -> f64 {
-    worst_ratio(workload, &record.lateness(), promises, |bounds| bounds.latency)
+pub(crate) fn lateness_of<P: Discipline>(
+    workload: &Workload,
+    record: &Record,
+    promises: &P,
+) -> f64 {
+    worst_ratio(workload, &record.lateness(), promises, |bounds| {
+        bounds.latency
+    })
 }
 
 /// Largest unfairness over the fairness bound of `promises`.
-pub(crate) fn unfairness<P: Discipline, D: Discipline>(promises: &P, discipline: &D, workloads: impl Iterator<Item = Workload>) -> f64 {
-    let of =
-        |workload: Workload| worst_ratio(&workload, &Record::of(&workload, discipline).unfairness(), promises, |bounds| bounds.fairness);
+pub(crate) fn unfairness<P: Discipline, D: Discipline>(
+    promises: &P,
+    discipline: &D,
+    workloads: impl Iterator<Item = Workload>,
+) -> f64 {
+    let of = |workload: Workload| {
+        worst_ratio(
+            &workload,
+            &Record::of(&workload, discipline).unfairness(),
+            promises,
+            |bounds| bounds.fairness,
+        )
+    };
     workloads.map(of).fold(0.0, f64::max)
 }
 
 /// Largest B-WFI and T-WFI over the bounds of `promises`.
-pub(crate) fn wfi<P: Discipline, D: Discipline>(promises: &P, discipline: &D, workloads: impl Iterator<Item = Workload>) -> Ratios {
-    workloads.map(|workload| workload.ratios(promises, &workload.outcome(discipline), 0.0)).fold(Ratios::default(), Ratios::max)
+pub(crate) fn wfi<P: Discipline, D: Discipline>(
+    promises: &P,
+    discipline: &D,
+    workloads: impl Iterator<Item = Workload>,
+) -> Ratios {
+    workloads
+        .map(|workload| workload.ratios(promises, &workload.outcome(discipline), 0.0))
+        .fold(Ratios::default(), Ratios::max)
 }
 
 /// Packets that left more than the longest packet's time after the fluid server had finished them.
-pub(crate) fn late<D: Discipline>(discipline: &D, workloads: impl Iterator<Item = Workload>) -> usize {
-    workloads.map(|workload| Record::of(&workload, discipline).later_than_the_fluid_server(longest(&workload))).sum()
+pub(crate) fn late<D: Discipline>(
+    discipline: &D,
+    workloads: impl Iterator<Item = Workload>,
+) -> usize {
+    workloads
+        .map(|workload| {
+            Record::of(&workload, discipline).later_than_the_fluid_server(longest(&workload))
+        })
+        .sum()
 }
 
 /// L.
@@ -404,19 +583,50 @@ pub(crate) fn longest(workload: &Workload) -> u64 {
 /// The measures detect faults in packets written by hand.
 #[test]
 fn yardsticks_see_what_they_are_for() {
-    let sent = |flow, len, arrival, start| Sent { flow, len, arrival, start };
+    let sent = |flow, len, arrival, start| Sent {
+        flow,
+        len,
+        arrival,
+        start,
+    };
     // Flow 0 is sent 300 bytes while flow 1's 100 bytes wait; the fluid server finishes the latter
     // at 200.
     let record = Record {
         weights: vec![1, 1],
-        sent: vec![sent(0, 100, 0, 0), sent(0, 100, 0, 100), sent(0, 100, 0, 200), sent(1, 100, 0, 300), sent(0, 100, 0, 400)],
+        sent: vec![
+            sent(0, 100, 0, 0),
+            sent(0, 100, 0, 100),
+            sent(0, 100, 0, 200),
+            sent(1, 100, 0, 300),
+            sent(0, 100, 0, 400),
+        ],
     };
-    assert_eq!(record.unfairness(), [600.0, 600.0], "300 bytes at half of the link");
+    assert_eq!(
+        record.unfairness(),
+        [600.0, 600.0],
+        "300 bytes at half of the link"
+    );
     assert_eq!(record.lateness(), [-100.0, 200.0]);
-    assert_eq!((record.later_than_the_fluid_server(199), record.later_than_the_fluid_server(200)), (1, 0));
-    let [(_, ahead), (behind, _)] = record.beside_the_fluid_server()[..] else { panic!("two flows") };
+    assert_eq!(
+        (
+            record.later_than_the_fluid_server(199),
+            record.later_than_the_fluid_server(200)
+        ),
+        (1, 0)
+    );
+    let [(_, ahead), (behind, _)] = record.beside_the_fluid_server()[..] else {
+        panic!("two flows")
+    };
     assert_eq!((ahead, behind), (100.0, 100.0));
     let mut seen = Vec::new();
-    record.judge(|now, heads| seen.push((now.approximate(), heads.iter().map(|tag| tag.finish.approximate()).collect::<Vec<_>>())));
+    record.judge(|now, heads| {
+        seen.push((
+            now.approximate(),
+            heads
+                .iter()
+                .map(|tag| tag.finish.approximate())
+                .collect::<Vec<_>>(),
+        ))
+    });
     assert_eq!(seen[3], (200.0, vec![100.0, 400.0]));
 }

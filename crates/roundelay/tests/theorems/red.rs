@@ -9,8 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::{Discipline, choke, fifo, red};
 use roundelay::{
-    Backlog, Billionths, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate,
-    Scheduler,
+    Backlog, Billionths, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit,
+    Observer, Packet, Port, QueueSpec, Rate, Scheduler,
 };
 
 pub(crate) const LEN: u32 = 1000;
@@ -38,7 +38,14 @@ pub(crate) struct Traffic {
 impl Traffic {
     fn new(senders: usize) -> Self {
         let zeros = vec![0; senders];
-        Self { offered: zeros.clone(), sent: zeros.clone(), dropped: zeros, full: 0, mean_backlog: 0.0, told_at_once: 0.0 }
+        Self {
+            offered: zeros.clone(),
+            sent: zeros.clone(),
+            dropped: zeros,
+            full: 0,
+            mean_backlog: 0.0,
+            told_at_once: 0.0,
+        }
     }
 
     /// A flow's share of the bytes sent.
@@ -118,13 +125,23 @@ enum Event {
 impl Scene {
     /// Runs the scene with a discipline.
     pub(crate) fn run<D: Discipline>(&self, discipline: &D, seed: u64) -> Traffic {
-        self.drive(discipline.build::<()>(seed).expect("legal parameters"), seed)
+        self.drive(
+            discipline.build::<()>(seed).expect("legal parameters"),
+            seed,
+        )
     }
 
     /// Runs the scene with a scheduler.
     pub(crate) fn drive(&self, scheduler: impl Scheduler<()>, seed: u64) -> Traffic {
-        let (mut random, senders) = (Pcg64::seed_from_u64(seed), self.constant.len() + self.responsive);
-        let mut port = Port::new(scheduler, self.limit, Rate::from_bits_per_second(self.link).expect("not zero"));
+        let (mut random, senders) = (
+            Pcg64::seed_from_u64(seed),
+            self.constant.len() + self.responsive,
+        );
+        let mut port = Port::new(
+            scheduler,
+            self.limit,
+            Rate::from_bits_per_second(self.link).expect("not zero"),
+        );
         let mut meter = Meter {
             settled_at: millis(self.settle * 1000),
             window: vec![2.0; senders],
@@ -135,38 +152,62 @@ impl Scene {
         let (mut events, end) = (BinaryHeap::new(), millis(self.seconds * 1000));
         let round_trip = self.round_trip.as_picos();
         for sender in 0..senders {
-            let event = if sender < self.constant.len() { Event::Packet(sender) } else { Event::Round(sender) };
-            events.push(Reverse((Instant::from_picos(random.random_range(0..round_trip)), event)));
+            let event = if sender < self.constant.len() {
+                Event::Packet(sender)
+            } else {
+                Event::Round(sender)
+            };
+            events.push(Reverse((
+                Instant::from_picos(random.random_range(0..round_trip)),
+                event,
+            )));
         }
         events.push(Reverse((meter.settled_at, Event::Count)));
         let (mut arrivals, mut backlog, mut intervals) = (0u64, 0u64, 0u64);
-        while let Some(Reverse((now, event))) = events.pop().filter(|Reverse((now, _))| *now < end) {
+        while let Some(Reverse((now, event))) = events.pop().filter(|Reverse((now, _))| *now < end)
+        {
             match event {
                 Event::Packet(sender) => {
                     port.advance(now, &mut meter);
                     if now >= meter.settled_at {
-                        (arrivals, backlog) = (arrivals + 1, backlog + port.scheduler().backlog().bytes);
+                        (arrivals, backlog) =
+                            (arrivals + 1, backlog + port.scheduler().backlog().bytes);
                         meter.traffic.offered[sender] += 1;
                     }
                     port.arrive(now, Packet::new(FlowId(sender as u32), LEN, ()), &mut meter);
                     if let Some(rate) = self.constant.get(sender) {
                         // Random gaps keep senders out of step.
                         let gap = u64::from(LEN) * 8_000_000_000_000 / rate;
-                        events.push(Reverse((now + Duration::from_picos(random.random_range(gap / 2..gap * 3 / 2)), event)));
+                        events.push(Reverse((
+                            now + Duration::from_picos(random.random_range(gap / 2..gap * 3 / 2)),
+                            event,
+                        )));
                     }
                 }
                 Event::Round(sender) => {
                     let window = &mut meter.window[sender];
-                    *window = if std::mem::take(&mut meter.has_lost[sender]) { (*window / 2.0).max(1.0) } else { *window + 1.0 };
+                    *window = if std::mem::take(&mut meter.has_lost[sender]) {
+                        (*window / 2.0).max(1.0)
+                    } else {
+                        *window + 1.0
+                    };
                     let packets = *window as u64;
                     for packet in 0..packets {
-                        let at = random.random_range(round_trip * packet / packets..round_trip * (packet + 1) / packets);
-                        events.push(Reverse((now + Duration::from_picos(at), Event::Packet(sender))));
+                        let at = random.random_range(
+                            round_trip * packet / packets..round_trip * (packet + 1) / packets,
+                        );
+                        events.push(Reverse((
+                            now + Duration::from_picos(at),
+                            Event::Packet(sender),
+                        )));
                     }
                     events.push(Reverse((now + self.round_trip, event)));
                 }
                 Event::Count => {
-                    let lost = meter.lost_lately[self.constant.len()..].iter().filter(|lost| **lost).count();
+                    let lost = meter.lost_lately[self.constant.len()..]
+                        .iter()
+                        .filter(|lost| **lost)
+                        .count();
                     meter.lost_lately.fill(false);
                     if lost > 0 {
                         intervals += 1;
@@ -187,14 +228,25 @@ fn build(config: red::Config) -> red::Red<u64> {
 }
 
 fn with_probability(billionths: u64) -> red::Config {
-    red::Config { probability: Billionths(billionths), ..Default::default() }
+    red::Config {
+        probability: Billionths(billionths),
+        ..Default::default()
+    }
 }
 
 /// Offers packets with `waiting` packets in the queue at each arrival, and returns which were
 /// dropped. The average settles first.
-fn dropped_at(scheduler: &mut impl Scheduler<u64>, waiting: u64, packets: u64, ecn: Ecn) -> Vec<bool> {
+fn dropped_at(
+    scheduler: &mut impl Scheduler<u64>,
+    waiting: u64,
+    packets: u64,
+    ecn: Ecn,
+) -> Vec<bool> {
     let mut offer = |number| {
-        let packet = Packet { ecn, ..Packet::new(FlowId(0), LEN, number) };
+        let packet = Packet {
+            ecn,
+            ..Packet::new(FlowId(0), LEN, number)
+        };
         assert!(scheduler.enqueue(Instant::ZERO, packet).is_ok());
         let is_dropped = std::iter::from_fn(|| scheduler.take_dropped()).count() > 0;
         while scheduler.backlog().packets > waiting {
@@ -210,7 +262,10 @@ fn dropped_at(scheduler: &mut impl Scheduler<u64>, waiting: u64, packets: u64, e
 
 /// Numbers of packets from one drop to the next.
 fn distances(dropped: &[bool]) -> Vec<usize> {
-    let all: Vec<_> = dropped.split(|is_dropped| *is_dropped).map(|kept| kept.len() + 1).collect();
+    let all: Vec<_> = dropped
+        .split(|is_dropped| *is_dropped)
+        .map(|kept| kept.len() + 1)
+        .collect();
     all[1..all.len().max(2) - 1].to_vec()
 }
 
@@ -224,7 +279,12 @@ struct Memoryless {
 
 impl Memoryless {
     fn new(probability: f64) -> Self {
-        Self { probability, random: Pcg64::seed_from_u64(1), backlog: Backlog::default(), dropped: None }
+        Self {
+            probability,
+            random: Pcg64::seed_from_u64(1),
+            backlog: Backlog::default(),
+            dropped: None,
+        }
     }
 }
 
@@ -252,7 +312,9 @@ impl Scheduler<u64> for Memoryless {
     }
 
     fn take_dropped(&mut self) -> Option<(Packet<u64>, DropReason)> {
-        self.dropped.take().map(|packet| (packet, DropReason::Early))
+        self.dropped
+            .take()
+            .map(|packet| (packet, DropReason::Early))
     }
 
     fn footprint(&self) -> Footprint {
@@ -276,14 +338,38 @@ fn the_drop_rate_grows_linearly() {
     for probability in [0.02, 0.1] {
         for waiting in [33, 45, 60, 75, 87] {
             let p = probability * (waiting as f64 - 30.0) / 60.0;
-            let drops = |scheduler: &mut dyn FnMut() -> Vec<bool>| scheduler().into_iter().filter(|is_dropped| *is_dropped).count();
+            let drops = |scheduler: &mut dyn FnMut() -> Vec<bool>| {
+                scheduler()
+                    .into_iter()
+                    .filter(|is_dropped| *is_dropped)
+                    .count()
+            };
             let config = with_probability((probability * 1e9) as u64);
-            let ours = drops(&mut || dropped_at(&mut build(config), waiting, OFFERED, Ecn::NotCapable));
-            assert!(drops_as_uniform_distances_do(ours, p), "{ours} at {waiting} packets, p_b {p}");
-            let fifo = drops(&mut || dropped_at(&mut fifo::Config.build(1).expect("legal"), waiting, OFFERED, Ecn::NotCapable));
-            assert!(!drops_as_uniform_distances_do(fifo, p), "the check finds a queue that drops nothing");
-            let memoryless = drops(&mut || dropped_at(&mut Memoryless::new(p), waiting, OFFERED, Ecn::NotCapable));
-            assert!(p < 0.005 || !drops_as_uniform_distances_do(memoryless, p), "and one with another rate");
+            let ours =
+                drops(&mut || dropped_at(&mut build(config), waiting, OFFERED, Ecn::NotCapable));
+            assert!(
+                drops_as_uniform_distances_do(ours, p),
+                "{ours} at {waiting} packets, p_b {p}"
+            );
+            let fifo = drops(&mut || {
+                dropped_at(
+                    &mut fifo::Config.build(1).expect("legal"),
+                    waiting,
+                    OFFERED,
+                    Ecn::NotCapable,
+                )
+            });
+            assert!(
+                !drops_as_uniform_distances_do(fifo, p),
+                "the check finds a queue that drops nothing"
+            );
+            let memoryless = drops(&mut || {
+                dropped_at(&mut Memoryless::new(p), waiting, OFFERED, Ecn::NotCapable)
+            });
+            assert!(
+                p < 0.005 || !drops_as_uniform_distances_do(memoryless, p),
+                "and one with another rate"
+            );
         }
     }
 }
@@ -298,19 +384,37 @@ fn is_uniform(distances: &[usize], most: usize) -> bool {
             counts[distance - 1] += 1.0;
             true
         }
-    }) && counts.iter().all(|count| (count - expected).abs() <= 5.0 * expected.sqrt())
+    }) && counts
+        .iter()
+        .all(|count| (count - expected).abs() <= 5.0 * expected.sqrt())
 }
 
 /// The paper's second method of spacing (section VII) against its first.
 #[test]
 fn drops_are_spaced_uniformly_not_geometrically() {
-    let red = dropped_at(&mut build(with_probability(100_000_000)), 60, OFFERED, Ecn::NotCapable);
+    let red = dropped_at(
+        &mut build(with_probability(100_000_000)),
+        60,
+        OFFERED,
+        Ecn::NotCapable,
+    );
     // p_b is a twentieth.
     assert!(is_uniform(&distances(&red), 20));
-    let memoryless = dropped_at(&mut Memoryless::new(2.0 / 21.0), 60, OFFERED, Ecn::NotCapable);
+    let memoryless = dropped_at(
+        &mut Memoryless::new(2.0 / 21.0),
+        60,
+        OFFERED,
+        Ecn::NotCapable,
+    );
     let count = |dropped: &[bool]| dropped.iter().filter(|is_dropped| **is_dropped).count();
-    assert!(count(&red).abs_diff(count(&memoryless)) < count(&red) / 20, "as many drops");
-    assert!(!is_uniform(&distances(&memoryless), 20), "the check finds geometric distances");
+    assert!(
+        count(&red).abs_diff(count(&memoryless)) < count(&red) / 20,
+        "as many drops"
+    );
+    assert!(
+        !is_uniform(&distances(&memoryless), 20),
+        "the check finds geometric distances"
+    );
 }
 
 /// Packets dropped of bursts of 50, one burst each 200 ms, on a link of 10 Mbit/s.
@@ -318,9 +422,18 @@ fn dropped_of_bursts<D: Discipline>(discipline: &D, limit: Limit) -> u64 {
     let mut buffer = Buffer::new(limit, discipline.build::<u64>(1).expect("legal"));
     let mut dropped = 0;
     for burst in 0..100 {
-        (0..50).for_each(|number| buffer.enqueue(millis(burst * 200), Packet::new(FlowId(0), LEN, number), |_, _| dropped += 1));
+        (0..50).for_each(|number| {
+            buffer.enqueue(
+                millis(burst * 200),
+                Packet::new(FlowId(0), LEN, number),
+                |_, _| dropped += 1,
+            )
+        });
         for number in 0..50 {
-            buffer.dequeue(millis(burst * 200) + Duration::from_micros(800 * number), |_, _| ());
+            buffer.dequeue(
+                millis(burst * 200) + Duration::from_micros(800 * number),
+                |_, _| (),
+            );
         }
     }
     dropped
@@ -328,26 +441,55 @@ fn dropped_of_bursts<D: Discipline>(discipline: &D, limit: Limit) -> u64 {
 
 #[test]
 fn short_queues_and_bursts_lose_nothing() {
-    assert_eq!(dropped_of_bursts(&red::Config::default(), Limit::of_packets(90)), 0);
+    assert_eq!(
+        dropped_of_bursts(&red::Config::default(), Limit::of_packets(90)),
+        0
+    );
     assert!(
-        dropped_of_bursts(&red::Config { burst: 1, probability: Billionths(500_000_000), ..Default::default() }, Limit::UNBOUNDED) > 100,
+        dropped_of_bursts(
+            &red::Config {
+                burst: 1,
+                probability: Billionths(500_000_000),
+                ..Default::default()
+            },
+            Limit::UNBOUNDED
+        ) > 100,
         "an average that follows the queue at once drops of each burst"
     );
-    assert!(dropped_of_bursts(&fifo::Config, Limit::of_packets(30)) > 1000, "and so does a buffer of min");
+    assert!(
+        dropped_of_bursts(&fifo::Config, Limit::of_packets(30)) > 1000,
+        "and so does a buffer of min"
+    );
 }
 
 #[test]
 fn a_queue_beyond_max_takes_nothing() {
     let most = |scheduler: &mut dyn Scheduler<u64>| {
-        (0..5_000).for_each(|number| assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(0), LEN, number)).is_ok()));
+        (0..5_000).for_each(|number| {
+            assert!(
+                scheduler
+                    .enqueue(Instant::ZERO, Packet::new(FlowId(0), LEN, number))
+                    .is_ok()
+            )
+        });
         scheduler.backlog().packets
     };
     let ours = most(&mut build(Default::default()));
     // While the average climbs to 90 the queue grows past 90.
     assert!((90..150).contains(&ours), "{ours}");
-    assert_eq!(most(&mut fifo::Config.build(1).expect("legal")), 5_000, "FIFO takes all");
-    let gentle = most(&mut build(red::Config { gentle: true, ..Default::default() }));
-    assert!(gentle > ours, "{gentle}: gentle RED takes some up to twice max");
+    assert_eq!(
+        most(&mut fifo::Config.build(1).expect("legal")),
+        5_000,
+        "FIFO takes all"
+    );
+    let gentle = most(&mut build(red::Config {
+        gentle: true,
+        ..Default::default()
+    }));
+    assert!(
+        gentle > ours,
+        "{gentle}: gentle RED takes some up to twice max"
+    );
 }
 
 /// Dropped and marked packets, of packets offered while `waiting` wait.
@@ -355,10 +497,24 @@ fn signals(config: red::Config, waiting: u64, ecn: Ecn) -> (usize, usize) {
     let mut scheduler = build(config);
     let (mut dropped, mut marked) = (0, 0);
     for number in 0..20_000 {
-        assert!(scheduler.enqueue(Instant::ZERO, Packet { ecn, ..Packet::new(FlowId(0), LEN, number) }).is_ok());
+        assert!(
+            scheduler
+                .enqueue(
+                    Instant::ZERO,
+                    Packet {
+                        ecn,
+                        ..Packet::new(FlowId(0), LEN, number)
+                    }
+                )
+                .is_ok()
+        );
         dropped += std::iter::from_fn(|| scheduler.take_dropped()).count();
         while scheduler.backlog().packets > waiting {
-            marked += usize::from(scheduler.dequeue(Instant::ZERO).is_some_and(|packet| packet.ecn == Ecn::Marked && ecn == Ecn::Capable));
+            marked += usize::from(
+                scheduler
+                    .dequeue(Instant::ZERO)
+                    .is_some_and(|packet| packet.ecn == Ecn::Marked && ecn == Ecn::Capable),
+            );
         }
     }
     (dropped, marked)
@@ -366,74 +522,167 @@ fn signals(config: red::Config, waiting: u64, ecn: Ecn) -> (usize, usize) {
 
 #[test]
 fn capable_packets_are_marked_not_dropped() {
-    let ecn = red::Config { ecn: true, ..with_probability(100_000_000) };
+    let ecn = red::Config {
+        ecn: true,
+        ..with_probability(100_000_000)
+    };
     let (dropped, none) = signals(red::Config { ecn: false, ..ecn }, 60, Ecn::Capable);
     assert!(dropped > 1000 && none == 0);
     let (none, marked) = signals(ecn, 60, Ecn::Capable);
-    assert!(none == 0 && marked.abs_diff(dropped) < dropped / 10, "marks come where drops would");
+    assert!(
+        none == 0 && marked.abs_diff(dropped) < dropped / 10,
+        "marks come where drops would"
+    );
     assert!(signals(ecn, 60, Ecn::NotCapable).0 > 1000);
-    assert_eq!(signals(ecn, 60, Ecn::Marked), (0, 0), "what another queue has marked says so already");
+    assert_eq!(
+        signals(ecn, 60, Ecn::Marked),
+        (0, 0),
+        "what another queue has marked says so already"
+    );
     // Beyond max every packet is marked, or dropped with `harddrop`.
     assert!(signals(ecn, 120, Ecn::Capable).1 > 19_000);
-    let hard = signals(red::Config { harddrop: true, ..ecn }, 120, Ecn::Capable);
+    let hard = signals(
+        red::Config {
+            harddrop: true,
+            ..ecn
+        },
+        120,
+        Ecn::Capable,
+    );
     assert!(hard.0 > 19_000, "{hard:?}");
-    let nodrop = red::Config { nodrop: true, ..ecn };
+    let nodrop = red::Config {
+        nodrop: true,
+        ..ecn
+    };
     assert_eq!(signals(nodrop, 60, Ecn::NotCapable), (0, 0));
     assert!(signals(nodrop, 60, Ecn::Capable).1 > 1000);
     // As in tc-red(8): `nodrop` holds beyond max too, unless `harddrop` is set.
     assert_eq!(signals(nodrop, 120, Ecn::NotCapable), (0, 0));
     assert!(signals(nodrop, 120, Ecn::Capable).1 > 19_000);
-    let both = red::Config { harddrop: true, ..nodrop };
-    assert!([Ecn::NotCapable, Ecn::Capable].into_iter().all(|ecn| signals(both, 120, ecn).0 > 19_000));
+    let both = red::Config {
+        harddrop: true,
+        ..nodrop
+    };
+    assert!(
+        [Ecn::NotCapable, Ecn::Capable]
+            .into_iter()
+            .all(|ecn| signals(both, 120, ecn).0 > 19_000)
+    );
     assert_eq!(signals(both, 60, Ecn::NotCapable), (0, 0));
-    assert!(red::Config { ecn: false, ..nodrop }.check().is_err(), "without ecn it says nothing, and tc refuses it");
+    assert!(
+        red::Config {
+            ecn: false,
+            ..nodrop
+        }
+        .check()
+        .is_err(),
+        "without ecn it says nothing, and tc refuses it"
+    );
 }
 
 /// Twenty senders at a link of 20 Mbit/s, with a buffer of twice the packets in flight.
 fn twenty() -> Scene {
-    Scene { link: 20_000_000, limit: Limit::of_packets(360), responsive: 20, ..Default::default() }
+    Scene {
+        link: 20_000_000,
+        limit: Limit::of_packets(360),
+        responsive: 20,
+        ..Default::default()
+    }
 }
 
 #[test]
 fn senders_do_not_go_back_all_together() {
-    let (red, fifo) = (twenty().run(&red::Config::default(), 1), twenty().run(&fifo::Config, 1));
+    let (red, fifo) = (
+        twenty().run(&red::Config::default(), 1),
+        twenty().run(&fifo::Config, 1),
+    );
     println!(
         "told at once: RED {:.2}, FIFO {:.2}; queue: RED {:.0}, FIFO {:.0} bytes",
         red.told_at_once, fifo.told_at_once, red.mean_backlog, fifo.mean_backlog
     );
-    let is_spread = |traffic: &Traffic| traffic.told_at_once < 0.4 && traffic.mean_backlog < 90_000.0 && traffic.full == 0;
+    let is_spread = |traffic: &Traffic| {
+        traffic.told_at_once < 0.4 && traffic.mean_backlog < 90_000.0 && traffic.full == 0
+    };
     assert!(is_spread(&red), "{red:?}");
-    assert!(!is_spread(&fifo), "the check finds senders that are all told at once: {fifo:?}");
+    assert!(
+        !is_spread(&fifo),
+        "the check finds senders that are all told at once: {fifo:?}"
+    );
     let sent = |traffic: &Traffic| traffic.sent.iter().sum::<u64>() as f64 * 8.0 / (50.0 * 20e6);
     assert!(sent(&red) > 0.9, "the link is used: {}", sent(&red));
 }
 
 #[test]
 fn adaptation_keeps_the_queue_in_the_middle() {
-    let many = Scene { responsive: 60, seconds: 120, settle: 60, ..twenty() };
-    let fixed = red::Config { probability: Billionths(10_000_000), ..Default::default() };
-    let adaptive = red::Config { adaptive: true, ..fixed };
+    let many = Scene {
+        responsive: 60,
+        seconds: 120,
+        settle: 60,
+        ..twenty()
+    };
+    let fixed = red::Config {
+        probability: Billionths(10_000_000),
+        ..Default::default()
+    };
+    let adaptive = red::Config {
+        adaptive: true,
+        ..fixed
+    };
     let queue = |config| many.run(&config, 1).mean_backlog;
     let (fixed, adaptive) = (queue(fixed), queue(adaptive));
-    println!("queue of 60 senders: {fixed:.0} with a probability of 1 %, {adaptive:.0} with one that adapts");
-    assert!((45_000.0..75_000.0).contains(&adaptive) && fixed > 75_000.0, "{adaptive} {fixed}");
+    println!(
+        "queue of 60 senders: {fixed:.0} with a probability of 1 %, {adaptive:.0} with one that adapts"
+    );
+    assert!(
+        (45_000.0..75_000.0).contains(&adaptive) && fixed > 75_000.0,
+        "{adaptive} {fixed}"
+    );
 }
 
 /// Linux: bounds on parameters were off by one, and min above max was accepted.
 #[test]
 fn known_bug_45_thresholds_out_of_order_are_refused() {
-    let error = |text: &str| text.parse::<QueueSpec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
-    assert_eq!(error("red min 90000b max 90000b"), "red: min 90000b: expected less than max, which is 90000b");
-    assert_eq!(error("red min 100001b max 100000b"), "red: min 100001b: expected less than max, which is 100000b");
-    for text in ["red probability 1.1", "red min 2gb", "red burst 1048577", "red avpkt 0b", "red avpkt 65537b"] {
+    let error = |text: &str| {
+        text.parse::<QueueSpec>()
+            .map(|spec| panic!("{spec:?}"))
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        error("red min 90000b max 90000b"),
+        "red: min 90000b: expected less than max, which is 90000b"
+    );
+    assert_eq!(
+        error("red min 100001b max 100000b"),
+        "red: min 100001b: expected less than max, which is 100000b"
+    );
+    for text in [
+        "red probability 1.1",
+        "red min 2gb",
+        "red burst 1048577",
+        "red avpkt 0b",
+        "red avpkt 65537b",
+    ] {
         assert!(error(text).contains("legal range"), "{text}");
     }
-    let legal = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline.to_string()).unwrap();
+    let legal = |text: &str| {
+        text.parse::<QueueSpec>()
+            .map(|spec| spec.discipline.to_string())
+            .unwrap()
+    };
     assert_eq!(
-        legal("red min 30000b max 90000b avpkt 1000b burst 55 ecn adaptive bandwidth link probability 0.02"),
+        legal(
+            "red min 30000b max 90000b avpkt 1000b burst 55 ecn adaptive bandwidth link probability 0.02"
+        ),
         "red min 30000b max 90000b burst 55 ecn adaptive"
     );
-    for text in ["red min 1gb", "red max 1b", "red min 1b max 2b burst 1048576 avpkt 65536b", "red probability 0", "red probability 1"] {
+    for text in [
+        "red min 1gb",
+        "red max 1b",
+        "red min 1b max 2b burst 1048576 avpkt 65536b",
+        "red probability 0",
+        "red probability 1",
+    ] {
         legal(text);
     }
 }
@@ -443,10 +692,26 @@ fn parameters_change_while_packets_wait() {
     let mut scheduler = build(Default::default());
     let none = dropped_at(&mut scheduler, 20, 1000, Ecn::NotCapable);
     assert!(none.iter().all(|is_dropped| !is_dropped));
-    red::Config { max: 15_000, ..Default::default() }.reconfigure(&mut scheduler).expect("live");
+    red::Config {
+        max: 15_000,
+        ..Default::default()
+    }
+    .reconfigure(&mut scheduler)
+    .expect("live");
     let all = dropped_at(&mut scheduler, 20, 1000, Ecn::NotCapable);
-    assert!(all.iter().filter(|is_dropped| **is_dropped).count() > 10, "the queue is beyond max, and drains to it");
-    assert!(red::Config { min: 20_000, max: 15_000, ..Default::default() }.reconfigure(&mut scheduler).is_err());
+    assert!(
+        all.iter().filter(|is_dropped| **is_dropped).count() > 10,
+        "the queue is beyond max, and drains to it"
+    );
+    assert!(
+        red::Config {
+            min: 20_000,
+            max: 15_000,
+            ..Default::default()
+        }
+        .reconfigure(&mut scheduler)
+        .is_err()
+    );
     scheduler.check_invariants();
 }
 
@@ -454,17 +719,26 @@ fn parameters_change_while_packets_wait() {
 /// without a change of parameters before.
 #[test]
 fn what_adaptation_has_found_survives_other_changes() {
-    let config = red::Config { adaptive: true, ..with_probability(10_000_000) };
+    let config = red::Config {
+        adaptive: true,
+        ..with_probability(10_000_000)
+    };
     let drops = |change: Option<red::Config>| {
         let mut scheduler = build(config);
         let mut dropped = 0;
         for number in 0..250_000u64 {
             if number == 200_000 {
-                change.into_iter().for_each(|change| change.reconfigure(&mut scheduler).expect("live"));
+                change
+                    .into_iter()
+                    .for_each(|change| change.reconfigure(&mut scheduler).expect("live"));
                 dropped = 0;
             }
             let now = Instant::ZERO + Duration::from_micros(10 * number.min(200_000));
-            assert!(scheduler.enqueue(now, Packet::new(FlowId(0), LEN, number)).is_ok());
+            assert!(
+                scheduler
+                    .enqueue(now, Packet::new(FlowId(0), LEN, number))
+                    .is_ok()
+            );
             dropped += std::iter::from_fn(|| scheduler.take_dropped()).count();
             while scheduler.backlog().packets > 75 {
                 scheduler.dequeue(now);
@@ -472,9 +746,21 @@ fn what_adaptation_has_found_survives_other_changes() {
         }
         dropped
     };
-    let (kept, other) = (drops(None), drops(Some(red::Config { harddrop: true, ..config })));
+    let (kept, other) = (
+        drops(None),
+        drops(Some(red::Config {
+            harddrop: true,
+            ..config
+        })),
+    );
     assert_eq!(kept, other);
-    assert!(drops(Some(red::Config { adaptive: false, ..config })) < kept * 2 / 3, "without adaptation it is what is set");
+    assert!(
+        drops(Some(red::Config {
+            adaptive: false,
+            ..config
+        })) < kept * 2 / 3,
+        "without adaptation it is what is set"
+    );
 }
 
 proptest! {
@@ -505,7 +791,16 @@ proptest! {
 /// avpkt).
 #[test]
 fn lengths_that_are_left_out_follow_from_the_others() {
-    let lengths = |min, max, burst| red::Config { min, max, burst, avpkt: 500, ..Default::default() }.lengths();
+    let lengths = |min, max, burst| {
+        red::Config {
+            min,
+            max,
+            burst,
+            avpkt: 500,
+            ..Default::default()
+        }
+        .lengths()
+    };
     assert_eq!(lengths(30_000, 60_000, 7), (30_000, 60_000, 7));
     assert_eq!(lengths(0, 60_000, 0), (20_000, 60_000, 66));
     assert_eq!(lengths(30_000, 0, 0), (30_000, 90_000, 100));
@@ -523,9 +818,18 @@ pub(crate) fn average_after(burst: u32, weight_log: u32) -> f64 {
 #[test]
 fn the_weight_is_the_largest_that_lets_a_burst_pass() {
     for (min, burst) in [(5u32, 10), (5, 50), (20, 100), (20, 3_000)] {
-        let config = red::Config { min: u64::from(min) * 1_000, max: 100_000, avpkt: 1_000, burst, ..Default::default() };
+        let config = red::Config {
+            min: u64::from(min) * 1_000,
+            max: 100_000,
+            avpkt: 1_000,
+            burst,
+            ..Default::default()
+        };
         let [passes, next] = [0, 1].map(|less| average_after(burst, config.weight_log() - less));
-        assert!(passes <= f64::from(min) && next > f64::from(min), "a burst of {burst}, min {min}: {passes}, {next}");
+        assert!(
+            passes <= f64::from(min) && next > f64::from(min),
+            "a burst of {burst}, min {min}: {passes}, {next}"
+        );
     }
 }
 
@@ -536,9 +840,17 @@ fn behind_a_link<D: Discipline>(discipline: &D, link: u64) -> Vec<u64> {
     let mut sent = Vec::new();
     for burst in 0..50 {
         for number in 0..40 {
-            scheduler.enqueue(millis(20 * burst), Packet::new(FlowId(0), LEN, 40 * burst + number)).expect("taken");
+            scheduler
+                .enqueue(
+                    millis(20 * burst),
+                    Packet::new(FlowId(0), LEN, 40 * burst + number),
+                )
+                .expect("taken");
         }
-        sent.extend(core::iter::from_fn(|| scheduler.dequeue(millis(20 * burst + 1))).map(|packet| packet.payload));
+        sent.extend(
+            core::iter::from_fn(|| scheduler.dequeue(millis(20 * burst + 1)))
+                .map(|packet| packet.payload),
+        );
         while scheduler.take_dropped().is_some() {}
     }
     sent
@@ -549,15 +861,33 @@ fn behind_a_link<D: Discipline>(discipline: &D, link: u64) -> Vec<u64> {
 fn the_average_of_an_empty_queue_falls_at_the_links_rate() {
     fn check<D: Discipline>(text: &str, with_bandwidth: impl Fn(D) -> D, discipline: D) {
         let slow = behind_a_link(&discipline, 1_000_000);
-        assert_ne!(slow, behind_a_link(&discipline, 1_000_000_000), "{text}: the rate makes no difference");
+        assert_ne!(
+            slow,
+            behind_a_link(&discipline, 1_000_000_000),
+            "{text}: the rate makes no difference"
+        );
         let written = with_bandwidth(discipline);
         for link in [1_000_000, 1_000_000_000] {
-            assert_eq!(slow, behind_a_link(&written, link), "{text} at {link} bit/s");
+            assert_eq!(
+                slow,
+                behind_a_link(&written, link),
+                "{text} at {link} bit/s"
+            );
         }
     }
     let bandwidth = Rate::from_bits_per_second(1_000_000);
-    let red = red::Config { min: 5_000, max: 20_000, burst: 8, ..red::Config::default() };
+    let red = red::Config {
+        min: 5_000,
+        max: 20_000,
+        burst: 8,
+        ..red::Config::default()
+    };
     check("red", |red| red::Config { bandwidth, ..red }, red);
-    let choke = choke::Config { min: 5, max: 20, burst: 8, ..choke::Config::default() };
+    let choke = choke::Config {
+        min: 5,
+        max: 20,
+        burst: 8,
+        ..choke::Config::default()
+    };
     check("choke", |choke| choke::Config { bandwidth, ..choke }, choke);
 }

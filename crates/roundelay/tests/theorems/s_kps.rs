@@ -14,7 +14,14 @@ fn bounds_hold_in_random_and_adversarial_workloads() {
 #[test]
 fn invariants_hold_after_each_operation() {
     for seed in 0..120 {
-        random_operations(SKps::default(), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3], 1_000, false);
+        random_operations(
+            SKps::default(),
+            seed,
+            400,
+            [0.0, 0.02, 0.2][seed as usize % 3],
+            1_000,
+            false,
+        );
     }
     (0..400).for_each(|seed| saturated_bursts(SKps::default(), seed));
 }
@@ -26,7 +33,9 @@ fn weights_stay_while_what_their_flows_had_ahead_counts() {
 
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
-    (0..100).for_each(|seed| random_operations(SKps::default(), 1_000_000 + seed, 400, 0.4, 1_000, false));
+    (0..100).for_each(|seed| {
+        random_operations(SKps::default(), 1_000_000 + seed, 400, 0.4, 1_000, false)
+    });
 }
 
 #[test]
@@ -61,10 +70,19 @@ fn the_b_wfi_as_printed_is_exceeded() {
     let workload = adversaries::for_wide_slots();
     let (outcome, promised) = (workload.outcome(&Config), workload.guarantees(&Config, 0));
     let printed = promised.b_wfi.expect("promised").value as f64 - 2048.0;
-    println!("B-WFI: measured {:.0} bytes, printed bound {printed}", outcome.b_wfi_by_bit[0]);
+    println!(
+        "B-WFI: measured {:.0} bytes, printed bound {printed}",
+        outcome.b_wfi_by_bit[0]
+    );
     assert!(outcome.b_wfi_by_bit[0] > 1.1 * printed);
     let share = workload.share(0);
-    let six_slots = share.rate.time_of(share.per_share(6 * 2048) + 2 * u64::from(share.link_max_packet_len));
-    assert_eq!(promised.t_wfi.expect("promised").value, six_slots, "as printed: three slots more than QFQ's");
+    let six_slots = share
+        .rate
+        .time_of(share.per_share(6 * 2048) + 2 * u64::from(share.link_max_packet_len));
+    assert_eq!(
+        promised.t_wfi.expect("promised").value,
+        six_slots,
+        "as printed: three slots more than QFQ's"
+    );
     assert!(outcome.t_wfi[0] <= six_slots.as_secs_f64() * 1.001);
 }

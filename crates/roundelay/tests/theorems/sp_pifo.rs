@@ -8,7 +8,8 @@ use roundelay::schedulers::{Discipline, RankBy, fifo, lstf, priority};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler, Slack};
 
 use crate::theorems::ranked::{
-    Coming, Step, dropped, fixed_steps, inversions, largest, newest, obeys, smallest, steps, with_priority, with_slack,
+    Coming, Step, dropped, fixed_steps, inversions, largest, newest, obeys, smallest, steps,
+    with_priority, with_slack,
 };
 
 fn build(queues: u32, rank: RankBy) -> SpPifo<u64> {
@@ -30,7 +31,11 @@ struct Model {
 
 impl Model {
     fn new(queues: usize) -> Self {
-        Self { queues: vec![VecDeque::new(); queues], bounds: vec![0; queues], pushed_down: false }
+        Self {
+            queues: vec![VecDeque::new(); queues],
+            bounds: vec![0; queues],
+            pushed_down: false,
+        }
     }
 
     fn enqueue(&mut self, rank: i64, number: u64) {
@@ -48,15 +53,24 @@ impl Model {
     }
 
     fn dequeue(&mut self) -> Option<u64> {
-        self.queues.iter_mut().find_map(VecDeque::pop_front).map(|(_, number)| number)
+        self.queues
+            .iter_mut()
+            .find_map(VecDeque::pop_front)
+            .map(|(_, number)| number)
     }
 
     fn evict(&mut self) -> Option<u64> {
-        self.queues.iter_mut().rev().find_map(VecDeque::pop_back).map(|(_, number)| number)
+        self.queues
+            .iter_mut()
+            .rev()
+            .find_map(VecDeque::pop_back)
+            .map(|(_, number)| number)
     }
 
     fn is_sorted(&self) -> bool {
-        self.queues.iter().all(|queue| queue.iter().is_sorted_by_key(|(rank, _)| *rank))
+        self.queues
+            .iter()
+            .all(|queue| queue.iter().is_sorted_by_key(|(rank, _)| *rank))
     }
 }
 
@@ -67,9 +81,22 @@ fn run(mut scheduler: impl Scheduler<u64>, queues: usize, steps: &[Step]) -> (bo
     for (number, step) in (0..).zip(steps) {
         let number_of = |packet: Option<Packet<u64>>| packet.map(|packet| packet.payload);
         agrees &= match *step {
-            Step::Arrive { flow, len, priority, .. } => {
+            Step::Arrive {
+                flow,
+                len,
+                priority,
+                ..
+            } => {
                 model.enqueue(priority.into(), number);
-                scheduler.enqueue(Instant::ZERO, Packet { priority, ..Packet::new(FlowId(flow), len, number) }).is_ok()
+                scheduler
+                    .enqueue(
+                        Instant::ZERO,
+                        Packet {
+                            priority,
+                            ..Packet::new(FlowId(flow), len, number)
+                        },
+                    )
+                    .is_ok()
             }
             Step::Leave => number_of(scheduler.dequeue(Instant::ZERO)) == model.dequeue(),
             Step::Evict => number_of(scheduler.evict()) == model.evict(),
@@ -124,18 +151,34 @@ proptest! {
 }
 
 fn is_fifo(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {
-    obeys(scheduler, steps, |waiting| (!waiting.is_empty()).then_some(0), newest)
+    obeys(
+        scheduler,
+        steps,
+        |waiting| (!waiting.is_empty()).then_some(0),
+        newest,
+    )
 }
 
 fn is_sorted(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {
     let rank = |packet: &Packet<u64>| packet.priority;
-    obeys(scheduler, steps, |waiting| smallest(waiting, rank), |waiting| largest(waiting, rank))
+    obeys(
+        scheduler,
+        steps,
+        |waiting| smallest(waiting, rank),
+        |waiting| largest(waiting, rank),
+    )
 }
 
 /// Bounds are the ranks 0 to 5, as far as there are queues: each rank came once, the largest first.
 fn warmed(queues: u32) -> SpPifo<u64> {
     let mut scheduler = build(queues, RankBy::Priority);
-    (0..6).rev().for_each(|rank| assert!(scheduler.enqueue(Instant::ZERO, with_priority(0, rank, 0)).is_ok()));
+    (0..6).rev().for_each(|rank| {
+        assert!(
+            scheduler
+                .enqueue(Instant::ZERO, with_priority(0, rank, 0))
+                .is_ok()
+        )
+    });
     while scheduler.dequeue(Instant::ZERO).is_some() {}
     scheduler
 }
@@ -143,12 +186,27 @@ fn warmed(queues: u32) -> SpPifo<u64> {
 #[test]
 fn the_checks_find_other_orders() {
     let few_ranks = |step: Step| match step {
-        Step::Arrive { flow, len, priority, slack, deadline } => Step::Arrive { flow, len, priority: priority % 6, slack, deadline },
+        Step::Arrive {
+            flow,
+            len,
+            priority,
+            slack,
+            deadline,
+        } => Step::Arrive {
+            flow,
+            len,
+            priority: priority % 6,
+            slack,
+            deadline,
+        },
         other => other,
     };
     let steps: Vec<_> = fixed_steps().into_iter().map(few_ranks).collect();
     assert!(is_sorted(pifo(), &steps) && is_sorted(warmed(6), &steps));
-    assert!(!is_sorted(build(6, RankBy::Priority), &steps), "bounds are not the ranks yet");
+    assert!(
+        !is_sorted(build(6, RankBy::Priority), &steps),
+        "bounds are not the ranks yet"
+    );
     assert!(!is_sorted(warmed(3), &steps), "fewer queues than ranks");
     assert!(!run(pifo(), 6, &steps).0 && !is_fifo(build(2, RankBy::Priority), &steps));
 }
@@ -156,14 +214,18 @@ fn the_checks_find_other_orders() {
 /// Ranks below 1000. With about as many queues as waiting packets, more queues help no further.
 #[test]
 fn inversions_fall_with_the_number_of_queues() {
-    let by_priority = |_: Instant, number: u64| (i128::from(number), with_priority(0, number as u32, 0));
+    let by_priority =
+        |_: Instant, number: u64| (i128::from(number), with_priority(0, number as u32, 0));
     for coming in [Coming::InBursts, Coming::Steadily] {
         let fifo = inversions(&mut fifo::Fifo::default(), coming, by_priority);
         assert_eq!(inversions(&mut pifo(), coming, by_priority), 0);
         let of = |queues| inversions(&mut build(queues, RankBy::Priority), coming, by_priority);
         let found: Vec<_> = [1, 2, 4, 8, 16, 32].map(of).to_vec();
         assert_eq!(found[0], fifo);
-        assert!(found.windows(2).all(|pair| pair[1] < pair[0]), "{coming:?}: {found:?}");
+        assert!(
+            found.windows(2).all(|pair| pair[1] < pair[0]),
+            "{coming:?}: {found:?}"
+        );
         assert!(found[3] * 2 < fifo && found[5] > 0, "{coming:?}: {found:?}");
     }
 }
@@ -174,9 +236,20 @@ fn inversions_fall_with_the_number_of_queues() {
 fn what_waits_does_not_move_up() {
     let of = |coming, queues| inversions(&mut build(queues, RankBy::Slack), coming, with_slack);
     let fifo = |coming| inversions(&mut fifo::Fifo::default(), coming, with_slack);
-    let [bursts, steady] = [Coming::InBursts, Coming::Steadily].map(|coming| (of(coming, 32), fifo(coming)));
-    assert!(bursts.0 * 2 < bursts.1 && steady.0 > steady.1, "{bursts:?} {steady:?}");
-    assert_eq!(inversions(&mut lstf::Config::default().build(0).expect("legal"), Coming::Steadily, with_slack), 0);
+    let [bursts, steady] =
+        [Coming::InBursts, Coming::Steadily].map(|coming| (of(coming, 32), fifo(coming)));
+    assert!(
+        bursts.0 * 2 < bursts.1 && steady.0 > steady.1,
+        "{bursts:?} {steady:?}"
+    );
+    assert_eq!(
+        inversions(
+            &mut lstf::Config::default().build(0).expect("legal"),
+            Coming::Steadily,
+            with_slack
+        ),
+        0
+    );
 }
 
 /// All packets leave in the order of arrival, each behind all packets of larger rank, except the
@@ -187,10 +260,15 @@ fn falling_ranks_are_reversed() {
     let mut pifo = pifo();
     for rank in (0..100).rev() {
         let packet = with_priority(0, rank, rank.into());
-        assert!(scheduler.enqueue(Instant::ZERO, packet).is_ok() && pifo.enqueue(Instant::ZERO, packet).is_ok());
+        assert!(
+            scheduler.enqueue(Instant::ZERO, packet).is_ok()
+                && pifo.enqueue(Instant::ZERO, packet).is_ok()
+        );
     }
     let order = |scheduler: &mut dyn Scheduler<u64>| {
-        std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect::<Vec<_>>()
+        std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO))
+            .map(|packet| packet.payload)
+            .collect::<Vec<_>>()
     };
     let found = order(&mut scheduler);
     assert!(found[..93].iter().copied().eq((0..93).rev()), "{found:?}");
@@ -200,7 +278,12 @@ fn falling_ranks_are_reversed() {
 #[test]
 fn a_full_buffer_gives_up_the_newest_of_the_last_queue() {
     let packets = [2, 5, 5, 0, 1, 5, 7, 0].map(|rank| with_priority(0, rank, 0));
-    let expected = [(2, DropReason::PushedOut), (5, DropReason::Full), (6, DropReason::Full), (1, DropReason::PushedOut)];
+    let expected = [
+        (2, DropReason::PushedOut),
+        (5, DropReason::Full),
+        (6, DropReason::Full),
+        (1, DropReason::PushedOut),
+    ];
     assert_eq!(dropped(build(8, RankBy::Priority), &packets), expected);
     assert_ne!(dropped(fifo::Fifo::default(), &packets), expected);
 }

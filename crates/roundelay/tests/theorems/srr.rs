@@ -8,7 +8,9 @@ use roundelay::schedulers::srr::{Config, Srr};
 use roundelay::schedulers::{Discipline, drr, fifo, qfq};
 use roundelay::{Buffer, FlowId, Instant, Limit, Packet, Scheduler};
 
-use crate::theorems::audited::{pull, put, quanta_at_the_edges_are_refused_or_work, random_operations, set_weight};
+use crate::theorems::audited::{
+    pull, put, quanta_at_the_edges_are_refused_or_work, random_operations, set_weight,
+};
 use crate::theorems::timed::{Ratios, ratios};
 use crate::theorems::workload::{Driven, Lengths, Refill, Source, Workload};
 
@@ -21,7 +23,12 @@ fn scheduler(quantum: u32) -> Srr<()> {
 
 /// The order of service of always backlogged flows of these weights, one packet a quantum, from
 /// some point of a round on.
-fn backlogged_order<S: Scheduler<()>>(mut scheduler: S, weights: &[u32], skipped: usize, packets: usize) -> Vec<usize> {
+fn backlogged_order<S: Scheduler<()>>(
+    mut scheduler: S,
+    weights: &[u32],
+    skipped: usize,
+    packets: usize,
+) -> Vec<usize> {
     for (flow, weight) in (0..).zip(weights) {
         set_weight(&mut scheduler, flow, *weight);
         (0..2).for_each(|_| put(&mut scheduler, flow, LEN));
@@ -37,11 +44,19 @@ fn backlogged_order<S: Scheduler<()>>(mut scheduler: S, weights: &[u32], skipped
 
 fn any_weights(random: &mut Pcg64Mcg) -> Vec<u32> {
     let flows = random.random_range(2..=12);
-    (0..flows).map(|_| random.random_range(1..=1024u32).min(1 << random.random_range(0..=10))).collect()
+    (0..flows)
+        .map(|_| {
+            random
+                .random_range(1..=1024u32)
+                .min(1 << random.random_range(0..=10))
+        })
+        .collect()
 }
 
 fn counts(order: &[usize], flows: usize) -> Vec<u32> {
-    (0..flows).map(|flow| order.iter().filter(|served| **served == flow).count() as u32).collect()
+    (0..flows)
+        .map(|flow| order.iter().filter(|served| **served == flow).count() as u32)
+        .collect()
 }
 
 #[test]
@@ -50,9 +65,16 @@ fn a_round_has_as_many_turns_of_a_flow_as_its_weight() {
     let mut unlike = 0;
     for _ in 0..60 {
         let weights = any_weights(&mut random);
-        let (round, skipped) = (weights.iter().sum::<u32>() as usize, random.random_range(0..3_000));
+        let (round, skipped) = (
+            weights.iter().sum::<u32>() as usize,
+            random.random_range(0..3_000),
+        );
         let order = backlogged_order(scheduler(LEN), &weights, skipped, 2 * round);
-        assert_eq!(counts(&order[..round], weights.len()), weights, "a round that begins anywhere");
+        assert_eq!(
+            counts(&order[..round], weights.len()),
+            weights,
+            "a round that begins anywhere"
+        );
         assert_eq!(counts(&order[round..], weights.len()), weights);
         let of_fifo = backlogged_order(fifo::Fifo::default(), &weights, skipped, round);
         unlike += u32::from(counts(&of_fifo, weights.len()) != weights);
@@ -69,7 +91,10 @@ fn the_sequence_of_order_three_worked_by_hand() {
         set_weight(&mut scheduler, flow, weight);
         (0..20).for_each(|_| put(&mut scheduler, flow, LEN));
     }
-    let order: Vec<_> = (0..28).filter_map(|_| pull(&mut scheduler)).map(|(flow, _)| names[flow as usize]).collect();
+    let order: Vec<_> = (0..28)
+        .filter_map(|_| pull(&mut scheduler))
+        .map(|(flow, _)| names[flow as usize])
+        .collect();
     let round = "A C B C A C A B A C B C A C";
     assert_eq!(order.join(" "), [round, round].join(" "));
 }
@@ -77,8 +102,14 @@ fn the_sequence_of_order_three_worked_by_hand() {
 /// For each flow, the most packets of others between two of its packets.
 fn largest_gaps(order: &[usize], flows: usize) -> Vec<usize> {
     let gap = |flow| {
-        let places: Vec<_> = (0..order.len()).filter(|place| order[*place] == flow).collect();
-        places.windows(2).map(|pair| pair[1] - pair[0] - 1).max().unwrap_or(0)
+        let places: Vec<_> = (0..order.len())
+            .filter(|place| order[*place] == flow)
+            .collect();
+        places
+            .windows(2)
+            .map(|pair| pair[1] - pair[0] - 1)
+            .max()
+            .unwrap_or(0)
     };
     (0..flows).map(gap).collect()
 }
@@ -88,21 +119,43 @@ fn turns_are_spread() {
     let mut random = Pcg64Mcg::seed_from_u64(2);
     let (mut largest, mut of_drr) = (0.0f64, 0.0f64);
     for turn in 0..60 {
-        let weights = if turn == 0 { vec![512, 300, 130, 37, 1] } else { any_weights(&mut random) };
+        let weights = if turn == 0 {
+            vec![512, 300, 130, 37, 1]
+        } else {
+            any_weights(&mut random)
+        };
         let round: u32 = weights.iter().sum();
         let bound = |flow: usize| {
-            let others = (0..weights.len()).filter(|other| *other != flow).map(|other| weights[other]);
+            let others = (0..weights.len())
+                .filter(|other| *other != flow)
+                .map(|other| weights[other]);
             let highest = weights[flow].ilog2();
-            others.map(|weight| f64::from(weight) / f64::from(1 << highest) + f64::from(weight.count_ones())).sum::<f64>()
+            others
+                .map(|weight| {
+                    f64::from(weight) / f64::from(1 << highest) + f64::from(weight.count_ones())
+                })
+                .sum::<f64>()
         };
         let worst = |order: Vec<usize>| {
             let gaps = largest_gaps(&order, weights.len());
-            (0..weights.len()).map(|flow| gaps[flow] as f64 / bound(flow)).fold(0.0, f64::max)
+            (0..weights.len())
+                .map(|flow| gaps[flow] as f64 / bound(flow))
+                .fold(0.0, f64::max)
         };
-        let own = worst(backlogged_order(scheduler(LEN), &weights, 0, 3 * round as usize));
+        let own = worst(backlogged_order(
+            scheduler(LEN),
+            &weights,
+            0,
+            3 * round as usize,
+        ));
         let drr = drr::Config { quantum: LEN }.build(0).expect("legal");
         largest = largest.max(own);
-        of_drr = of_drr.max(worst(backlogged_order(drr, &weights, 0, 3 * round as usize)));
+        of_drr = of_drr.max(worst(backlogged_order(
+            drr,
+            &weights,
+            0,
+            3 * round as usize,
+        )));
         assert!(own <= 1.0, "{weights:?}: {own}");
     }
     println!("packets between two of a flow / bound: srr {largest:.3}, drr {of_drr:.1}");
@@ -114,7 +167,11 @@ fn turns_are_spread() {
 /// over almost a packet.
 fn just_missed() -> Workload {
     let arrivals = vec![40 * 513; 3];
-    let mut sources = vec![Source { arrivals, lengths: Lengths::Listed(vec![15, 1500]), ..Source::burst(1, 1500, 0) }];
+    let mut sources = vec![Source {
+        arrivals,
+        lengths: Lengths::Listed(vec![15, 1500]),
+        ..Source::burst(1, 1500, 0)
+    }];
     sources.extend((0..40).map(|_| Source {
         // A first turn of 513 bytes leaves 1001 of 1514; with the next quantum 2500 of 2515 bytes
         // are sent.
@@ -122,13 +179,21 @@ fn just_missed() -> Workload {
         arrivals: vec![0; 60],
         ..Source::burst(1, 1500, 0)
     }));
-    Workload { name: "just_missed", seed: 0, sources }
+    Workload {
+        name: "just_missed",
+        seed: 0,
+        sources,
+    }
 }
 
 /// Two heavy flows: one must wait while DRR serves the other's quantum at once.
 fn two_heavy() -> Workload {
     let heavy = |weight| Source::burst(weight, 1514, 1200);
-    Workload { name: "two_heavy", seed: 0, sources: vec![heavy(512), heavy(500), heavy(12)] }
+    Workload {
+        name: "two_heavy",
+        seed: 0,
+        sources: vec![heavy(512), heavy(500), heavy(12)],
+    }
 }
 
 #[test]
@@ -136,40 +201,80 @@ fn bounds_hold_in_random_and_adversarial_workloads() {
     let mut largest = Ratios::default();
     for quantum in [64, 1514, 1 << 16] {
         let config = Config { quantum };
-        let workloads = [just_missed(), two_heavy()].into_iter().chain((0..500).map(Workload::random));
+        let workloads = [just_missed(), two_heavy()]
+            .into_iter()
+            .chain((0..500).map(Workload::random));
         for workload in workloads {
             let reached = ratios(&workload, &config, &config, 0.0);
-            assert!(reached.are_kept(), "{}, seed {}, quantum {quantum}: {reached:?}", workload.name, workload.seed);
+            assert!(
+                reached.are_kept(),
+                "{}, seed {}, quantum {quantum}: {reached:?}",
+                workload.name,
+                workload.seed
+            );
             largest = largest.max(reached);
         }
     }
     let (config, drr) = (Config { quantum: 1514 }, drr::Config { quantum: 1514 });
     let adversarial = ratios(&just_missed(), &config, &config, 0.0);
     println!("measured/bound: {largest:.3?}; just missed {adversarial:.3?}");
-    assert!(largest.max(adversarial).all().into_iter().all(|ratio| ratio > 0.3), "the bounds are tried");
+    assert!(
+        largest
+            .max(adversarial)
+            .all()
+            .into_iter()
+            .all(|ratio| ratio > 0.3),
+        "the bounds are tried"
+    );
     let drr = ratios(&two_heavy(), &config, &drr, 0.0);
     println!("DRR reaches {drr:.3?} of the same bounds");
-    assert!(drr.all().into_iter().all(|ratio| ratio > 1.0), "DRR must break them: {drr:?}");
+    assert!(
+        drr.all().into_iter().all(|ratio| ratio > 1.0),
+        "DRR must break them: {drr:?}"
+    );
 }
 
 /// A heavy flow among light ones: all light flows are in one column, and have their turns between
 /// two of the heavy flow's.
 fn among(light: usize) -> Workload {
-    let steady = |weight| Source { refill: Some(Refill { low: 1, burst: 1, after: 0, packets: 600 }), ..Source::burst(weight, LEN, 2) };
+    let steady = |weight| Source {
+        refill: Some(Refill {
+            low: 1,
+            burst: 1,
+            after: 0,
+            packets: 600,
+        }),
+        ..Source::burst(weight, LEN, 2)
+    };
     let sources = [vec![steady(512)], vec![steady(1); light]].concat();
-    Workload { name: "among", seed: 0, sources }
+    Workload {
+        name: "among",
+        seed: 0,
+        sources,
+    }
 }
 
 #[test]
 fn the_b_wfi_grows_with_the_number_of_flows() {
     let b_wfi = |workload: &Workload| {
         let config = Config { quantum: LEN };
-        (workload.outcome(&config).b_wfi_by_bit[0], workload.outcome(&qfq::Config).b_wfi_by_bit[0])
+        (
+            workload.outcome(&config).b_wfi_by_bit[0],
+            workload.outcome(&qfq::Config).b_wfi_by_bit[0],
+        )
     };
     let measured = [8, 32, 128].map(|light| b_wfi(&among(light)));
-    println!("B-WFI of the heavy flow among 8, 32, 128 light ones: (srr, qfq) {measured:.0?} bytes");
-    assert!(measured.windows(2).all(|pair| pair[1].0 > 3.0 * pair[0].0), "it grows as the flows do: {measured:?}");
-    assert!(measured[2].1 < measured[2].0 / 10.0, "that of qfq does not: {measured:?}");
+    println!(
+        "B-WFI of the heavy flow among 8, 32, 128 light ones: (srr, qfq) {measured:.0?} bytes"
+    );
+    assert!(
+        measured.windows(2).all(|pair| pair[1].0 > 3.0 * pair[0].0),
+        "it grows as the flows do: {measured:?}"
+    );
+    assert!(
+        measured[2].1 < measured[2].0 / 10.0,
+        "that of qfq does not: {measured:?}"
+    );
 }
 
 /// SRR with a walk through each term of the longest sequence, and each turn of a term.
@@ -224,14 +329,18 @@ impl Walked {
                 if self.queues[flow].is_empty() {
                     self.deficits[flow] = 0;
                     self.serving = None;
-                    self.columns.iter_mut().for_each(|column| column.retain(|other| *other != flow));
+                    self.columns
+                        .iter_mut()
+                        .for_each(|column| column.retain(|other| *other != flow));
                 }
                 return Some((flow as u32, head));
             }
             while self.turns.is_empty() {
                 self.term += 1;
                 let column = 10u32.checked_sub(self.term.trailing_zeros());
-                self.turns = column.map(|column| self.columns[column as usize].clone()).unwrap_or_default();
+                self.turns = column
+                    .map(|column| self.columns[column as usize].clone())
+                    .unwrap_or_default();
             }
             self.serving = self.turns.pop_front();
             self.deficits[self.serving.expect("someone")] += self.quantum;
@@ -243,9 +352,15 @@ impl Walked {
 fn terms_that_are_counted_are_those_that_would_be_walked() {
     let mut random = Pcg64Mcg::seed_from_u64(3);
     for quantum in [1, 2, 7, 100, 1000, 1514] {
-        let weights = if quantum < 100 { [1, 1, 3, 8, 11, 32] } else { [1, 3, 8, 100, 517, 1023] };
+        let weights = if quantum < 100 {
+            [1, 1, 3, 8, 11, 32]
+        } else {
+            [1, 3, 8, 100, 517, 1023]
+        };
         let (mut counted, mut walked) = (scheduler(quantum), Walked::new(quantum, &weights));
-        (0..).zip(weights).for_each(|(flow, weight)| set_weight(&mut counted, flow, weight));
+        (0..)
+            .zip(weights)
+            .for_each(|(flow, weight)| set_weight(&mut counted, flow, weight));
         // With a quantum of a byte, the walk runs through the longest sequence a thousand times a
         // packet.
         for turn in 0..if quantum < 100 { 160 } else { 2_000 } {
@@ -254,7 +369,11 @@ fn terms_that_are_counted_are_those_that_would_be_walked() {
                 put(&mut counted, flow, len);
                 walked.put(flow as usize, len);
             } else {
-                assert_eq!(pull(&mut counted), walked.pull(), "quantum {quantum}, call {turn}");
+                assert_eq!(
+                    pull(&mut counted),
+                    walked.pull(),
+                    "quantum {quantum}, call {turn}"
+                );
             }
         }
     }
@@ -274,7 +393,9 @@ fn known_bug_21_long_packets_and_a_quantum_of_a_byte_take_no_longer() {
     assert_eq!(served, [1_000; 3]);
     put(&mut scheduler, 3, u32::MAX);
     put(&mut scheduler, 4, 1 << 31);
-    let order: Vec<_> = std::iter::from_fn(|| pull(&mut scheduler)).map(|(flow, _)| flow).collect();
+    let order: Vec<_> = std::iter::from_fn(|| pull(&mut scheduler))
+        .map(|(flow, _)| flow)
+        .collect();
     assert_eq!(order[3..], [4, 3], "{order:?}");
 }
 
@@ -289,11 +410,23 @@ fn the_quantum_changes_at_work() {
     let mut scheduler = scheduler(LEN);
     (0..40).for_each(|number| put(&mut scheduler, number % 2, LEN));
     (0..4).for_each(|_| _ = pull(&mut scheduler));
-    Config { quantum: 3 * LEN }.reconfigure(&mut scheduler).expect("legal");
+    Config { quantum: 3 * LEN }
+        .reconfigure(&mut scheduler)
+        .expect("legal");
     assert!(Config { quantum: 0 }.reconfigure(&mut scheduler).is_err());
-    let order: Vec<_> = (0..12).filter_map(|_| pull(&mut scheduler)).map(|(flow, _)| flow).collect();
-    assert_eq!(order[..6].iter().sum::<u32>(), 3, "three of each: {order:?}");
-    assert!(order.windows(3).any(|three| three == [0, 0, 0]), "three at once: {order:?}");
+    let order: Vec<_> = (0..12)
+        .filter_map(|_| pull(&mut scheduler))
+        .map(|(flow, _)| flow)
+        .collect();
+    assert_eq!(
+        order[..6].iter().sum::<u32>(),
+        3,
+        "three of each: {order:?}"
+    );
+    assert!(
+        order.windows(3).any(|three| three == [0, 0, 0]),
+        "three at once: {order:?}"
+    );
 }
 
 /// A turn of a megabyte, already begun, ends when the quantum becomes a packet.
@@ -302,10 +435,19 @@ fn a_turn_is_cut_when_the_quantum_is_lowered() {
     let mut scheduler = scheduler(1 << 20);
     (0..1_000).for_each(|_| put(&mut scheduler, 0, LEN));
     assert_eq!(pull(&mut scheduler), Some((0, LEN)));
-    Config { quantum: LEN }.reconfigure(&mut scheduler).expect("legal");
+    Config { quantum: LEN }
+        .reconfigure(&mut scheduler)
+        .expect("legal");
     (0..10).for_each(|_| put(&mut scheduler, 1, LEN));
-    let order: Vec<_> = (0..6).filter_map(|_| pull(&mut scheduler)).map(|(flow, _)| flow).collect();
-    assert_eq!(order.iter().sum::<u32>(), 3, "in turns of a packet from then on: {order:?}");
+    let order: Vec<_> = (0..6)
+        .filter_map(|_| pull(&mut scheduler))
+        .map(|(flow, _)| flow)
+        .collect();
+    assert_eq!(
+        order.iter().sum::<u32>(),
+        3,
+        "in turns of a packet from then on: {order:?}"
+    );
 }
 
 /// The order of the sequence follows the highest column with flows; light flows have their turns
@@ -331,7 +473,10 @@ fn heavy_flows_that_come_and_go_starve_nobody() {
             heavy += 1;
         }
     }
-    assert!(heavy > 5_000 && served[1].abs_diff(2 * served[0]) < 2_000, "{served:?}");
+    assert!(
+        heavy > 5_000 && served[1].abs_diff(2 * served[0]) < 2_000,
+        "{served:?}"
+    );
     // Beside an always backlogged flow, a light flow has its one turn in each round.
     let order = backlogged_order(self::scheduler(LEN), &[1, 1024], 0, 5 * 1025);
     assert_eq!(counts(&order, 2), [5, 5 * 1024]);
@@ -354,7 +499,11 @@ fn a_weight_that_changes_counts_at_once() {
             (0..2).for_each(|_| put(&mut scheduler, flow, LEN));
         }
         (0..random.random_range(0..500)).for_each(|_| _ = serve(&mut scheduler));
-        let weights: Vec<u32> = before.iter().zip(after.iter().chain(std::iter::repeat(&1))).map(|(_, after)| *after).collect();
+        let weights: Vec<u32> = before
+            .iter()
+            .zip(after.iter().chain(std::iter::repeat(&1)))
+            .map(|(_, after)| *after)
+            .collect();
         for (flow, weight) in (0..).zip(&weights) {
             set_weight(&mut scheduler, flow, *weight);
         }
@@ -371,7 +520,14 @@ fn known_bug_13_flows_may_change_come_and_go_at_any_time() {
     for seed in 0..100 {
         let quantum = [1, 300, 1514, 1 << 20][seed as usize % 4];
         let scheduler = Config { quantum }.build(0).expect("legal");
-        random_operations(scheduler, seed, 400, [0.02, 0.2, 0.4][seed as usize % 3], 1_000, false);
+        random_operations(
+            scheduler,
+            seed,
+            400,
+            [0.02, 0.2, 0.4][seed as usize % 3],
+            1_000,
+            false,
+        );
     }
 }
 
@@ -380,11 +536,26 @@ fn known_bug_13_flows_may_change_come_and_go_at_any_time() {
 #[test]
 fn flows_that_keep_returning_gain_nothing() {
     for weight in [1, 5, 1024] {
-        let returning = Source { refill: Some(Refill { low: 0, burst: 1, after: 0, packets: 600 }), ..Source::burst(weight, LEN, 1) };
-        let workload = Workload { name: "returning", seed: 0, sources: vec![returning, Source::burst(weight, LEN, 600)] };
+        let returning = Source {
+            refill: Some(Refill {
+                low: 0,
+                burst: 1,
+                after: 0,
+                packets: 600,
+            }),
+            ..Source::burst(weight, LEN, 1)
+        };
+        let workload = Workload {
+            name: "returning",
+            seed: 0,
+            sources: vec![returning, Source::burst(weight, LEN, 600)],
+        };
         let order = workload.outcome(&Config { quantum: LEN }).order;
         let first = order[..800].iter().filter(|flow| **flow == 0).count();
-        assert!((390..=410).contains(&first), "{first} of 800 at weight {weight}");
+        assert!(
+            (390..=410).contains(&first),
+            "{first} of 800 at weight {weight}"
+        );
     }
 }
 
@@ -396,7 +567,9 @@ fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
     let mut buffer = Buffer::new(Limit::of_bytes(limit), scheduler(1_500));
     let arrive = |buffer: &mut Buffer<Srr<()>>, flow, len| {
         let mut victims = Vec::new();
-        buffer.enqueue(NOW, Packet::new(FlowId(flow), len, ()), |packet, _| victims.push(packet.flow.0));
+        buffer.enqueue(NOW, Packet::new(FlowId(flow), len, ()), |packet, _| {
+            victims.push(packet.flow.0)
+        });
         victims
     };
     let (mut others, mut sent) = ((1..=200).cycle(), 0);
@@ -406,7 +579,11 @@ fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
         let room = limit - buffer.scheduler().backlog().bytes;
         arrive(&mut buffer, 0, room as u32);
         let packet = buffer.dequeue(NOW, |_, _| ()).expect("backlogged");
-        sent += if packet.flow == FlowId(0) { packet.len } else { 0 };
+        sent += if packet.flow == FlowId(0) {
+            packet.len
+        } else {
+            0
+        };
         // The others fill the buffer in small steps, until flow 0's packet is pushed out.
         let mut victims = Vec::new();
         while victims.is_empty() {
@@ -414,7 +591,10 @@ fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
         }
         assert_eq!(victims, [0]);
     }
-    assert!(sent <= 2 * 1_500, "{sent} bytes while two hundred others wait for their turn");
+    assert!(
+        sent <= 2 * 1_500,
+        "{sent} bytes while two hundred others wait for their turn"
+    );
 }
 
 #[test]
@@ -439,10 +619,20 @@ fn a_flow_pushed_out_before_its_turn_costs_no_other_its_turn() {
     for (flow, lens) in [(0, &[LEN, LEN][..]), (1, &[10 * LEN]), (2, &[LEN, LEN])] {
         lens.iter().for_each(|len| put(&mut scheduler, flow, *len));
     }
-    assert_eq!(pull(&mut scheduler), Some((2, LEN)), "a column is served from the flow that came last");
+    assert_eq!(
+        pull(&mut scheduler),
+        Some((2, LEN)),
+        "a column is served from the flow that came last"
+    );
     assert_eq!(scheduler.evict().map(|packet| packet.flow.0), Some(1));
-    let order: Vec<_> = std::iter::from_fn(|| pull(&mut scheduler)).map(|(flow, _)| flow).collect();
-    assert_eq!(order, [0, 2, 0], "flow 0 stands behind flow 1, and flow 2 has had its turn");
+    let order: Vec<_> = std::iter::from_fn(|| pull(&mut scheduler))
+        .map(|(flow, _)| flow)
+        .collect();
+    assert_eq!(
+        order,
+        [0, 2, 0],
+        "flow 0 stands behind flow 1, and flow 2 has had its turn"
+    );
 }
 
 #[test]
@@ -452,9 +642,19 @@ fn a_removed_flow_keeps_its_weight_until_it_is_empty_and_no_longer() {
     let turns = |scheduler: &mut Srr<()>| {
         (0..12).for_each(|packet| put(scheduler, packet % 2, LEN));
         scheduler.remove_flow(FlowId(0));
-        let order: Vec<_> = std::iter::from_fn(|| pull(scheduler)).map(|(flow, _)| flow as usize).collect();
+        let order: Vec<_> = std::iter::from_fn(|| pull(scheduler))
+            .map(|(flow, _)| flow as usize)
+            .collect();
         counts(&order[..4], 2)
     };
-    assert_eq!(turns(&mut scheduler), [3, 1], "it sends what waits by its weight");
-    assert_eq!(turns(&mut scheduler), [2, 2], "when it comes back it is a flow like any other");
+    assert_eq!(
+        turns(&mut scheduler),
+        [3, 1],
+        "it sends what waits by its weight"
+    );
+    assert_eq!(
+        turns(&mut scheduler),
+        [2, 2],
+        "when it comes back it is a flow like any other"
+    );
 }

@@ -39,12 +39,19 @@ impl Book {
         let total = workload.total_weight() as f64;
         let flows = workload.sources.len();
         Self {
-            per_byte: workload.sources.iter().map(|source| total / f64::from(source.config.weight)).collect(),
+            per_byte: workload
+                .sources
+                .iter()
+                .map(|source| total / f64::from(source.config.weight))
+                .collect(),
             last_grc: vec![0.0; flows],
             waiting: vec![VecDeque::new(); flows],
             served: vec![0.0; flows],
             pairs: vec![None; flows * flows],
-            times: Times { lateness: vec![f64::NEG_INFINITY; flows], unfairness: vec![0.0; flows] },
+            times: Times {
+                lateness: vec![f64::NEG_INFINITY; flows],
+                unfairness: vec![0.0; flows],
+            },
         }
     }
 
@@ -73,8 +80,13 @@ impl Book {
         let flows = self.waiting.len();
         for other in (0..flows).filter(|other| *other != flow) {
             let difference = self.served[flow] - self.served[other];
-            for (pair, difference) in [(flow * flows + other, difference), (other * flows + flow, -difference)] {
-                let Some((least, most)) = &mut self.pairs[pair] else { continue };
+            for (pair, difference) in [
+                (flow * flows + other, difference),
+                (other * flows + flow, -difference),
+            ] {
+                let Some((least, most)) = &mut self.pairs[pair] else {
+                    continue;
+                };
                 (*least, *most) = (least.min(difference), most.max(difference));
                 let unfair = &mut self.times.unfairness[pair / flows];
                 *unfair = unfair.max(*most - *least);
@@ -99,13 +111,17 @@ fn nanos(now: Instant) -> f64 {
 
 impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
     fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
-        self.book.borrow_mut().arrive(nanos(now), packet.flow.index(), packet.len.into());
+        self.book
+            .borrow_mut()
+            .arrive(nanos(now), packet.flow.index(), packet.len.into());
         self.scheduler.enqueue(now, packet)
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<Stamp>> {
         let packet = self.scheduler.dequeue(now)?;
-        self.book.borrow_mut().serve(nanos(now), packet.flow.index(), packet.len.into());
+        self.book
+            .borrow_mut()
+            .serve(nanos(now), packet.flow.index(), packet.len.into());
         Some(packet)
     }
 
@@ -125,7 +141,10 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
 /// Drives a discipline through a workload, with all measures.
 pub(crate) fn run<D: Discipline>(workload: &Workload, discipline: &D) -> (Outcome, Times) {
     let book = Rc::new(RefCell::new(Book::new(workload)));
-    let outcome = workload.driven(Timed { scheduler: workload.scheduler(discipline), book: Rc::clone(&book) });
+    let outcome = workload.driven(Timed {
+        scheduler: workload.scheduler(discipline),
+        book: Rc::clone(&book),
+    });
     let times = book.borrow().times.clone();
     (outcome, times)
 }
@@ -160,15 +179,24 @@ impl Ratios {
 
 /// How close `discipline` comes in a workload to the bounds of `promised_by`. `rounding` is the
 /// part of the bytes served that fixed-point arithmetic may add to each bound.
-pub(crate) fn ratios<P: Discipline, D: Discipline>(workload: &Workload, promised_by: &P, discipline: &D, rounding: f64) -> Ratios {
+pub(crate) fn ratios<P: Discipline, D: Discipline>(
+    workload: &Workload,
+    promised_by: &P,
+    discipline: &D,
+    rounding: f64,
+) -> Ratios {
     let (outcome, times) = run(workload, discipline);
     let slack = rounding * outcome.total() as f64;
     let of_flow = |flow: usize| {
         let promised = workload.guarantees(promised_by, flow);
         let nanos = |bound: Option<roundelay::Bound<roundelay::Duration>>| {
-            bound.map_or(f64::INFINITY, |bound| bound.value.as_picos() as f64 / 1e3 + slack + 1e-3)
+            bound.map_or(f64::INFINITY, |bound| {
+                bound.value.as_picos() as f64 / 1e3 + slack + 1e-3
+            })
         };
-        let bytes = promised.b_wfi.map_or(f64::INFINITY, |bound| bound.value as f64 + slack);
+        let bytes = promised
+            .b_wfi
+            .map_or(f64::INFINITY, |bound| bound.value as f64 + slack);
         Ratios {
             b_wfi: outcome.b_wfi[flow].max(outcome.b_wfi_by_bit[flow]) / bytes,
             t_wfi: (outcome.t_wfi[flow] * 1e9 / nanos(promised.t_wfi)).max(0.0),
@@ -176,5 +204,7 @@ pub(crate) fn ratios<P: Discipline, D: Discipline>(workload: &Workload, promised
             fairness: times.unfairness[flow] / nanos(promised.fairness),
         }
     };
-    (0..workload.sources.len()).map(of_flow).fold(Ratios::default(), Ratios::max)
+    (0..workload.sources.len())
+        .map(of_flow)
+        .fold(Ratios::default(), Ratios::max)
 }

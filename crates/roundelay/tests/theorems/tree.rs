@@ -13,7 +13,11 @@ use roundelay_metrics::Stamp;
 use crate::theorems::workload::{Driven, Outcome, RATE, Refill, Source, Workload};
 
 fn node(name: &str, spec: &str, weight: u32, max_packet_len: u32) -> Node {
-    Node { weight, max_packet_len, ..Node::new(name, spec.parse().expect("a legal spec")) }
+    Node {
+        weight,
+        max_packet_len,
+        ..Node::new(name, spec.parse().expect("a legal spec"))
+    }
 }
 
 /// A tree with the flows of a workload as leaves; the workload's weights are the leaves' shares of
@@ -39,9 +43,23 @@ impl Planned {
         loop {
             let plan = Config::new(node("root", class, 1, FlowConfig::MAX_PACKET_LEN)).unwrap();
             let shares = vec![(1, 1); workload.sources.len()];
-            let mut growth = Growth { plan, class, workload: &workload, shares, classes: 0 };
-            growth.grow("root", &(0..workload.sources.len()).collect::<Vec<_>>(), levels, (1, 1), random);
-            let Growth { mut plan, shares, .. } = growth;
+            let mut growth = Growth {
+                plan,
+                class,
+                workload: &workload,
+                shares,
+                classes: 0,
+            };
+            growth.grow(
+                "root",
+                &(0..workload.sources.len()).collect::<Vec<_>>(),
+                levels,
+                (1, 1),
+                random,
+            );
+            let Growth {
+                mut plan, shares, ..
+            } = growth;
             plan.set_default("leaf 0").unwrap();
             if let Some(planned) = Self::of(plan, workload.clone(), &shares) {
                 return planned;
@@ -51,7 +69,9 @@ impl Planned {
 
     /// None if the shares have no small enough common denominator.
     fn of(plan: Config, mut workload: Workload, shares: &[(u64, u64)]) -> Option<Self> {
-        let whole = shares.iter().try_fold(1u64, |whole, (_, of)| Some(whole / gcd(whole, *of) * of).filter(|whole| *whole <= 1 << 24))?;
+        let whole = shares.iter().try_fold(1u64, |whole, (_, of)| {
+            Some(whole / gcd(whole, *of) * of).filter(|whole| *whole <= 1 << 24)
+        })?;
         for (source, (part, of)) in workload.sources.iter_mut().zip(shares) {
             source.config.weight = u32::try_from(whole / of * part).expect("a part of the whole");
         }
@@ -60,46 +80,80 @@ impl Planned {
     }
 
     fn run(&self) -> Outcome {
-        self.workload.driven(self.plan.build_tree::<Stamp>(1).unwrap())
+        self.workload
+            .driven(self.plan.build_tree::<Stamp>(1).unwrap())
     }
 
     /// With other schedulers in the classes.
     fn run_with<I: Scheduler<StandIn>>(&self, class: impl Fn() -> I) -> Outcome {
         let leaf = |node: &Node| node.spec.discipline.build::<Stamp>(1);
-        self.workload.driven(Tree::<Stamp, AnyScheduler<Stamp>, I>::with(&self.plan, leaf, |_| Ok(class())).unwrap())
+        self.workload.driven(
+            Tree::<Stamp, AnyScheduler<Stamp>, I>::with(&self.plan, leaf, |_| Ok(class())).unwrap(),
+        )
     }
 
     /// Largest measured indices of all leaves over the bounds of the plan.
     fn worst(&self, outcome: &Outcome) -> (f64, f64) {
         let rate = roundelay::Rate::from_bits_per_second(RATE).unwrap();
         let quotients = (0..self.workload.sources.len()).map(|flow| {
-            let promised = self.plan.leaf_guarantees(&format!("leaf {flow}"), rate).unwrap();
-            let (bits, time) = (promised.b_wfi.expect("proven").value, promised.t_wfi.expect("proven").value);
-            (outcome.b_wfi_by_bit[flow] / bits as f64, outcome.t_wfi[flow] / time.as_secs_f64())
+            let promised = self
+                .plan
+                .leaf_guarantees(&format!("leaf {flow}"), rate)
+                .unwrap();
+            let (bits, time) = (
+                promised.b_wfi.expect("proven").value,
+                promised.t_wfi.expect("proven").value,
+            );
+            (
+                outcome.b_wfi_by_bit[flow] / bits as f64,
+                outcome.t_wfi[flow] / time.as_secs_f64(),
+            )
         });
-        quotients.fold((0.0, 0.0), |(bits, time): (f64, f64), (b, t)| (bits.max(b), time.max(t)))
+        quotients.fold((0.0, 0.0), |(bits, time): (f64, f64), (b, t)| {
+            (bits.max(b), time.max(t))
+        })
     }
 }
 
 impl Growth<'_> {
-    fn grow(&mut self, parent: &str, flows: &[usize], levels: usize, share: (u64, u64), random: &mut Pcg64) {
-        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); random.random_range(1..=flows.len().min(4))];
+    fn grow(
+        &mut self,
+        parent: &str,
+        flows: &[usize],
+        levels: usize,
+        share: (u64, u64),
+        random: &mut Pcg64,
+    ) {
+        let mut groups: Vec<Vec<usize>> =
+            vec![Vec::new(); random.random_range(1..=flows.len().min(4))];
         let count = groups.len();
-        flows.iter().enumerate().for_each(|(index, flow)| groups[index % count].push(*flow));
+        flows
+            .iter()
+            .enumerate()
+            .for_each(|(index, flow)| groups[index % count].push(*flow));
         if levels == 1 {
             groups = flows.iter().map(|flow| vec![*flow]).collect();
         }
-        let weights: Vec<u32> = groups.iter().map(|_| [1, 1, 2, 3, 8][random.random_range(0..5)]).collect();
+        let weights: Vec<u32> = groups
+            .iter()
+            .map(|_| [1, 1, 2, 3, 8][random.random_range(0..5)])
+            .collect();
         let total: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
         for (group, weight) in groups.iter().zip(weights) {
             let share = (share.0 * u64::from(weight), share.1 * total);
-            let longest = group.iter().map(|flow| self.workload.sources[*flow].config.max_packet_len).max().expect("some flow");
+            let longest = group
+                .iter()
+                .map(|flow| self.workload.sources[*flow].config.max_packet_len)
+                .max()
+                .expect("some flow");
             if levels == 1 || (group.len() == 1 && random.random_bool(0.5)) {
                 self.leaf(parent, group[0], weight, share);
             } else {
                 self.classes += 1;
                 let name = format!("class {}", self.classes);
-                self.plan.add_class(parent, node(&name, self.class, weight, longest)).unwrap();
+                self.plan
+                    .add_class(parent, node(&name, self.class, weight, longest))
+                    .unwrap();
                 self.grow(&name, group, levels - 1, share, random);
             }
         }
@@ -108,7 +162,9 @@ impl Growth<'_> {
     fn leaf(&mut self, parent: &str, flow: usize, weight: u32, share: (u64, u64)) {
         let name = format!("leaf {flow}");
         let longest = self.workload.sources[flow].config.max_packet_len;
-        self.plan.add_leaf(parent, node(&name, "fifo", weight, longest)).unwrap();
+        self.plan
+            .add_leaf(parent, node(&name, "fifo", weight, longest))
+            .unwrap();
         self.plan.assign(FlowId(flow as u32), &name).unwrap();
         let common = gcd(share.0, share.1);
         self.shares[flow] = (share.0 / common, share.1 / common);
@@ -145,7 +201,10 @@ impl Scheduler<StandIn> for Turns {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.queue.len() as u64, bytes: self.queue.iter().map(|packet| u64::from(packet.len)).sum() }
+        Backlog {
+            packets: self.queue.len() as u64,
+            bytes: self.queue.iter().map(|packet| u64::from(packet.len)).sum(),
+        }
     }
 
     fn footprint(&self) -> Footprint {
@@ -170,7 +229,11 @@ impl Scheduler<StandIn> for Forgetful {
         self.dequeue_refilled(now, &mut |_| None)
     }
 
-    fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<StandIn>>) -> Option<Packet<StandIn>> {
+    fn dequeue_refilled(
+        &mut self,
+        now: Instant,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<StandIn>>,
+    ) -> Option<Packet<StandIn>> {
         if let Some(place) = self.places.pop() {
             refill(place.flow);
             return Some(place);
@@ -192,12 +255,17 @@ impl Scheduler<StandIn> for Forgetful {
 
     fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<StandIn>> {
         let place = self.places.iter().position(|place| place.flow == flow);
-        self.scheduler.evict_flow(flow).or_else(|| place.map(|place| self.places.remove(place)))
+        self.scheduler
+            .evict_flow(flow)
+            .or_else(|| place.map(|place| self.places.remove(place)))
     }
 
     fn backlog(&self) -> Backlog {
         let Backlog { packets, bytes } = self.scheduler.backlog();
-        Backlog { packets: packets + self.places.len() as u64, bytes }
+        Backlog {
+            packets: packets + self.places.len() as u64,
+            bytes,
+        }
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
@@ -213,42 +281,100 @@ impl Scheduler<StandIn> for Forgetful {
 /// light leaf and a heavy leaf with just one packet waiting as its last one leaves.
 fn one_waiting(levels: usize, len: u32) -> Planned {
     let kept = |weight, len, low, packets| {
-        let refill = Refill { low, burst: 1, after: 0, packets };
-        Source { refill: Some(refill), ..Source::burst(weight, len, low as usize + 1) }
+        let refill = Refill {
+            low,
+            burst: 1,
+            after: 0,
+            packets,
+        };
+        Source {
+            refill: Some(refill),
+            ..Source::burst(weight, len, low as usize + 1)
+        }
     };
-    let sources = vec![kept(1, len, 1, 300), kept(1, 1500, 2, 300), kept(1, 1500, 2, 300)];
+    let sources = vec![
+        kept(1, len, 1, 300),
+        kept(1, 1500, 2, 300),
+        kept(1, 1500, 2, 300),
+    ];
     let mut plan = Config::new(node("0", "wf2q_plus", 1, 1500)).unwrap();
     for level in 1..levels {
-        plan.add_class(&(level - 1).to_string(), node(&level.to_string(), "wf2q_plus", 4, 1500)).unwrap();
+        plan.add_class(
+            &(level - 1).to_string(),
+            node(&level.to_string(), "wf2q_plus", 4, 1500),
+        )
+        .unwrap();
     }
     let last = (levels - 1).to_string();
-    plan.add_leaf(&last, node("leaf 0", "fifo", 15, len.max(512))).unwrap();
-    plan.add_leaf(&last, node("leaf 1", "fifo", 1, 1500)).unwrap();
+    plan.add_leaf(&last, node("leaf 0", "fifo", 15, len.max(512)))
+        .unwrap();
+    plan.add_leaf(&last, node("leaf 1", "fifo", 1, 1500))
+        .unwrap();
     plan.add_leaf("0", node("leaf 2", "fifo", 1, 1500)).unwrap();
     (0..3).for_each(|flow| plan.assign(FlowId(flow), &format!("leaf {flow}")).unwrap());
     plan.set_default("leaf 2").unwrap();
-    let shares = if levels == 1 { [(15, 17), (1, 17), (1, 17)] } else { [(3, 4), (1, 20), (1, 5)] };
-    Planned::of(plan, Workload { name: "one_waiting", seed: 0, sources }, &shares).expect("small shares")
+    let shares = if levels == 1 {
+        [(15, 17), (1, 17), (1, 17)]
+    } else {
+        [(3, 4), (1, 20), (1, 5)]
+    };
+    Planned::of(
+        plan,
+        Workload {
+            name: "one_waiting",
+            seed: 0,
+            sources,
+        },
+        &shares,
+    )
+    .expect("small shares")
 }
 
 /// A leaf with half of its class, which has half of the link, sends ahead while alone; then all
 /// others arrive, in its class and beside the class, with packets of the maximum length.
 fn made_to_wait() -> Planned {
     let mut ahead = Source::burst(1, 1500, 2);
-    ahead.refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 120 });
-    let late = |number: u64| Source { arrivals: vec![1 + number % 3; 4], ..Source::burst(1, 1500, 0) };
+    ahead.refill = Some(Refill {
+        low: 1,
+        burst: 1,
+        after: 0,
+        packets: 120,
+    });
+    let late = |number: u64| Source {
+        arrivals: vec![1 + number % 3; 4],
+        ..Source::burst(1, 1500, 0)
+    };
     let sources: Vec<_> = std::iter::once(ahead).chain((0..24).map(late)).collect();
     let mut plan = Config::new(node("root", "wf2q_plus", 1, 1500)).unwrap();
-    plan.add_class("root", node("class", "wf2q_plus", 12, 1500)).unwrap();
+    plan.add_class("root", node("class", "wf2q_plus", 12, 1500))
+        .unwrap();
     let mut shares = Vec::new();
     for flow in 0..25u32 {
-        let (parent, weight) = if flow <= 12 { ("class", if flow == 0 { 12 } else { 1 }) } else { ("root", 1) };
-        plan.add_leaf(parent, node(&format!("leaf {flow}"), "fifo", weight, 1500)).unwrap();
+        let (parent, weight) = if flow <= 12 {
+            ("class", if flow == 0 { 12 } else { 1 })
+        } else {
+            ("root", 1)
+        };
+        plan.add_leaf(parent, node(&format!("leaf {flow}"), "fifo", weight, 1500))
+            .unwrap();
         plan.assign(FlowId(flow), &format!("leaf {flow}")).unwrap();
-        shares.push(if flow <= 12 { (u64::from(weight), 48) } else { (1, 24) });
+        shares.push(if flow <= 12 {
+            (u64::from(weight), 48)
+        } else {
+            (1, 24)
+        });
     }
     plan.set_default("leaf 0").unwrap();
-    Planned::of(plan, Workload { name: "made_to_wait", seed: 0, sources }, &shares).expect("small shares")
+    Planned::of(
+        plan,
+        Workload {
+            name: "made_to_wait",
+            seed: 0,
+            sources,
+        },
+        &shares,
+    )
+    .expect("small shares")
 }
 
 fn random_trees(class: &str, seeds: u64) -> impl Iterator<Item = Planned> {
@@ -261,24 +387,46 @@ fn random_trees(class: &str, seeds: u64) -> impl Iterator<Item = Planned> {
 
 /// Disciplines that can be classes and promise a B-WFI.
 fn promising_classes() -> Vec<String> {
-    let able = AnyDiscipline::all().into_iter().map(|discipline| discipline.info()).filter(|info| info.interior);
+    let able = AnyDiscipline::all()
+        .into_iter()
+        .map(|discipline| discipline.info())
+        .filter(|info| info.interior);
     let promises = |class: &String| {
         let mut plan = Config::new(node("root", class, 1, 1500)).unwrap();
-        plan.add_leaf("root", node("leaf", "fifo", 1, 1500)).unwrap();
-        plan.leaf_guarantees("leaf", "1mbit".parse().unwrap()).unwrap().b_wfi.is_some()
+        plan.add_leaf("root", node("leaf", "fifo", 1, 1500))
+            .unwrap();
+        plan.leaf_guarantees("leaf", "1mbit".parse().unwrap())
+            .unwrap()
+            .b_wfi
+            .is_some()
     };
-    able.map(|info| info.name.to_owned()).filter(promises).collect()
+    able.map(|info| info.name.to_owned())
+        .filter(promises)
+        .collect()
 }
 
 #[test]
 fn b_wfi_stays_within_the_bound() {
     let (mut own, mut turns, mut forgetful) = (0.0f64, 0.0f64, 0.0f64);
-    let adversarial = [one_waiting(1, 1500), one_waiting(2, 64), one_waiting(3, 1500), one_waiting(8, 700), made_to_wait()];
+    let adversarial = [
+        one_waiting(1, 1500),
+        one_waiting(2, 64),
+        one_waiting(3, 1500),
+        one_waiting(8, 700),
+        made_to_wait(),
+    ];
     let mut tried = 0.0f64;
-    for planned in adversarial.into_iter().chain(random_trees("wf2q_plus", 400)) {
+    for planned in adversarial
+        .into_iter()
+        .chain(random_trees("wf2q_plus", 400))
+    {
         let (name, seed) = (planned.workload.name, planned.workload.seed);
         let (bits, _) = planned.worst(&planned.run());
-        assert!(bits <= 1.0, "{name}, seed {seed}: {bits} of the bound in {:?}", planned.plan);
+        assert!(
+            bits <= 1.0,
+            "{name}, seed {seed}: {bits} of the bound in {:?}",
+            planned.plan
+        );
         own = own.max(bits);
         turns = turns.max(planned.worst(&planned.run_with(Turns::default)).0);
         if name == "one_waiting" {
@@ -299,7 +447,9 @@ fn b_wfi_stays_within_the_bound() {
 #[test]
 fn b_wfi_of_other_classes_stays_within_their_bounds() {
     for class in promising_classes() {
-        let worst = random_trees(&class, 100).map(|planned| planned.worst(&planned.run()).0).fold(0.0, f64::max);
+        let worst = random_trees(&class, 100)
+            .map(|planned| planned.worst(&planned.run()).0)
+            .fold(0.0, f64::max);
         println!("b_wfi / bound in trees of {class}: {worst:.3}");
         assert!(worst <= 1.0, "{class}: {worst}");
     }
@@ -308,9 +458,17 @@ fn b_wfi_of_other_classes_stays_within_their_bounds() {
 /// DRR in the classes breaks the bound of WF2Q+.
 #[test]
 fn b_wfi_of_wf2q_plus_is_broken_by_drr_in_a_class() {
-    let Some(_) = promising_classes().iter().find(|class| *class == "drr") else { return };
-    let drr = || AnyDiscipline::named("drr").and_then(|drr| drr.build::<StandIn>(1)).unwrap();
-    let worst = random_trees("wf2q_plus", 200).map(|planned| planned.worst(&planned.run_with(drr)).0).fold(0.0, f64::max);
+    let Some(_) = promising_classes().iter().find(|class| *class == "drr") else {
+        return;
+    };
+    let drr = || {
+        AnyDiscipline::named("drr")
+            .and_then(|drr| drr.build::<StandIn>(1))
+            .unwrap()
+    };
+    let worst = random_trees("wf2q_plus", 200)
+        .map(|planned| planned.worst(&planned.run_with(drr)).0)
+        .fold(0.0, f64::max);
     println!("b_wfi / bound of H-WF2Q+ with drr in the classes: {worst:.2}");
     assert!(worst > 1.0, "{worst}");
 }
@@ -318,10 +476,17 @@ fn b_wfi_of_wf2q_plus_is_broken_by_drr_in_a_class() {
 #[test]
 fn t_wfi_stays_within_the_bound() {
     let (mut own, mut turns) = (0.0f64, 0.0f64);
-    for planned in [one_waiting(3, 64), made_to_wait()].into_iter().chain(random_trees("wf2q_plus", 400)) {
+    for planned in [one_waiting(3, 64), made_to_wait()]
+        .into_iter()
+        .chain(random_trees("wf2q_plus", 400))
+    {
         let (name, seed) = (planned.workload.name, planned.workload.seed);
         let (_, time) = planned.worst(&planned.run());
-        assert!(time <= 1.0, "{name}, seed {seed}: {time} of the bound in {:?}", planned.plan);
+        assert!(
+            time <= 1.0,
+            "{name}, seed {seed}: {time} of the bound in {:?}",
+            planned.plan
+        );
         own = own.max(time);
         turns = turns.max(planned.worst(&planned.run_with(Turns::default)).1);
     }
@@ -340,12 +505,23 @@ fn one_level_of_wf2q_plus_is_wf2q_plus() {
         let mut plan = Config::new(node("root", "wf2q_plus", 1, 1500)).unwrap();
         for (flow, source) in workload.sources.iter().enumerate() {
             let name = format!("leaf {flow}");
-            plan.add_leaf("root", Node { weight: source.config.weight, ..node(&name, "fifo", 1, source.config.max_packet_len) }).unwrap();
+            plan.add_leaf(
+                "root",
+                Node {
+                    weight: source.config.weight,
+                    ..node(&name, "fifo", 1, source.config.max_packet_len)
+                },
+            )
+            .unwrap();
             plan.assign(FlowId(flow as u32), &name).unwrap();
         }
         plan.set_default("leaf 0").unwrap();
         let order = workload.driven(plan.build_tree(1).unwrap()).order;
-        assert_eq!(order, workload.outcome(&wf2q_plus::Config).order, "seed {seed}");
+        assert_eq!(
+            order,
+            workload.outcome(&wf2q_plus::Config).order,
+            "seed {seed}"
+        );
         packets += order.len();
     }
     assert!(packets > 20_000, "{packets}");
@@ -353,10 +529,21 @@ fn one_level_of_wf2q_plus_is_wf2q_plus() {
 
 /// Bytes served of each flow while the flows in `active` are always backlogged, out of `packets`
 /// packets of 1000 bytes.
-fn served<S: Scheduler<()>>(scheduler: &mut S, flows: u32, active: &[u32], packets: u32) -> Vec<u64> {
+fn served<S: Scheduler<()>>(
+    scheduler: &mut S,
+    flows: u32,
+    active: &[u32],
+    packets: u32,
+) -> Vec<u64> {
     let mut served = vec![0; flows as usize];
-    let send = |scheduler: &mut S, flow| scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).unwrap();
-    active.iter().for_each(|flow| (0..3).for_each(|_| send(scheduler, *flow)));
+    let send = |scheduler: &mut S, flow| {
+        scheduler
+            .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ()))
+            .unwrap()
+    };
+    active
+        .iter()
+        .for_each(|flow| (0..3).for_each(|_| send(scheduler, *flow)));
     for _ in 0..packets {
         let packet = scheduler.dequeue(Instant::ZERO).expect("backlogged");
         served[packet.flow.index()] += 1;
@@ -372,7 +559,12 @@ fn shared(class: &str) -> (Config, [u64; 6]) {
     let mut plan = Config::new(node("link", class, 1, 1500)).unwrap();
     let mut add = |parent, name, weight, is_class| {
         let made = node(name, if is_class { class } else { "fifo" }, weight, 1500);
-        if is_class { plan.add_class(parent, made) } else { plan.add_leaf(parent, made) }.unwrap();
+        if is_class {
+            plan.add_class(parent, made)
+        } else {
+            plan.add_leaf(parent, made)
+        }
+        .unwrap();
     };
     for (parent, name, weight, is_class) in [
         ("link", "A", 5, true),
@@ -396,7 +588,10 @@ fn shared(class: &str) -> (Config, [u64; 6]) {
 /// Whether each flow got its part of 12800 packets, to within `slack` packets.
 fn is_shared(served: &[u64], parts: &[u64], slack: u64) -> bool {
     let whole: u64 = parts.iter().sum();
-    served.iter().zip(parts).all(|(got, part)| got.abs_diff(part * 12_800 / whole) <= slack)
+    served
+        .iter()
+        .zip(parts)
+        .all(|(got, part)| got.abs_diff(part * 12_800 / whole) <= slack)
 }
 
 #[test]
@@ -409,9 +604,13 @@ fn shares_at_every_level_follow_the_weights() {
     }
     let (plan, parts) = shared("wf2q_plus");
     let leaf = |node: &Node| node.spec.discipline.build::<()>(1);
-    let mut turns = Tree::<(), AnyScheduler<()>, Turns>::with(&plan, leaf, |_| Ok(Turns::default())).unwrap();
+    let mut turns =
+        Tree::<(), AnyScheduler<()>, Turns>::with(&plan, leaf, |_| Ok(Turns::default())).unwrap();
     let all = served(&mut turns, 6, &[0, 1, 2, 3, 4, 5], 12_800);
-    assert!(!is_shared(&all, &parts, 24), "classes that take turns must not: {all:?}");
+    assert!(
+        !is_shared(&all, &parts, 24),
+        "classes that take turns must not: {all:?}"
+    );
 }
 
 /// Link sharing: when leaf 2 rests leaf 3 has all of AA, when all but leaf 0 rest it has all of A,
@@ -420,24 +619,42 @@ fn shares_at_every_level_follow_the_weights() {
 #[test]
 fn what_a_class_leaves_goes_to_its_siblings() {
     // The required parts, and the sending flows.
-    let cases =
-        [([30, 10, 0, 40, 32, 16], vec![0, 1, 3, 4, 5]), ([80, 0, 0, 0, 32, 16], vec![0, 4, 5]), ([0, 1, 0, 4, 0, 1], vec![1, 3, 5])];
+    let cases = [
+        ([30, 10, 0, 40, 32, 16], vec![0, 1, 3, 4, 5]),
+        ([80, 0, 0, 0, 32, 16], vec![0, 4, 5]),
+        ([0, 1, 0, 4, 0, 1], vec![1, 3, 5]),
+    ];
     let (plan, shares) = shared("wf2q_plus");
     let flat = || {
         let mut flat = wf2q_plus::Config.build::<()>(1).unwrap();
         for (flow, share) in (0..).zip(shares) {
-            flat.set_flow(FlowId(flow), FlowConfig { weight: share as u32, ..FlowConfig::DEFAULT }).unwrap();
+            flat.set_flow(
+                FlowId(flow),
+                FlowConfig {
+                    weight: share as u32,
+                    ..FlowConfig::DEFAULT
+                },
+            )
+            .unwrap();
         }
         flat
     };
     for (parts, active) in cases {
         for class in promising_classes() {
-            let got = served(&mut shared(&class).0.build_tree(1).unwrap(), 6, &active, 12_800);
+            let got = served(
+                &mut shared(&class).0.build_tree(1).unwrap(),
+                6,
+                &active,
+                12_800,
+            );
             assert!(is_shared(&got, &parts, 24), "{class}, {active:?}: {got:?}");
         }
         let got = served(&mut plan.build_tree(1).unwrap(), 6, &active, 12_800);
         assert!(is_shared(&got, &parts, 8), "{active:?}: {got:?}");
         let got = served(&mut flat(), 6, &active, 12_800);
-        assert!(!is_shared(&got, &parts, 24), "flat, {active:?}: {got:?} must not follow {parts:?}");
+        assert!(
+            !is_shared(&got, &parts, 24),
+            "flat, {active:?}: {got:?} must not follow {parts:?}"
+        );
     }
 }

@@ -45,16 +45,24 @@ struct ExactFlow {
 
 impl ExactFlow {
     fn rate(&self) -> u64 {
-        self.parts.front().map_or(0, |part| part.weight.unwrap_or(self.weight).into())
+        self.parts
+            .front()
+            .map_or(0, |part| part.weight.unwrap_or(self.weight).into())
     }
 
     /// Times the first waiting packet.
     fn time(&mut self) {
-        let Some(head) = self.queue.front() else { return };
+        let Some(head) = self.queue.front() else {
+            return;
+        };
         self.start = self.next.clone().max(head.came.clone());
         self.finish = self.start.clone() + rational(head.len) / rational(self.weight.into());
         self.next = self.finish.clone();
-        if let Some(part) = self.parts.iter_mut().find(|part| part.packet == head.packet) {
+        if let Some(part) = self
+            .parts
+            .iter_mut()
+            .find(|part| part.packet == head.packet)
+        {
             part.weight = Some(self.weight);
         }
     }
@@ -74,7 +82,8 @@ impl Exact {
     /// weight.
     fn step(&self) -> Option<Rational> {
         let busy = self.flows.iter().filter(|flow| !flow.parts.is_empty());
-        busy.map(|flow| flow.parts[0].left.clone() / rational(flow.rate())).min()
+        busy.map(|flow| flow.parts[0].left.clone() / rational(flow.rate()))
+            .min()
     }
 
     fn pass(&mut self, step: &Rational) {
@@ -114,7 +123,11 @@ impl Exact {
         if flow.queue.is_empty() && flow.parts.is_empty() {
             flow.next = came.clone();
         }
-        flow.parts.push_back(Part { packet, left: rational(len), weight: None });
+        flow.parts.push_back(Part {
+            packet,
+            left: rational(len),
+            weight: None,
+        });
         flow.queue.push_back(Waiting { packet, len, came });
         if flow.queue.len() == 1 {
             self.time(number, true);
@@ -123,11 +136,20 @@ impl Exact {
 
     /// `is_new` if the flow had no packet before.
     fn time(&mut self, flow: usize, is_new: bool) {
-        let is_only = is_new && self.flows.iter().enumerate().all(|(other, others)| other == flow || others.queue.is_empty());
+        let is_only = is_new
+            && self
+                .flows
+                .iter()
+                .enumerate()
+                .all(|(other, others)| other == flow || others.queue.is_empty());
         let flow = &mut self.flows[flow];
         flow.time();
         let length = flow.finish.clone() - flow.start.clone();
-        self.longest = if is_only { length } else { self.longest.clone().max(length) };
+        self.longest = if is_only {
+            length
+        } else {
+            self.longest.clone().max(length)
+        };
     }
 
     fn evict(&mut self, flow: usize) {
@@ -143,16 +165,27 @@ impl Exact {
     /// two weights in use at once, the fluid server rounds up.
     fn may_change(&self, flow: usize) -> bool {
         let flow = &self.flows[flow];
-        flow.parts.iter().all(|part| part.weight.is_none_or(|weight| weight == flow.weight))
+        flow.parts
+            .iter()
+            .all(|part| part.weight.is_none_or(|weight| weight == flow.weight))
     }
 
     fn set_weight(&mut self, flow: usize, weight: u32) {
         let now = self.now.clone();
         let flow = &mut self.flows[flow];
-        let behind: Vec<_> = flow.queue.iter().skip(1).map(|waiting| (waiting.packet, waiting.len)).collect();
+        let behind: Vec<_> = flow
+            .queue
+            .iter()
+            .skip(1)
+            .map(|waiting| (waiting.packet, waiting.len))
+            .collect();
         let timed = flow.parts.iter().any(|part| part.weight.is_some());
         if weight != flow.weight && !timed {
-            let whole = |(packet, len): (usize, u64)| Part { packet, left: rational(len), weight: None };
+            let whole = |(packet, len): (usize, u64)| Part {
+                packet,
+                left: rational(len),
+                weight: None,
+            };
             flow.parts = behind.into_iter().map(whole).collect();
             flow.next = now;
         }
@@ -173,15 +206,25 @@ fn heads(exact: &Exact) -> impl Iterator<Item = &ExactFlow> {
 }
 
 fn wfq_picks(exact: &mut Exact, flow: usize) -> bool {
-    let first = heads(exact).map(|head| head.finish.clone()).min().expect("somebody waits");
+    let first = heads(exact)
+        .map(|head| head.finish.clone())
+        .min()
+        .expect("somebody waits");
     exact.catch_up(&(first.clone() - exact.longest.clone()));
     exact.flows[flow].finish <= first + tolerance()
 }
 
 fn wf2q_picks(exact: &mut Exact, flow: usize) -> bool {
-    let first = heads(exact).map(|head| head.start.clone()).min().expect("somebody waits");
+    let first = heads(exact)
+        .map(|head| head.start.clone())
+        .min()
+        .expect("somebody waits");
     exact.catch_up(&first);
-    let earliest = heads(exact).filter(|head| head.start <= exact.now).map(|head| head.finish.clone()).min().expect("the first");
+    let earliest = heads(exact)
+        .filter(|head| head.start <= exact.now)
+        .map(|head| head.finish.clone())
+        .min()
+        .expect("the first");
     let own = &exact.flows[flow];
     own.start <= exact.now.clone() + tolerance() && own.finish <= earliest + tolerance()
 }
@@ -215,14 +258,35 @@ struct Run<S> {
 }
 
 impl<S: Scheduler<usize>> Run<S> {
-    fn new<D: Discipline<Scheduler<usize> = S>>(discipline: &D, weights: &[u32], judge: Judge) -> Self {
+    fn new<D: Discipline<Scheduler<usize> = S>>(
+        discipline: &D,
+        weights: &[u32],
+        judge: Judge,
+    ) -> Self {
         let mut scheduler: S = discipline.build::<usize>(1).expect("legal");
         scheduler.set_link_rate(Rate::from_bits_per_second(RATE).expect("not zero"));
-        let exact = Exact { flows: vec![ExactFlow::default(); weights.len()], ..Exact::default() };
+        let exact = Exact {
+            flows: vec![ExactFlow::default(); weights.len()],
+            ..Exact::default()
+        };
         let total_weight = weights.iter().copied().map(u64::from).sum();
         let (now, free_at, counted, packets, decisions, wrong) = (0, 0, 0, Vec::new(), 0, 0);
-        let mut run = Self { scheduler, now, free_at, counted, packets, total_weight, exact, judge, decisions, wrong };
-        weights.iter().enumerate().for_each(|(flow, weight)| run.set_weight(flow, *weight));
+        let mut run = Self {
+            scheduler,
+            now,
+            free_at,
+            counted,
+            packets,
+            total_weight,
+            exact,
+            judge,
+            decisions,
+            wrong,
+        };
+        weights
+            .iter()
+            .enumerate()
+            .for_each(|(flow, weight)| run.set_weight(flow, *weight));
         run
     }
 
@@ -241,24 +305,46 @@ impl<S: Scheduler<usize>> Run<S> {
 
     /// As of the last arrival or departure: `set_flow` has no time argument.
     fn set_weight(&mut self, flow: usize, weight: u32) {
-        let config = FlowConfig { weight, max_packet_len: FlowConfig::MAX_PACKET_LEN };
-        self.scheduler.set_flow(FlowId(flow as u32), config).expect("legal");
+        let config = FlowConfig {
+            weight,
+            max_packet_len: FlowConfig::MAX_PACKET_LEN,
+        };
+        self.scheduler
+            .set_flow(FlowId(flow as u32), config)
+            .expect("legal");
         self.exact(|exact| exact.set_weight(flow, weight));
-        self.total_weight = self.total_weight.max(self.scheduler.total_weight().unwrap_or(0));
+        self.total_weight = self
+            .total_weight
+            .max(self.scheduler.total_weight().unwrap_or(0));
     }
 
     fn arrive(&mut self, flow: usize, len: u64) {
         self.count(self.now);
-        let (packet, resting) = (self.packets.len(), self.free_at <= self.now && self.scheduler.backlog().is_empty());
-        self.scheduler.enqueue(Instant::from_nanos(self.now), Packet::new(FlowId(flow as u32), len as u32, packet)).expect("it fits");
-        self.packets.push(Record { flow, len, came: self.now, left: None });
+        let (packet, resting) = (
+            self.packets.len(),
+            self.free_at <= self.now && self.scheduler.backlog().is_empty(),
+        );
+        self.scheduler
+            .enqueue(
+                Instant::from_nanos(self.now),
+                Packet::new(FlowId(flow as u32), len as u32, packet),
+            )
+            .expect("it fits");
+        self.packets.push(Record {
+            flow,
+            len,
+            came: self.now,
+            left: None,
+        });
         self.exact(|exact| {
             if resting {
                 exact.flows.iter_mut().for_each(|flow| flow.parts.clear());
             }
             exact.arrive(flow, packet, len);
         });
-        self.total_weight = self.total_weight.max(self.scheduler.total_weight().unwrap_or(0));
+        self.total_weight = self
+            .total_weight
+            .max(self.scheduler.total_weight().unwrap_or(0));
     }
 
     fn evict(&mut self) {
@@ -272,7 +358,10 @@ impl<S: Scheduler<usize>> Run<S> {
         while self.free_at.max(self.now) < until && !self.scheduler.backlog().is_empty() {
             self.now = self.now.max(self.free_at);
             self.count(self.now);
-            let packet = self.scheduler.dequeue(Instant::from_nanos(self.now)).expect("it never idles");
+            let packet = self
+                .scheduler
+                .dequeue(Instant::from_nanos(self.now))
+                .expect("it never idles");
             let (flow, len) = (packet.flow.index(), u64::from(packet.len));
             if let Some(judge) = self.judge {
                 self.decisions += 1;
@@ -288,16 +377,36 @@ impl<S: Scheduler<usize>> Run<S> {
 
     /// The worst lateness of the flows `of` over the latency bound of `promises`.
     fn lateness<D: Discipline>(&self, promises: &D, of: impl Iterator<Item = (usize, u32)>) -> f64 {
-        let longest = self.packets.iter().map(|packet| packet.len).max().unwrap_or(1) as u32;
+        let longest = self
+            .packets
+            .iter()
+            .map(|packet| packet.len)
+            .max()
+            .unwrap_or(1) as u32;
         let rate = Rate::from_bits_per_second(RATE).expect("not zero");
         let ratio = |(number, weight): (usize, u32)| {
             let (total_weight, max_packet_len) = (self.total_weight, longest);
-            let share = Share { weight, total_weight, least_weight: 1, flows: 100, max_packet_len, link_max_packet_len: longest, rate };
-            let bound = promises.guarantees(&share).latency.expect("proven").value.as_picos() as f64 / 1e3;
+            let share = Share {
+                weight,
+                total_weight,
+                least_weight: 1,
+                flows: 100,
+                max_packet_len,
+                link_max_packet_len: longest,
+                rate,
+            };
+            let bound = promises
+                .guarantees(&share)
+                .latency
+                .expect("proven")
+                .value
+                .as_picos() as f64
+                / 1e3;
             let (mut grc, mut worst) = (0.0f64, 0.0f64);
             for packet in self.packets.iter().filter(|packet| packet.flow == number) {
                 let Some(left) = packet.left else { continue };
-                grc = grc.max(packet.came as f64) + packet.len as f64 * total_weight as f64 / f64::from(weight);
+                grc = grc.max(packet.came as f64)
+                    + packet.len as f64 * total_weight as f64 / f64::from(weight);
                 worst = worst.max((left as f64 - grc) / bound);
             }
             worst
@@ -307,19 +416,36 @@ impl<S: Scheduler<usize>> Run<S> {
 }
 
 /// A random run. Flows of even number keep their weights.
-fn random_run<D: Discipline>(discipline: &D, seed: u64, kind: Kind, judge: Judge) -> (Run<D::Scheduler<usize>>, Vec<u32>) {
+fn random_run<D: Discipline>(
+    discipline: &D,
+    seed: u64,
+    kind: Kind,
+    judge: Judge,
+) -> (Run<D::Scheduler<usize>>, Vec<u32>) {
     let mut random = Pcg64::seed_from_u64(seed);
     // Exact numbers stay short with small weights.
-    let heaviest = if judge.is_some() { 6 } else { 1 << random.random_range(0..=10) };
-    let weights: Vec<u32> =
-        (0..random.random_range(2..=if judge.is_some() { 5 } else { 12 })).map(|_| random.random_range(1..=heaviest)).collect();
-    let lens: Vec<u64> = weights.iter().map(|_| 1 << random.random_range(6..=14)).collect();
+    let heaviest = if judge.is_some() {
+        6
+    } else {
+        1 << random.random_range(0..=10)
+    };
+    let weights: Vec<u32> = (0..random.random_range(2..=if judge.is_some() { 5 } else { 12 }))
+        .map(|_| random.random_range(1..=heaviest))
+        .collect();
+    let lens: Vec<u64> = weights
+        .iter()
+        .map(|_| 1 << random.random_range(6..=14))
+        .collect();
     let mut run = Run::new(discipline, &weights, judge);
     for _ in 0..if judge.is_some() { 150 } else { 300 } {
         let flow = random.random_range(0..weights.len());
         match random.random_range(0..10) {
-            0..5 => (0..random.random_range(1..=4)).for_each(|_| run.arrive(flow, random.random_range(1..=lens[flow]))),
-            5..7 if kind.weights && flow % 2 == 1 && (judge.is_none() || run.exact.may_change(flow)) => {
+            0..5 => (0..random.random_range(1..=4))
+                .for_each(|_| run.arrive(flow, random.random_range(1..=lens[flow]))),
+            5..7 if kind.weights
+                && flow % 2 == 1
+                && (judge.is_none() || run.exact.may_change(flow)) =>
+            {
                 run.set_weight(flow, random.random_range(1..=weights[flow]));
             }
             5..8 if kind.evictions => (0..random.random_range(1..=5)).for_each(|_| run.evict()),
@@ -330,27 +456,62 @@ fn random_run<D: Discipline>(discipline: &D, seed: u64, kind: Kind, judge: Judge
     (run, weights)
 }
 
-const KINDS: [Kind; 3] =
-    [Kind { weights: true, evictions: false }, Kind { weights: false, evictions: true }, Kind { weights: true, evictions: true }];
+const KINDS: [Kind; 3] = [
+    Kind {
+        weights: true,
+        evictions: false,
+    },
+    Kind {
+        weights: false,
+        evictions: true,
+    },
+    Kind {
+        weights: true,
+        evictions: true,
+    },
+];
 
 /// Decisions, and the number that differ from the exact fluid server's.
-fn judged<D: Discipline>(discipline: &D, kind: Kind, judge: fn(&mut Exact, usize) -> bool, seeds: u64) -> (u32, u32) {
+fn judged<D: Discipline>(
+    discipline: &D,
+    kind: Kind,
+    judge: fn(&mut Exact, usize) -> bool,
+    seeds: u64,
+) -> (u32, u32) {
     let runs = (0..seeds).map(|seed| random_run(discipline, seed, kind, Some(judge)).0);
-    runs.fold((0, 0), |sums, run| (sums.0 + run.decisions, sums.1 + run.wrong))
+    runs.fold((0, 0), |sums, run| {
+        (sums.0 + run.decisions, sums.1 + run.wrong)
+    })
 }
 
 #[test]
 fn serves_in_the_exact_order_while_weights_change_and_packets_are_pushed_out() {
     for kind in KINDS {
-        let own = [judged(&wfq::Config, kind, wfq_picks, 60), judged(&wf2q::Config, kind, wf2q_picks, 60)];
-        let others = [judged(&scfq::Config, kind, wfq_picks, 10), judged(&wf2q_plus::Config, kind, wf2q_picks, 10)];
-        println!("{kind:?}: decisions and wrong ones: wfq, wf2q {own:?}, scfq as wfq, wf2q_plus as wf2q {others:?}");
+        let own = [
+            judged(&wfq::Config, kind, wfq_picks, 60),
+            judged(&wf2q::Config, kind, wf2q_picks, 60),
+        ];
+        let others = [
+            judged(&scfq::Config, kind, wfq_picks, 10),
+            judged(&wf2q_plus::Config, kind, wf2q_picks, 10),
+        ];
+        println!(
+            "{kind:?}: decisions and wrong ones: wfq, wf2q {own:?}, scfq as wfq, wf2q_plus as wf2q {others:?}"
+        );
         assert!(own.iter().all(|own| own.0 > 2_000 && own.1 == 0), "{own:?}");
-        assert!(others.iter().all(|other| other.1 > 0), "others have another order");
+        assert!(
+            others.iter().all(|other| other.1 > 0),
+            "others have another order"
+        );
     }
 }
 
-fn lateness<D: Discipline, P: Discipline>(discipline: &D, promises: &P, kind: Kind, seeds: u64) -> f64 {
+fn lateness<D: Discipline, P: Discipline>(
+    discipline: &D,
+    promises: &P,
+    kind: Kind,
+    seeds: u64,
+) -> f64 {
     let of = |seed| {
         let (run, weights) = random_run(discipline, seed, kind, None);
         run.lateness(promises, weights.into_iter().enumerate().step_by(2))
@@ -361,11 +522,20 @@ fn lateness<D: Discipline, P: Discipline>(discipline: &D, promises: &P, kind: Ki
 #[test]
 fn latency_holds_for_flows_whose_weights_stay() {
     for kind in KINDS {
-        let own = [lateness(&wfq::Config, &wfq::Config, kind, 300), lateness(&wf2q::Config, &wf2q::Config, kind, 300)];
-        let others = [lateness(&fifo::Config, &wfq::Config, kind, 60), lateness(&drr::Config::default(), &wfq::Config, kind, 60)];
+        let own = [
+            lateness(&wfq::Config, &wfq::Config, kind, 300),
+            lateness(&wf2q::Config, &wf2q::Config, kind, 300),
+        ];
+        let others = [
+            lateness(&fifo::Config, &wfq::Config, kind, 60),
+            lateness(&drr::Config::default(), &wfq::Config, kind, 60),
+        ];
         println!("{kind:?}: lateness / bound: wfq, wf2q {own:.3?}, fifo, drr {others:.2?}");
         assert!(own.iter().all(|own| *own <= 1.0 && *own > 0.9), "{own:?}");
-        assert!(others.iter().all(|other| *other > 1.0), "others must break it");
+        assert!(
+            others.iter().all(|other| *other > 1.0),
+            "others must break it"
+        );
     }
 }
 
@@ -385,8 +555,11 @@ fn after_a_lowered_weight<D: Discipline>(discipline: &D) -> f64 {
 
 #[test]
 fn who_comes_after_a_weight_was_lowered_does_not_wait_for_what_had_it() {
-    let [own, wf2q, fifo] =
-        [after_a_lowered_weight(&wfq::Config), after_a_lowered_weight(&wf2q::Config), after_a_lowered_weight(&fifo::Config)];
+    let [own, wf2q, fifo] = [
+        after_a_lowered_weight(&wfq::Config),
+        after_a_lowered_weight(&wf2q::Config),
+        after_a_lowered_weight(&fifo::Config),
+    ];
     println!("lateness / bound: wfq {own:.3}, wf2q {wf2q:.3}, fifo {fifo:.1}");
     assert!(own <= 1.0 && wf2q <= 1.0 && fifo > 500.0);
 }
@@ -409,7 +582,11 @@ fn after_push_outs<D: Discipline>(discipline: &D) -> f64 {
 
 #[test]
 fn who_comes_after_packets_were_pushed_out_is_not_passed_by_all() {
-    let [own, wf2q, fifo] = [after_push_outs(&wfq::Config), after_push_outs(&wf2q::Config), after_push_outs(&fifo::Config)];
+    let [own, wf2q, fifo] = [
+        after_push_outs(&wfq::Config),
+        after_push_outs(&wf2q::Config),
+        after_push_outs(&fifo::Config),
+    ];
     println!("lateness / bound: wfq {own:.3}, wf2q {wf2q:.3}, fifo {fifo:.1}");
     assert!(own <= 1.0 && wf2q <= 1.0 && fifo > 5.0);
 }
@@ -425,17 +602,32 @@ fn restless<D: Discipline>(discipline: &D, changes: bool) -> (f64, usize) {
         }
         run.advance(run.now + 250);
     }
-    let own = run.packets.iter().filter(|packet| packet.flow == 0 && packet.left.is_some()).count();
+    let own = run
+        .packets
+        .iter()
+        .filter(|packet| packet.flow == 0 && packet.left.is_some())
+        .count();
     run.advance(1 << 40);
-    (run.lateness(&wfq::Config, (1..5).map(|flow| (flow, 1))), own)
+    (
+        run.lateness(&wfq::Config, (1..5).map(|flow| (flow, 1))),
+        own,
+    )
 }
 
 #[test]
 fn a_flow_neither_gains_nor_starves_by_changing_its_weight_all_the_time() {
     let restless = [restless(&wfq::Config, true), restless(&wf2q::Config, true)];
-    let still = [self::restless(&wfq::Config, false), self::restless(&wf2q::Config, false)];
-    println!("lateness of the others / bound, own packets: wfq, wf2q {restless:?}, with a weight that stays {still:?}");
+    let still = [
+        self::restless(&wfq::Config, false),
+        self::restless(&wf2q::Config, false),
+    ];
+    println!(
+        "lateness of the others / bound, own packets: wfq, wf2q {restless:?}, with a weight that stays {still:?}"
+    );
     for (restless, still) in restless.iter().zip(still) {
-        assert!(restless.0 <= 1.0 && restless.1.abs_diff(still.1) <= 5, "{restless:?}, {still:?}");
+        assert!(
+            restless.0 <= 1.0 && restless.1.abs_diff(still.1) <= 5,
+            "{restless:?}, {still:?}"
+        );
     }
 }

@@ -19,8 +19,12 @@ fn shares(tree: &mut Tree<u64>, packets: u32) -> [u32; 2] {
     let mut got = [0; 2];
     for _ in 0..packets {
         for flow in 0..2 {
-            while tree.backlog_of(["one", "two"][flow]).is_some_and(|backlog| backlog.packets < 2) {
-                tree.enqueue(Instant::ZERO, packet(flow as u32, 1000)).unwrap();
+            while tree
+                .backlog_of(["one", "two"][flow])
+                .is_some_and(|backlog| backlog.packets < 2)
+            {
+                tree.enqueue(Instant::ZERO, packet(flow as u32, 1000))
+                    .unwrap();
             }
         }
         let sent = tree.dequeue(Instant::ZERO).unwrap();
@@ -48,7 +52,13 @@ fn a_weight_counts_from_the_next_packet_on() {
     tree.set_node(weighted("one", "fifo", 4)).unwrap();
     let uneven = shares(&mut tree, 100);
     assert!(uneven[0].abs_diff(80) <= 2, "{uneven:?}");
-    assert_eq!(tree.config().nodes().map(|node| node.weight).collect::<Vec<_>>(), [1, 1, 4, 1]);
+    assert_eq!(
+        tree.config()
+            .nodes()
+            .map(|node| node.weight)
+            .collect::<Vec<_>>(),
+        [1, 1, 4, 1]
+    );
 }
 
 /// Flows of eight packets, four for each leaf, in departure order: two leave before the change of
@@ -57,16 +67,31 @@ fn order_around_a_change(parent: &str, name: &str, priority: u32) -> Vec<u32> {
     let mut plan = Config::new(node("link", "priority")).unwrap();
     plan.add_class("link", node("class", "priority")).unwrap();
     for (flow, name) in [(0, "one"), (1, "two")] {
-        plan.add_leaf(parent, Node { priority: 1 + flow, ..node(name, "fifo") }).unwrap();
+        plan.add_leaf(
+            parent,
+            Node {
+                priority: 1 + flow,
+                ..node(name, "fifo")
+            },
+        )
+        .unwrap();
         plan.assign(FlowId(flow), name).unwrap();
     }
     plan.set_default("two").unwrap();
     let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
     for number in 0..8 {
-        tree.enqueue(Instant::ZERO, packet(1 - number % 2, 1000)).unwrap();
+        tree.enqueue(Instant::ZERO, packet(1 - number % 2, 1000))
+            .unwrap();
     }
-    let mut order: Vec<_> = (0..2).filter_map(|_| tree.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
-    tree.set_node(Node { priority, ..node(name, "fifo") }).unwrap();
+    let mut order: Vec<_> = (0..2)
+        .filter_map(|_| tree.dequeue(Instant::ZERO))
+        .map(|packet| packet.flow.0)
+        .collect();
+    tree.set_node(Node {
+        priority,
+        ..node(name, "fifo")
+    })
+    .unwrap();
     order.extend(std::iter::from_fn(|| tree.dequeue(Instant::ZERO)).map(|packet| packet.flow.0));
     order
 }
@@ -75,11 +100,23 @@ fn order_around_a_change(parent: &str, name: &str, priority: u32) -> Vec<u32> {
 #[test]
 fn a_priority_counts_from_the_next_choice_on() {
     for (name, priority) in [("one", 3), ("two", 0)] {
-        assert_eq!(order_around_a_change("link", name, priority), [0, 0, 1, 1, 1, 1, 0, 0], "{name}");
-        assert_eq!(order_around_a_change("class", name, priority)[3..], [1, 1, 1, 0, 0], "{name}");
+        assert_eq!(
+            order_around_a_change("link", name, priority),
+            [0, 0, 1, 1, 1, 1, 0, 0],
+            "{name}"
+        );
+        assert_eq!(
+            order_around_a_change("class", name, priority)[3..],
+            [1, 1, 1, 0, 0],
+            "{name}"
+        );
     }
     for (name, priority) in [("one", 0), ("two", 3), ("one", 1)] {
-        assert_eq!(order_around_a_change("link", name, priority), [0, 0, 0, 0, 1, 1, 1, 1], "{name}");
+        assert_eq!(
+            order_around_a_change("link", name, priority),
+            [0, 0, 0, 0, 1, 1, 1, 1],
+            "{name}"
+        );
     }
 }
 
@@ -87,14 +124,31 @@ fn a_priority_counts_from_the_next_choice_on() {
 fn a_backlogged_leaf_that_is_removed_gives_its_packets_back() {
     let mut tree = two_leaves().build_tree(1).unwrap();
     for number in 0..10 {
-        tree.enqueue(Instant::ZERO, Packet::new(FlowId(number % 2), 1000, number.into())).unwrap();
+        tree.enqueue(
+            Instant::ZERO,
+            Packet::new(FlowId(number % 2), 1000, number.into()),
+        )
+        .unwrap();
     }
     tree.remove("one").unwrap();
-    let dropped: BTreeSet<_> = std::iter::from_fn(|| tree.take_dropped()).map(|(packet, reason)| (packet.payload, reason)).collect();
-    assert_eq!(dropped, (0..5).map(|number| (2 * number, DropReason::PushedOut)).collect());
-    let left: Vec<_> = std::iter::from_fn(|| tree.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect();
+    let dropped: BTreeSet<_> = std::iter::from_fn(|| tree.take_dropped())
+        .map(|(packet, reason)| (packet.payload, reason))
+        .collect();
+    assert_eq!(
+        dropped,
+        (0..5)
+            .map(|number| (2 * number, DropReason::PushedOut))
+            .collect()
+    );
+    let left: Vec<_> = std::iter::from_fn(|| tree.dequeue(Instant::ZERO))
+        .map(|packet| packet.payload)
+        .collect();
     assert_eq!(left, [1, 3, 5, 7, 9]);
-    assert_eq!(tree.leaf_of(FlowId(0)), "two", "its flows go to the default leaf");
+    assert_eq!(
+        tree.leaf_of(FlowId(0)),
+        "two",
+        "its flows go to the default leaf"
+    );
     tree.add_leaf("link", node("one", "drr")).unwrap();
     tree.assign(FlowId(0), "one").unwrap();
     tree.enqueue(Instant::ZERO, packet(0, 64)).unwrap();
@@ -105,19 +159,36 @@ fn a_backlogged_leaf_that_is_removed_gives_its_packets_back() {
 #[test]
 fn a_limit_and_parameters_change_while_packets_wait() {
     let mut plan = two_leaves();
-    plan.add_leaf("link", node("fair", "drr quantum 1000b")).unwrap();
+    plan.add_leaf("link", node("fair", "drr quantum 1000b"))
+        .unwrap();
     plan.assign(FlowId(2), "fair").unwrap();
     let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
     (0..10).for_each(|_| tree.enqueue(Instant::ZERO, packet(2, 1000)).unwrap());
-    tree.set_node(node("fair", "drr quantum 3000b limit 4")).unwrap();
-    assert_eq!(std::iter::from_fn(|| tree.take_dropped()).count(), 5, "one is ready, four stay");
+    tree.set_node(node("fair", "drr quantum 3000b limit 4"))
+        .unwrap();
+    assert_eq!(
+        std::iter::from_fn(|| tree.take_dropped()).count(),
+        5,
+        "one is ready, four stay"
+    );
     let error = tree.set_node(weighted("fair", "sfq", 7)).unwrap_err();
-    assert!(error.to_string().contains("node 'fair'") && matches!(error.problem, Problem::Setting(_)), "{error}");
+    assert!(
+        error.to_string().contains("node 'fair'") && matches!(error.problem, Problem::Setting(_)),
+        "{error}"
+    );
     assert!(tree.set_node(weighted("fair", "drr", 0)).is_err());
     assert!(tree.set_node(node("link", "wf2q_plus limit 9")).is_err());
     assert!(tree.set_node(node("nobody", "drr")).is_err());
-    let fair = tree.config().nodes().find(|node| node.name == "fair").unwrap();
-    assert_eq!((fair.weight, fair.spec.to_owned().discipline.to_string()), (1, "drr quantum 3000b".to_owned()), "as it was");
+    let fair = tree
+        .config()
+        .nodes()
+        .find(|node| node.name == "fair")
+        .unwrap();
+    assert_eq!(
+        (fair.weight, fair.spec.to_owned().discipline.to_string()),
+        (1, "drr quantum 3000b".to_owned()),
+        "as it was"
+    );
 }
 
 /// Known bug 11: packets above a class's reduced maximum length are dropped and counted at their
@@ -126,8 +197,22 @@ fn a_limit_and_parameters_change_while_packets_wait() {
 fn known_bug_11_a_longest_packet_that_shrinks() {
     for class in classes() {
         let mut plan = Config::new(node("link", &class)).unwrap();
-        plan.add_class("link", Node { max_packet_len: 9000, ..node("class", &class) }).unwrap();
-        plan.add_leaf("class", Node { max_packet_len: 9000, ..node("leaf", "fifo") }).unwrap();
+        plan.add_class(
+            "link",
+            Node {
+                max_packet_len: 9000,
+                ..node("class", &class)
+            },
+        )
+        .unwrap();
+        plan.add_leaf(
+            "class",
+            Node {
+                max_packet_len: 9000,
+                ..node("leaf", "fifo")
+            },
+        )
+        .unwrap();
         plan.set_default("leaf").unwrap();
         let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
         for len in [9000, 9000, 64, 9000, 9000, 64, 64] {
@@ -135,9 +220,17 @@ fn known_bug_11_a_longest_packet_that_shrinks() {
         }
         tree.set_node(node("leaf", "fifo")).unwrap();
         tree.set_node(node("class", &class)).unwrap();
-        let lens: Vec<_> = std::iter::from_fn(|| tree.dequeue(Instant::ZERO)).map(|packet| packet.len).collect();
-        let dropped: Vec<_> = std::iter::from_fn(|| tree.take_dropped()).map(|(packet, reason)| (packet.len, reason)).collect();
-        assert_eq!(lens, [9000, 64, 64, 64], "{class}: the first was chosen before");
+        let lens: Vec<_> = std::iter::from_fn(|| tree.dequeue(Instant::ZERO))
+            .map(|packet| packet.len)
+            .collect();
+        let dropped: Vec<_> = std::iter::from_fn(|| tree.take_dropped())
+            .map(|(packet, reason)| (packet.len, reason))
+            .collect();
+        assert_eq!(
+            lens,
+            [9000, 64, 64, 64],
+            "{class}: the first was chosen before"
+        );
         assert_eq!(dropped, [(9000, DropReason::Refused); 3], "{class}");
         assert!(tree.backlog().is_empty());
     }
@@ -159,7 +252,10 @@ impl Audit {
             0..50 => self.enqueue(now),
             50..85 => {
                 let sent = self.tree.dequeue(now);
-                assert!(sent.is_some() || self.tree.backlog().is_empty(), "nothing idles");
+                assert!(
+                    sent.is_some() || self.tree.backlog().is_empty(),
+                    "nothing idles"
+                );
                 self.strike(sent);
             }
             85..90 => {
@@ -174,14 +270,23 @@ impl Audit {
             self.strike(Some(packet));
         }
         let backlog = self.tree.backlog();
-        assert_eq!((backlog.packets, backlog.bytes), (self.inside.len() as u64, self.bytes));
+        assert_eq!(
+            (backlog.packets, backlog.bytes),
+            (self.inside.len() as u64, self.bytes)
+        );
         assert_eq!(self.tree.backlog_of(&self.name_of_root()), Some(backlog));
         self.tree.check_invariants();
     }
 
     fn enqueue(&mut self, now: Instant) {
-        let (flow, len) = (self.random.random_range(0..40), self.random.random_range(0..=3000));
-        let packet = Packet { arrival: now, ..Packet::new(FlowId(flow), len, self.next) };
+        let (flow, len) = (
+            self.random.random_range(0..40),
+            self.random.random_range(0..=3000),
+        );
+        let packet = Packet {
+            arrival: now,
+            ..Packet::new(FlowId(flow), len, self.next)
+        };
         self.next += 1;
         if self.tree.enqueue(now, packet).is_ok() {
             self.inside.insert(packet.payload);
@@ -191,7 +296,11 @@ impl Audit {
 
     fn strike(&mut self, packet: Option<Packet<u64>>) {
         if let Some(packet) = packet {
-            assert!(self.inside.remove(&packet.payload), "packet {} was not inside", packet.payload);
+            assert!(
+                self.inside.remove(&packet.payload),
+                "packet {} was not inside",
+                packet.payload
+            );
             self.bytes -= u64::from(packet.len);
         }
     }
@@ -209,20 +318,53 @@ impl Audit {
     fn change(&mut self) {
         let before = format!("{:?}", self.tree.config());
         let (target, flow) = (self.some_node(), FlowId(self.random.random_range(0..40)));
-        let (weight, max_packet_len) = (self.random.random_range(0..=9), self.random.random_range(500..=4000));
+        let (weight, max_packet_len) = (
+            self.random.random_range(0..=9),
+            self.random.random_range(500..=4000),
+        );
         let priority = self.random.random_range(0..3);
         self.names += 1;
         let name = format!("new {}", self.names);
         let class = classes()[self.random.random_range(0..classes().len())].clone();
-        let spec = ["fifo", "drr", "sfq limit 5", "fq_codel target 1ms", "fifo limit 2"][self.random.random_range(0..5)];
+        let spec = [
+            "fifo",
+            "drr",
+            "sfq limit 5",
+            "fq_codel target 1ms",
+            "fifo limit 2",
+        ][self.random.random_range(0..5)];
         let outcome = match self.random.random_range(0..7) {
-            0 => self.tree.set_node(Node { weight, max_packet_len, priority, ..target }),
+            0 => self.tree.set_node(Node {
+                weight,
+                max_packet_len,
+                priority,
+                ..target
+            }),
             1 => self.tree.remove(&target.name),
-            2 => self.tree.add_class(&target.name, Node { weight, max_packet_len, priority, ..node(&name, &class) }),
-            3 | 4 => self.tree.add_leaf(&target.name, Node { weight, max_packet_len, priority, ..node(&name, spec) }),
+            2 => self.tree.add_class(
+                &target.name,
+                Node {
+                    weight,
+                    max_packet_len,
+                    priority,
+                    ..node(&name, &class)
+                },
+            ),
+            3 | 4 => self.tree.add_leaf(
+                &target.name,
+                Node {
+                    weight,
+                    max_packet_len,
+                    priority,
+                    ..node(&name, spec)
+                },
+            ),
             5 => self.tree.assign(flow, &target.name),
             _ => {
-                let config = FlowConfig { weight: weight.max(1), max_packet_len: max_packet_len.max(512) };
+                let config = FlowConfig {
+                    weight: weight.max(1),
+                    max_packet_len: max_packet_len.max(512),
+                };
                 self.tree.set_flow(flow, config).unwrap();
                 Ok(())
             }
@@ -238,15 +380,27 @@ fn trees_that_change_all_the_time_lose_nothing() {
     let (mut most, mut changed) = (0, 0);
     for (seed, (name, plan)) in (0..).zip(plans().into_iter().cycle().take(24)) {
         let random = Pcg64Mcg::seed_from_u64(seed);
-        let mut audit = Audit { tree: plan.build_tree(seed).unwrap(), random, inside: BTreeSet::new(), bytes: 0, next: 0, names: 0 };
+        let mut audit = Audit {
+            tree: plan.build_tree(seed).unwrap(),
+            random,
+            inside: BTreeSet::new(),
+            bytes: 0,
+            next: 0,
+            names: 0,
+        };
         for number in 0..1_500u64 {
             audit.step(Instant::from_nanos(number * 100_000));
         }
         while !audit.tree.backlog().is_empty() {
             let sent = audit.tree.dequeue(Instant::from_nanos(1 << 40));
             let dropped: Vec<_> = std::iter::from_fn(|| audit.tree.take_dropped()).collect();
-            assert!(sent.is_some() || !dropped.is_empty(), "{name}, seed {seed}: nothing stalls");
-            sent.into_iter().chain(dropped.into_iter().map(|(packet, _)| packet)).for_each(|packet| audit.strike(Some(packet)));
+            assert!(
+                sent.is_some() || !dropped.is_empty(),
+                "{name}, seed {seed}: nothing stalls"
+            );
+            sent.into_iter()
+                .chain(dropped.into_iter().map(|(packet, _)| packet))
+                .for_each(|packet| audit.strike(Some(packet)));
         }
         assert!(audit.inside.is_empty(), "{name}, seed {seed}");
         most = most.max(audit.tree.config().nodes().count());
@@ -272,8 +426,20 @@ fn nodes_that_come_and_go_do_not_pile_up() {
     };
     let first = come_and_go();
     assert!((0..100).all(|_| come_and_go() <= first));
-    assert!(matches!(tree.remove("two").unwrap_err().problem, Problem::HoldsDefault));
-    assert!(matches!(tree.remove("class").unwrap_err().problem, Problem::HoldsDefault));
-    assert!(matches!(tree.remove("link").unwrap_err().problem, Problem::IsRoot));
-    assert!(matches!(tree.remove("guest").unwrap_err().problem, Problem::Unknown));
+    assert!(matches!(
+        tree.remove("two").unwrap_err().problem,
+        Problem::HoldsDefault
+    ));
+    assert!(matches!(
+        tree.remove("class").unwrap_err().problem,
+        Problem::HoldsDefault
+    ));
+    assert!(matches!(
+        tree.remove("link").unwrap_err().problem,
+        Problem::IsRoot
+    ));
+    assert!(matches!(
+        tree.remove("guest").unwrap_err().problem,
+        Problem::Unknown
+    ));
 }

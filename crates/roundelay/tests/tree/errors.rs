@@ -23,17 +23,62 @@ fn refuses(node: &str, problem: &Problem, outcome: Result<(), TreeError>) {
 fn nodes_are_checked_as_they_are_added() {
     let mut plan = link();
     let before = format!("{plan:?}");
-    refuses("leaf", &Problem::NameTaken, plan.add_leaf("link", node("leaf", "fifo")));
-    refuses("link", &Problem::NameTaken, plan.add_class("link", node("link", "wf2q_plus")));
-    refuses("x", &Problem::UnknownParent { parent: "lnk".to_owned() }, plan.add_leaf("lnk", node("x", "fifo")));
-    refuses("x", &Problem::ParentIsLeaf, plan.add_leaf("leaf", node("x", "fifo")));
-    refuses("x", &Problem::NotInterior { discipline: "fifo" }, plan.add_class("link", node("x", "fifo")));
-    refuses("x", &Problem::LimitOfClass, plan.add_class("link", node("x", "wf2q_plus limit 10")));
-    refuses("", &Problem::BadName, plan.add_leaf("link", node("", "fifo")));
-    refuses("leaf", &Problem::IsClass, plan.set_default("link").map_err(|error| TreeError { node: "leaf".to_owned(), ..error }));
-    refuses("nobody", &Problem::Unknown, plan.assign(FlowId(0), "nobody"));
+    refuses(
+        "leaf",
+        &Problem::NameTaken,
+        plan.add_leaf("link", node("leaf", "fifo")),
+    );
+    refuses(
+        "link",
+        &Problem::NameTaken,
+        plan.add_class("link", node("link", "wf2q_plus")),
+    );
+    refuses(
+        "x",
+        &Problem::UnknownParent {
+            parent: "lnk".to_owned(),
+        },
+        plan.add_leaf("lnk", node("x", "fifo")),
+    );
+    refuses(
+        "x",
+        &Problem::ParentIsLeaf,
+        plan.add_leaf("leaf", node("x", "fifo")),
+    );
+    refuses(
+        "x",
+        &Problem::NotInterior { discipline: "fifo" },
+        plan.add_class("link", node("x", "fifo")),
+    );
+    refuses(
+        "x",
+        &Problem::LimitOfClass,
+        plan.add_class("link", node("x", "wf2q_plus limit 10")),
+    );
+    refuses(
+        "",
+        &Problem::BadName,
+        plan.add_leaf("link", node("", "fifo")),
+    );
+    refuses(
+        "leaf",
+        &Problem::IsClass,
+        plan.set_default("link").map_err(|error| TreeError {
+            node: "leaf".to_owned(),
+            ..error
+        }),
+    );
+    refuses(
+        "nobody",
+        &Problem::Unknown,
+        plan.assign(FlowId(0), "nobody"),
+    );
     refuses("nobody", &Problem::Unknown, plan.set_default("nobody"));
-    refuses("fifo", &Problem::NotInterior { discipline: "fifo" }, Config::new(node("fifo", "fifo")).map(|_| ()));
+    refuses(
+        "fifo",
+        &Problem::NotInterior { discipline: "fifo" },
+        Config::new(node("fifo", "fifo")).map(|_| ()),
+    );
     assert_eq!(format!("{plan:?}"), before, "a refusal changes nothing");
 }
 
@@ -42,11 +87,26 @@ fn values_out_of_range_name_node_and_range() {
     for (made, value) in [
         (weighted("x", "fifo", 0), "weight 0"),
         (weighted("x", "fifo", 1025), "weight 1025"),
-        (Node { max_packet_len: 511, ..node("x", "fifo") }, "maxpkt 511"),
-        (Node { max_packet_len: 65_537, ..node("x", "fifo") }, "maxpkt 65537"),
+        (
+            Node {
+                max_packet_len: 511,
+                ..node("x", "fifo")
+            },
+            "maxpkt 511",
+        ),
+        (
+            Node {
+                max_packet_len: 65_537,
+                ..node("x", "fifo")
+            },
+            "maxpkt 65537",
+        ),
     ] {
         let error = link().add_leaf("link", made).unwrap_err().to_string();
-        assert!(error.contains("node 'x'") && error.contains(value) && error.contains("legal range"), "{error}");
+        assert!(
+            error.contains("node 'x'") && error.contains(value) && error.contains("legal range"),
+            "{error}"
+        );
     }
 }
 
@@ -54,11 +114,19 @@ fn values_out_of_range_name_node_and_range() {
 fn a_tree_has_eight_levels_at_most() {
     let mut plan = Config::new(node("0", "wf2q_plus")).unwrap();
     for level in 1..Config::MOST_LEVELS {
-        plan.add_class(&(level - 1).to_string(), node(&level.to_string(), "wf2q_plus")).unwrap();
+        plan.add_class(
+            &(level - 1).to_string(),
+            node(&level.to_string(), "wf2q_plus"),
+        )
+        .unwrap();
     }
     plan.add_leaf("7", node("leaf", "fifo")).unwrap();
     plan.add_class("7", node("8", "wf2q_plus")).unwrap();
-    refuses("9", &Problem::TooDeep, plan.add_leaf("8", node("9", "fifo")));
+    refuses(
+        "9",
+        &Problem::TooDeep,
+        plan.add_leaf("8", node("9", "fifo")),
+    );
     plan.set_default("leaf").unwrap();
     assert!(plan.build_tree::<()>(1).is_ok());
 }
@@ -66,11 +134,21 @@ fn a_tree_has_eight_levels_at_most() {
 #[test]
 fn a_tree_needs_a_default_leaf() {
     let plan = Config::new(node("link", "wf2q_plus")).unwrap();
-    refuses("link", &Problem::NoDefault, plan.build_tree::<()>(1).map(|_| ()));
+    refuses(
+        "link",
+        &Problem::NoDefault,
+        plan.build_tree::<()>(1).map(|_| ()),
+    );
 }
 
 #[test]
 fn only_what_can_be_a_class_is_offered() {
-    let error = link().add_class("link", node("x", "fq_codel")).unwrap_err().to_string();
-    assert!(error.contains("wf2q_plus") && !error.contains("fifo"), "{error}");
+    let error = link()
+        .add_class("link", node("x", "fq_codel"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("wf2q_plus") && !error.contains("fifo"),
+        "{error}"
+    );
 }

@@ -31,8 +31,16 @@ enum Lie {
     Lengthens,
 }
 
-const LIES: [Lie; 8] =
-    [Lie::DropsAll, Lie::Idles, Lie::Hoards, Lie::DropsArriving, Lie::SaysEmpty, Lie::SaysMore, Lie::KeepsAll, Lie::Lengthens];
+const LIES: [Lie; 8] = [
+    Lie::DropsAll,
+    Lie::Idles,
+    Lie::Hoards,
+    Lie::DropsArriving,
+    Lie::SaysEmpty,
+    Lie::SaysMore,
+    Lie::KeepsAll,
+    Lie::Lengthens,
+];
 
 struct Liar {
     lie: Lie,
@@ -55,17 +63,30 @@ impl Scheduler<u64> for Liar {
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<u64>> {
         self.calls += 1;
         match self.lie {
-            Lie::DropsAll if self.calls.is_multiple_of(3) => self.dropped.extend(self.queue.drain(..)),
+            Lie::DropsAll if self.calls.is_multiple_of(3) => {
+                self.dropped.extend(self.queue.drain(..))
+            }
             Lie::Hoards => return None,
             Lie::Idles if self.calls.is_multiple_of(2) => return None,
             _ => {}
         }
         let packet = self.queue.pop_front()?;
-        Some(if self.lie == Lie::Lengthens { Packet { len: packet.len * 4, ..packet } } else { packet })
+        Some(if self.lie == Lie::Lengthens {
+            Packet {
+                len: packet.len * 4,
+                ..packet
+            }
+        } else {
+            packet
+        })
     }
 
     fn evict(&mut self) -> Option<Packet<u64>> {
-        if matches!(self.lie, Lie::KeepsAll | Lie::Hoards) { None } else { self.queue.pop_back() }
+        if matches!(self.lie, Lie::KeepsAll | Lie::Hoards) {
+            None
+        } else {
+            self.queue.pop_back()
+        }
     }
 
     fn backlog(&self) -> Backlog {
@@ -74,11 +95,16 @@ impl Scheduler<u64> for Liar {
             Lie::SaysMore => self.calls,
             _ => self.queue.len() as u64,
         };
-        Backlog { packets, bytes: packets * 1000 }
+        Backlog {
+            packets,
+            bytes: packets * 1000,
+        }
     }
 
     fn take_dropped(&mut self) -> Option<(Packet<u64>, DropReason)> {
-        self.dropped.pop_front().map(|packet| (packet, DropReason::Early))
+        self.dropped
+            .pop_front()
+            .map(|packet| (packet, DropReason::Early))
     }
 
     fn footprint(&self) -> Footprint {
@@ -93,7 +119,11 @@ fn plan() -> Config {
     for (parent, name) in [("link", "first"), ("link", "second")] {
         plan.add_class(parent, node(name, "wf2q_plus")).unwrap();
     }
-    for (parent, name, flow) in [("first", "liar", 0), ("first", "near", 1), ("second", "far", 2)] {
+    for (parent, name, flow) in [
+        ("first", "liar", 0),
+        ("first", "near", 1),
+        ("second", "far", 2),
+    ] {
         plan.add_leaf(parent, node(name, "fifo")).unwrap();
         plan.assign(FlowId(flow), name).unwrap();
     }
@@ -103,8 +133,17 @@ fn plan() -> Config {
 
 fn tree(lie: Lie) -> Tree<u64, Liar> {
     let leaf = |node: &Node| {
-        let lie = if node.name == "liar" { lie } else { Lie::Honest };
-        Ok(Liar { lie, queue: VecDeque::new(), dropped: VecDeque::new(), calls: 0 })
+        let lie = if node.name == "liar" {
+            lie
+        } else {
+            Lie::Honest
+        };
+        Ok(Liar {
+            lie,
+            queue: VecDeque::new(),
+            dropped: VecDeque::new(),
+            calls: 0,
+        })
     };
     Tree::with(&plan(), leaf, |node: &Node| node.spec.discipline.build(1)).unwrap()
 }
@@ -115,10 +154,16 @@ struct Out(BTreeSet<u64>);
 
 impl Out {
     fn take(&mut self, tree: &mut Tree<u64, Liar>, packet: Option<Packet<u64>>) -> Option<FlowId> {
-        let dropped = std::iter::from_fn(|| tree.take_dropped()).map(|(packet, _)| packet).collect::<Vec<_>>();
+        let dropped = std::iter::from_fn(|| tree.take_dropped())
+            .map(|(packet, _)| packet)
+            .collect::<Vec<_>>();
         let flow = packet.as_ref().map(|packet| packet.flow);
         for packet in dropped.into_iter().chain(packet) {
-            assert!(self.0.insert(packet.payload), "packet {} came out twice", packet.payload);
+            assert!(
+                self.0.insert(packet.payload),
+                "packet {} came out twice",
+                packet.payload
+            );
         }
         flow
     }
@@ -151,15 +196,31 @@ fn a_leaf_that_lies_does_not_hold_up_its_siblings() {
         }
         tree.check_invariants();
         for honest in ["near", "far"] {
-            assert_eq!(tree.backlog_of(honest), Some(Backlog::default()), "{lie:?}: {honest} waits, {sent:?} were sent");
+            assert_eq!(
+                tree.backlog_of(honest),
+                Some(Backlog::default()),
+                "{lie:?}: {honest} waits, {sent:?} were sent"
+            );
         }
-        let missing = (0..3_000).filter(|number| number % 3 > 0 && !out.0.contains(number)).count();
-        assert_eq!(missing, 0, "{lie:?}: honest leaves' packets came out, sent or given up");
+        let missing = (0..3_000)
+            .filter(|number| number % 3 > 0 && !out.0.contains(number))
+            .count();
+        assert_eq!(
+            missing, 0,
+            "{lie:?}: honest leaves' packets came out, sent or given up"
+        );
         assert!(sent[1] > 500 && sent[2] > 500, "{lie:?}: {sent:?}");
         if lie != Lie::Hoards {
-            assert!((0..3_000).all(|number| out.0.contains(&number)), "{lie:?}: the liar's packets come out too");
+            assert!(
+                (0..3_000).all(|number| out.0.contains(&number)),
+                "{lie:?}: the liar's packets come out too"
+            );
         }
-        assert_eq!(tree.dequeue(Instant::MAX).map(|packet| packet.flow), None, "{lie:?}");
+        assert_eq!(
+            tree.dequeue(Instant::MAX).map(|packet| packet.flow),
+            None,
+            "{lie:?}"
+        );
     }
 }
 
@@ -168,13 +229,27 @@ fn a_leaf_that_lies_does_not_hold_up_its_siblings() {
 #[test]
 fn a_tree_says_when_it_is_ready() {
     let mut hoarding = tree(Lie::Hoards);
-    hoarding.enqueue(Instant::ZERO, Packet::new(FlowId(0), 600, 0)).unwrap();
-    assert_eq!((hoarding.dequeue(Instant::ZERO), hoarding.ready_at()), (None, Some(Instant::MAX)));
-    hoarding.enqueue(Instant::ZERO, Packet::new(FlowId(1), 600, 1)).unwrap();
+    hoarding
+        .enqueue(Instant::ZERO, Packet::new(FlowId(0), 600, 0))
+        .unwrap();
+    assert_eq!(
+        (hoarding.dequeue(Instant::ZERO), hoarding.ready_at()),
+        (None, Some(Instant::MAX))
+    );
+    hoarding
+        .enqueue(Instant::ZERO, Packet::new(FlowId(1), 600, 1))
+        .unwrap();
     assert_eq!(hoarding.ready_at(), None, "something else is ready");
-    assert_eq!(hoarding.dequeue(Instant::ZERO).map(|packet| packet.payload), Some(1));
+    assert_eq!(
+        hoarding.dequeue(Instant::ZERO).map(|packet| packet.payload),
+        Some(1)
+    );
     hoarding.remove("liar").unwrap();
-    assert_eq!((hoarding.backlog(), hoarding.ready_at()), (Backlog::default(), None), "what a leaf does not give goes with it");
+    assert_eq!(
+        (hoarding.backlog(), hoarding.ready_at()),
+        (Backlog::default(), None),
+        "what a leaf does not give goes with it"
+    );
 }
 
 /// A shaper: serves nothing before its ready time, given by `ready_at`.
@@ -199,7 +274,10 @@ impl Scheduler<u64> for Later {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.0.len() as u64, bytes: self.0.iter().map(|packet| u64::from(packet.len)).sum() }
+        Backlog {
+            packets: self.0.len() as u64,
+            bytes: self.0.iter().map(|packet| u64::from(packet.len)).sum(),
+        }
     }
 
     fn ready_at(&self) -> Option<Instant> {
@@ -214,11 +292,16 @@ impl Scheduler<u64> for Later {
 /// Two packets in each leaf, none ready: the second class's leaf until 2 ms, the first class's two
 /// leaves until 5 ms.
 fn all_asleep() -> Tree<u64, Later> {
-    let start = |node: &Node| Instant::ZERO + Duration::from_millis(if node.name == "far" { 2 } else { 5 });
+    let start =
+        |node: &Node| Instant::ZERO + Duration::from_millis(if node.name == "far" { 2 } else { 5 });
     let leaf = |node: &Node| Ok(Later(VecDeque::new(), start(node)));
     let mut tree = Tree::with(&plan(), leaf, |node: &Node| node.spec.discipline.build(1)).unwrap();
     for number in 0..6 {
-        tree.enqueue(Instant::ZERO, Packet::new(FlowId((number % 3) as u32), 600, number)).unwrap();
+        tree.enqueue(
+            Instant::ZERO,
+            Packet::new(FlowId((number % 3) as u32), 600, number),
+        )
+        .unwrap();
     }
     tree
 }
@@ -229,7 +312,12 @@ fn departures(mut tree: Tree<u64, Later>) -> Vec<(u64, u32)> {
     while !tree.backlog().is_empty() {
         match tree.dequeue(now) {
             Some(packet) => sent.push((now.as_picos() / 1_000_000_000, packet.flow.0)),
-            None => now = tree.ready_at().filter(|ready| *ready > now).expect("says when"),
+            None => {
+                now = tree
+                    .ready_at()
+                    .filter(|ready| *ready > now)
+                    .expect("says when")
+            }
         }
     }
     sent
@@ -242,14 +330,22 @@ fn leaves_that_idle_are_asked_when_they_are_ready() {
     let sent = departures(all_asleep());
     assert_eq!(sent[..2], [(2, 2), (3, 2)], "{sent:?}");
     assert_eq!(sent.len(), 6);
-    assert!(sent[2..].iter().all(|(at, _)| (5..=6).contains(at)), "{sent:?}");
+    assert!(
+        sent[2..].iter().all(|(at, _)| (5..=6).contains(at)),
+        "{sent:?}"
+    );
 }
 
 #[test]
 fn leaves_that_idle_are_asked_though_another_one_is_removed() {
     let mut tree = all_asleep();
     tree.remove("liar").unwrap();
-    assert_eq!(std::iter::from_fn(|| tree.take_dropped()).map(|(packet, _)| packet.flow).collect::<Vec<_>>(), [FlowId(0); 2]);
+    assert_eq!(
+        std::iter::from_fn(|| tree.take_dropped())
+            .map(|(packet, _)| packet.flow)
+            .collect::<Vec<_>>(),
+        [FlowId(0); 2]
+    );
     assert_eq!(departures(tree), [(2, 2), (3, 2), (5, 1), (6, 1)]);
 }
 
@@ -258,7 +354,11 @@ fn leaves_that_idle_are_asked_though_another_one_is_removed() {
 #[test]
 fn known_bug_38_a_leaf_that_an_aqm_empties_does_not_stall_its_siblings() {
     let mut plan = plan();
-    plan.add_leaf("first", weighted("aqm", "fq_codel flows 2 target 1us interval 1us", 4)).unwrap();
+    plan.add_leaf(
+        "first",
+        weighted("aqm", "fq_codel flows 2 target 1us interval 1us", 4),
+    )
+    .unwrap();
     plan.assign(FlowId(9), "aqm").unwrap();
     let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
     let (mut dropped, mut near) = (0, 0);
@@ -266,10 +366,20 @@ fn known_bug_38_a_leaf_that_an_aqm_empties_does_not_stall_its_siblings() {
         let now = Instant::from_nanos(number * 50_000);
         for (flow, every) in [(1, 2), (9, 1), (9, 3)] {
             if number % every == 0 {
-                tree.enqueue(now, Packet { arrival: now, ..Packet::new(FlowId(flow), 1500, number) }).unwrap();
+                tree.enqueue(
+                    now,
+                    Packet {
+                        arrival: now,
+                        ..Packet::new(FlowId(flow), 1500, number)
+                    },
+                )
+                .unwrap();
             }
         }
-        near += u64::from(tree.dequeue(now).is_some_and(|packet| packet.flow == FlowId(1)));
+        near += u64::from(
+            tree.dequeue(now)
+                .is_some_and(|packet| packet.flow == FlowId(1)),
+        );
         dropped += std::iter::from_fn(|| tree.take_dropped()).count();
         if number % 100 == 99 {
             // Drains the tree.
@@ -279,5 +389,8 @@ fn known_bug_38_a_leaf_that_an_aqm_empties_does_not_stall_its_siblings() {
         }
     }
     tree.check_invariants();
-    assert!(dropped > 1_000 && near > 1_000, "{dropped} dropped, {near} of the sibling's served");
+    assert!(
+        dropped > 1_000 && near > 1_000,
+        "{dropped} dropped, {near} of the sibling's served"
+    );
 }

@@ -13,7 +13,11 @@ fn nothing_is_allocated_in_steady_state() {
         let mut tree = plan.build_tree(1).unwrap();
         let mut churn = |pairs: u32| {
             for number in 0..pairs {
-                let packet = Packet::new(FlowId(number.wrapping_mul(7919) % 128), 64 + number % 1450, u64::from(number));
+                let packet = Packet::new(
+                    FlowId(number.wrapping_mul(7919) % 128),
+                    64 + number % 1450,
+                    u64::from(number),
+                );
                 let _ = tree.enqueue(Instant::ZERO, packet);
                 while tree.take_dropped().is_some() {}
                 while tree.backlog().packets > if number / 1000 % 2 == 0 { 310 } else { 360 } {

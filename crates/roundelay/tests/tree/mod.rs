@@ -34,12 +34,23 @@ fn audit(plan: &Config, seed: u64, operations: &[Operation]) -> Result<Vec<Event
 #[test]
 fn trees_keep_the_contract_and_repeat_themselves() {
     for (name, plan) in plans() {
-        for (mix, seed) in Mix::ALL.into_iter().flat_map(|mix| (0..SEEDS).map(move |seed| (mix, seed))) {
+        for (mix, seed) in Mix::ALL
+            .into_iter()
+            .flat_map(|mix| (0..SEEDS).map(move |seed| (mix, seed)))
+        {
             let operations = operations(mix, seed, LENGTH);
             let once = audit(&plan, seed, &operations);
-            let events = once.unwrap_or_else(|violation| panic!("{name}, {mix:?}, seed {seed}: {violation:?}"));
-            assert!(events.iter().any(|event| matches!(event, Event::Sent(_))), "{name}, {mix:?}: nothing was sent");
-            assert_eq!(audit(&plan, seed, &operations).as_ref(), Ok(&events), "{name}, {mix:?}, seed {seed}");
+            let events = once
+                .unwrap_or_else(|violation| panic!("{name}, {mix:?}, seed {seed}: {violation:?}"));
+            assert!(
+                events.iter().any(|event| matches!(event, Event::Sent(_))),
+                "{name}, {mix:?}: nothing was sent"
+            );
+            assert_eq!(
+                audit(&plan, seed, &operations).as_ref(),
+                Ok(&events),
+                "{name}, {mix:?}, seed {seed}"
+            );
         }
     }
 }
@@ -61,7 +72,12 @@ fn a_refusal_leaves_no_trace() {
                     without.apply(operation).unwrap();
                 }
             }
-            let accepted: Vec<_> = with.events().iter().copied().filter(|event| !matches!(event, Event::Refused(_))).collect();
+            let accepted: Vec<_> = with
+                .events()
+                .iter()
+                .copied()
+                .filter(|event| !matches!(event, Event::Refused(_)))
+                .collect();
             assert_eq!(accepted, without.events(), "{name}, {mix:?}");
         }
     }
@@ -77,8 +93,15 @@ fn a_tree_is_a_discipline() {
     audited.run(&operations).unwrap();
     audited.run(&operations).unwrap();
     assert_eq!(Ok(audited.events().to_vec()), audit(&plan, 3, &operations));
-    let error = Config::new(node("link", "wf2q_plus")).unwrap().build::<()>(1).map(|_| ()).unwrap_err();
-    assert!(error.to_string().contains("link") && error.to_string().contains("default"), "{error}");
+    let error = Config::new(node("link", "wf2q_plus"))
+        .unwrap()
+        .build::<()>(1)
+        .map(|_| ())
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("link") && error.to_string().contains("default"),
+        "{error}"
+    );
 }
 
 /// Bytes of the index of the longest queue: in the footprint from the start, allocated at its first
@@ -88,12 +111,17 @@ const INDEX: i64 = 56;
 /// Builds a node's scheduler and adds the allocated and the reported bytes to the sums.
 fn scheduler<T: Send>(node: &Node, sums: &RefCell<(i64, i64)>) -> AnyScheduler<T> {
     let (discipline, mut built) = (&node.spec.discipline, None);
-    let taken = measure(|| built = Some(discipline.build(1).expect("a legal discipline"))).bytes_current;
+    let taken =
+        measure(|| built = Some(discipline.build(1).expect("a legal discipline"))).bytes_current;
     let scheduler: AnyScheduler<T> = built.expect("was built");
     let told = scheduler.footprint().fixed_bytes as i64;
     // Each queue has a link in the index, smaller than half of the queue's memory.
     let asleep = INDEX + taken / 2;
-    assert!((taken..=taken + asleep).contains(&told), "{}: takes {taken} bytes, says {told}", discipline.name());
+    assert!(
+        (taken..=taken + asleep).contains(&told),
+        "{}: takes {taken} bytes, says {told}",
+        discipline.name()
+    );
     let mut sums = sums.borrow_mut();
     *sums = (sums.0 + taken, sums.1 + told);
     scheduler
@@ -104,14 +132,26 @@ fn scheduler<T: Send>(node: &Node, sums: &RefCell<(i64, i64)>) -> AnyScheduler<T
 fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
     for (name, plan) in plans() {
         let (mut built, sums) = (None, RefCell::default());
-        let build = || Tree::<u64>::with(&plan, |leaf| Ok(scheduler(leaf, &sums)), |class| Ok(scheduler(class, &sums)));
+        let build = || {
+            Tree::<u64>::with(
+                &plan,
+                |leaf| Ok(scheduler(leaf, &sums)),
+                |class| Ok(scheduler(class, &sums)),
+            )
+        };
         let taken = measure(|| built = Some(build().expect("a legal tree"))).bytes_current;
         let told = built.expect("was built").footprint().fixed_bytes as i64;
         let of_schedulers = sums.into_inner();
         // The tree itself is on the stack.
-        let (taken, told) = (taken - of_schedulers.0, told - of_schedulers.1 - INDEX - size_of::<Tree<u64>>() as i64);
+        let (taken, told) = (
+            taken - of_schedulers.0,
+            told - of_schedulers.1 - INDEX - size_of::<Tree<u64>>() as i64,
+        );
         // Full tables double; names and the table of 200 flows are extra.
-        assert!(told <= taken && taken <= 2 * told + 1024, "{name}: takes {taken} bytes, says {told}");
+        assert!(
+            told <= taken && taken <= 2 * told + 1024,
+            "{name}: takes {taken} bytes, says {told}"
+        );
     }
 }
 
@@ -120,8 +160,16 @@ fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
 #[test]
 fn a_leaf_can_have_a_limit_of_its_own() {
     let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
-    plan.add_leaf("link", node("short", "fifo limit 2")).unwrap();
-    plan.add_leaf("link", Node { max_packet_len: 4000, ..node("fair", "drr limit 3000b") }).unwrap();
+    plan.add_leaf("link", node("short", "fifo limit 2"))
+        .unwrap();
+    plan.add_leaf(
+        "link",
+        Node {
+            max_packet_len: 4000,
+            ..node("fair", "drr limit 3000b")
+        },
+    )
+    .unwrap();
     plan.add_leaf("link", node("none", "fifo limit 0")).unwrap();
     for (flow, leaf) in [(0, "short"), (1, "fair"), (2, "fair"), (3, "none")] {
         plan.assign(FlowId(flow), leaf).unwrap();
@@ -130,25 +178,59 @@ fn a_leaf_can_have_a_limit_of_its_own() {
     let mut tree = plan.build_tree(1).unwrap();
     let mut arrive = |now: u64, flow, len| {
         let now = Instant::from_nanos(now);
-        tree.enqueue(now, Packet { arrival: now, ..Packet::new(FlowId(flow), len, ()) }).unwrap();
-        tree.take_dropped().map(|(packet, reason)| (packet.flow.0, reason))
+        tree.enqueue(
+            now,
+            Packet {
+                arrival: now,
+                ..Packet::new(FlowId(flow), len, ())
+            },
+        )
+        .unwrap();
+        tree.take_dropped()
+            .map(|(packet, reason)| (packet.flow.0, reason))
     };
-    assert_eq!([1, 2, 3].map(|at| arrive(at, 0, 1000)), [None; 3], "one is ready, two wait");
+    assert_eq!(
+        [1, 2, 3].map(|at| arrive(at, 0, 1000)),
+        [None; 3],
+        "one is ready, two wait"
+    );
     assert_eq!(arrive(4, 0, 1000), Some((0, DropReason::Full)));
     assert_eq!([5, 6, 7].map(|at| arrive(at, 1, 1000)), [None; 3]);
-    assert_eq!(arrive(8, 2, 1500), Some((1, DropReason::PushedOut)), "the longest backlog's tail");
-    assert_eq!(arrive(9, 3, 64), Some((3, DropReason::Full)), "known bug 39: a limit of 0 drops and counts");
-    assert_eq!(arrive(10, 2, 3001), Some((2, DropReason::Full)), "longer than the leaf holds");
+    assert_eq!(
+        arrive(8, 2, 1500),
+        Some((1, DropReason::PushedOut)),
+        "the longest backlog's tail"
+    );
+    assert_eq!(
+        arrive(9, 3, 64),
+        Some((3, DropReason::Full)),
+        "known bug 39: a limit of 0 drops and counts"
+    );
+    assert_eq!(
+        arrive(10, 2, 3001),
+        Some((2, DropReason::Full)),
+        "longer than the leaf holds"
+    );
 }
 
 /// The leaf's node accepts up to 9000 bytes, its discipline up to 2048 for a flow without settings.
 #[test]
 fn what_a_leaf_will_not_take_comes_back_as_it_was() {
     let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
-    plan.add_leaf("link", Node { max_packet_len: 9000, ..node("leaf", "qfq") }).unwrap();
+    plan.add_leaf(
+        "link",
+        Node {
+            max_packet_len: 9000,
+            ..node("leaf", "qfq")
+        },
+    )
+    .unwrap();
     plan.set_default("leaf").unwrap();
     let mut tree = plan.build_tree(1).unwrap();
-    let packet = Packet { arrival: Instant::from_nanos(5), ..Packet::new(FlowId(0), 5000, 7u64) };
+    let packet = Packet {
+        arrival: Instant::from_nanos(5),
+        ..Packet::new(FlowId(0), 5000, 7u64)
+    };
     assert_eq!(tree.enqueue(Instant::from_nanos(9), packet), Err(packet));
     assert_eq!((tree.backlog().packets, tree.take_dropped()), (0, None));
 }
@@ -165,7 +247,14 @@ fn packets_longer_than_a_node_takes_are_refused() {
         let packet = Packet::new(FlowId(0), 9000, ());
         assert_eq!(tree.enqueue(Instant::ZERO, packet), Err(packet));
         assert!(tree.backlog().is_empty());
-        tree.set_flow(FlowId(0), FlowConfig { weight: 1, max_packet_len: 9000 }).unwrap();
+        tree.set_flow(
+            FlowId(0),
+            FlowConfig {
+                weight: 1,
+                max_packet_len: 9000,
+            },
+        )
+        .unwrap();
         assert_eq!(tree.enqueue(Instant::ZERO, packet), Ok(()), "{class}");
         assert_eq!(tree.dequeue(Instant::ZERO), Some(packet));
     }
@@ -176,7 +265,17 @@ fn packets_longer_than_a_node_takes_are_refused() {
 fn flows_go_where_they_are_assigned() {
     let (_, plan) = plans().swap_remove(1);
     let tree: Tree<()> = plan.build_tree(1).unwrap();
-    assert_eq!(tree.leaf_of(FlowId(u32::MAX)), tree.leaf_of(FlowId(1_000_000)));
-    assert!(plan.clone().assign(FlowId(u32::MAX), tree.leaf_of(FlowId(0))).is_err());
-    assert!(AnyDiscipline::named("tree").is_err(), "a tree is described by a file, not by a name");
+    assert_eq!(
+        tree.leaf_of(FlowId(u32::MAX)),
+        tree.leaf_of(FlowId(1_000_000))
+    );
+    assert!(
+        plan.clone()
+            .assign(FlowId(u32::MAX), tree.leaf_of(FlowId(0)))
+            .is_err()
+    );
+    assert!(
+        AnyDiscipline::named("tree").is_err(),
+        "a tree is described by a file, not by a name"
+    );
 }

@@ -25,7 +25,13 @@ fn plan(parents: [&str; 2], class: &str) -> Config {
 /// once, so the root holds no slots.
 fn tree(plan: &Config, root: &str) -> Tree<u64> {
     let root = AnyDiscipline::named(root).unwrap();
-    let class = |node: &Node| if node.name == "link" { root.build(1) } else { node.spec.discipline.build(1) };
+    let class = |node: &Node| {
+        if node.name == "link" {
+            root.build(1)
+        } else {
+            node.spec.discipline.build(1)
+        }
+    };
     Tree::with(plan, |node| node.spec.discipline.build(1), class).unwrap()
 }
 
@@ -35,19 +41,41 @@ fn order(mut tree: Tree<u64>) -> Vec<u32> {
     for (flow, millis) in [(0, 30), (0, 5), (1, 20), (1, 40)] {
         let time = Duration::from_millis(millis);
         let (slack, deadline) = (Slack::of(time), Instant::ZERO + time);
-        tree.enqueue(Instant::ZERO, Packet { slack, deadline, ..Packet::new(FlowId(flow), 1000, 0) }).unwrap();
+        tree.enqueue(
+            Instant::ZERO,
+            Packet {
+                slack,
+                deadline,
+                ..Packet::new(FlowId(flow), 1000, 0)
+            },
+        )
+        .unwrap();
     }
-    std::iter::from_fn(|| tree.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
+    std::iter::from_fn(|| tree.dequeue(Instant::ZERO))
+        .map(|packet| packet.flow.0)
+        .collect()
 }
 
 /// At the root 20 comes before 30, then 30 before 40, then 5 before 40.
 #[test]
 fn a_root_goes_by_slack_and_deadline_of_what_is_next() {
     for root in ["lstf", "fifo_plus", "edf"] {
-        assert_eq!(order(tree(&plan(["link"; 2], "wf2q_plus"), root)), [1, 0, 0, 1], "{root}");
-        assert_eq!(order(tree(&plan(["first", "second"], "wf2q_plus"), root)), [1, 0, 0, 1], "{root} over classes");
+        assert_eq!(
+            order(tree(&plan(["link"; 2], "wf2q_plus"), root)),
+            [1, 0, 0, 1],
+            "{root}"
+        );
+        assert_eq!(
+            order(tree(&plan(["first", "second"], "wf2q_plus"), root)),
+            [1, 0, 0, 1],
+            "{root} over classes"
+        );
     }
-    assert_eq!(order(tree(&plan(["link"; 2], "wf2q_plus"), "fifo")), [0, 1, 0, 1], "goes by neither");
+    assert_eq!(
+        order(tree(&plan(["link"; 2], "wf2q_plus"), "fifo")),
+        [0, 1, 0, 1],
+        "goes by neither"
+    );
 }
 
 /// A class has chosen the first packet before any other arrived; then 5 comes before 20.
@@ -69,7 +97,12 @@ impl Scheduler<StandIn> for OldestFirst {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<StandIn>> {
-        let (oldest, _) = self.0.iter().enumerate().rev().min_by_key(|(_, packet)| packet.arrival)?;
+        let (oldest, _) = self
+            .0
+            .iter()
+            .enumerate()
+            .rev()
+            .min_by_key(|(_, packet)| packet.arrival)?;
         Some(self.0.remove(oldest))
     }
 
@@ -78,7 +111,10 @@ impl Scheduler<StandIn> for OldestFirst {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.0.len() as u64, bytes: self.0.iter().map(|packet| u64::from(packet.len)).sum() }
+        Backlog {
+            packets: self.0.len() as u64,
+            bytes: self.0.iter().map(|packet| u64::from(packet.len)).sum(),
+        }
     }
 
     fn footprint(&self) -> Footprint {
@@ -89,11 +125,20 @@ impl Scheduler<StandIn> for OldestFirst {
 #[test]
 fn what_stands_for_a_child_says_when_it_came() {
     let root = |_: &_| Ok(OldestFirst(Vec::new()));
-    let mut tree = Tree::<u64, _, _>::with(&plan(["link"; 2], "wf2q_plus"), |node| node.spec.discipline.build::<u64>(1), root).unwrap();
+    let mut tree = Tree::<u64, _, _>::with(
+        &plan(["link"; 2], "wf2q_plus"),
+        |node| node.spec.discipline.build::<u64>(1),
+        root,
+    )
+    .unwrap();
     for (at, flow) in [(1, 0), (2, 1), (3, 0), (3, 1)] {
-        tree.enqueue(Instant::from_nanos(at), Packet::new(FlowId(flow), 1000, at)).unwrap();
+        tree.enqueue(Instant::from_nanos(at), Packet::new(FlowId(flow), 1000, at))
+            .unwrap();
     }
-    let sent: Vec<_> = (4..8).filter_map(|at| tree.dequeue(Instant::from_nanos(at))).map(|packet| packet.flow.0).collect();
+    let sent: Vec<_> = (4..8)
+        .filter_map(|at| tree.dequeue(Instant::from_nanos(at)))
+        .map(|packet| packet.flow.0)
+        .collect();
     assert_eq!(sent, [0, 1, 0, 1]);
 }
 
@@ -106,10 +151,20 @@ fn a_root_that_reckons_with_the_link_hears_of_its_rate() {
         rate.into_iter().for_each(|rate| tree.set_link_rate(rate));
         for (flow, len, micros) in [(0, 1500, 1000), (1, 500, 1200)] {
             let slack = Slack::of(Duration::from_micros(micros));
-            tree.enqueue(Instant::ZERO, Packet { slack, ..Packet::new(FlowId(flow), len, 0) }).unwrap();
+            tree.enqueue(
+                Instant::ZERO,
+                Packet {
+                    slack,
+                    ..Packet::new(FlowId(flow), len, 0)
+                },
+            )
+            .unwrap();
         }
         tree.dequeue(Instant::ZERO).map(|packet| packet.flow)
     };
     assert_eq!(first(None), Some(FlowId(0)), "goes by slack alone");
-    assert_eq!(first(Rate::from_bits_per_second(8_000_000)), Some(FlowId(1)));
+    assert_eq!(
+        first(Rate::from_bits_per_second(8_000_000)),
+        Some(FlowId(1))
+    );
 }

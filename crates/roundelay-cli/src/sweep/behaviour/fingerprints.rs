@@ -1,7 +1,8 @@
 //! Fingerprints of behaviours: canonical runs, and the test of `behaviours.json`.
 //!
 //! A discipline runs in a port of its own, on a fixed list of arrivals: no source, TCP or simulator
-//! has a part in its fingerprint. Sources, TCP and the rest run in the simulator behind FIFO queues.
+//! has a part in its fingerprint. Sources, TCP and the rest run in the simulator behind FIFO
+//! queues.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::{AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Kind, Observer, Packet, QueueSpec, Slack};
+use roundelay::{
+    AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Kind, Observer, Packet, QueueSpec, Slack,
+};
 use roundelay_papers::plan::Variation;
 use roundelay_report::sweep_rows;
 use roundelay_sim::scenario::{Scenario, SourceSpec};
@@ -28,7 +31,10 @@ struct Numbers(u64);
 
 impl Numbers {
     const fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }
@@ -39,7 +45,14 @@ struct Told(String);
 
 impl Observer<u64> for Told {
     fn sent(&mut self, packet: Packet<u64>, start: Instant, end: Instant) {
-        _ = writeln!(self.0, "{} {} {} {:?}", packet.payload, start.as_picos(), end.as_picos(), packet.ecn);
+        _ = writeln!(
+            self.0,
+            "{} {} {} {:?}",
+            packet.payload,
+            start.as_picos(),
+            end.as_picos(),
+            packet.ecn
+        );
     }
 
     fn dropped(&mut self, packet: Packet<u64>, now: Instant, reason: DropReason) {
@@ -50,18 +63,35 @@ impl Observer<u64> for Told {
 /// Departures of one port: bursts, overload, idle times; weights from 1 to 4, all header fields.
 fn port(queue: &QueueSpec) -> String {
     let mut told = Told::default();
-    let Ok(mut port) = AnyPort::new(queue, "10mbit".parse().unwrap(), 7) else { return "refused".to_owned() };
+    let Ok(mut port) = AnyPort::new(queue, "10mbit".parse().unwrap(), 7) else {
+        return "refused".to_owned();
+    };
     for flow in 0..FLOWS {
-        let config = FlowConfig { weight: 1 + flow as u32 % 4, max_packet_len: 1500 };
-        _ = write!(told.0, "{:?} ", port.set_flow(FlowId(flow as u32), config).is_ok());
+        let config = FlowConfig {
+            weight: 1 + flow as u32 % 4,
+            max_packet_len: 1500,
+        };
+        _ = write!(
+            told.0,
+            "{:?} ",
+            port.set_flow(FlowId(flow as u32), config).is_ok()
+        );
     }
     let (mut numbers, mut now) = (Numbers(1), 0);
     for packet in 0..ARRIVALS {
         // Mean gap 0.45 ms for mean packets of 0.65 ms; a silence after each 500 packets.
-        now += if packet % 500 == 499 { 300_000_000 } else { numbers.below(3) * 450_000 };
+        now += if packet % 500 == 499 {
+            300_000_000
+        } else {
+            numbers.below(3) * 450_000
+        };
         let flow = numbers.below(FLOWS).min(numbers.below(FLOWS));
         let mut arrival = Packet::new(FlowId(flow as u32), 64 + numbers.below(1437) as u32, packet);
-        arrival.ecn = if flow % 3 == 0 { Ecn::Capable } else { Ecn::NotCapable };
+        arrival.ecn = if flow % 3 == 0 {
+            Ecn::Capable
+        } else {
+            Ecn::NotCapable
+        };
         arrival.priority = numbers.below(4) as u32;
         arrival.slack = Slack::from_picos(numbers.below(20_000_000).cast_signed() * 1000);
         let at = Instant::from_nanos(now);
@@ -77,7 +107,11 @@ fn port(queue: &QueueSpec) -> String {
 /// values.
 fn discipline(discipline: &AnyDiscipline) -> String {
     let name = discipline.name();
-    let mut texts = vec![name.to_owned(), format!("{name} limit 40"), format!("{name} limit 20kb")];
+    let mut texts = vec![
+        name.to_owned(),
+        format!("{name} limit 40"),
+        format!("{name} limit 20kb"),
+    ];
     for parameter in discipline.info().parameters {
         let values = match parameter.kind {
             Kind::Switch => vec![String::new(), "no".to_owned()],
@@ -85,14 +119,19 @@ fn discipline(discipline: &AnyDiscipline) -> String {
             _ => vec![parameter.range.0.clone(), doubled(&parameter.value)],
         };
         for value in values {
-            let text =
-                if parameter.kind == Kind::Switch { format!("{value}{}", parameter.name) } else { format!("{} {value}", parameter.name) };
+            let text = if parameter.kind == Kind::Switch {
+                format!("{value}{}", parameter.name)
+            } else {
+                format!("{} {value}", parameter.name)
+            };
             texts.push(format!("{name} {text} limit 60"));
         }
     }
     let mut all = String::new();
     for text in texts {
-        let told = text.parse().map_or_else(|_| "no such setting".to_owned(), |queue| port(&queue));
+        let told = text
+            .parse()
+            .map_or_else(|_| "no such setting".to_owned(), |queue| port(&queue));
         _ = writeln!(all, "{text}\n{told}");
     }
     hash(&[&all])
@@ -100,9 +139,14 @@ fn discipline(discipline: &AnyDiscipline) -> String {
 
 /// Twice a quantity, if the first digits are a number.
 fn doubled(value: &str) -> String {
-    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let end = value
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(value.len());
     let (number, unit) = value.split_at(end);
-    number.parse::<u64>().map_or_else(|_| value.to_owned(), |number| format!("{}{unit}", number * 2))
+    number.parse::<u64>().map_or_else(
+        |_| value.to_owned(),
+        |number| format!("{}{unit}", number * 2),
+    )
 }
 
 /// Packets in the order of events, with all header fields.
@@ -111,16 +155,49 @@ struct Packets(String);
 
 impl Probe for Packets {
     fn sent(&mut self, now: Instant, packet: &Packet<Tag>, _: &PacketState) {
-        let Packet { flow, len, ecn, priority, slack, deadline, .. } = packet;
-        _ = writeln!(self.0, "{} {} {len} {ecn:?} {priority} {slack:?} {}", now.as_picos(), flow.0, deadline.as_picos());
+        let Packet {
+            flow,
+            len,
+            ecn,
+            priority,
+            slack,
+            deadline,
+            ..
+        } = packet;
+        _ = writeln!(
+            self.0,
+            "{} {} {len} {ecn:?} {priority} {slack:?} {}",
+            now.as_picos(),
+            flow.0,
+            deadline.as_picos()
+        );
     }
 
-    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Tag>, _: &PacketState, reason: DropReason) {
-        _ = writeln!(self.0, "{} {} {} {reason:?}", now.as_picos(), link.0, packet.flow.0);
+    fn dropped(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        packet: &Packet<Tag>,
+        _: &PacketState,
+        reason: DropReason,
+    ) {
+        _ = writeln!(
+            self.0,
+            "{} {} {} {reason:?}",
+            now.as_picos(),
+            link.0,
+            packet.flow.0
+        );
     }
 
     fn delivered(&mut self, now: Instant, packet: &Packet<Tag>, _: &PacketState) {
-        _ = writeln!(self.0, "{} {} {}", now.as_picos(), packet.flow.0, packet.len);
+        _ = writeln!(
+            self.0,
+            "{} {} {}",
+            now.as_picos(),
+            packet.flow.0,
+            packet.len
+        );
     }
 }
 
@@ -136,8 +213,13 @@ link = [{ from = 's0', to = 'left', rate = '50mbit', delay = '1ms' }, { from = '
 ";
 
 fn scenario(text: &str, folder: &Path) -> Scenario {
-    let text = if text.contains("duration") { text.to_owned() } else { format!("{NETWORK}{text}") };
-    Scenario::from_toml("canonical.toml", &text, folder).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    let text = if text.contains("duration") {
+        text.to_owned()
+    } else {
+        format!("{NETWORK}{text}")
+    };
+    Scenario::from_toml("canonical.toml", &text, folder)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn runs(text: &str, folder: &Path) -> String {
@@ -168,14 +250,17 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         ("decision".to_owned(), port("decision = '100us'")),
         (
             "link_layer".to_owned(),
-            port("link = 'docsis'") + "[[port]]\nfrom = 'right'\nto = 'r0'\noverhead = 10\nmpu = 64\nframing = 'atm'\n",
+            port("link = 'docsis'")
+                + "[[port]]\nfrom = 'right'\nto = 'r0'\noverhead = 10\nmpu = 64\nframing = 'atm'\n",
         ),
         (
             "preemption".to_owned(),
             format!(
                 "[queue]\ncore = 'lstf preempt limit 20'\n{}urgency = 'slack 10ms'\n{}",
                 source("name = 'a'\nkind = 'cbr'\nrate = '2.2mbit'"),
-                source("name = 'b'\nkind = 'cbr'\nrate = '1mbit'\npacket_len = 100\nurgency = 'slack 1ms'")
+                source(
+                    "name = 'b'\nkind = 'cbr'\nrate = '1mbit'\npacket_len = 100\nurgency = 'slack 1ms'"
+                )
             ),
         ),
         (
@@ -192,15 +277,36 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
                 "[[source]]\nkind = 'cbr'\nfrom = 'host*'\nto = 'host*'\npairs = 'random'\nrate = '1mbit'\n"
             ),
         ),
-        ("edge_codel".to_owned(), format!("{queue}{}", source("kind = 'tcp'\nedge_codel = { target = '1ms', interval = '20ms' }"))),
+        (
+            "edge_codel".to_owned(),
+            format!(
+                "{queue}{}",
+                source("kind = 'tcp'\nedge_codel = { target = '1ms', interval = '20ms' }")
+            ),
+        ),
     ];
-    let tcp = |keys: &str| format!("{queue}{}", source(&format!("kind = 'tcp'\nstart_jitter = '50ms'\ntcp = {{ {keys} }}")));
+    let tcp = |keys: &str| {
+        format!(
+            "{queue}{}",
+            source(&format!(
+                "kind = 'tcp'\nstart_jitter = '50ms'\ntcp = {{ {keys} }}"
+            ))
+        )
+    };
     for (name, values) in [
-        ("preset", &["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..]),
+        (
+            "preset",
+            &["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"][..],
+        ),
         ("flavour", &["tahoe", "reno", "newreno", "sack"]),
         ("control", &["reno", "cubic"]),
     ] {
-        all.extend(values.iter().map(|value| (format!("tcp.{name}.{value}"), tcp(&format!("{name} = '{value}'")))));
+        all.extend(values.iter().map(|value| {
+            (
+                format!("tcp.{name}.{value}"),
+                tcp(&format!("{name} = '{value}'")),
+            )
+        }));
     }
     for name in ["ecn", "pacing"] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
@@ -215,14 +321,31 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         "cautious 1ms 50mbit",
         "slack 10ms plus 1s",
     ] {
-        let name = if rule.contains("plus") { "plus" } else { rule.split(' ').next().unwrap() };
+        let name = if rule.contains("plus") {
+            "plus"
+        } else {
+            rule.split(' ').next().unwrap()
+        };
         // RC3 is for TCP only.
-        let burst = source(&format!("name = 'a'\nkind = 'burst'\nsize = '20kb'\nurgency = '{rule}'"));
-        let text = if name == "cautious" { String::new() } else { burst };
-        all.push((format!("urgency.{name}"), text + &source(&format!("name = 'b'\nkind = 'tcp'\nsize = '20kb'\nurgency = '{rule}'"))));
+        let burst = source(&format!(
+            "name = 'a'\nkind = 'burst'\nsize = '20kb'\nurgency = '{rule}'"
+        ));
+        let text = if name == "cautious" {
+            String::new()
+        } else {
+            burst
+        };
+        all.push((
+            format!("urgency.{name}"),
+            text + &source(&format!(
+                "name = 'b'\nkind = 'tcp'\nsize = '20kb'\nurgency = '{rule}'"
+            )),
+        ));
     }
     let kinds = SourceSpec::KINDS.iter().zip(SourceSpec::EXAMPLES);
-    all.extend(kinds.map(|(kind, examples)| (format!("source.{kind}"), of_kind(kind, *examples, folder))));
+    all.extend(
+        kinds.map(|(kind, examples)| (format!("source.{kind}"), of_kind(kind, *examples, folder))),
+    );
     all
 }
 
@@ -230,16 +353,23 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
 /// congestion control has no part in them. Some kinds send between all hosts of `from`.
 fn of_kind(kind: &str, [one, other]: [&str; 2], folder: &Path) -> String {
     let with = |hosts: &str| {
-        let source = |(name, keys)| format!("[[source]]\nname = '{name}'\nkind = '{kind}'\n{hosts}\n{keys}\n");
+        let source = |(name, keys)| {
+            format!("[[source]]\nname = '{name}'\nkind = '{kind}'\n{hosts}\n{keys}\n")
+        };
         [("a", one), ("b", other)].map(source).concat()
     };
     let among = with("from = ['s0', 's1', 'r0', 'r1']");
-    let is_legal = Scenario::from_toml("canonical.toml", &format!("{NETWORK}{among}"), folder).is_ok();
-    if is_legal { among } else { with("from = ['s0', 's1']\nto = ['r0', 'r1']") }
+    let is_legal =
+        Scenario::from_toml("canonical.toml", &format!("{NETWORK}{among}"), folder).is_ok();
+    if is_legal {
+        among
+    } else {
+        with("from = ['s0', 's1']\nto = ['r0', 'r1']")
+    }
 }
 
-/// The `[run]` tables of plans with all figures of `simulate`: of flows, of transfers under schemes,
-/// and over time.
+/// The `[run]` tables of plans with all figures of `simulate`: of flows, of transfers under
+/// schemes, and over time.
 const PLANS: [&str; 3] = [
     "
 columns = { SFQ = 'mqfq hashes 1 quantum 1000b', MQFQ = 'mqfq quantum 1000b' }
@@ -278,8 +408,14 @@ fn figures() -> String {
     for text in PLANS {
         let mut run: toml::Table = text.parse().unwrap();
         run.insert("kind".to_owned(), "simulate".into());
-        let experiment =
-            Variation { name: String::new(), open: None, run, seeds: 2 }.experiment().unwrap_or_else(|wrong| panic!("{wrong:?}"));
+        let experiment = Variation {
+            name: String::new(),
+            open: None,
+            run,
+            seeds: 2,
+        }
+        .experiment()
+        .unwrap_or_else(|wrong| panic!("{wrong:?}"));
         for part in experiment.parts() {
             for seed in [1, 2] {
                 let rows = experiment.run(&part, seed).unwrap().rows;
@@ -296,10 +432,22 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Self {
-        let folder = std::env::temp_dir().join(format!("roundelay-fingerprints-{}-{:?}", std::process::id(), std::thread::current().id()));
+        let folder = std::env::temp_dir().join(format!(
+            "roundelay-fingerprints-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("packets.txt"), "0 1000\n0.01 500 0.001\n0.5 1500 0.002 3\n0.7 64 0 1 0.8\n").unwrap();
-        fs::write(folder.join("flows.txt"), "0 5000 s0 r0\n0.4 9000 s1 r0\n1.2 3000 r1 s0\n").unwrap();
+        fs::write(
+            folder.join("packets.txt"),
+            "0 1000\n0.01 500 0.001\n0.5 1500 0.002 3\n0.7 64 0 1 0.8\n",
+        )
+        .unwrap();
+        fs::write(
+            folder.join("flows.txt"),
+            "0 5000 s0 r0\n0.4 9000 s1 r0\n1.2 3000 r1 s0\n",
+        )
+        .unwrap();
         Self(folder)
     }
 }
@@ -312,18 +460,32 @@ impl Drop for Folder {
 
 fn fingerprints() -> BTreeMap<String, String> {
     let folder = Folder::new();
-    let of_disciplines = AnyDiscipline::all().into_iter().map(|each| (format!("discipline.{}", each.name()), discipline(&each)));
-    let of_scenarios = scenarios(&folder.0).into_iter().map(|(name, text)| (name, runs(&text, &folder.0)));
-    of_disciplines.chain(of_scenarios).chain([(FIGURES.to_owned(), figures())]).collect()
+    let of_disciplines = AnyDiscipline::all()
+        .into_iter()
+        .map(|each| (format!("discipline.{}", each.name()), discipline(&each)));
+    let of_scenarios = scenarios(&folder.0)
+        .into_iter()
+        .map(|(name, text)| (name, runs(&text, &folder.0)));
+    of_disciplines
+        .chain(of_scenarios)
+        .chain([(FIGURES.to_owned(), figures())])
+        .collect()
 }
 
 #[test]
 fn the_table_of_behaviours_is_that_of_the_code() {
     let text = serde_json::to_string_pretty(&fingerprints()).unwrap() + "\n";
     if std::env::var_os("ROUNDELAY_WRITE").is_some() {
-        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("behaviours.json"), &text).unwrap();
+        fs::write(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("behaviours.json"),
+            &text,
+        )
+        .unwrap();
     } else {
-        let stale: Vec<_> = text.lines().filter(|line| !TABLE.contains(line.trim_end_matches(','))).collect();
+        let stale: Vec<_> = text
+            .lines()
+            .filter(|line| !TABLE.contains(line.trim_end_matches(',')))
+            .collect();
         assert!(
             text == TABLE,
             "results changed, and crates/roundelay-cli/behaviours.json has not: {stale:#?}\nIf the results are right: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --lib behaviours"
@@ -337,7 +499,11 @@ fn canonical_scenarios_use_what_they_stand_for() {
     let (folder, table) = (Folder::new(), Behaviours::of_program());
     for (name, text) in scenarios(&folder.0) {
         let scenario = scenario(&text, &folder.0);
-        assert!(used(&scenario).contains(&name), "{name}: {:?}", used(&scenario));
+        assert!(
+            used(&scenario).contains(&name),
+            "{name}: {:?}",
+            used(&scenario)
+        );
         table.of(&scenario).unwrap();
     }
 }
@@ -347,8 +513,14 @@ fn canonical_scenarios_use_what_they_stand_for() {
 fn fingerprints_differ() {
     let all = fingerprints();
     let mut hashes: BTreeMap<&String, Vec<&String>> = BTreeMap::new();
-    all.iter().for_each(|(name, hash)| hashes.entry(hash).or_default().push(name));
+    all.iter()
+        .for_each(|(name, hash)| hashes.entry(hash).or_default().push(name));
     let alike: Vec<_> = hashes.values().filter(|names| names.len() > 1).collect();
     // The default preset is SACK with CUBIC: these three settings are one.
-    assert!(alike.iter().all(|names| names.iter().all(|name| name.starts_with("tcp."))), "{alike:?}");
+    assert!(
+        alike
+            .iter()
+            .all(|names| names.iter().all(|name| name.starts_with("tcp."))),
+        "{alike:?}"
+    );
 }

@@ -64,23 +64,45 @@ impl FlowResult {
 
 /// Results of all flows, by flow number.
 pub(super) fn flows(sources: &Sources, meter: &Meter) -> Vec<FlowResult> {
-    sources.flows().iter().zip(&meter.flows).map(|(source, received)| FlowResult::of(source, received, sources.packet_len())).collect()
+    sources
+        .flows()
+        .iter()
+        .zip(&meter.flows)
+        .map(|(source, received)| FlowResult::of(source, received, sources.packet_len()))
+        .collect()
 }
 
 /// The rows of one cell, as points over the varied parameter.
 pub(super) fn rows(plan: &Deadlines, cell: &Cell, sources: &Sources, meter: &Meter) -> Vec<Row> {
     let flows = flows(sources, meter);
     let costs = plan.decision.len() > 1;
-    let x = if costs { cell.decision.as_picos() as f64 / 1e3 } else { cell.flows.into() };
-    let suffix = if costs && plan.flows.len() > 1 { format!(", {} flows", cell.flows) } else { String::new() };
-    let mut table = Rows { run: &cell.column, x, suffix, rows: Vec::new() };
+    let x = if costs {
+        cell.decision.as_picos() as f64 / 1e3
+    } else {
+        cell.flows.into()
+    };
+    let suffix = if costs && plan.flows.len() > 1 {
+        format!(", {} flows", cell.flows)
+    } else {
+        String::new()
+    };
+    let mut table = Rows {
+        run: &cell.column,
+        x,
+        suffix,
+        rows: Vec::new(),
+    };
     table.totals(sources, meter);
     table.latencies(sources, &flows, meter);
     table.fairness(&flows, meter);
     table.spread("Bennett-Zhang", &flows, |flow| flow.ratio);
-    table.spread("throughput of a flow, Mbit/s", &flows, |flow| flow.throughput);
+    table.spread("throughput of a flow, Mbit/s", &flows, |flow| {
+        flow.throughput
+    });
     table.spread("startup latency, s", &flows, |flow| flow.startup);
-    table.spread("startup latency as printed, s", &flows, |flow| flow.as_printed);
+    table.spread("startup latency as printed, s", &flows, |flow| {
+        flow.as_printed
+    });
     table.spread("longest latency, s", &flows, |flow| flow.longest);
     table.types(plan, &flows);
     if plan.curves {
@@ -99,49 +121,104 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn tell(&mut self, figure: impl AsRef<str>, value: f64) {
-        self.rows.push(Row::point(self.run, format!("{}{}", figure.as_ref(), self.suffix), self.x, value));
+        self.rows.push(Row::point(
+            self.run,
+            format!("{}{}", figure.as_ref(), self.suffix),
+            self.x,
+            value,
+        ));
     }
 
     fn totals(&mut self, sources: &Sources, meter: &Meter) {
         let packets = meter.latencies.count() as f64;
-        let first = sources.flows().iter().map(|flow| flow.start).min().unwrap_or(Instant::ZERO);
-        let last = meter.flows.iter().map(|flow| flow.last).max().unwrap_or(first);
+        let first = sources
+            .flows()
+            .iter()
+            .map(|flow| flow.start)
+            .min()
+            .unwrap_or(Instant::ZERO);
+        let last = meter
+            .flows
+            .iter()
+            .map(|flow| flow.last)
+            .max()
+            .unwrap_or(first);
         let seconds = last.since(first).as_secs_f64();
         let bits = packets * f64::from(sources.packet_len()) * 8.0;
-        let offered: f64 = sources.flows().iter().map(|flow| flow.rate.bits_per_second() as f64).sum();
-        self.tell("offered, packets/s", offered / (f64::from(sources.packet_len()) * 8.0));
+        let offered: f64 = sources
+            .flows()
+            .iter()
+            .map(|flow| flow.rate.bits_per_second() as f64)
+            .sum();
+        self.tell(
+            "offered, packets/s",
+            offered / (f64::from(sources.packet_len()) * 8.0),
+        );
         self.tell("throughput, Mbit/s", bits / seconds / 1e6);
-        self.tell("most throughput possible, Mbit/s", bits / sources.last_made().since(first).as_secs_f64() / 1e6);
+        self.tell(
+            "most throughput possible, Mbit/s",
+            bits / sources.last_made().since(first).as_secs_f64() / 1e6,
+        );
         self.tell("all received, s", seconds);
-        self.tell("all made, s", sources.last_made().since(first).as_secs_f64());
+        self.tell(
+            "all made, s",
+            sources.last_made().since(first).as_secs_f64(),
+        );
         self.tell("decisions", meter.decisions as f64);
         self.tell("packets a decision", packets / meter.decisions as f64);
         self.tell("missed deadlines", meter.missed as f64 / packets);
-        let in_time = meter.flows.iter().filter(|flow| flow.longest <= sources.lifetime()).count();
+        let in_time = meter
+            .flows
+            .iter()
+            .filter(|flow| flow.longest <= sources.lifetime())
+            .count();
         self.tell("flows in time", in_time as f64 / meter.flows.len() as f64);
     }
 
     fn latencies(&mut self, sources: &Sources, flows: &[FlowResult], meter: &Meter) {
         let lifetime = sources.lifetime().as_secs_f64();
         let mut late = |figure: &str, value: fn(&FlowResult) -> f64| {
-            let count = flows.iter().filter(|flow| value(flow) < 0.0 && flow.longest > lifetime).count();
+            let count = flows
+                .iter()
+                .filter(|flow| value(flow) < 0.0 && flow.longest > lifetime)
+                .count();
             self.tell(figure, count as f64 / flows.len() as f64);
         };
-        late("late flows with negative startup latency", |flow| flow.startup);
-        late("late flows with negative startup latency as printed", |flow| flow.as_printed);
+        late("late flows with negative startup latency", |flow| {
+            flow.startup
+        });
+        late(
+            "late flows with negative startup latency as printed",
+            |flow| flow.as_printed,
+        );
         for (name, fraction) in [("median", 0.5), ("99th percentile", 0.99)] {
-            self.tell(format!("latency, s, {name}"), seconds_of(meter.latencies.quantile(fraction)));
+            self.tell(
+                format!("latency, s, {name}"),
+                seconds_of(meter.latencies.quantile(fraction)),
+            );
         }
     }
 
     fn fairness(&mut self, flows: &[FlowResult], meter: &Meter) {
-        let index = |value: fn(&FlowResult) -> f64| jain_index(&flows.iter().map(value).collect::<Vec<_>>());
+        let index = |value: fn(&FlowResult) -> f64| {
+            jain_index(&flows.iter().map(value).collect::<Vec<_>>())
+        };
         let (raw, by_share) = (index(|flow| flow.throughput), index(|flow| flow.ratio));
-        raw.into_iter().for_each(|value| self.tell("Jain's index", value));
-        by_share.into_iter().for_each(|value| self.tell("Jain's index by share", value));
+        raw.into_iter()
+            .for_each(|value| self.tell("Jain's index", value));
+        by_share
+            .into_iter()
+            .for_each(|value| self.tell("Jain's index by share", value));
         let looks = sorted(meter.looks.iter().map(|look| look.ratio));
-        for (name, fraction) in [("1st percentile", 0.01), ("median", 0.5), ("99th percentile", 0.99)] {
-            self.tell(format!("Bennett-Zhang over time, {name}"), quantile(&looks, fraction));
+        for (name, fraction) in [
+            ("1st percentile", 0.01),
+            ("median", 0.5),
+            ("99th percentile", 0.99),
+        ] {
+            self.tell(
+                format!("Bennett-Zhang over time, {name}"),
+                quantile(&looks, fraction),
+            );
         }
         let ratios = sorted(flows.iter().map(|flow| flow.ratio));
         let (least, most) = (quantile(&ratios, 0.0), quantile(&ratios, 1.0));
@@ -153,7 +230,11 @@ impl Rows<'_> {
         let values = sorted(flows.iter().map(value));
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
-        let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
+        let variance = values
+            .iter()
+            .map(|value| (value - mean) * (value - mean))
+            .sum::<f64>()
+            / count;
         self.tell(format!("{figure}, mean"), mean);
         self.tell(format!("{figure}, deviation"), variance.sqrt());
         self.tell(format!("{figure}, least"), quantile(&values, 0.0));
@@ -178,21 +259,39 @@ impl Rows<'_> {
 
     /// Curves over percent: of flows in ascending order, of looks, of packets.
     fn curves(&mut self, count: u32, flows: &[FlowResult], meter: &Meter) {
-        let mut by_rank = |figure: &str, value: fn(&FlowResult) -> f64| self.curve(figure, count, &sorted(flows.iter().map(value)));
+        let mut by_rank = |figure: &str, value: fn(&FlowResult) -> f64| {
+            self.curve(figure, count, &sorted(flows.iter().map(value)))
+        };
         by_rank("Bennett-Zhang by rank", |flow| flow.ratio);
         by_rank("throughput by rank, Mbit/s", |flow| flow.throughput);
         by_rank("startup latency by rank, s", |flow| flow.startup);
-        by_rank("startup latency as printed by rank, s", |flow| flow.as_printed);
+        by_rank("startup latency as printed by rank, s", |flow| {
+            flow.as_printed
+        });
         by_rank("longest latency by rank, s", |flow| flow.longest);
-        self.curve("Bennett-Zhang over time by rank", count, &sorted(meter.looks.iter().map(|look| look.ratio)));
-        let latencies: Vec<_> = meter.latencies.cdf(POINTS).into_iter().map(|(latency, _)| latency.as_secs_f64()).collect();
+        self.curve(
+            "Bennett-Zhang over time by rank",
+            count,
+            &sorted(meter.looks.iter().map(|look| look.ratio)),
+        );
+        let latencies: Vec<_> = meter
+            .latencies
+            .cdf(POINTS)
+            .into_iter()
+            .map(|(latency, _)| latency.as_secs_f64())
+            .collect();
         self.curve("latency of packets by rank, s", count, &latencies);
     }
 
     fn curve(&mut self, figure: &str, count: u32, values: &[f64]) {
         for percent in 1..=POINTS {
             let value = quantile(values, percent as f64 / POINTS as f64);
-            self.rows.push(Row::point(self.run, format!("{figure}, {count} flows"), percent as f64, value));
+            self.rows.push(Row::point(
+                self.run,
+                format!("{figure}, {count} flows"),
+                percent as f64,
+                value,
+            ));
         }
     }
 }

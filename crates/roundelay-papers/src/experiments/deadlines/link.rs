@@ -24,19 +24,28 @@ pub(super) struct Link {
 impl Link {
     /// Sends all packets of the sources. At the same instant, packets are made before the scheduler
     /// decides.
-    pub(super) fn run(&self, scheduler: &mut AnyScheduler<()>, sources: &mut Sources) -> Result<Meter, Failed> {
+    pub(super) fn run(
+        &self,
+        scheduler: &mut AnyScheduler<()>,
+        sources: &mut Sources,
+    ) -> Result<Meter, Failed> {
         self.set_up(scheduler, sources)?;
         let mut meter = Meter::new(sources);
         let mut free = Instant::ZERO;
         loop {
             let waits = !scheduler.backlog().is_empty();
-            let next = if waits { Some(free) } else { sources.next_at().map(|at| at.max(free)) };
+            let next = if waits {
+                Some(free)
+            } else {
+                sources.next_at().map(|at| at.max(free))
+            };
             let Some(now) = next else { break };
             while let Some(packet) = sources.take(now) {
                 enqueue(scheduler, packet.arrival, packet)?;
             }
-            let (packet, taken) =
-                dequeue(scheduler, now).ok_or_else(|| Failed("disciplines that idle cannot be examined here".to_owned()))?;
+            let (packet, taken) = dequeue(scheduler, now).ok_or_else(|| {
+                Failed("disciplines that idle cannot be examined here".to_owned())
+            })?;
             free = now + self.time_of(taken, packet.len);
             meter.received(&packet, taken, free + self.propagation);
             if let Some(next) = sources.sent(packet.flow, now) {
@@ -52,17 +61,35 @@ impl Link {
         }
         for (number, flow) in (0..).zip(sources.flows()) {
             let max_packet_len = sources.packet_len().max(FlowConfig::MIN_MAX_PACKET_LEN);
-            scheduler.set_flow(FlowId(number), FlowConfig { weight: flow.weight, max_packet_len }).map_err(Failed::from)?;
+            scheduler
+                .set_flow(
+                    FlowId(number),
+                    FlowConfig {
+                        weight: flow.weight,
+                        max_packet_len,
+                    },
+                )
+                .map_err(Failed::from)?;
         }
         Ok(())
     }
 
     fn time_of(&self, decisions: u64, len: u32) -> Duration {
         let deciding = Duration::from_picos(self.decision.as_picos().saturating_mul(decisions));
-        deciding + self.packet + self.rate.map_or(Duration::ZERO, |rate| rate.time_of(len.into()))
+        deciding
+            + self.packet
+            + self
+                .rate
+                .map_or(Duration::ZERO, |rate| rate.time_of(len.into()))
     }
 }
 
-fn enqueue(scheduler: &mut AnyScheduler<()>, now: Instant, packet: Packet<()>) -> Result<(), Failed> {
-    scheduler.enqueue(now, packet).map_err(|packet| Failed(format!("a packet of flow {} was refused", packet.flow.0)))
+fn enqueue(
+    scheduler: &mut AnyScheduler<()>,
+    now: Instant,
+    packet: Packet<()>,
+) -> Result<(), Failed> {
+    scheduler
+        .enqueue(now, packet)
+        .map_err(|packet| Failed(format!("a packet of flow {} was refused", packet.flow.0)))
 }

@@ -51,7 +51,11 @@ pub(super) struct Look {
 impl Meter {
     pub(super) fn new(sources: &Sources) -> Self {
         let bits = f64::from(sources.packet_len()) * 8.0;
-        let requested = sources.flows().iter().map(|flow| (bits / flow.rate.bits_per_second() as f64, flow.start)).collect();
+        let requested = sources
+            .flows()
+            .iter()
+            .map(|flow| (bits / flow.rate.bits_per_second() as f64, flow.start))
+            .collect();
         Self {
             flows: vec![Received::default(); sources.flows().len()],
             latencies: Delays::default(),
@@ -83,6 +87,11 @@ impl Meter {
         let (interval, start) = self.requested[number as usize];
         let Received { packets, last, .. } = self.flows[number as usize];
         let ratio = f64::from(packets) * interval / last.since(start).as_secs_f64().max(interval);
-        self.looks.push(Look { flow: number, packets, latency, ratio });
+        self.looks.push(Look {
+            flow: number,
+            packets,
+            latency,
+            ratio,
+        });
     }
 }

@@ -108,7 +108,12 @@ struct Column {
 
 impl Column {
     fn of(discipline: &str) -> Self {
-        Self { discipline: discipline.to_owned(), decision: None, packet: None, deadlines: true }
+        Self {
+            discipline: discipline.to_owned(),
+            decision: None,
+            packet: None,
+            deadlines: true,
+        }
     }
 }
 
@@ -126,7 +131,12 @@ struct Cell {
 
 impl Cell {
     fn part(&self) -> String {
-        format!("{}, {} flows, decisions of {} ns", self.column, self.flows, self.decision.as_picos() as f64 / 1e3)
+        format!(
+            "{}, {} flows, decisions of {} ns",
+            self.column,
+            self.flows,
+            self.decision.as_picos() as f64 / 1e3
+        )
     }
 }
 
@@ -135,7 +145,11 @@ impl Deadlines {
         let mut cells = Vec::new();
         for column in self.columns.keys() {
             for &flows in &self.flows {
-                cells.extend(self.decision.iter().map(|&decision| Cell { column: column.clone(), flows, decision }));
+                cells.extend(self.decision.iter().map(|&decision| Cell {
+                    column: column.clone(),
+                    flows,
+                    decision,
+                }));
             }
         }
         cells
@@ -146,17 +160,34 @@ impl Deadlines {
         let flows = self.flows.iter().copied().max().unwrap_or(1);
         let packets = u64::from(flows) * u64::from(self.packets);
         within("packets", packets, 1..=MOST_PACKETS).map_err(|_| {
-            Wrong::new("packets", format!("packets: {packets} of {flows} flows together, legal range up to {MOST_PACKETS}"))
+            Wrong::new(
+                "packets",
+                format!(
+                    "packets: {packets} of {flows} flows together, legal range up to {MOST_PACKETS}"
+                ),
+            )
         })?;
-        let window = if self.window == 0 { self.packets } else { self.window.min(self.packets) };
+        let window = if self.window == 0 {
+            self.packets
+        } else {
+            self.window.min(self.packets)
+        };
         let held = u64::from(flows) * u64::from(window);
         if held > MOST_HELD {
-            return Err(Wrong::new("window", format!("window: {held} packets of {flows} flows in memory, legal range up to {MOST_HELD}")));
+            return Err(Wrong::new(
+                "window",
+                format!(
+                    "window: {held} packets of {flows} flows in memory, legal range up to {MOST_HELD}"
+                ),
+            ));
         }
         let seconds = self.longest_seconds(packets as f64)?;
         if seconds > MOST_DAYS * 86_400.0 {
             let days = seconds / 86_400.0;
-            return Err(Wrong::new("packets", format!("packets: a run may last {days:.0} days, legal range up to {MOST_DAYS}")));
+            return Err(Wrong::new(
+                "packets",
+                format!("packets: a run may last {days:.0} days, legal range up to {MOST_DAYS}"),
+            ));
         }
         Ok(())
     }
@@ -164,37 +195,72 @@ impl Deadlines {
     /// Upper bound on the seconds until the last of `packets` packets has left.
     fn longest_seconds(&self, packets: f64) -> Result<f64, Wrong> {
         let bits = f64::from(self.packet_len) * 8.0;
-        let slowest = self.types.iter().map(|media| media.rate.bits_per_second()).min().unwrap_or(1);
+        let slowest = self
+            .types
+            .iter()
+            .map(|media| media.rate.bits_per_second())
+            .min()
+            .unwrap_or(1);
         let made = bits * f64::from(self.packets) / slowest as f64;
-        let mut costliest = self.decision.iter().copied().max().unwrap_or(Duration::ZERO).as_secs_f64();
+        let mut costliest = self
+            .decision
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or(Duration::ZERO)
+            .as_secs_f64();
         for name in self.columns.keys() {
             let column = self.column(name)?;
-            let [decision, packet] = [column.decision, column.packet].map(|cost| cost.unwrap_or(Duration::ZERO).as_secs_f64());
+            let [decision, packet] = [column.decision, column.packet]
+                .map(|cost| cost.unwrap_or(Duration::ZERO).as_secs_f64());
             costliest = costliest.max(decision + packet);
         }
-        let sending = self.link.map_or(0.0, |link| bits / link.bits_per_second() as f64);
-        let once = [self.starts_within, self.propagation, Some(self.lifetime)].into_iter().flatten().map(Duration::as_secs_f64);
+        let sending = self
+            .link
+            .map_or(0.0, |link| bits / link.bits_per_second() as f64);
+        let once = [self.starts_within, self.propagation, Some(self.lifetime)]
+            .into_iter()
+            .flatten()
+            .map(Duration::as_secs_f64);
         Ok(once.sum::<f64>() + made + packets * (costliest + sending))
     }
 
     fn column(&self, name: &str) -> Result<Column, Wrong> {
         match self.columns.get(name) {
             Some(Value::String(discipline)) => Ok(Column::of(discipline)),
-            Some(value) => value.clone().try_into().map_err(|error: toml::de::Error| columns::wrong(name, error.message())),
+            Some(value) => value
+                .clone()
+                .try_into()
+                .map_err(|error: toml::de::Error| columns::wrong(name, error.message())),
             None => Err(columns::wrong(name, "no such column")),
         }
     }
 
     /// The discipline, with a quantum for the given credit of a flow of the smallest weight.
     fn discipline(&self, text: &str) -> Result<AnyDiscipline, Failed> {
-        let read = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline).map_err(Failed::from);
+        let read = |text: &str| {
+            text.parse::<QueueSpec>()
+                .map(|spec| spec.discipline)
+                .map_err(Failed::from)
+        };
         let discipline = read(text)?;
-        let has_quantum = discipline.info().parameters.iter().any(|parameter| parameter.name == "quantum");
+        let has_quantum = discipline
+            .info()
+            .parameters
+            .iter()
+            .any(|parameter| parameter.name == "quantum");
         if !has_quantum || text.split_whitespace().any(|word| word == "quantum") {
             return Ok(discipline);
         }
-        let lightest = self.types.iter().map(|media| media.weight).min().unwrap_or(1);
-        let quantum = (self.credit * f64::from(self.packet_len) / f64::from(lightest)).round().max(1.0);
+        let lightest = self
+            .types
+            .iter()
+            .map(|media| media.weight)
+            .min()
+            .unwrap_or(1);
+        let quantum = (self.credit * f64::from(self.packet_len) / f64::from(lightest))
+            .round()
+            .max(1.0);
         read(&format!("{text} quantum {quantum}b"))
     }
 
@@ -211,7 +277,10 @@ impl Deadlines {
 impl Experiment for Deadlines {
     fn check(&self) -> Result<(), Wrong> {
         if self.types.is_empty() {
-            return Err(Wrong::new("type", "type: none; write [[run.type]] with name, rate and weight"));
+            return Err(Wrong::new(
+                "type",
+                "type: none; write [[run.type]] with name, rate and weight",
+            ));
         }
         if self.window == 1 {
             let problem = "window: 1 makes flows look idle between packets; legal: 0 (all packets), or 2 and more";
@@ -222,11 +291,16 @@ impl Experiment for Deadlines {
         within("packet_len", self.packet_len, 1..=1 << 16)?;
         within("credit", self.credit, 1e-6..=1e6)?;
         for (number, media) in self.types.iter().enumerate() {
-            within(&format!("type.{number}.weight"), media.weight, 1..=FlowConfig::MAX_WEIGHT)?;
+            within(
+                &format!("type.{number}.weight"),
+                media.weight,
+                1..=FlowConfig::MAX_WEIGHT,
+            )?;
         }
         for name in self.columns.keys() {
             let column = self.column(name)?;
-            self.discipline(&column.discipline).map_err(|Failed(problem)| columns::wrong(name, problem))?;
+            self.discipline(&column.discipline)
+                .map_err(|Failed(problem)| columns::wrong(name, problem))?;
         }
         self.check_size()
     }
@@ -236,21 +310,35 @@ impl Experiment for Deadlines {
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let cell = self.cells().into_iter().find(|cell| cell.part() == part).ok_or_else(|| Failed(format!("{part}: no such part")))?;
+        let cell = self
+            .cells()
+            .into_iter()
+            .find(|cell| cell.part() == part)
+            .ok_or_else(|| Failed(format!("{part}: no such part")))?;
         let column = self.column(&cell.column)?;
-        let mut scheduler = self.discipline(&column.discipline)?.build::<()>(seed).map_err(Failed::from)?;
+        let mut scheduler = self
+            .discipline(&column.discipline)?
+            .build::<()>(seed)
+            .map_err(Failed::from)?;
         let mut sources = Sources::draw(self, cell.flows, seed);
         sources.tell_deadlines = column.deadlines;
-        let results = self.link(&cell, &column).run(&mut scheduler, &mut sources)?;
+        let results = self
+            .link(&cell, &column)
+            .run(&mut scheduler, &mut sources)?;
         let trace = counterexample::late_with_negative_startup_latency(self, &sources, &results);
-        Ok(Outcome { rows: figures::rows(self, &cell, &sources, &results), trace })
+        Ok(Outcome {
+            rows: figures::rows(self, &cell, &sources, &results),
+            trace,
+        })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         let discipline = Value::String(discipline.to_owned());
         for (_, column) in self.columns.iter_mut() {
             match column {
-                Value::Table(column) => drop(column.insert("discipline".to_owned(), discipline.clone())),
+                Value::Table(column) => {
+                    drop(column.insert("discipline".to_owned(), discipline.clone()))
+                }
                 other => *other = discipline.clone(),
             }
         }

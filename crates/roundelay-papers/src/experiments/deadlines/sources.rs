@@ -63,12 +63,34 @@ impl Sources {
             .map(|_| {
                 let media = types.random_range(0..plan.types.len());
                 let start = Instant::from_picos(starts.random_range(0..=within));
-                Source { media, rate: plan.types[media].rate, weight: plan.types[media].weight, start, handed: 0, held: 0 }
+                Source {
+                    media,
+                    rate: plan.types[media].rate,
+                    weight: plan.types[media].weight,
+                    start,
+                    handed: 0,
+                    held: 0,
+                }
             })
             .collect();
-        let next = (0..).zip(&flows).map(|(number, flow)| Reverse((flow.start, number))).collect();
-        let window = if plan.window == 0 { u32::MAX } else { plan.window };
-        Self { flows, next, window, packets: plan.packets, packet_len: plan.packet_len, lifetime: plan.lifetime, tell_deadlines: true }
+        let next = (0..)
+            .zip(&flows)
+            .map(|(number, flow)| Reverse((flow.start, number)))
+            .collect();
+        let window = if plan.window == 0 {
+            u32::MAX
+        } else {
+            plan.window
+        };
+        Self {
+            flows,
+            next,
+            window,
+            packets: plan.packets,
+            packet_len: plan.packet_len,
+            lifetime: plan.lifetime,
+            tell_deadlines: true,
+        }
     }
 
     /// The flows, by number.
@@ -88,12 +110,19 @@ impl Sources {
 
     /// Creation time of a flow's packet, counted from 0.
     fn made_at(&self, flow: &Source, packet: u32) -> Instant {
-        flow.start + flow.rate.time_of(u64::from(packet) * u64::from(self.packet_len))
+        flow.start
+            + flow
+                .rate
+                .time_of(u64::from(packet) * u64::from(self.packet_len))
     }
 
     /// Creation time of the last packet of all.
     pub(super) fn last_made(&self) -> Instant {
-        self.flows.iter().map(|flow| self.made_at(flow, self.packets - 1)).max().unwrap_or(Instant::ZERO)
+        self.flows
+            .iter()
+            .map(|flow| self.made_at(flow, self.packets - 1))
+            .max()
+            .unwrap_or(Instant::ZERO)
     }
 
     /// Creation time of the next packet with room. None: there are no more.
@@ -103,7 +132,11 @@ impl Sources {
 
     /// The next packet made up to `now` and with room, in order of creation.
     pub(super) fn take(&mut self, now: Instant) -> Option<Packet<()>> {
-        let Reverse((at, number)) = self.next.peek().copied().filter(|Reverse((at, _))| *at <= now)?;
+        let Reverse((at, number)) = self
+            .next
+            .peek()
+            .copied()
+            .filter(|Reverse((at, _))| *at <= now)?;
         self.next.pop();
         let packet = self.hand(number, at);
         if let Some(next) = self.next_of(number) {
@@ -129,14 +162,25 @@ impl Sources {
     /// Creation time of the flow's next packet, if there is one and room for it.
     fn next_of(&self, number: u32) -> Option<Instant> {
         let flow = &self.flows[number as usize];
-        (flow.held < self.window && flow.handed < self.packets).then(|| self.made_at(flow, flow.handed))
+        (flow.held < self.window && flow.handed < self.packets)
+            .then(|| self.made_at(flow, flow.handed))
     }
 
     fn hand(&mut self, number: u32, made: Instant) -> Packet<()> {
         let flow = &mut self.flows[number as usize];
         flow.handed += 1;
         flow.held += 1;
-        let packet = Packet { arrival: made, ..Packet::new(FlowId(number), self.packet_len, ()) };
-        if self.tell_deadlines { Packet { deadline: made + self.lifetime, ..packet } } else { packet }
+        let packet = Packet {
+            arrival: made,
+            ..Packet::new(FlowId(number), self.packet_len, ())
+        };
+        if self.tell_deadlines {
+            Packet {
+                deadline: made + self.lifetime,
+                ..packet
+            }
+        } else {
+            packet
+        }
     }
 }

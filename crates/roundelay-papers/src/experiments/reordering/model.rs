@@ -40,11 +40,20 @@ impl Queue {
 
 /// The order of departure of three packets. The first queue has the turn, if it holds a packet.
 fn served(mut queues: [Queue; 2], lengths: [u32; 3], rule: Rule) -> Vec<usize> {
-    let mut ring: Vec<usize> = (0..2).filter(|queue| !queues[*queue].packets.is_empty()).collect();
+    let mut ring: Vec<usize> = (0..2)
+        .filter(|queue| !queues[*queue].packets.is_empty())
+        .collect();
     for (number, len) in lengths.into_iter().enumerate() {
         let asked = if rule == Rule::Longest { 1500 } else { len };
-        let place = |queue: &usize| ring.iter().position(|member| member == queue).unwrap_or(usize::MAX);
-        let soonest = [0, 1].into_iter().min_by_key(|queue| (queues[*queue].rounds(asked), place(queue))).unwrap_or(0);
+        let place = |queue: &usize| {
+            ring.iter()
+                .position(|member| member == queue)
+                .unwrap_or(usize::MAX)
+        };
+        let soonest = [0, 1]
+            .into_iter()
+            .min_by_key(|queue| (queues[*queue].rounds(asked), place(queue)))
+            .unwrap_or(0);
         if queues[soonest].packets.is_empty() {
             ring.push(soonest);
         }
@@ -77,7 +86,8 @@ fn states() -> impl Iterator<Item = [Queue; 2]> {
     held().flat_map(move |one| {
         held().flat_map(move |two| {
             credits(500).flat_map(move |turn| {
-                let carried = credits(QUANTUM).filter(move |credit| two.is_none_or(|len| credit - QUANTUM < len));
+                let carried = credits(QUANTUM)
+                    .filter(move |credit| two.is_none_or(|len| credit - QUANTUM < len));
                 carried.map(move |credit| [Queue::with(one, turn), Queue::with(two, credit)])
             })
         })
@@ -86,22 +96,44 @@ fn states() -> impl Iterator<Item = [Queue; 2]> {
 
 /// The part of all states and length triples with reordering.
 fn reordered(rule: Rule, triples: &[[u32; 3]]) -> f64 {
-    let cases = || states().flat_map(|state| triples.iter().map(move |lengths| (state.clone(), *lengths)));
-    let bad = cases().filter(|(state, lengths)| !served(state.clone(), *lengths, rule).is_sorted()).count();
+    let cases =
+        || states().flat_map(|state| triples.iter().map(move |lengths| (state.clone(), *lengths)));
+    let bad = cases()
+        .filter(|(state, lengths)| !served(state.clone(), *lengths, rule).is_sorted())
+        .count();
     bad as f64 / cases().count() as f64
 }
 
 /// Figures of the exhaustive search.
 pub(super) fn figures() -> Vec<(String, f64)> {
     let equal = LENGTHS.map(|len| [len; 3]);
-    let all = LENGTHS.map(|one| LENGTHS.map(|two| LENGTHS.map(|three| [one, two, three]))).concat().concat();
-    let unequal: Vec<_> = all.into_iter().filter(|triple| !equal.contains(triple)).collect();
+    let all = LENGTHS
+        .map(|one| LENGTHS.map(|two| LENGTHS.map(|three| [one, two, three])))
+        .concat()
+        .concat();
+    let unequal: Vec<_> = all
+        .into_iter()
+        .filter(|triple| !equal.contains(triple))
+        .collect();
     let rows = [
-        ("model: reordered, equal lengths, Equation 1", Rule::Own, &equal[..]),
-        ("model: reordered, unequal lengths, Equation 1", Rule::Own, &unequal),
-        ("model: reordered, unequal lengths, longest packet for p", Rule::Longest, &unequal),
+        (
+            "model: reordered, equal lengths, Equation 1",
+            Rule::Own,
+            &equal[..],
+        ),
+        (
+            "model: reordered, unequal lengths, Equation 1",
+            Rule::Own,
+            &unequal,
+        ),
+        (
+            "model: reordered, unequal lengths, longest packet for p",
+            Rule::Longest,
+            &unequal,
+        ),
     ];
-    rows.map(|(figure, rule, triples)| (figure.to_owned(), reordered(rule, triples))).into()
+    rows.map(|(figure, rule, triples)| (figure.to_owned(), reordered(rule, triples)))
+        .into()
 }
 
 #[cfg(test)]
@@ -118,7 +150,15 @@ mod tests {
 
     #[test]
     fn the_example_is_one_of_them() {
-        let state = || [Queue { packets: vec![(200, None)], credit: 1200 }, Queue::with(None, 0)];
+        let state = || {
+            [
+                Queue {
+                    packets: vec![(200, None)],
+                    credit: 1200,
+                },
+                Queue::with(None, 0),
+            ]
+        };
         assert_eq!(served(state(), [1500, 1000, 1500], Rule::Own)[..2], [1, 0]);
         assert!(served(state(), [1000; 3], Rule::Own).is_sorted());
     }

@@ -21,11 +21,25 @@ pub(super) struct Figures<'a> {
 
 impl Figures<'_> {
     pub(super) fn rows(&self) -> Result<Vec<Row>, Failed> {
-        let mut rows: Vec<_> = self.results.groups.iter().flat_map(|group| self.of_group(group)).collect();
+        let mut rows: Vec<_> = self
+            .results
+            .groups
+            .iter()
+            .flat_map(|group| self.of_group(group))
+            .collect();
         rows.extend(self.by_flow());
         rows.extend(self.ranks());
-        rows.extend(self.plan.counts.iter().map(|(name, count)| self.scalar(name, self.number(count))));
-        let core = self.results.classes.iter().find(|class| class.class == "core");
+        rows.extend(
+            self.plan
+                .counts
+                .iter()
+                .map(|(name, count)| self.scalar(name, self.number(count))),
+        );
+        let core = self
+            .results
+            .classes
+            .iter()
+            .find(|class| class.class == "core");
         rows.extend(core.map(|core| self.scalar("utilisation", core.busiest)));
         rows.extend(self.by_queues()?);
         if self.plan.by_round_trip {
@@ -49,7 +63,9 @@ impl Figures<'_> {
 
     /// Throughputs of a group's flows, or of all, in ascending order, in kbit/s.
     fn rates(&self, group: Option<&str>) -> Vec<f64> {
-        let flows = self.flows().filter(|flow| group.is_none_or(|group| *flow.group == *group));
+        let flows = self
+            .flows()
+            .filter(|flow| group.is_none_or(|group| *flow.group == *group));
         let mut rates: Vec<_> = flows.map(kbit).collect();
         rates.sort_by(f64::total_cmp);
         rates
@@ -57,13 +73,19 @@ impl Figures<'_> {
 
     /// In kbit/s.
     fn fair_share(&self) -> f64 {
-        self.core().map_or(0.0, |(_, link)| link.rate.bits_per_second() as f64 / 1e3 / self.flows().count() as f64)
+        self.core().map_or(0.0, |(_, link)| {
+            link.rate.bits_per_second() as f64 / 1e3 / self.flows().count() as f64
+        })
     }
 
     /// The first link between core routers: a dumbbell's bottleneck.
     fn core(&self) -> Option<(LinkId, &LinkConfig)> {
-        let links = (0..).map(LinkId).zip(self.scenario.topology.network.links());
-        links.into_iter().find(|(_, link)| link.class == LinkClass::Core)
+        let links = (0..)
+            .map(LinkId)
+            .zip(self.scenario.topology.network.links());
+        links
+            .into_iter()
+            .find(|(_, link)| link.class == LinkClass::Core)
     }
 
     fn of_group(&self, group: &GroupResult) -> Vec<Row> {
@@ -71,88 +93,163 @@ impl Figures<'_> {
         let optional = [
             ("throughput, kbit/s", Some(group.throughput / 1e3)),
             ("delay, ms", group.delay.mean.map(|delay| delay * 1e3)),
-            ("delay deviation, ms", group.delay_deviation.map(|delay| delay * 1e3)),
+            (
+                "delay deviation, ms",
+                group.delay_deviation.map(|delay| delay * 1e3),
+            ),
             ("delay max, ms", group.delay.max.map(|delay| delay * 1e3)),
             ("loss", group.loss),
             ("Jain's index", group.jain),
         ];
-        let mut rows: Vec<_> =
-            optional.into_iter().filter_map(|(figure, value)| Some(self.scalar(format!("{name} {figure}"), value?))).collect();
+        let mut rows: Vec<_> = optional
+            .into_iter()
+            .filter_map(|(figure, value)| Some(self.scalar(format!("{name} {figure}"), value?)))
+            .collect();
         if let [least, .., most] = self.rates(Some(name))[..] {
             rows.push(self.scalar(format!("{name} least, kbit/s"), least));
             rows.push(self.scalar(format!("{name} most, kbit/s"), most));
             let below = Some(self.fair_share() / 10.0);
-            let count = Count { group: Some(name.clone()), from: 0.0, below };
-            rows.push(self.scalar(format!("{name} flows below a tenth of fair"), self.number(&count)));
+            let count = Count {
+                group: Some(name.clone()),
+                from: 0.0,
+                below,
+            };
+            rows.push(self.scalar(
+                format!("{name} flows below a tenth of fair"),
+                self.number(&count),
+            ));
         }
         rows
     }
 
     fn by_flow(&self) -> Vec<Row> {
-        self.flows().map(|flow| self.point("flows, kbit/s", flow.number as f64, kbit(flow))).collect()
+        self.flows()
+            .map(|flow| self.point("flows, kbit/s", flow.number as f64, kbit(flow)))
+            .collect()
     }
 
     fn ranks(&self) -> Vec<Row> {
         let (rates, fair) = (self.rates(None), self.fair_share());
-        let (Some(least), Some(most)) = (rates.first(), rates.last()) else { return Vec::new() };
+        let (Some(least), Some(most)) = (rates.first(), rates.last()) else {
+            return Vec::new();
+        };
         let per_cent = |rank: u32| 100.0 * f64::from(rank) / rates.len() as f64;
         let ranked = || (1_u32..).zip(&rates);
-        let mut rows: Vec<_> = ranked().map(|(rank, rate)| self.point("ranks, kbit/s", rank.into(), *rate)).collect();
-        rows.extend(ranked().map(|(rank, rate)| self.point("ranks, fair shares", per_cent(rank), rate / fair)));
-        rows.extend([self.scalar("least, kbit/s", *least), self.scalar("most, kbit/s", *most)]);
+        let mut rows: Vec<_> = ranked()
+            .map(|(rank, rate)| self.point("ranks, kbit/s", rank.into(), *rate))
+            .collect();
+        rows.extend(
+            ranked()
+                .map(|(rank, rate)| self.point("ranks, fair shares", per_cent(rank), rate / fair)),
+        );
+        rows.extend([
+            self.scalar("least, kbit/s", *least),
+            self.scalar("most, kbit/s", *most),
+        ]);
         rows.push(self.scalar("deviation, kbit/s", deviation(&rates)));
         for (figure, from, below) in [
             ("flows below a tenth of fair", 0.0, Some(fair / 10.0)),
             ("flows below half of fair", 0.0, Some(fair / 2.0)),
             ("flows above twice fair", 2.0 * fair, None),
         ] {
-            rows.push(self.scalar(figure, self.number(&Count { group: None, from, below })));
+            rows.push(self.scalar(
+                figure,
+                self.number(&Count {
+                    group: None,
+                    from,
+                    below,
+                }),
+            ));
         }
         rows
     }
 
     fn number(&self, count: &Count) -> f64 {
         let rates = self.rates(count.group.as_deref());
-        rates.iter().filter(|rate| **rate >= count.from && count.below.is_none_or(|below| **rate < below)).count() as f64
+        rates
+            .iter()
+            .filter(|rate| **rate >= count.from && count.below.is_none_or(|below| **rate < below))
+            .count() as f64
     }
 
     /// The core's scheduler in its initial state, for the hashes of flows into queues.
     fn scheduler(&self) -> Result<Option<AnyArena<()>>, Failed> {
-        let Some((id, link)) = self.core() else { return Ok(None) };
+        let Some((id, link)) = self.core() else {
+            return Ok(None);
+        };
         let seed = self.hash_seed.wrapping_add(id.0.into());
-        link.queue.discipline.build_arena(seed).map(Some).map_err(Failed::from)
+        link.queue
+            .discipline
+            .build_arena(seed)
+            .map(Some)
+            .map_err(Failed::from)
     }
 
     fn by_queues(&self) -> Result<Vec<Row>, Failed> {
-        let Some(scheduler) = self.scheduler()? else { return Ok(Vec::new()) };
-        let queues: Vec<_> = self.flows().map(|flow| (flow, distinct(scheduler.queues_of(FlowId(flow.number as u32))))).collect();
+        let Some(scheduler) = self.scheduler()? else {
+            return Ok(Vec::new());
+        };
+        let queues: Vec<_> = self
+            .flows()
+            .map(|flow| {
+                (
+                    flow,
+                    distinct(scheduler.queues_of(FlowId(flow.number as u32))),
+                )
+            })
+            .collect();
         if queues.iter().all(|(_, queues)| queues.is_empty()) {
             return Ok(Vec::new());
         }
         let mut means: BTreeMap<(&str, usize), Mean> = BTreeMap::new();
         for (flow, queues) in &queues {
-            means.entry((&flow.group, queues.len())).or_default().add(kbit(flow));
+            means
+                .entry((&flow.group, queues.len()))
+                .or_default()
+                .add(kbit(flow));
         }
         let name = |group, queues| format!("{group} throughput with {queues} queues, kbit/s");
-        let mut rows: Vec<_> =
-            means.into_iter().filter_map(|((group, queues), mean)| Some(self.scalar(name(group, queues), mean.value()?))).collect();
-        rows.extend(self.plan.greedy.iter().flat_map(|greedy| self.by_meetings(greedy, &queues)));
+        let mut rows: Vec<_> = means
+            .into_iter()
+            .filter_map(|((group, queues), mean)| {
+                Some(self.scalar(name(group, queues), mean.value()?))
+            })
+            .collect();
+        rows.extend(
+            self.plan
+                .greedy
+                .iter()
+                .flat_map(|greedy| self.by_meetings(greedy, &queues)),
+        );
         Ok(rows)
     }
 
     /// Rows for the other groups' flows, by the number of queues shared with the greedy group.
     fn by_meetings(&self, greedy: &str, queues: &[(&FlowResult, Vec<usize>)]) -> Vec<Row> {
         let is_greedy = |flow: &FlowResult| *flow.group == *greedy;
-        let theirs: Vec<_> = queues.iter().filter(|(flow, _)| is_greedy(flow)).flat_map(|(_, queues)| queues).collect();
+        let theirs: Vec<_> = queues
+            .iter()
+            .filter(|(flow, _)| is_greedy(flow))
+            .flat_map(|(_, queues)| queues)
+            .collect();
         let mut means = [Mean::default(); 3];
         for (flow, queues) in queues.iter().filter(|(flow, _)| !is_greedy(flow)) {
             let shared = queues.iter().filter(|queue| theirs.contains(queue)).count();
-            let kind = if shared == 0 { 0 } else { 1 + usize::from(shared == queues.len()) };
+            let kind = if shared == 0 {
+                0
+            } else {
+                1 + usize::from(shared == queues.len())
+            };
             means[kind].add(kbit(flow));
         }
         let kinds = ["none", "some", "all"].into_iter().zip(&means);
         let mut rows: Vec<_> = kinds
-            .filter_map(|(kind, mean)| Some(self.scalar(format!("others meeting {kind} of its queues, kbit/s"), mean.value()?)))
+            .filter_map(|(kind, mean)| {
+                Some(self.scalar(
+                    format!("others meeting {kind} of its queues, kbit/s"),
+                    mean.value()?,
+                ))
+            })
             .collect();
         rows.push(self.scalar("flows meeting all of its queues", means[2].count));
         rows
@@ -162,8 +259,13 @@ impl Figures<'_> {
         let mut rows = Vec::new();
         let mut logarithms = Vec::new();
         for flow in self.flows() {
-            let round_trip = self.one_way(&flow.from, &flow.to)? + self.one_way(&flow.to, &flow.from)?;
-            rows.push(self.point("throughput by round trip, kbit/s", (round_trip * 1e6).round() / 1e3, kbit(flow)));
+            let round_trip =
+                self.one_way(&flow.from, &flow.to)? + self.one_way(&flow.to, &flow.from)?;
+            rows.push(self.point(
+                "throughput by round trip, kbit/s",
+                (round_trip * 1e6).round() / 1e3,
+                kbit(flow),
+            ));
             if flow.throughput > 0.0 && round_trip > 0.0 {
                 logarithms.push((round_trip.ln(), flow.throughput.ln()));
             }
@@ -177,9 +279,18 @@ impl Figures<'_> {
     /// Propagation delay in seconds.
     fn one_way(&self, from: &str, to: &str) -> Result<f64, Failed> {
         let network = &self.scenario.topology.network;
-        let node = |name: &str| network.named(name).ok_or_else(|| Failed(format!("{name}: no such node")));
-        let route = network.route(node(from)?, node(to)?).map_err(Failed::from)?;
-        Ok(route.iter().map(|link| network.links()[link.0 as usize].delay.as_secs_f64()).sum())
+        let node = |name: &str| {
+            network
+                .named(name)
+                .ok_or_else(|| Failed(format!("{name}: no such node")))
+        };
+        let route = network
+            .route(node(from)?, node(to)?)
+            .map_err(Failed::from)?;
+        Ok(route
+            .iter()
+            .map(|link| network.links()[link.0 as usize].delay.as_secs_f64())
+            .sum())
     }
 }
 
@@ -197,7 +308,12 @@ fn distinct(mut queues: Vec<usize>) -> Vec<usize> {
 fn deviation(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
+    (values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / count)
+        .sqrt()
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -230,8 +346,16 @@ impl Line {
         let count = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
         let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-        let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|point| of(point.0 - x, point.1 - y)).sum::<f64>();
+        let sum = |of: &dyn Fn(f64, f64) -> f64| {
+            points
+                .iter()
+                .map(|point| of(point.0 - x, point.1 - y))
+                .sum::<f64>()
+        };
         let (xx, yy, xy) = (sum(&|x, _| x * x), sum(&|_, y| y * y), sum(&|x, y| x * y));
-        (xx > 0.0 && yy > 0.0).then(|| Self { slope: xy / xx, correlation: xy / (xx * yy).sqrt() })
+        (xx > 0.0 && yy > 0.0).then(|| Self {
+            slope: xy / xx,
+            correlation: xy / (xx * yy).sqrt(),
+        })
     }
 }

@@ -35,43 +35,79 @@ rate = "2500kbit"
 }
 
 fn value(rows: &[Row], figure: &str, x: Option<f64>) -> Option<f64> {
-    rows.iter().find(|row| row.figure == figure && row.x == x).map(|row| row.value)
+    rows.iter()
+        .find(|row| row.figure == figure && row.x == x)
+        .map(|row| row.value)
 }
 
 #[test]
 fn a_greedy_flow_has_its_queues_shares_and_starves_only_those_that_meet_it_in_all() {
-    let plan = plan("greedy = \"greedy\"\ncounts.fair-ish = { group = \"fair\", from = 60, below = 120 }");
-    let (mut with, mut met) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new(), Vec::new()]);
+    let plan =
+        plan("greedy = \"greedy\"\ncounts.fair-ish = { group = \"fair\", from = 60, below = 120 }");
+    let (mut with, mut met) = (
+        [Vec::new(), Vec::new()],
+        [Vec::new(), Vec::new(), Vec::new()],
+    );
     for seed in 1..=8 {
         let rows = plan.run("MQFQ", seed).unwrap().rows;
         for queues in 1..=2 {
-            with[queues - 1].extend(value(&rows, &format!("greedy throughput with {queues} queues, kbit/s"), None));
+            with[queues - 1].extend(value(
+                &rows,
+                &format!("greedy throughput with {queues} queues, kbit/s"),
+                None,
+            ));
         }
         for (kind, met) in ["none", "some", "all"].into_iter().zip(&mut met) {
-            met.extend(value(&rows, &format!("others meeting {kind} of its queues, kbit/s"), None));
+            met.extend(value(
+                &rows,
+                &format!("others meeting {kind} of its queues, kbit/s"),
+                None,
+            ));
         }
         assert!(value(&rows, "fair-ish", None).unwrap() > 20.0);
         assert!(value(&rows, "utilisation", None).unwrap() > 0.95);
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    println!("greedy with one queue {:.0?}, with two {:.0?}; others {:.0?}", with[0], with[1], met.each_ref().map(|met| mean(met)));
+    println!(
+        "greedy with one queue {:.0?}, with two {:.0?}; others {:.0?}",
+        with[0],
+        with[1],
+        met.each_ref().map(|met| mean(met))
+    );
     assert!(with[1].len() > 4 && mean(&with[1]) > 500.0, "{with:?}");
-    assert!(with[0].iter().all(|rate| *rate < mean(&with[1])), "the queues told are those of the run: {with:?}");
+    assert!(
+        with[0].iter().all(|rate| *rate < mean(&with[1])),
+        "the queues told are those of the run: {with:?}"
+    );
     assert!(mean(&met[0]) > mean(&met[2]) && mean(&met[1]) > mean(&met[2]));
 }
 
 #[test]
 fn ranks_rise_and_add_up() {
     let rows = plan("").run("SFQ", 1).unwrap().rows;
-    let curve = |figure: &str| rows.iter().filter(|row| row.figure == figure).map(|row| (row.x.unwrap(), row.value)).collect::<Vec<_>>();
+    let curve = |figure: &str| {
+        rows.iter()
+            .filter(|row| row.figure == figure)
+            .map(|row| (row.x.unwrap(), row.value))
+            .collect::<Vec<_>>()
+    };
     let (ranks, shares) = (curve("ranks, kbit/s"), curve("ranks, fair shares"));
     assert!(ranks.len() == 50 && ranks.is_sorted_by(|one, other| one.1 <= other.1));
-    assert_eq!((shares[0].0, shares[49].0, shares[49].1), (2.0, 100.0, ranks[49].1 / 100.0));
-    let mut flows: Vec<_> = curve("flows, kbit/s").into_iter().map(|flow| flow.1).collect();
+    assert_eq!(
+        (shares[0].0, shares[49].0, shares[49].1),
+        (2.0, 100.0, ranks[49].1 / 100.0)
+    );
+    let mut flows: Vec<_> = curve("flows, kbit/s")
+        .into_iter()
+        .map(|flow| flow.1)
+        .collect();
     flows.sort_by(f64::total_cmp);
     assert_eq!(flows, ranks.iter().map(|rank| rank.1).collect::<Vec<_>>());
     assert_eq!(value(&rows, "least, kbit/s", None), Some(ranks[0].1));
-    assert!(value(&rows, "fair flows below a tenth of fair", None) <= value(&rows, "flows below half of fair", None));
+    assert!(
+        value(&rows, "fair flows below a tenth of fair", None)
+            <= value(&rows, "flows below half of fair", None)
+    );
 }
 
 #[test]
@@ -82,12 +118,17 @@ fn hashes_have_keys_of_their_own() {
         keys.extend((1..=3).map(|seed| plan.hash_seed(column, seed).unwrap()));
     }
     let mut other = plan.clone();
-    other.scenario.insert("duration".to_owned(), Value::String("20s".to_owned()));
+    other
+        .scenario
+        .insert("duration".to_owned(), Value::String("20s".to_owned()));
     keys.push(other.hash_seed("SFQ", 1).unwrap());
     let count = keys.len();
     keys.sort_unstable();
     keys.dedup();
-    assert_eq!((keys.len(), plan.hash_seed("SFQ", 1).unwrap()), (count, plan.hash_seed("SFQ", 1).unwrap()));
+    assert_eq!(
+        (keys.len(), plan.hash_seed("SFQ", 1).unwrap()),
+        (count, plan.hash_seed("SFQ", 1).unwrap())
+    );
 }
 
 #[test]
@@ -96,8 +137,14 @@ fn round_trips_are_those_of_the_routes() {
     plan.instead("fifo").unwrap();
     let rows = plan.run("SFQ", 1).unwrap().rows;
     let at = |x| value(&rows, "throughput by round trip, kbit/s", Some(x));
-    assert!(at(60.0).is_some() && at(158.0).is_some() && at(61.0).is_none(), "{rows:?}");
-    assert!(value(&rows, "greedy throughput with 1 queues, kbit/s", None).is_none(), "fifo has no queues of flows");
+    assert!(
+        at(60.0).is_some() && at(158.0).is_some() && at(61.0).is_none(),
+        "{rows:?}"
+    );
+    assert!(
+        value(&rows, "greedy throughput with 1 queues, kbit/s", None).is_none(),
+        "fifo has no queues of flows"
+    );
 }
 
 #[test]
@@ -145,17 +192,31 @@ fn columns_run_under_each_scheme() {
     let plan = with_schemes();
     let mut parts = plan.parts();
     parts.sort_unstable();
-    assert_eq!(parts, ["fast by FIFO", "fast by LSTF", "slow by FIFO", "slow by LSTF"]);
+    assert_eq!(
+        parts,
+        [
+            "fast by FIFO",
+            "fast by LSTF",
+            "slow by FIFO",
+            "slow by LSTF"
+        ]
+    );
     plan.check().unwrap();
     let completion = |part: &str, group: &str| {
         let rows = plan.run(part, 1).unwrap().rows;
         assert_eq!(value(&rows, &format!("{group} transfers"), None), Some(1.0));
-        assert_eq!(value(&rows, &format!("{group} incomplete"), None), Some(0.0));
+        assert_eq!(
+            value(&rows, &format!("{group} incomplete"), None),
+            Some(0.0)
+        );
         value(&rows, &format!("{group} completion, s"), None).unwrap()
     };
     // One transfer of a megabyte at 10 and at 2 Mbit/s; with slack by size the short transfer goes
     // first.
-    assert!((0.8..1.6).contains(&completion("fast by FIFO", "long")) && (4.0..6.0).contains(&completion("slow by FIFO", "long")));
+    assert!(
+        (0.8..1.6).contains(&completion("fast by FIFO", "long"))
+            && (4.0..6.0).contains(&completion("slow by FIFO", "long"))
+    );
     assert!(completion("slow by LSTF", "short") < 0.8 * completion("slow by FIFO", "short"));
 }
 
@@ -167,7 +228,14 @@ fn a_scheme_s_key_is_its_own() {
     assert_ne!(urgency("slow by LSTF"), urgency("slow by FIFO"));
     let mut planted = plan.clone();
     planted.instead("fifo limit 1000").unwrap();
-    let completion = |plan: &Simulate| value(&plan.run("slow by LSTF", 1).unwrap().rows, "short completion, s", None).unwrap();
+    let completion = |plan: &Simulate| {
+        value(
+            &plan.run("slow by LSTF", 1).unwrap().rows,
+            "short completion, s",
+            None,
+        )
+        .unwrap()
+    };
     assert!(completion(&plan) < completion(&planted));
 }
 
@@ -178,35 +246,57 @@ fn a_discipline_takes_the_place_of_trees() {
         'queue.core' = 'tree turns limit 1000'"
         .parse()
         .unwrap();
-    plan.schemes.insert("SJF in turn".to_owned(), Value::Table(tree));
+    plan.schemes
+        .insert("SJF in turn".to_owned(), Value::Table(tree));
     plan.check().unwrap();
     plan.instead("fifo limit 1000").unwrap();
     plan.check().unwrap();
     let rows = |part: &str| plan.run(part, 1).unwrap().rows;
     let completion = |part: &str| value(&rows(part), "short completion, s", None);
-    assert_eq!(completion("fast by SJF in turn"), completion("fast by FIFO"));
+    assert_eq!(
+        completion("fast by SJF in turn"),
+        completion("fast by FIFO")
+    );
 }
 
 #[test]
 fn a_scheme_s_errors_name_its_key() {
     let mut plan = with_schemes();
-    plan.schemes.insert("LSTF".to_owned(), Value::String("lsft".to_owned()));
+    plan.schemes
+        .insert("LSTF".to_owned(), Value::String("lsft".to_owned()));
     assert_eq!(plan.check().unwrap_err().path, "schemes.LSTF");
     let mut plan = with_schemes();
     let column: Table = "\"FIOF: source.0.urgency\" = \"size 1s\"".parse().unwrap();
     plan.columns.insert("slow".to_owned(), Value::Table(column));
-    assert!(plan.check().unwrap_err().message.contains("FIOF"), "a scheme that there is not");
+    assert!(
+        plan.check().unwrap_err().message.contains("FIOF"),
+        "a scheme that there is not"
+    );
 }
 
 #[test]
 fn rates_are_told_by_interval() {
     let mut plan = with_schemes();
     plan.measures = Measures::Rates;
-    assert_eq!(plan.check().unwrap_err().path, "measures", "nothing is measured that could be told");
-    plan.scenario.insert("meter".to_owned(), Value::Table("rates = \"1s\"".parse().unwrap()));
+    assert_eq!(
+        plan.check().unwrap_err().path,
+        "measures",
+        "nothing is measured that could be told"
+    );
+    plan.scenario.insert(
+        "meter".to_owned(),
+        Value::Table("rates = \"1s\"".parse().unwrap()),
+    );
     let rows = plan.run("slow by FIFO", 1).unwrap().rows;
     let rate = |end| value(&rows, "long rate, Mbit/s", Some(end)).unwrap();
-    assert!(rate(1000.0) > 1.0 && rate(1000.0) <= 2.0 && rate(20_000.0) == 0.0, "{}", rate(1000.0));
+    assert!(
+        rate(1000.0) > 1.0 && rate(1000.0) <= 2.0 && rate(20_000.0) == 0.0,
+        "{}",
+        rate(1000.0)
+    );
     let jain = |end| value(&rows, "all Jain's index", Some(end));
-    assert!(jain(1000.0).is_some_and(|index| (index - 0.5).abs() < 0.01), "one of two flows has begun");
+    assert!(
+        jain(1000.0).is_some_and(|index| (index - 0.5).abs() < 0.01),
+        "one of two flows has begun"
+    );
 }

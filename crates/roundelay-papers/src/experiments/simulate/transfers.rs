@@ -10,24 +10,43 @@ use super::super::Row;
 const CLASSES_PER_DECADE: f64 = 2.0;
 
 /// Percentiles of distributions.
-const PARTS: [f64; 15] = [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.9];
+const PARTS: [f64; 15] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.9,
+];
 
 /// Rows for each group of sources.
 pub(super) fn rows(run: &str, scenario: &Scenario, results: &Results) -> Vec<Row> {
     let of = |(number, group): (u32, &GroupResult)| {
-        let timed = results.transfers.iter().filter(|transfer| transfer.group == number);
-        let (timed, cut_off): (Vec<_>, Vec<_>) =
-            timed.map(|transfer| Timed::of(transfer, scenario)).partition(|timed| timed.completion.is_some());
-        let writer = Writer { run, group: &group.name };
+        let timed = results
+            .transfers
+            .iter()
+            .filter(|transfer| transfer.group == number);
+        let (timed, cut_off): (Vec<_>, Vec<_>) = timed
+            .map(|transfer| Timed::of(transfer, scenario))
+            .partition(|timed| timed.completion.is_some());
+        let writer = Writer {
+            run,
+            group: &group.name,
+        };
         let mut rows = writer.delays(group);
         rows.extend(writer.means(&timed, cut_off.len()));
         rows.extend(
-            writer.distribution("completion, s by per cent", &timed.iter().filter_map(|timed| timed.completion).collect::<Vec<_>>()),
+            writer.distribution(
+                "completion, s by per cent",
+                &timed
+                    .iter()
+                    .filter_map(|timed| timed.completion)
+                    .collect::<Vec<_>>(),
+            ),
         );
         rows.extend(writer.by_size(&timed));
         rows
     };
-    (0..).zip(&results.groups).take(scenario.groups.len()).flat_map(of).collect()
+    (0..)
+        .zip(&results.groups)
+        .take(scenario.groups.len())
+        .flat_map(of)
+        .collect()
 }
 
 /// A transfer in floating point: bytes and seconds.
@@ -40,8 +59,14 @@ struct Timed {
 
 impl Timed {
     fn of(transfer: &Transfer, scenario: &Scenario) -> Self {
-        let completion = transfer.completion_time(scenario.measures.complete).map(|time| time.as_secs_f64());
-        Self { bytes: transfer.bytes as f64, completion, round_trip: transfer.round_trip.map(|time| time.as_secs_f64()) }
+        let completion = transfer
+            .completion_time(scenario.measures.complete)
+            .map(|time| time.as_secs_f64());
+        Self {
+            bytes: transfer.bytes as f64,
+            completion,
+            round_trip: transfer.round_trip.map(|time| time.as_secs_f64()),
+        }
     }
 
     /// Number n of the size class, which ends at 10^(n/2) bytes.
@@ -70,9 +95,17 @@ impl Writer<'_> {
     /// Rows on packets.
     fn delays(&self, group: &GroupResult) -> Vec<Row> {
         let delay = &group.delay;
-        let parts = [(50.0, delay.p50), (90.0, delay.p90), (99.0, delay.p99), (99.9, delay.p999), (100.0, delay.max)];
-        let mut rows: Vec<_> =
-            parts.iter().filter_map(|(part, delay)| Some(self.point("delay, s by per cent", *part, (*delay)?))).collect();
+        let parts = [
+            (50.0, delay.p50),
+            (90.0, delay.p90),
+            (99.0, delay.p99),
+            (99.9, delay.p999),
+            (100.0, delay.max),
+        ];
+        let mut rows: Vec<_> = parts
+            .iter()
+            .filter_map(|(part, delay)| Some(self.point("delay, s by per cent", *part, (*delay)?)))
+            .collect();
         rows.extend(delay.mean.map(|mean| self.scalar("delay, s", mean)));
         rows.extend(delay.p99.map(|p99| self.scalar("delay p99, s", p99)));
         rows.extend(group.loss.map(|loss| self.scalar("loss", loss)));
@@ -86,10 +119,18 @@ impl Writer<'_> {
         if all > 0.0 {
             rows.push(self.scalar("incomplete", cut_off as f64 / all));
         }
-        let figures: [Figure; 2] = [("completion", |timed| timed.completion), ("round trip", |timed| timed.round_trip)];
+        let figures: [Figure; 2] = [
+            ("completion", |timed| timed.completion),
+            ("round trip", |timed| timed.round_trip),
+        ];
         for (figure, of) in figures {
-            rows.extend(mean(timed, |_| 1.0, of).map(|mean| self.scalar(&format!("{figure}, s"), mean)));
-            rows.extend(mean(timed, |timed| timed.bytes, of).map(|mean| self.scalar(&format!("{figure} by bytes, s"), mean)));
+            rows.extend(
+                mean(timed, |_| 1.0, of).map(|mean| self.scalar(&format!("{figure}, s"), mean)),
+            );
+            rows.extend(
+                mean(timed, |timed| timed.bytes, of)
+                    .map(|mean| self.scalar(&format!("{figure} by bytes, s"), mean)),
+            );
         }
         rows
     }
@@ -97,7 +138,10 @@ impl Writer<'_> {
     fn distribution(&self, figure: &str, values: &[f64]) -> Vec<Row> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
-        PARTS.iter().filter_map(|part| Some(self.point(figure, *part, quantile(&sorted, *part)?))).collect()
+        PARTS
+            .iter()
+            .filter_map(|part| Some(self.point(figure, *part, quantile(&sorted, *part)?)))
+            .collect()
     }
 
     /// Means by size, and the 10th and 99th percentiles for the error bars of Figure 7 of the UPS
@@ -118,7 +162,9 @@ impl Writer<'_> {
                 rows.push(self.point(&format!("{figure}, s by size"), bytes, mean));
                 for part in [10.0, 99.0] {
                     let value = quantile(values, part);
-                    rows.extend(value.map(|value| self.point(&format!("{figure} p{part}, s by size"), bytes, value)));
+                    rows.extend(value.map(|value| {
+                        self.point(&format!("{figure} p{part}, s by size"), bytes, value)
+                    }));
                 }
             }
         }
@@ -129,7 +175,10 @@ impl Writer<'_> {
 /// Weighted mean over transfers with a value.
 fn mean(timed: &[Timed], weight: fn(&Timed) -> f64, of: fn(&Timed) -> Option<f64>) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for (weight, value) in timed.iter().filter_map(|timed| Some((weight(timed), of(timed)?))) {
+    for (weight, value) in timed
+        .iter()
+        .filter_map(|timed| Some((weight(timed), of(timed)?)))
+    {
         sum += weight * value;
         weights += weight;
     }
@@ -147,26 +196,42 @@ mod tests {
     use super::*;
 
     fn timed(bytes: f64, completion: f64) -> Timed {
-        Timed { bytes, completion: Some(completion), round_trip: None }
+        Timed {
+            bytes,
+            completion: Some(completion),
+            round_trip: None,
+        }
     }
 
     #[test]
     fn means_by_bytes_weigh_large_transfers() {
         let transfers = [timed(1.0, 1.0), timed(3.0, 2.0)];
-        assert_eq!(mean(&transfers, |_| 1.0, |timed| timed.completion), Some(1.5));
-        assert_eq!(mean(&transfers, |timed| timed.bytes, |timed| timed.completion), Some(1.75));
+        assert_eq!(
+            mean(&transfers, |_| 1.0, |timed| timed.completion),
+            Some(1.5)
+        );
+        assert_eq!(
+            mean(&transfers, |timed| timed.bytes, |timed| timed.completion),
+            Some(1.75)
+        );
         assert_eq!(mean(&transfers, |_| 1.0, |timed| timed.round_trip), None);
     }
 
     #[test]
     fn quantiles_are_values() {
         let values = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!([1.0, 25.0, 26.0, 99.0, 100.0].map(|part| quantile(&values, part)), [1.0, 1.0, 2.0, 4.0, 4.0].map(Some));
+        assert_eq!(
+            [1.0, 25.0, 26.0, 99.0, 100.0].map(|part| quantile(&values, part)),
+            [1.0, 1.0, 2.0, 4.0, 4.0].map(Some)
+        );
         assert_eq!(quantile(&[], 50.0), None);
     }
 
     #[test]
     fn sizes_fall_into_half_decades() {
-        assert_eq!([1.0, 1460.0, 2920.0, 10_000.0, 10_001.0].map(|bytes| timed(bytes, 1.0).class()), [0, 7, 7, 8, 9]);
+        assert_eq!(
+            [1.0, 1460.0, 2920.0, 10_000.0, 10_001.0].map(|bytes| timed(bytes, 1.0).class()),
+            [0, 7, 7, 8, 9]
+        );
     }
 }

@@ -34,7 +34,9 @@ impl Rounding {
             Self::Exact => flow.start,
             Self::Slots => (flow.start / slot).floor() * slot,
             // Finish times are rounded up to odd multiples of the slot size.
-            Self::WideSlots => (((flow.finish / slot - 1.0) / 2.0).ceil() * 2.0 + 1.0) * slot - 4.0 * slot,
+            Self::WideSlots => {
+                (((flow.finish / slot - 1.0) / 2.0).ceil() * 2.0 + 1.0) * slot - 4.0 * slot
+            }
         }
     }
 }
@@ -62,10 +64,19 @@ impl Shadows {
     pub(super) fn new(load: &Workload, rounding: Rounding) -> Self {
         let flow = |number: usize| {
             let share = load.share(number);
-            Shadow { weight: share.weight.into(), slot: slot(&share), ..Shadow::default() }
+            Shadow {
+                weight: share.weight.into(),
+                slot: slot(&share),
+                ..Shadow::default()
+            }
         };
         let flows = (0..load.sources.len()).map(flow).collect();
-        Self { rounding, now: 0.0, total_weight: load.total_weight() as f64, flows }
+        Self {
+            rounding,
+            now: 0.0,
+            total_weight: load.total_weight() as f64,
+            flows,
+        }
     }
 
     /// Eq. 2 and 3.
@@ -78,14 +89,25 @@ impl Shadows {
             EventKind::Departure => drop(flow.waiting.pop_front()),
         }
         if event.kind == EventKind::Departure || is_newly_backlogged {
-            flow.start = if is_newly_backlogged { now.max(flow.finish) } else { flow.finish };
-            flow.finish = flow.start + flow.waiting.front().map_or(0.0, |len| f64::from(*len) / flow.weight);
+            flow.start = if is_newly_backlogged {
+                now.max(flow.finish)
+            } else {
+                flow.finish
+            };
+            flow.finish = flow.start
+                + flow
+                    .waiting
+                    .front()
+                    .map_or(0.0, |len| f64::from(*len) / flow.weight);
         }
         if event.kind == EventKind::Departure {
             self.now += f64::from(event.len) / self.total_weight;
         }
         let backlogged = self.flows.iter().filter(|flow| !flow.waiting.is_empty());
-        self.now = backlogged.map(|flow| self.rounding.start(flow)).reduce(f64::min).map_or(self.now, |first| self.now.max(first));
+        self.now = backlogged
+            .map(|flow| self.rounding.start(flow))
+            .reduce(f64::min)
+            .map_or(self.now, |first| self.now.max(first));
     }
 
     /// True if the head packet of a flow is eligible: its rounded start is not after V.
@@ -97,7 +119,11 @@ impl Shadows {
 
 /// sigma_i in bytes per unit of weight; L_k counts as at least 1088 bytes, as in the disciplines.
 fn slot(share: &Share) -> f64 {
-    2f64.powf((f64::from(share.max_packet_len.max(1088)) / f64::from(share.weight)).log2().ceil())
+    2f64.powf(
+        (f64::from(share.max_packet_len.max(1088)) / f64::from(share.weight))
+            .log2()
+            .ceil(),
+    )
 }
 
 /// Consecutive steps of the same kind and flow; single steps for the watched flow.
@@ -115,10 +141,18 @@ impl Line {
     }
 
     fn write(&self, shadows: &Shadows, watched: usize, bound: f64) -> String {
-        let verb = if self.first.kind == EventKind::Arrival { "brings" } else { "sends" };
+        let verb = if self.first.kind == EventKind::Arrival {
+            "brings"
+        } else {
+            "sends"
+        };
         let flow = &shadows.flows[watched];
         let (flow_number, micros) = (self.first.flow, self.first.at.as_picos() as f64 / 1e6);
-        let packets = if self.packets == 1 { "1 packet".to_owned() } else { format!("{} packets", self.packets) };
+        let packets = if self.packets == 1 {
+            "1 packet".to_owned()
+        } else {
+            format!("{} packets", self.packets)
+        };
         format!(
             "{micros:.3} us: flow {flow_number} {verb} {packets}, {} bytes | V {:.1}, S {:.1}, F {:.1} | lag {:.0} of {bound:.0} bytes",
             self.bytes, shadows.now, flow.start, flow.finish, self.lag
@@ -135,10 +169,17 @@ pub(super) fn lines(
     rounding: Rounding,
     events: &[Event],
 ) -> Vec<String> {
-    let bytes = |promised: Guarantees| promised.b_wfi.map_or(f64::INFINITY, |bound| bound.value as f64);
+    let bytes = |promised: Guarantees| {
+        promised
+            .b_wfi
+            .map_or(f64::INFINITY, |bound| bound.value as f64)
+    };
     let (printed, proven) = (bytes(promised.as_printed()), bytes(promised));
     let largest = events.iter().map(|event| event.lag).fold(0.0, f64::max);
-    let last = events.iter().rposition(|event| event.lag == largest).unwrap_or(0);
+    let last = events
+        .iter()
+        .rposition(|event| event.lag == largest)
+        .unwrap_or(0);
     let mut lines = vec![head(name, load, watched, printed, proven)];
     let mut shadows = Shadows::new(load, rounding);
     let mut open: Option<Line> = None;
@@ -146,8 +187,17 @@ pub(super) fn lines(
         if let Some(line) = open.take_if(|line| !line.takes(event, watched)) {
             lines.push(line.write(&shadows, watched, printed));
         }
-        let line = open.get_or_insert(Line { first: *event, packets: 0, bytes: 0, lag: 0.0 });
-        (line.packets, line.bytes, line.lag) = (line.packets + 1, line.bytes + u64::from(event.len), line.lag.max(event.lag));
+        let line = open.get_or_insert(Line {
+            first: *event,
+            packets: 0,
+            bytes: 0,
+            lag: 0.0,
+        });
+        (line.packets, line.bytes, line.lag) = (
+            line.packets + 1,
+            line.bytes + u64::from(event.len),
+            line.lag.max(event.lag),
+        );
         shadows.step(event);
     }
     lines.extend(open.map(|line| line.write(&shadows, watched, printed)));
@@ -156,7 +206,11 @@ pub(super) fn lines(
 
 fn head(name: &str, load: &Workload, watched: usize, printed: f64, proven: f64) -> String {
     let flow = |(number, source): (usize, &roundelay_metrics::workload::Source)| {
-        format!("flow {number}: weight {}, packets of up to {} bytes", source.config.weight, source.longest())
+        format!(
+            "flow {number}: weight {}, packets of up to {} bytes",
+            source.config.weight,
+            source.longest()
+        )
     };
     let flows: Vec<_> = load.sources.iter().enumerate().map(flow).collect();
     format!(
@@ -179,7 +233,10 @@ mod tests {
             let mut shadows = Shadows::new(&load, rounding);
             for event in &events {
                 if event.kind == EventKind::Departure {
-                    counts = (counts.0 + usize::from(!shadows.is_eligible(event.flow)), counts.1 + 1);
+                    counts = (
+                        counts.0 + usize::from(!shadows.is_eligible(event.flow)),
+                        counts.1 + 1,
+                    );
                 }
                 shadows.step(event);
             }
@@ -197,7 +254,13 @@ mod tests {
             too_early(qfq::Config, Rounding::Slots),
             too_early(s_kps::Config, Rounding::WideSlots),
         ];
-        assert!(own.iter().all(|(early, all)| *early == 0 && *all > 100), "{own:?}");
-        assert!(too_early(s_kps::Config, Rounding::Exact).0 > 0 && too_early(qfq::Config, Rounding::Exact).0 > 0);
+        assert!(
+            own.iter().all(|(early, all)| *early == 0 && *all > 100),
+            "{own:?}"
+        );
+        assert!(
+            too_early(s_kps::Config, Rounding::Exact).0 > 0
+                && too_early(qfq::Config, Rounding::Exact).0 > 0
+        );
     }
 }

@@ -57,48 +57,88 @@ impl Load {
 
     /// Sum of all propagation delays.
     pub(super) fn delay(&self) -> u32 {
-        self.0.iter().flat_map(|attributes| attributes.delays).map(u32::from).sum()
+        self.0
+            .iter()
+            .flat_map(|attributes| attributes.delays)
+            .map(u32::from)
+            .sum()
     }
 
     /// Sum of the hops of all packets.
     pub(super) fn hops(&self) -> usize {
-        self.0.iter().map(|attributes| usize::from(attributes.hops)).sum()
+        self.0
+            .iter()
+            .map(|attributes| usize::from(attributes.hops))
+            .sum()
     }
 
     fn passed(&self) -> [u8; MOST] {
         let mut passed = [0; MOST];
-        self.0.iter().flat_map(Attributes::path).for_each(|node| passed[usize::from(*node)] += 1);
+        self.0
+            .iter()
+            .flat_map(Attributes::path)
+            .for_each(|node| passed[usize::from(*node)] += 1);
         passed
     }
 
     /// Maximum number of shared nodes on a packet's path.
     pub(super) fn most_shared(&self) -> usize {
         let passed = self.passed();
-        let shared = |attributes: &Attributes| attributes.path().iter().filter(|node| passed[usize::from(**node)] > 1).count();
+        let shared = |attributes: &Attributes| {
+            attributes
+                .path()
+                .iter()
+                .filter(|node| passed[usize::from(**node)] > 1)
+                .count()
+        };
         self.0.iter().map(shared).max().unwrap_or(0)
     }
 
     /// True if each packet shares a node with another.
     fn is_joined(&self) -> bool {
         let passed = self.passed();
-        self.packets() == 1 || self.0.iter().all(|attributes| attributes.path().iter().any(|node| passed[usize::from(*node)] > 1))
+        self.packets() == 1
+            || self.0.iter().all(|attributes| {
+                attributes
+                    .path()
+                    .iter()
+                    .any(|node| passed[usize::from(*node)] > 1)
+            })
     }
 
     fn nodes(&self) -> usize {
-        self.0.iter().flat_map(Attributes::path).max().map_or(0, |node| usize::from(*node) + 1)
+        self.0
+            .iter()
+            .flat_map(Attributes::path)
+            .max()
+            .map_or(0, |node| usize::from(*node) + 1)
     }
 
     /// Converts to the general model: packets a, b, c, ..., nodes α0, α1, ....
     pub(super) fn network(&self) -> Network {
-        let nodes = (0..self.nodes()).map(|number| Node { name: format!("α{number}"), transmission: 1 }).collect();
-        let hop = |(node, delay): (&u8, &u8)| Hop { node: usize::from(*node), propagation: u64::from(*delay) };
+        let nodes = (0..self.nodes())
+            .map(|number| Node {
+                name: format!("α{number}"),
+                transmission: 1,
+            })
+            .collect();
+        let hop = |(node, delay): (&u8, &u8)| Hop {
+            node: usize::from(*node),
+            propagation: u64::from(*delay),
+        };
         let packet = |(number, attributes): (u8, &Attributes)| Packet {
             name: char::from(b'a' + number).to_string(),
             input: attributes.input.into(),
             len: 1,
-            path: attributes.path().iter().zip(&attributes.delays).map(hop).collect(),
+            path: attributes
+                .path()
+                .iter()
+                .zip(&attributes.delays)
+                .map(hop)
+                .collect(),
         };
-        Network::new(nodes, (0..).zip(&self.0).map(packet).collect()).expect("loads are within the ranges of networks")
+        Network::new(nodes, (0..).zip(&self.0).map(packet).collect())
+            .expect("loads are within the ranges of networks")
     }
 }
 
@@ -119,10 +159,18 @@ pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load)) {
     extend(cell, &all, 0, 0, &mut load, &mut visit);
 }
 
-fn extend(cell: Cell, all: &[Attributes], from: usize, used: u8, load: &mut Load, visit: &mut impl FnMut(&Load)) {
+fn extend(
+    cell: Cell,
+    all: &[Attributes],
+    from: usize,
+    used: u8,
+    load: &mut Load,
+    visit: &mut impl FnMut(&Load),
+) {
     if load.packets() == cell.packets {
-        let is_of_size =
-            usize::from(used) == cell.nodes && load.0.iter().any(|p| p.exit == cell.exit) && load.0.iter().any(|p| p.input == 0);
+        let is_of_size = usize::from(used) == cell.nodes
+            && load.0.iter().any(|p| p.exit == cell.exit)
+            && load.0.iter().any(|p| p.input == 0);
         if is_of_size && load.is_joined() {
             visit(load);
         }
@@ -130,7 +178,11 @@ fn extend(cell: Cell, all: &[Attributes], from: usize, used: u8, load: &mut Load
     }
     for (place, attributes) in all.iter().enumerate().skip(from) {
         // Two packets cannot leave a node at the same time.
-        if load.0.iter().any(|other| other.exit == attributes.exit && other.last() == attributes.last()) {
+        if load
+            .0
+            .iter()
+            .any(|other| other.exit == attributes.exit && other.last() == attributes.last())
+        {
             continue;
         }
         let mut now_used = used;
@@ -154,7 +206,13 @@ fn attributes(cell: Cell) -> Vec<Attributes> {
     for hops in (1..=cell.nodes.min(MOST)).rev() {
         for nodes in paths(hops, cell.nodes) {
             for delays in delays(hops, cell.delay) {
-                let one = Attributes { input: 0, exit: 0, hops: hops as u8, nodes, delays };
+                let one = Attributes {
+                    input: 0,
+                    exit: 0,
+                    hops: hops as u8,
+                    nodes,
+                    delays,
+                };
                 for input in 0..cell.exit {
                     for exit in (input + one.rest(0))..=cell.exit {
                         all.push(Attributes { input, exit, ..one });
@@ -172,7 +230,9 @@ fn paths(hops: usize, nodes: usize) -> Vec<[u8; MOST]> {
     for _ in 0..hops {
         let extend = |path: &Vec<u8>| {
             let others = (0..nodes as u8).filter(|node| !path.contains(node));
-            others.map(|node| [path.as_slice(), &[node]].concat()).collect::<Vec<_>>()
+            others
+                .map(|node| [path.as_slice(), &[node]].concat())
+                .collect::<Vec<_>>()
         };
         paths = paths.iter().flat_map(extend).collect();
     }
@@ -185,7 +245,11 @@ fn delays(hops: usize, most: u8) -> Vec<[u8; MOST]> {
     for _ in 1..hops {
         delays = delays
             .iter()
-            .flat_map(|one: &Vec<u8>| (0..=most).map(|delay| [one.as_slice(), &[delay]].concat()).collect::<Vec<_>>())
+            .flat_map(|one: &Vec<u8>| {
+                (0..=most)
+                    .map(|delay| [one.as_slice(), &[delay]].concat())
+                    .collect::<Vec<_>>()
+            })
             .collect();
     }
     delays.iter().map(|one| padded(one)).collect()
@@ -206,8 +270,15 @@ mod tests {
     fn least_names(load: &Load, nodes: usize) -> Vec<Attributes> {
         let named = |names: &[u8; MOST]| {
             let rename = |attributes: &Attributes| {
-                let path: Vec<u8> = attributes.path().iter().map(|node| names[usize::from(*node)]).collect();
-                Attributes { nodes: padded(&path), ..*attributes }
+                let path: Vec<u8> = attributes
+                    .path()
+                    .iter()
+                    .map(|node| names[usize::from(*node)])
+                    .collect();
+                Attributes {
+                    nodes: padded(&path),
+                    ..*attributes
+                }
             };
             let mut packets: Vec<_> = load.0.iter().map(rename).collect();
             packets.sort();
@@ -221,17 +292,34 @@ mod tests {
     #[test]
     fn every_load_is_visited_up_to_names_of_nodes() {
         for (nodes, exit, delay) in [(1, 3, 0), (2, 4, 1), (3, 4, 0)] {
-            let cell = Cell { packets: 2, nodes, exit, delay };
+            let cell = Cell {
+                packets: 2,
+                nodes,
+                exit,
+                delay,
+            };
             let (mut visited, mut expected) = (BTreeSet::new(), BTreeSet::new());
             each(cell, |load| {
                 visited.insert(least_names(load, nodes));
             });
             let all = attributes(cell);
-            for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (*one, *other))) {
+            for (one, other) in all
+                .iter()
+                .flat_map(|one| all.iter().map(move |other| (*one, *other)))
+            {
                 let load = Load(vec![one, other]);
-                let used: BTreeSet<u8> = load.0.iter().flat_map(|attributes| attributes.path().to_vec()).collect();
-                let is_of_size = used.len() == nodes && one.exit.max(other.exit) == exit && one.input.min(other.input) == 0;
-                if is_of_size && load.is_joined() && (one.exit, one.last()) != (other.exit, other.last()) {
+                let used: BTreeSet<u8> = load
+                    .0
+                    .iter()
+                    .flat_map(|attributes| attributes.path().to_vec())
+                    .collect();
+                let is_of_size = used.len() == nodes
+                    && one.exit.max(other.exit) == exit
+                    && one.input.min(other.input) == 0;
+                if is_of_size
+                    && load.is_joined()
+                    && (one.exit, one.last()) != (other.exit, other.last())
+                {
                     expected.insert(least_names(&load, nodes));
                 }
             }
@@ -242,9 +330,21 @@ mod tests {
 
     #[test]
     fn times_on_a_path() {
-        let attributes = Attributes { input: 2, exit: 9, hops: 3, nodes: padded(&[4, 0, 2]), delays: padded(&[0, 1, 2]) };
+        let attributes = Attributes {
+            input: 2,
+            exit: 9,
+            hops: 3,
+            nodes: padded(&[4, 0, 2]),
+            delays: padded(&[0, 1, 2]),
+        };
         assert_eq!([0, 1, 2].map(|hop| attributes.rest(hop)), [6, 4, 1]);
-        assert_eq!([4, 0, 2, 1].map(|node| attributes.earliest(node)), [Some(2), Some(4), Some(7), None]);
-        assert_eq!([0, 1, 2].map(|hop| Load(vec![attributes]).deadline(0, hop)), [4, 6, 9]);
+        assert_eq!(
+            [4, 0, 2, 1].map(|node| attributes.earliest(node)),
+            [Some(2), Some(4), Some(7), None]
+        );
+        assert_eq!(
+            [0, 1, 2].map(|hop| Load(vec![attributes]).deadline(0, hop)),
+            [4, 6, 9]
+        );
     }
 }

@@ -26,7 +26,13 @@ impl Pairs {
             // A replay in whole units is also a replay in pieces.
             if !is_feasible(load, 1, Some(first)) && !is_feasible(load, GRAIN, Some(first)) {
                 demands = true;
-                for (place, ordered) in [relabelled(load, first, second), relabelled(load, second, first)].into_iter().enumerate() {
+                for (place, ordered) in [
+                    relabelled(load, first, second),
+                    relabelled(load, second, first),
+                ]
+                .into_iter()
+                .enumerate()
+                {
                     self.insert(place, ordered);
                 }
             }
@@ -36,14 +42,21 @@ impl Pairs {
 
     fn insert(&mut self, place: usize, load: Load) {
         let entry = self.loads.entry([load.0[0], load.0[1]]).or_default();
-        if entry[place].as_ref().is_some_and(|known| known.hops() <= load.hops()) {
+        if entry[place]
+            .as_ref()
+            .is_some_and(|known| known.hops() <= load.hops())
+        {
             return;
         }
         entry[place] = Some(load);
         let hops = |loads: &[Load; 2]| loads[0].hops() + loads[1].hops();
         if let [Some(one), Some(other)] = entry {
             let pair = [one.clone(), other.clone()];
-            if self.found.as_ref().is_none_or(|known| hops(&pair) < hops(known)) {
+            if self
+                .found
+                .as_ref()
+                .is_none_or(|known| hops(&pair) < hops(known))
+            {
                 self.found = Some(pair);
             }
         }
@@ -62,25 +75,45 @@ fn pairs(load: &Load) -> Vec<(usize, usize)> {
     let are_alone = |&(first, second): &(usize, usize)| {
         let (one, other) = (&packets[first], &packets[second]);
         let node = one.nodes[0];
-        let comes_before = |third: &Attributes| third.earliest(node).is_some_and(|at| at <= one.input);
-        let others = || packets.iter().enumerate().filter(|(number, _)| *number != first && *number != second).map(|(_, third)| third);
-        first != second && other.nodes[0] == node && other.input == one.input && !others().any(comes_before)
+        let comes_before =
+            |third: &Attributes| third.earliest(node).is_some_and(|at| at <= one.input);
+        let others = || {
+            packets
+                .iter()
+                .enumerate()
+                .filter(|(number, _)| *number != first && *number != second)
+                .map(|(_, third)| third)
+        };
+        first != second
+            && other.nodes[0] == node
+            && other.input == one.input
+            && !others().any(comes_before)
     };
-    (0..packets.len()).flat_map(|first| (0..packets.len()).map(move |second| (first, second))).filter(are_alone).collect()
+    (0..packets.len())
+        .flat_map(|first| (0..packets.len()).map(move |second| (first, second)))
+        .filter(are_alone)
+        .collect()
 }
 
 /// The same load with these two packets first, and nodes numbered by first use.
 fn relabelled(load: &Load, first: usize, second: usize) -> Load {
     let others = (0..load.packets()).filter(|number| ![first, second].contains(number));
-    let mut packets: Vec<Attributes> = [first, second].into_iter().chain(others).map(|number| load.0[number]).collect();
+    let mut packets: Vec<Attributes> = [first, second]
+        .into_iter()
+        .chain(others)
+        .map(|number| load.0[number])
+        .collect();
     let mut names: Vec<u8> = Vec::new();
     for attributes in &mut packets {
         for hop in 0..usize::from(attributes.hops) {
             let node = attributes.nodes[hop];
-            let known = names.iter().position(|name| *name == node).unwrap_or_else(|| {
-                names.push(node);
-                names.len() - 1
-            });
+            let known = names
+                .iter()
+                .position(|name| *name == node)
+                .unwrap_or_else(|| {
+                    names.push(node);
+                    names.len() - 1
+                });
             attributes.nodes[hop] = known as u8;
         }
     }

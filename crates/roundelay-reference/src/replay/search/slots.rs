@@ -14,15 +14,23 @@ struct State {
 
 impl State {
     fn new(load: &Load) -> Self {
-        let mut state = Self { hop: [0; MOST], ready: [0; MOST] };
-        state.ready.iter_mut().zip(&load.0).for_each(|(ready, packet)| *ready = packet.input);
+        let mut state = Self {
+            hop: [0; MOST],
+            ready: [0; MOST],
+        };
+        state
+            .ready
+            .iter_mut()
+            .zip(&load.0)
+            .for_each(|(ready, packet)| *ready = packet.input);
         state
     }
 
     /// The node where a packet waits in this slot.
     fn waits_at(&self, load: &Load, packet: usize, slot: u8) -> Option<usize> {
         let (attributes, hop) = (&load.0[packet], self.hop[packet]);
-        (hop < attributes.hops && self.ready[packet] <= slot).then(|| usize::from(attributes.nodes[usize::from(hop)]))
+        (hop < attributes.hops && self.ready[packet] <= slot)
+            .then(|| usize::from(attributes.nodes[usize::from(hop)]))
     }
 
     fn send(&mut self, load: &Load, packet: usize, slot: u8) {
@@ -32,14 +40,18 @@ impl State {
     }
 
     fn is_over(&self, load: &Load) -> bool {
-        load.0.iter().zip(self.hop).all(|(packet, hop)| hop == packet.hops)
+        load.0
+            .iter()
+            .zip(self.hop)
+            .all(|(packet, hop)| hop == packet.hops)
     }
 
     /// True if, at the start of this slot, some packet can no longer be on time.
     fn is_late(&self, load: &Load, slot: u8) -> bool {
         load.0.iter().enumerate().any(|(packet, attributes)| {
             let hop = self.hop[packet];
-            hop < attributes.hops && self.ready[packet].max(slot) + attributes.rest(hop.into()) > attributes.exit
+            hop < attributes.hops
+                && self.ready[packet].max(slot) + attributes.rest(hop.into()) > attributes.exit
         })
     }
 }
@@ -58,22 +70,36 @@ pub(super) fn is_on_time(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> 
         let mut best: [Option<(i32, usize)>; MOST] = [None; MOST];
         for packet in 0..load.packets() {
             if let Some(node) = state.waits_at(load, packet, slot) {
-                let rank = (key(packet, state.hop[packet].into(), state.ready[packet]), packet);
+                let rank = (
+                    key(packet, state.hop[packet].into(), state.ready[packet]),
+                    packet,
+                );
                 best[node] = Some(best[node].map_or(rank, |best| best.min(rank)));
             }
         }
-        best.into_iter().flatten().for_each(|(_, packet)| state.send(load, packet, slot));
+        best.into_iter()
+            .flatten()
+            .for_each(|(_, packet)| state.send(load, packet, slot));
     }
     true
 }
 
 /// True if the replay is on time under some tie-breaking.
-pub(super) fn is_on_time_with_some_ties(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> bool {
+pub(super) fn is_on_time_with_some_ties(
+    load: &Load,
+    key: impl Fn(usize, usize, u8) -> i32,
+) -> bool {
     from(load, &key, State::new(load), 0, 0)
 }
 
 /// The same from a slot on, after the nodes before `node` have sent in this slot.
-fn from(load: &Load, key: &impl Fn(usize, usize, u8) -> i32, state: State, slot: u8, node: usize) -> bool {
+fn from(
+    load: &Load,
+    key: &impl Fn(usize, usize, u8) -> i32,
+    state: State,
+    slot: u8,
+    node: usize,
+) -> bool {
     if node == MOST {
         return from(load, key, state, slot + 1, 0);
     }
@@ -85,14 +111,19 @@ fn from(load: &Load, key: &impl Fn(usize, usize, u8) -> i32, state: State, slot:
             return false;
         }
     }
-    let waiting = || (0..load.packets()).filter(|packet| state.waits_at(load, *packet, slot) == Some(node));
+    let waiting =
+        || (0..load.packets()).filter(|packet| state.waits_at(load, *packet, slot) == Some(node));
     let rank = |packet: usize| key(packet, state.hop[packet].into(), state.ready[packet]);
-    let Some(least) = waiting().map(rank).min() else { return from(load, key, state, slot, node + 1) };
-    waiting().filter(|packet| rank(*packet) == least).any(|packet| {
-        let mut next = state;
-        next.send(load, packet, slot);
-        from(load, key, next, slot, node + 1)
-    })
+    let Some(least) = waiting().map(rank).min() else {
+        return from(load, key, state, slot, node + 1);
+    };
+    waiting()
+        .filter(|packet| rank(*packet) == least)
+        .any(|packet| {
+            let mut next = state;
+            next.send(load, packet, slot);
+            from(load, key, next, slot, node + 1)
+        })
 }
 
 /// Visits all viable schedules with the exits of a load, as start times by packet and hop, until
@@ -107,7 +138,11 @@ pub(super) fn originals(load: &Load, mut visit: impl FnMut(&[Vec<u64>]) -> bool)
         }
         *taken |= slot;
     }
-    let mut starts: Vec<Vec<u64>> = load.0.iter().map(|packet| vec![u64::from(packet.exit - 1); packet.hops.into()]).collect();
+    let mut starts: Vec<Vec<u64>> = load
+        .0
+        .iter()
+        .map(|packet| vec![u64::from(packet.exit - 1); packet.hops.into()])
+        .collect();
     place(load, 0, 0, &mut taken, &mut starts, &mut visit);
 }
 
@@ -120,8 +155,14 @@ fn place(
     starts: &mut Vec<Vec<u64>>,
     visit: &mut impl FnMut(&[Vec<u64>]) -> bool,
 ) -> bool {
-    let Some(attributes) = load.0.get(packet) else { return visit(starts) };
-    let earliest = if hop == 0 { attributes.input } else { starts[packet][hop - 1] as u8 + 1 + attributes.delays[hop] };
+    let Some(attributes) = load.0.get(packet) else {
+        return visit(starts);
+    };
+    let earliest = if hop == 0 {
+        attributes.input
+    } else {
+        starts[packet][hop - 1] as u8 + 1 + attributes.delays[hop]
+    };
     let latest = attributes.exit - attributes.rest(hop);
     if hop + 1 == usize::from(attributes.hops) {
         return earliest <= latest && place(load, packet + 1, 0, taken, starts, visit);
@@ -150,7 +191,12 @@ pub(super) fn is_feasible(load: &Load, grain: u16, late: Option<usize>) -> bool 
         ready: u16::from(attributes.input) * grain + u16::from(late == Some(number)),
     };
     let state = load.0.iter().enumerate().map(packet).collect();
-    Pieces { load, grain, dead: HashSet::new() }.can_finish(state, 0)
+    Pieces {
+        load,
+        grain,
+        dead: HashSet::new(),
+    }
+    .can_finish(state, 0)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -170,7 +216,8 @@ struct Pieces<'a> {
 
 impl Pieces<'_> {
     fn can_finish(&mut self, state: Vec<Partial>, now: u16) -> bool {
-        let is_over = |(partial, packet): (&Partial, &super::load::Attributes)| partial.hop == packet.hops;
+        let is_over =
+            |(partial, packet): (&Partial, &super::load::Attributes)| partial.hop == packet.hops;
         if state.iter().zip(&self.load.0).all(is_over) {
             return true;
         }
@@ -180,7 +227,10 @@ impl Pieces<'_> {
         let mut next = vec![state.clone()];
         for node in 0..MOST {
             // Sending is never worse than idling: packets can be interrupted, and can wait later.
-            next = next.into_iter().flat_map(|partly| self.send(&state, partly, node, now)).collect();
+            next = next
+                .into_iter()
+                .flat_map(|partly| self.send(&state, partly, node, now))
+                .collect();
         }
         let can = next.into_iter().any(|next| self.can_finish(next, now + 1));
         if !can {
@@ -192,17 +242,26 @@ impl Pieces<'_> {
     fn is_late(&self, state: &[Partial], now: u16) -> bool {
         state.iter().zip(&self.load.0).any(|(partial, packet)| {
             partial.hop < packet.hops && {
-                let rest = (u16::from(packet.rest(partial.hop.into())) - 1) * self.grain + partial.left;
+                let rest =
+                    (u16::from(packet.rest(partial.hop.into())) - 1) * self.grain + partial.left;
                 partial.ready.max(now) + rest > u16::from(packet.exit) * self.grain
             }
         })
     }
 
     /// The states after each choice of one node; waiting packets are those of `state`.
-    fn send(&self, state: &[Partial], partly: Vec<Partial>, node: usize, now: u16) -> Vec<Vec<Partial>> {
+    fn send(
+        &self,
+        state: &[Partial],
+        partly: Vec<Partial>,
+        node: usize,
+        now: u16,
+    ) -> Vec<Vec<Partial>> {
         let waits = |number: &usize| {
             let (partial, packet) = (&state[*number], &self.load.0[*number]);
-            partial.hop < packet.hops && partial.ready <= now && usize::from(packet.nodes[usize::from(partial.hop)]) == node
+            partial.hop < packet.hops
+                && partial.ready <= now
+                && usize::from(packet.nodes[usize::from(partial.hop)]) == node
         };
         let waiting: Vec<usize> = (0..state.len()).filter(waits).collect();
         if waiting.is_empty() {
@@ -215,7 +274,11 @@ impl Pieces<'_> {
             if partial.left == 0 {
                 let hop = usize::from(partial.hop) + 1;
                 let delay = self.load.0[number].delays.get(hop).copied().unwrap_or(0);
-                *partial = Partial { hop: hop as u8, left: self.grain, ready: now + 1 + u16::from(delay) * self.grain };
+                *partial = Partial {
+                    hop: hop as u8,
+                    left: self.grain,
+                    ready: now + 1 + u16::from(delay) * self.grain,
+                };
             }
             next
         };

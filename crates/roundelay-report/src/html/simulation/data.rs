@@ -37,10 +37,21 @@ struct Link<'a> {
 
 /// The charted links: most drops first, then highest utilisation.
 pub(super) fn charted(curves: &Curves) -> Vec<usize> {
-    let weight = |link: &LinkCurves| (link.dropped.iter().sum::<u64>(), link.utilisation.iter().sum::<f64>());
+    let weight = |link: &LinkCurves| {
+        (
+            link.dropped.iter().sum::<u64>(),
+            link.utilisation.iter().sum::<f64>(),
+        )
+    };
     let mut weights: Vec<_> = curves.links.iter().map(weight).enumerate().collect();
-    weights.sort_by(|(_, (drops, work)), (_, (other_drops, other_work))| other_drops.cmp(drops).then(other_work.total_cmp(work)));
-    weights.into_iter().take(CHARTED).map(|(link, _)| link).collect()
+    weights.sort_by(|(_, (drops, work)), (_, (other_drops, other_work))| {
+        other_drops.cmp(drops).then(other_work.total_cmp(work))
+    });
+    weights
+        .into_iter()
+        .take(CHARTED)
+        .map(|(link, _)| link)
+        .collect()
 }
 
 pub(super) fn charted_about(charted: &[usize], curves: &Curves) -> String {
@@ -48,29 +59,46 @@ pub(super) fn charted_about(charted: &[usize], curves: &Curves) -> String {
     if others == 0 {
         String::new()
     } else {
-        format!("Those {} of the links that drop most, or else are most at work; {others} are not drawn.", charted.len())
+        format!(
+            "Those {} of the links that drop most, or else are most at work; {others} are not drawn.",
+            charted.len()
+        )
     }
 }
 
 /// The page's data as JSON, without invisible digits.
 pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
-    let Page { simulated, curves, .. } = page;
-    let Some(first) = simulated.replicas.first() else { return r#"{"step":1,"groups":[],"links":[],"fairness":null}"#.to_owned() };
+    let Page {
+        simulated, curves, ..
+    } = page;
+    let Some(first) = simulated.replicas.first() else {
+        return r#"{"step":1,"groups":[],"links":[],"fairness":null}"#.to_owned();
+    };
     let groups = first.groups.iter().zip(&curves.groups);
     let link = |&number: &usize| {
         let (link, curves) = (&first.links[number], &curves.links[number]);
         let name = clean(&link.name());
-        Link { name, utilisation: &curves.utilisation, dropped: &curves.dropped, backlog: &curves.backlog }
+        Link {
+            name,
+            utilisation: &curves.utilisation,
+            dropped: &curves.dropped,
+            backlog: &curves.backlog,
+        }
     };
     let data = Data {
         step: curves.step,
         groups: groups
-            .map(|(group, curves)| Group { name: clean(&group.name), delay: &curves.delay, completion: &curves.completion })
+            .map(|(group, curves)| Group {
+                name: clean(&group.name),
+                delay: &curves.delay,
+                completion: &curves.completion,
+            })
             .collect(),
         links: charted.iter().map(link).collect(),
         fairness: Fairness::of(page),
     };
-    let mut value = serde_json::to_value(data).expect("plain data with string keys always serialises");
+    let mut value =
+        serde_json::to_value(data).expect("plain data with string keys always serialises");
     shorten(&mut value);
     value.to_string()
 }

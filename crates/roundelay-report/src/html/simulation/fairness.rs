@@ -36,9 +36,21 @@ impl Fairness {
         let step = rates.interval.as_secs_f64() * merged as f64;
         let has_any = |(_, jain): &(_, &Vec<Option<f64>>)| jain.iter().any(Option::is_some);
         // All flows together come first, but are last in the results.
-        let groups = first.groups.iter().zip(&rates.jain).rev().filter(has_any).take(CURVES);
-        let curves = groups.map(|(group, jain)| Curve { name: clean(&group.name), jain: means(jain, merged) });
-        Some(Self { step, curves: curves.collect() })
+        let groups = first
+            .groups
+            .iter()
+            .zip(&rates.jain)
+            .rev()
+            .filter(has_any)
+            .take(CURVES);
+        let curves = groups.map(|(group, jain)| Curve {
+            name: clean(&group.name),
+            jain: means(jain, merged),
+        });
+        Some(Self {
+            step,
+            curves: curves.collect(),
+        })
     }
 }
 
@@ -62,9 +74,18 @@ fn means(jain: &[Option<f64>], merged: usize) -> Vec<Option<f64>> {
 
 /// The section with the chart, if `[meter] rates` is set.
 pub(super) fn section(page: &Page<'_>) -> String {
-    let Some((_, rates)) = first(page) else { return String::new() };
+    let Some((_, rates)) = first(page) else {
+        return String::new();
+    };
     let merged = merged(rates);
-    let points = if merged > 1 { format!(" A point is the mean of {} intervals.", count(merged as u64)) } else { String::new() };
+    let points = if merged > 1 {
+        format!(
+            " A point is the mean of {} intervals.",
+            count(merged as u64)
+        )
+    } else {
+        String::new()
+    };
     let about = format!(
         "Of the bytes that flows received in each {}, by weight. Flows that have not begun or have ended count as 0.{points} {}",
         seconds(rates.interval.as_secs_f64()),
@@ -88,7 +109,13 @@ mod tests {
         assert_eq!(means(&jain, 1), jain);
         assert_eq!(means(&jain, 2), [Some(0.75), Some(0.25), None]);
         for (intervals, expected) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (1_000_000, 1_000)] {
-            assert_eq!(merged(&Rates { intervals, ..Rates::default() }), expected);
+            assert_eq!(
+                merged(&Rates {
+                    intervals,
+                    ..Rates::default()
+                }),
+                expected
+            );
         }
     }
 }

@@ -15,12 +15,28 @@ pub(super) struct Column<R> {
 }
 
 impl<R> Column<R> {
-    pub(super) const fn new(head: &'static str, about: &'static str, unit: Unit, of: fn(&R) -> Option<f64>) -> Self {
-        Self { head, about, of, unit, below: None }
+    pub(super) const fn new(
+        head: &'static str,
+        about: &'static str,
+        unit: Unit,
+        of: fn(&R) -> Option<f64>,
+    ) -> Self {
+        Self {
+            head,
+            about,
+            of,
+            unit,
+            below: None,
+        }
     }
 
     /// Of the figure with this name.
-    pub(super) fn of(figures: &'static [Figure<R>], name: &str, head: &'static str, about: &'static str) -> Self {
+    pub(super) fn of(
+        figures: &'static [Figure<R>],
+        name: &str,
+        head: &'static str,
+        about: &'static str,
+    ) -> Self {
         let figure = named(figures, name);
         Self::new(head, about, figure.unit, figure.of)
     }
@@ -32,10 +48,20 @@ impl<R> Column<R> {
 
     fn cell(&self, replicas: &[&R]) -> String {
         let interval = interval(replicas.iter().copied().map(self.of));
-        let sort = interval.map_or_else(String::new, |interval| format!(" data-sort=\"{}\"", interval.mean));
-        let below = self.below.map(|below| below(replicas)).filter(|text| !text.is_empty());
-        let below = below.map_or_else(String::new, |text| format!("<small>{}</small>", escape(&text)));
-        format!("<td{sort}>{}{below}</td>", escape(&interval_text(interval, |value| self.unit.text(value))))
+        let sort = interval.map_or_else(String::new, |interval| {
+            format!(" data-sort=\"{}\"", interval.mean)
+        });
+        let below = self
+            .below
+            .map(|below| below(replicas))
+            .filter(|text| !text.is_empty());
+        let below = below.map_or_else(String::new, |text| {
+            format!("<small>{}</small>", escape(&text))
+        });
+        format!(
+            "<td{sort}>{}{below}</td>",
+            escape(&interval_text(interval, |value| self.unit.text(value)))
+        )
     }
 }
 
@@ -49,9 +75,18 @@ pub(super) struct Row<'a, R> {
 
 /// A table sortable by each column. Columns without any figure are left out.
 pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Column<R>]) -> String {
-    let has_any = |column: &&Column<R>| rows.iter().any(|row| row.replicas.iter().any(|replica| (column.of)(replica).is_some()));
+    let has_any = |column: &&Column<R>| {
+        rows.iter().any(|row| {
+            row.replicas
+                .iter()
+                .any(|replica| (column.of)(replica).is_some())
+        })
+    };
     let columns: Vec<_> = columns.iter().filter(has_any).collect();
-    let heads: String = columns.iter().map(|column| heading(column.head, column.about)).collect();
+    let heads: String = columns
+        .iter()
+        .map(|column| heading(column.head, column.about))
+        .collect();
     let lines: Vec<_> = rows.iter().map(|row| line(row, &columns)).collect();
     format!(
         "<table id=\"{id}\" class=\"sortable\">\n<thead>\n<tr>{}{heads}</tr>\n</thead>\n<tbody>\n{}\n</tbody>\n</table>",
@@ -62,7 +97,17 @@ pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Col
 
 fn line<R>(row: &Row<'_, R>, columns: &[&Column<R>]) -> String {
     let class = if row.is_sum { " class=\"sum\"" } else { "" };
-    let below = if row.below.is_empty() { String::new() } else { format!("<small>{}</small>", escape(&row.below)) };
-    let cells: String = columns.iter().map(|column| column.cell(&row.replicas)).collect();
-    format!("<tr{class}><th scope=\"row\">{}{below}</th>{cells}</tr>", escape(&row.name))
+    let below = if row.below.is_empty() {
+        String::new()
+    } else {
+        format!("<small>{}</small>", escape(&row.below))
+    };
+    let cells: String = columns
+        .iter()
+        .map(|column| column.cell(&row.replicas))
+        .collect();
+    format!(
+        "<tr{class}><th scope=\"row\">{}{below}</th>{cells}</tr>",
+        escape(&row.name)
+    )
 }

@@ -11,12 +11,17 @@ use crate::units::count;
 
 /// The section, if the scenario requests any of these measurements.
 pub(super) fn section(simulated: &Simulated) -> String {
-    let tables: Vec<String> =
-        [lives(simulated), indices(simulated), ranks(simulated)].into_iter().filter(|text| !text.is_empty()).collect();
+    let tables: Vec<String> = [lives(simulated), indices(simulated), ranks(simulated)]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect();
     if tables.is_empty() {
         return String::new();
     }
-    format!("\n<section aria-labelledby=\"lives-title\">\n  <h2 id=\"lives-title\">Flows’ lives</h2>\n{}\n</section>\n", tables.join("\n"))
+    format!(
+        "\n<section aria-labelledby=\"lives-title\">\n  <h2 id=\"lives-title\">Flows’ lives</h2>\n{}\n</section>\n",
+        tables.join("\n")
+    )
 }
 
 fn titled(id: &str, title: &str, table: &str) -> String {
@@ -26,77 +31,199 @@ fn titled(id: &str, title: &str, table: &str) -> String {
 }
 
 /// A row per group, with the replicas that have a result.
-fn rows<'a, R>(simulated: &'a Simulated, of: impl Fn(usize, usize) -> Option<&'a R>) -> Vec<Row<'a, R>> {
+fn rows<'a, R>(
+    simulated: &'a Simulated,
+    of: impl Fn(usize, usize) -> Option<&'a R>,
+) -> Vec<Row<'a, R>> {
     let row = |(number, group): (usize, Row<'a, GroupResult>)| {
-        let replicas: Vec<_> = (0..simulated.replicas.len()).filter_map(|replica| of(replica, number)).collect();
-        Row { name: group.name, below: group.below, is_sum: group.is_sum, replicas }
+        let replicas: Vec<_> = (0..simulated.replicas.len())
+            .filter_map(|replica| of(replica, number))
+            .collect();
+        Row {
+            name: group.name,
+            below: group.below,
+            is_sum: group.is_sum,
+            replicas,
+        }
     };
-    groups(simulated).into_iter().enumerate().map(row).filter(|row| !row.replicas.is_empty()).collect()
+    groups(simulated)
+        .into_iter()
+        .enumerate()
+        .map(row)
+        .filter(|row| !row.replicas.is_empty())
+        .collect()
 }
 
 fn lives(simulated: &Simulated) -> String {
-    let rows = rows(simulated, |replica, group| simulated.replicas[replica].groups[group].lives.as_ref());
+    let rows = rows(simulated, |replica, group| {
+        simulated.replicas[replica].groups[group].lives.as_ref()
+    });
     if rows.is_empty() {
         return String::new();
     }
     let column = |name, head, about| Column::of(LIVES, name, head, about);
     let columns = [
-        column("throughput", "Throughput", "Mean throughput of the flows, each from the first packet to the last"),
-        column("jain", "Jain", "Jain’s index of these throughputs by weight"),
-        column("jain_of_ratios", "Jain of ratios", "Jain’s index of throughputs by what sources ask for"),
-        column("bennett_zhang", "Ratio", "Mean of Bennett and Zhang’s ratio: throughput over the throughput on a separate link"),
-        Column::new("Least ratio", "The smallest of these ratios", Unit::Index, |lives| lives.bennett_zhang_min),
-        column("reordering", "Reordered", "The part of the packets received after one that was sent later (RFC 4737)"),
-        column("round_trip", "Round trip", "Mean of the flows’ mean round trips"),
-        column("startup_latency", "Startup", "Mean startup latency of flows that have ended"),
-        Column::new("Longest startup", "The longest startup latency", Unit::Seconds, |lives| lives.startup_latency_max),
-        column("starved", "Starved", "Flows far below the mean throughput by weight"),
-        column("correlation", "Correlation", "Pearson’s, of throughputs with round trips: -1 to 1"),
+        column(
+            "throughput",
+            "Throughput",
+            "Mean throughput of the flows, each from the first packet to the last",
+        ),
+        column(
+            "jain",
+            "Jain",
+            "Jain’s index of these throughputs by weight",
+        ),
+        column(
+            "jain_of_ratios",
+            "Jain of ratios",
+            "Jain’s index of throughputs by what sources ask for",
+        ),
+        column(
+            "bennett_zhang",
+            "Ratio",
+            "Mean of Bennett and Zhang’s ratio: throughput over the throughput on a separate link",
+        ),
+        Column::new(
+            "Least ratio",
+            "The smallest of these ratios",
+            Unit::Index,
+            |lives| lives.bennett_zhang_min,
+        ),
+        column(
+            "reordering",
+            "Reordered",
+            "The part of the packets received after one that was sent later (RFC 4737)",
+        ),
+        column(
+            "round_trip",
+            "Round trip",
+            "Mean of the flows’ mean round trips",
+        ),
+        column(
+            "startup_latency",
+            "Startup",
+            "Mean startup latency of flows that have ended",
+        ),
+        Column::new(
+            "Longest startup",
+            "The longest startup latency",
+            Unit::Seconds,
+            |lives| lives.startup_latency_max,
+        ),
+        column(
+            "starved",
+            "Starved",
+            "Flows far below the mean throughput by weight",
+        ),
+        column(
+            "correlation",
+            "Correlation",
+            "Pearson’s, of throughputs with round trips: -1 to 1",
+        ),
     ];
-    titled("lives", "Each over its own life", &table("lives", "Source", &rows, &columns))
+    titled(
+        "lives",
+        "Each over its own life",
+        &table("lives", "Source", &rows, &columns),
+    )
 }
 
 /// Indices of the worst flow of each group.
 fn indices(simulated: &Simulated) -> String {
-    let of_replica = |results: &Results| (0..results.groups.len()).map(|group| Worst::of(results, group)).collect();
+    let of_replica = |results: &Results| {
+        (0..results.groups.len())
+            .map(|group| Worst::of(results, group))
+            .collect()
+    };
     let worst: Vec<Vec<Worst>> = simulated.replicas.iter().map(of_replica).collect();
-    let mut rows = rows(simulated, |replica, group| Some(&worst[replica][group]).filter(|worst| worst.is_some()));
+    let mut rows = rows(simulated, |replica, group| {
+        Some(&worst[replica][group]).filter(|worst| worst.is_some())
+    });
     rows.iter_mut().for_each(|row| row.below.clear());
     if rows.is_empty() {
         return String::new();
     }
     let column = |name, head, about| Column::of(INDICES, name, head, about);
     let columns = [
-        column("b_wfi", "B-WFI", "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s share"),
-        column("t_wfi", "T-WFI", "T-WFI: the largest delay of a packet behind the flow’s share"),
+        column(
+            "b_wfi",
+            "B-WFI",
+            "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s share",
+        ),
+        column(
+            "t_wfi",
+            "T-WFI",
+            "T-WFI: the largest delay of a packet behind the flow’s share",
+        ),
     ];
-    titled("indices", "Worst-case fair indices of the worst flow", &table("indices", "Worst flow of", &rows, &columns))
+    titled(
+        "indices",
+        "Worst-case fair indices of the worst flow",
+        &table("indices", "Worst flow of", &rows, &columns),
+    )
 }
 
 /// Throughputs by rank over replicas, with both modes of a bimodal rank.
 fn ranks(simulated: &Simulated) -> String {
     let of_group = |group: &GroupSummary| {
         let ranks = group.lives.as_ref().map_or(&[][..], |lives| &lives.ranks);
-        ranks.iter().zip(1_u64..).map(|(rank, number)| (format!("{}, rank {}", group.name, count(number)), *rank)).collect::<Vec<_>>()
+        ranks
+            .iter()
+            .zip(1_u64..)
+            .map(|(rank, number)| (format!("{}, rank {}", group.name, count(number)), *rank))
+            .collect::<Vec<_>>()
     };
-    let found: Vec<(String, RankResult)> = simulated.summary.groups.iter().flat_map(of_group).take(MOST_ROWS).collect();
-    if found.is_empty() { String::new() } else { titled("ranks", "Throughputs by rank", &rank_table(&found)) }
+    let found: Vec<(String, RankResult)> = simulated
+        .summary
+        .groups
+        .iter()
+        .flat_map(of_group)
+        .take(MOST_ROWS)
+        .collect();
+    if found.is_empty() {
+        String::new()
+    } else {
+        titled("ranks", "Throughputs by rank", &rank_table(&found))
+    }
 }
 
 fn rank_table(ranks: &[(String, RankResult)]) -> String {
-    let rows: Vec<Row<'_, RankResult>> =
-        ranks.iter().map(|(name, rank)| Row { name: name.clone(), below: String::new(), is_sum: false, replicas: vec![rank] }).collect();
-    let columns = [
-        Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", Unit::Rate, |rank: &RankResult| {
-            Some(rank.mean)
-        }),
-        Column::new("Deviation", "Standard deviation over replicas", Unit::Rate, |rank| rank.deviation),
-        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", Unit::Rate, |rank: &RankResult| {
-            Some(rank.modes?[0].mean)
+    let rows: Vec<Row<'_, RankResult>> = ranks
+        .iter()
+        .map(|(name, rank)| Row {
+            name: name.clone(),
+            below: String::new(),
+            is_sum: false,
+            replicas: vec![rank],
         })
+        .collect();
+    let columns = [
+        Column::new(
+            "Throughput",
+            "Mean over replicas of the throughput of this rank, the least first",
+            Unit::Rate,
+            |rank: &RankResult| Some(rank.mean),
+        ),
+        Column::new(
+            "Deviation",
+            "Standard deviation over replicas",
+            Unit::Rate,
+            |rank| rank.deviation,
+        ),
+        Column::new(
+            "Lower mode",
+            "Mean of the lower of two modes, where the rank has two",
+            Unit::Rate,
+            |rank: &RankResult| Some(rank.modes?[0].mean),
+        )
         .with(|ranks| replicas_of(ranks, 0)),
-        Column::new("Higher mode", "Mean of the higher of two modes", Unit::Rate, |rank: &RankResult| Some(rank.modes?[1].mean))
-            .with(|ranks| replicas_of(ranks, 1)),
+        Column::new(
+            "Higher mode",
+            "Mean of the higher of two modes",
+            Unit::Rate,
+            |rank: &RankResult| Some(rank.modes?[1].mean),
+        )
+        .with(|ranks| replicas_of(ranks, 1)),
     ];
     table("ranks", "Rank", &rows, &columns)
 }
@@ -104,7 +231,9 @@ fn rank_table(ranks: &[(String, RankResult)]) -> String {
 /// Number of replicas in a mode.
 fn replicas_of(ranks: &[&RankResult], mode: usize) -> String {
     let modes = ranks.first().and_then(|rank| rank.modes);
-    modes.map_or_else(String::new, |modes| format!("{} replicas", modes[mode].count))
+    modes.map_or_else(String::new, |modes| {
+        format!("{} replicas", modes[mode].count)
+    })
 }
 
 #[cfg(test)]
@@ -120,8 +249,12 @@ mod tests {
 source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '600kbit' }]\n";
 
     fn page(meter: &str) -> String {
-        let scenario = Scenario::from_toml("mine.toml", &format!("{SCENARIO}{meter}"), Path::new(".")).unwrap();
-        let replicas = (1..=3).map(|seed| scenario.run(seed, |_| ()).unwrap()).collect();
+        let scenario =
+            Scenario::from_toml("mine.toml", &format!("{SCENARIO}{meter}"), Path::new("."))
+                .unwrap();
+        let replicas = (1..=3)
+            .map(|seed| scenario.run(seed, |_| ()).unwrap())
+            .collect();
         section(&Simulated::new("0.1.0", &scenario, replicas))
     }
 
@@ -129,15 +262,38 @@ source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '6
     #[test]
     fn what_the_meter_is_asked_for_is_on_the_page() {
         let page = page("meter = { flows = true, wfi = true }");
-        for head in ["Jain", "Ratio", "Reordered", "Starved", "B-WFI", "T-WFI", "Rank", "Deviation"] {
-            assert!(page.contains(&format!(">{head}</button>")), "{head}: {page}");
+        for head in [
+            "Jain",
+            "Ratio",
+            "Reordered",
+            "Starved",
+            "B-WFI",
+            "T-WFI",
+            "Rank",
+            "Deviation",
+        ] {
+            assert!(
+                page.contains(&format!(">{head}</button>")),
+                "{head}: {page}"
+            );
         }
         assert_eq!(page.matches("steady, rank ").count(), 3);
         let number = |id: &str| -> f64 {
             let table = page.split(&format!("<table id=\"{id}\"")).nth(1).unwrap();
-            table.split("data-sort=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+            table
+                .split("data-sort=\"")
+                .nth(1)
+                .unwrap()
+                .split('"')
+                .next()
+                .unwrap()
+                .parse()
+                .unwrap()
         };
-        assert!((100_000.0..600_000.0).contains(&number("lives")), "bits a second of a flow");
+        assert!(
+            (100_000.0..600_000.0).contains(&number("lives")),
+            "bits a second of a flow"
+        );
         assert!(number("indices") > 0.0 && number("ranks") > 100_000.0);
     }
 
@@ -145,15 +301,44 @@ source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '6
     fn nothing_is_there_that_nobody_asked_for() {
         assert_eq!(page(""), "");
         let indices = page("meter = { wfi = true }");
-        assert!(indices.contains("B-WFI") && !indices.contains("Starved"), "{indices}");
+        assert!(
+            indices.contains("B-WFI") && !indices.contains("Starved"),
+            "{indices}"
+        );
     }
 
     #[test]
     fn a_rank_with_two_modes_has_both() {
-        let modes = [ModeResult { mean: 1e5, count: 3 }, ModeResult { mean: 3e5, count: 2 }];
-        let rank = RankResult { mean: 1.8e5, deviation: Some(1.1e5), modes: Some(modes) };
+        let modes = [
+            ModeResult {
+                mean: 1e5,
+                count: 3,
+            },
+            ModeResult {
+                mean: 3e5,
+                count: 2,
+            },
+        ];
+        let rank = RankResult {
+            mean: 1.8e5,
+            deviation: Some(1.1e5),
+            modes: Some(modes),
+        };
         let table = rank_table(&[("web, rank 1".to_owned(), rank)]);
-        assert!(table.contains("100 kbit/s<small>3 replicas") && table.contains("300 kbit/s<small>2 replicas"), "{table}");
-        assert!(!rank_table(&[("web, rank 1".to_owned(), RankResult { modes: None, ..rank })]).contains("mode"));
+        assert!(
+            table.contains("100 kbit/s<small>3 replicas")
+                && table.contains("300 kbit/s<small>2 replicas"),
+            "{table}"
+        );
+        assert!(
+            !rank_table(&[(
+                "web, rank 1".to_owned(),
+                RankResult {
+                    modes: None,
+                    ..rank
+                }
+            )])
+            .contains("mode")
+        );
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use roundelay_sim::link_name;
-use roundelay_sim::scenario::{ClassResult, FlowResult, GroupResult, LinkResult, Results, SizeResult};
+use roundelay_sim::scenario::{
+    ClassResult, FlowResult, GroupResult, LinkResult, Results, SizeResult,
+};
 
 use super::grid::{Column, Row, table};
 use crate::figures::{CLASS, SOURCE, Unit};
@@ -14,11 +16,26 @@ use crate::units::{bytes, count};
 pub(super) const MOST_ROWS: usize = 500;
 
 /// One row per group, class or link, with the results of each replica.
-fn rows<'a, R>(simulated: &'a Simulated, of: fn(&Results) -> &[R], name: impl Fn(&R) -> (String, String)) -> Vec<Row<'a, R>> {
-    let Some(first) = simulated.replicas.first() else { return Vec::new() };
+fn rows<'a, R>(
+    simulated: &'a Simulated,
+    of: fn(&Results) -> &[R],
+    name: impl Fn(&R) -> (String, String),
+) -> Vec<Row<'a, R>> {
+    let Some(first) = simulated.replicas.first() else {
+        return Vec::new();
+    };
     let row = |(number, result): (usize, &R)| {
         let (name, below) = name(result);
-        Row { is_sum: false, name, below, replicas: simulated.replicas.iter().map(|replica| &of(replica)[number]).collect() }
+        Row {
+            is_sum: false,
+            name,
+            below,
+            replicas: simulated
+                .replicas
+                .iter()
+                .map(|replica| &of(replica)[number])
+                .collect(),
+        }
     };
     of(first).iter().enumerate().map(row).collect()
 }
@@ -41,22 +58,65 @@ pub(super) fn sources(simulated: &Simulated) -> String {
     let mut columns = vec![
         column("flows", "Flows", "Flows that were opened"),
         column("throughput", "Throughput", "What arrived after the warm-up"),
-        column("loss", "Loss", "The part of the packets that did not arrive")
-            .with(|groups| Gone::sum(groups.iter().map(|group| group.packets.into()))),
-        column("delay_mean", "Mean delay", "From agent to the end of the route"),
-        Column::new("p50", "Half of the packets took no longer", Unit::Seconds, |group| group.delay.p50),
+        column(
+            "loss",
+            "Loss",
+            "The part of the packets that did not arrive",
+        )
+        .with(|groups| Gone::sum(groups.iter().map(|group| group.packets.into()))),
+        column(
+            "delay_mean",
+            "Mean delay",
+            "From agent to the end of the route",
+        ),
+        Column::new(
+            "p50",
+            "Half of the packets took no longer",
+            Unit::Seconds,
+            |group| group.delay.p50,
+        ),
         column("delay_p99", "p99", "99 of 100 packets took no longer"),
-        Column::new("p99.9", "999 of 1000 packets took no longer", Unit::Seconds, |group| group.delay.p999),
+        Column::new(
+            "p99.9",
+            "999 of 1000 packets took no longer",
+            Unit::Seconds,
+            |group| group.delay.p999,
+        ),
         column("delay_max", "max", "The longest delay"),
-        column("round_trip_mean", "Round trip", "Mean over complete transfers over TCP"),
-        column("jain", "Jain", "Jain’s fairness index of the flows’ throughputs by weight"),
+        column(
+            "round_trip_mean",
+            "Round trip",
+            "Mean over complete transfers over TCP",
+        ),
+        column(
+            "jain",
+            "Jain",
+            "Jain’s fairness index of the flows’ throughputs by weight",
+        ),
     ];
-    let any = |of: fn(&GroupResult) -> bool| simulated.replicas.iter().flat_map(|replica| &replica.groups).any(of);
+    let any = |of: fn(&GroupResult) -> bool| {
+        simulated
+            .replicas
+            .iter()
+            .flat_map(|replica| &replica.groups)
+            .any(of)
+    };
     if any(|group| group.edge_marked.is_some()) {
-        columns.insert(3, column("edge_marked", "Edge marks", "Packets marked by Edge-CoDel in place of drops"));
+        columns.insert(
+            3,
+            column(
+                "edge_marked",
+                "Edge marks",
+                "Packets marked by Edge-CoDel in place of drops",
+            ),
+        );
     }
     if any(|group| group.in_time.is_some()) {
-        columns.push(column("in_time", "In time", "The part of the packets that arrived in time: [meter] late"));
+        columns.push(column(
+            "in_time",
+            "In time",
+            "The part of the packets that arrived in time: [meter] late",
+        ));
     }
     table("sources", "Source", &groups(simulated), &columns)
 }
@@ -64,25 +124,77 @@ pub(super) fn sources(simulated: &Simulated) -> String {
 /// The section on transfers, if there are any.
 pub(super) fn transfers(simulated: &Simulated) -> String {
     let mut groups = groups(simulated);
-    groups.retain(|row| row.replicas.iter().any(|group| group.completion.count + group.incomplete > 0 || group.retransmissions.is_some()));
+    groups.retain(|row| {
+        row.replicas.iter().any(|group| {
+            group.completion.count + group.incomplete > 0 || group.retransmissions.is_some()
+        })
+    });
     if groups.is_empty() {
         return String::new();
     }
     let column = |name, head, about| Column::of(SOURCE, name, head, about);
     let columns = [
-        column("transfers", "Complete", "Transfers that their receivers have"),
-        column("incomplete", "Incomplete", "Transfers that were cut off or lost packets for good"),
+        column(
+            "transfers",
+            "Complete",
+            "Transfers that their receivers have",
+        ),
+        column(
+            "incomplete",
+            "Incomplete",
+            "Transfers that were cut off or lost packets for good",
+        ),
         column("completion_mean", "Mean", "Completion time"),
-        column("completion_by_bytes", "By bytes", "Mean completion time, weighted by the transfers’ bytes"),
-        Column::new("p50", "Half of the transfers took no longer", Unit::Seconds, |group| group.completion.p50),
-        Column::new("p90", "9 of 10 transfers took no longer", Unit::Seconds, |group| group.completion.p90),
-        column("completion_p99", "p99", "99 of 100 transfers took no longer"),
-        Column::new("max", "The longest completion time", Unit::Seconds, |group| group.completion.max),
-        column("goodput", "Goodput", "Mean over transfers of their bytes by their time"),
-        column("retransmissions", "Sent again", "Segments that were sent again"),
+        column(
+            "completion_by_bytes",
+            "By bytes",
+            "Mean completion time, weighted by the transfers’ bytes",
+        ),
+        Column::new(
+            "p50",
+            "Half of the transfers took no longer",
+            Unit::Seconds,
+            |group| group.completion.p50,
+        ),
+        Column::new(
+            "p90",
+            "9 of 10 transfers took no longer",
+            Unit::Seconds,
+            |group| group.completion.p90,
+        ),
+        column(
+            "completion_p99",
+            "p99",
+            "99 of 100 transfers took no longer",
+        ),
+        Column::new(
+            "max",
+            "The longest completion time",
+            Unit::Seconds,
+            |group| group.completion.max,
+        ),
+        column(
+            "goodput",
+            "Goodput",
+            "Mean over transfers of their bytes by their time",
+        ),
+        column(
+            "retransmissions",
+            "Sent again",
+            "Segments that were sent again",
+        ),
         column("timeouts", "Timeouts", "Timeouts of senders"),
-        column("round_trip_by_bytes", "Round trip by bytes", "Mean of the transfers’ mean round trips, weighted by their bytes"),
-        Column::new("Round trip p99", "99 of 100 transfers had a shorter mean round trip", Unit::Seconds, |group| group.round_trip.p99),
+        column(
+            "round_trip_by_bytes",
+            "Round trip by bytes",
+            "Mean of the transfers’ mean round trips, weighted by their bytes",
+        ),
+        Column::new(
+            "Round trip p99",
+            "99 of 100 transfers had a shorter mean round trip",
+            Unit::Seconds,
+            |group| group.round_trip.p99,
+        ),
     ];
     format!(
         "\n<section aria-labelledby=\"transfers-title\">\n  <h2 id=\"transfers-title\">Transfers</h2>\n  \
@@ -113,14 +225,48 @@ fn size_rows<'a>(group: &Row<'a, GroupResult>) -> Vec<Row<'a, SizeResult>> {
 fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
     let rows: Vec<_> = groups.iter().flat_map(size_rows).collect();
     let columns = [
-        Column::new("Complete", "Complete transfers of that size", Unit::Count, |size: &SizeResult| Some(size.completion.count as f64)),
-        Column::new("Mean", "Completion time", Unit::Seconds, |size| size.completion.mean),
-        Column::new("p50", "Half of the transfers took no longer", Unit::Seconds, |size| size.completion.p50),
-        Column::new("p99", "99 of 100 transfers took no longer", Unit::Seconds, |size| size.completion.p99),
-        Column::new("max", "The longest completion time", Unit::Seconds, |size| size.completion.max),
-        Column::new("Goodput", "Mean over transfers of their bytes by their time", Unit::Rate, |size| Some(size.goodput)),
-        Column::new("Round trip", "Mean over transfers over TCP", Unit::Seconds, |size| size.round_trip.mean),
-        Column::new("Bytes", "Of all of them", Unit::Bytes, |size| Some(size.bytes as f64)),
+        Column::new(
+            "Complete",
+            "Complete transfers of that size",
+            Unit::Count,
+            |size: &SizeResult| Some(size.completion.count as f64),
+        ),
+        Column::new("Mean", "Completion time", Unit::Seconds, |size| {
+            size.completion.mean
+        }),
+        Column::new(
+            "p50",
+            "Half of the transfers took no longer",
+            Unit::Seconds,
+            |size| size.completion.p50,
+        ),
+        Column::new(
+            "p99",
+            "99 of 100 transfers took no longer",
+            Unit::Seconds,
+            |size| size.completion.p99,
+        ),
+        Column::new(
+            "max",
+            "The longest completion time",
+            Unit::Seconds,
+            |size| size.completion.max,
+        ),
+        Column::new(
+            "Goodput",
+            "Mean over transfers of their bytes by their time",
+            Unit::Rate,
+            |size| Some(size.goodput),
+        ),
+        Column::new(
+            "Round trip",
+            "Mean over transfers over TCP",
+            Unit::Seconds,
+            |size| size.round_trip.mean,
+        ),
+        Column::new("Bytes", "Of all of them", Unit::Bytes, |size| {
+            Some(size.bytes as f64)
+        }),
     ];
     table("sizes", "Source and size", &rows, &columns)
 }
@@ -128,23 +274,62 @@ fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
 pub(super) fn classes(simulated: &Simulated) -> String {
     let column = |name, head, about| Column::of(CLASS, name, head, about);
     let columns = [
-        Column::new("Number", "Links of this class, one way", Unit::Count, |class: &ClassResult| Some(class.links as f64)),
-        column("utilisation", "Utilisation", "Mean of the parts of the time at work"),
-        column("busiest", "Busiest", "Utilisation of the busiest of them")
-            .with(|classes| classes.first().map_or_else(String::new, |class| class.busiest_link.clone())),
-        column("loss", "Loss", "Dropped and lost packets over sent and dropped packets")
-            .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
+        Column::new(
+            "Number",
+            "Links of this class, one way",
+            Unit::Count,
+            |class: &ClassResult| Some(class.links as f64),
+        ),
+        column(
+            "utilisation",
+            "Utilisation",
+            "Mean of the parts of the time at work",
+        ),
+        column("busiest", "Busiest", "Utilisation of the busiest of them").with(|classes| {
+            classes
+                .first()
+                .map_or_else(String::new, |class| class.busiest_link.clone())
+        }),
+        column(
+            "loss",
+            "Loss",
+            "Dropped and lost packets over sent and dropped packets",
+        )
+        .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
         column("wait_mean", "Mean wait", "In their queues"),
-        Column::new("p50", "Half of the waits were no longer", Unit::Seconds, |class| class.wait.p50),
+        Column::new(
+            "p50",
+            "Half of the waits were no longer",
+            Unit::Seconds,
+            |class| class.wait.p50,
+        ),
         column("wait_p99", "p99", "99 of 100 waits were no longer"),
-        Column::new("p99.9", "999 of 1000 waits were no longer", Unit::Seconds, |class| class.wait.p999),
+        Column::new(
+            "p99.9",
+            "999 of 1000 waits were no longer",
+            Unit::Seconds,
+            |class| class.wait.p999,
+        ),
         column("wait_max", "max", "The longest wait"),
     ];
-    table("classes", "Class", &rows(simulated, |results| &results.classes, |class| (class.class.to_owned(), String::new())), &columns)
+    table(
+        "classes",
+        "Class",
+        &rows(
+            simulated,
+            |results| &results.classes,
+            |class| (class.class.to_owned(), String::new()),
+        ),
+        &columns,
+    )
 }
 
 fn buffered(link: &LinkResult) -> String {
-    let buffer = if link.buffer.starts_with(|c: char| c.is_ascii_digit()) { "buffer " } else { "" };
+    let buffer = if link.buffer.starts_with(|c: char| c.is_ascii_digit()) {
+        "buffer "
+    } else {
+        ""
+    };
     format!("{}, {buffer}{}", link.queue, link.buffer)
 }
 
@@ -152,64 +337,162 @@ fn buffered(link: &LinkResult) -> String {
 pub(super) fn links(simulated: &Simulated) -> String {
     let name = |link: &LinkResult| (link.name(), buffered(link));
     let mut rows = rows(simulated, |results| &results.links, name);
-    rows.sort_by(|one, other| other.replicas[0].utilisation.total_cmp(&one.replicas[0].utilisation));
+    rows.sort_by(|one, other| {
+        other.replicas[0]
+            .utilisation
+            .total_cmp(&one.replicas[0].utilisation)
+    });
     rows.truncate(MOST_ROWS);
     let columns = [
-        Column::new("Rate", "Of the link", Unit::Rate, |link: &LinkResult| Some(link.rate as f64)),
-        Column::new("Utilisation", "Part of the time at work", Unit::Part, |link| Some(link.utilisation)),
-        Column::new("Packets", "That it carried", Unit::Count, |link| Some(link.packets as f64)),
-        Column::new("Loss", "Dropped and lost packets over sent and dropped packets", Unit::Part, LinkResult::loss)
-            .with(|links| Gone::sum(links.iter().map(|link| Gone::of_link(link)))),
+        Column::new("Rate", "Of the link", Unit::Rate, |link: &LinkResult| {
+            Some(link.rate as f64)
+        }),
+        Column::new(
+            "Utilisation",
+            "Part of the time at work",
+            Unit::Part,
+            |link| Some(link.utilisation),
+        ),
+        Column::new("Packets", "That it carried", Unit::Count, |link| {
+            Some(link.packets as f64)
+        }),
+        Column::new(
+            "Loss",
+            "Dropped and lost packets over sent and dropped packets",
+            Unit::Part,
+            LinkResult::loss,
+        )
+        .with(|links| Gone::sum(links.iter().map(|link| Gone::of_link(link)))),
         Column::new("Mean wait", "In its queue", Unit::Seconds, |link| link.wait),
     ];
     table("links", "Link", &rows, &columns)
 }
 
 pub(super) fn links_about(simulated: &Simulated) -> String {
-    let links = simulated.replicas.first().map_or(0, |results| results.links.len());
+    let links = simulated
+        .replicas
+        .first()
+        .map_or(0, |results| results.links.len());
     let left_out = links.saturating_sub(MOST_ROWS);
     if left_out == 0 {
         "Activate a heading to sort by it.".to_owned()
     } else {
-        format!("The busiest {MOST_ROWS}; {} are left out.", count(left_out as u64))
+        format!(
+            "The busiest {MOST_ROWS}; {} are left out.",
+            count(left_out as u64)
+        )
     }
 }
 
 fn flow(flow: &FlowResult) -> Row<'_, FlowResult> {
-    let FlowResult { number, group, from, to, .. } = flow;
-    Row { name: link_name(from, to), below: format!("{group}, flow {number}"), is_sum: false, replicas: vec![flow] }
+    let FlowResult {
+        number,
+        group,
+        from,
+        to,
+        ..
+    } = flow;
+    Row {
+        name: link_name(from, to),
+        below: format!("{group}, flow {number}"),
+        is_sum: false,
+        replicas: vec![flow],
+    }
 }
 
 /// The flows of the first replica.
 pub(super) fn flows(simulated: &Simulated) -> String {
-    let flows = simulated.replicas.first().map_or(&[][..], |results| &results.flows);
+    let flows = simulated
+        .replicas
+        .first()
+        .map_or(&[][..], |results| &results.flows);
     let columns = [
-        Column::new("Opened", "When it began", Unit::Seconds, |flow: &FlowResult| Some(flow.opened)),
-        Column::new("Sent", "Packets after the warm-up", Unit::Count, |flow| Some(flow.packets.sent as f64)),
-        Column::new("Throughput", "What arrived after the warm-up", Unit::Rate, |flow| Some(flow.throughput)),
-        Column::new("Loss", "The part of the packets that did not arrive", Unit::Part, |flow: &FlowResult| flow.packets.loss())
-            .with(|flows| Gone::sum(flows.iter().map(|flow| flow.packets.into()))),
-        Column::new("Mean delay", "From agent to the end of the route", Unit::Seconds, |flow| flow.delay),
-        Column::new("Deviation", "Of one packet’s delay from the mean", Unit::Seconds, |flow| flow.delay_deviation),
-        Column::new("max", "The longest delay", Unit::Seconds, |flow| flow.longest_delay),
-        Column::new("Ratio", "Bennett and Zhang’s ratio: throughput over the throughput on a separate link", Unit::Index, |flow| {
-            flow.life?.bennett_zhang
+        Column::new(
+            "Opened",
+            "When it began",
+            Unit::Seconds,
+            |flow: &FlowResult| Some(flow.opened),
+        ),
+        Column::new("Sent", "Packets after the warm-up", Unit::Count, |flow| {
+            Some(flow.packets.sent as f64)
         }),
-        Column::new("Reordered", "Packets received after one that was sent later", Unit::Count, |flow| Some(flow.life?.reordered as f64)),
-        Column::new("Startup", "Startup latency, of a flow that has ended", Unit::Seconds, |flow| flow.life?.startup_latency),
-        Column::new("B-WFI", "B-WFI: the largest number of bytes by which the backlogged flow was behind the share", Unit::Bytes, |flow| {
-            Some(flow.indices?.b_wfi)
+        Column::new(
+            "Throughput",
+            "What arrived after the warm-up",
+            Unit::Rate,
+            |flow| Some(flow.throughput),
+        ),
+        Column::new(
+            "Loss",
+            "The part of the packets that did not arrive",
+            Unit::Part,
+            |flow: &FlowResult| flow.packets.loss(),
+        )
+        .with(|flows| Gone::sum(flows.iter().map(|flow| flow.packets.into()))),
+        Column::new(
+            "Mean delay",
+            "From agent to the end of the route",
+            Unit::Seconds,
+            |flow| flow.delay,
+        ),
+        Column::new(
+            "Deviation",
+            "Of one packet’s delay from the mean",
+            Unit::Seconds,
+            |flow| flow.delay_deviation,
+        ),
+        Column::new("max", "The longest delay", Unit::Seconds, |flow| {
+            flow.longest_delay
         }),
-        Column::new("T-WFI", "T-WFI: the largest delay of a packet behind the flow’s share", Unit::Seconds, |flow| flow.indices?.t_wfi),
+        Column::new(
+            "Ratio",
+            "Bennett and Zhang’s ratio: throughput over the throughput on a separate link",
+            Unit::Index,
+            |flow| flow.life?.bennett_zhang,
+        ),
+        Column::new(
+            "Reordered",
+            "Packets received after one that was sent later",
+            Unit::Count,
+            |flow| Some(flow.life?.reordered as f64),
+        ),
+        Column::new(
+            "Startup",
+            "Startup latency, of a flow that has ended",
+            Unit::Seconds,
+            |flow| flow.life?.startup_latency,
+        ),
+        Column::new(
+            "B-WFI",
+            "B-WFI: the largest number of bytes by which the backlogged flow was behind the share",
+            Unit::Bytes,
+            |flow| Some(flow.indices?.b_wfi),
+        ),
+        Column::new(
+            "T-WFI",
+            "T-WFI: the largest delay of a packet behind the flow’s share",
+            Unit::Seconds,
+            |flow| flow.indices?.t_wfi,
+        ),
     ];
-    table("flows", "Flow", &flows.iter().take(MOST_ROWS).map(flow).collect::<Vec<_>>(), &columns)
+    table(
+        "flows",
+        "Flow",
+        &flows.iter().take(MOST_ROWS).map(flow).collect::<Vec<_>>(),
+        &columns,
+    )
 }
 
 pub(super) fn flows_about(simulated: &Simulated) -> String {
-    let Some(first) = simulated.replicas.first() else { return String::new() };
+    let Some(first) = simulated.replicas.first() else {
+        return String::new();
+    };
     let left_out = first.flows.len().saturating_sub(MOST_ROWS) as u64 + first.flows_left_out;
     let others = if left_out > 0 {
-        format!(" The first {MOST_ROWS} to begin; {} more are counted above only.", count(left_out))
+        format!(
+            " The first {MOST_ROWS} to begin; {} more are counted above only.",
+            count(left_out)
+        )
     } else {
         String::new()
     };
@@ -222,7 +505,12 @@ pub(super) fn flows_about(simulated: &Simulated) -> String {
 }
 
 fn replica(results: &Results) -> Row<'_, Results> {
-    Row { name: format!("seed {}", results.seed), below: String::new(), is_sum: false, replicas: vec![results] }
+    Row {
+        name: format!("seed {}", results.seed),
+        below: String::new(),
+        is_sum: false,
+        replicas: vec![results],
+    }
 }
 
 /// The total over all sources, the last group.
@@ -236,22 +524,63 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
         return String::new();
     }
     let columns = [
-        Column::new("Throughput", "What arrived after the warm-up", Unit::Rate, |results: &Results| {
-            all(results).map(|group| group.throughput)
-        }),
-        Column::new("Loss", "The part of the packets that did not arrive", Unit::Part, |results| all(results)?.loss),
-        Column::new("Mean delay", "From agent to the end of the route", Unit::Seconds, |results| all(results)?.delay.mean),
-        Column::new("p99", "99 of 100 packets took no longer", Unit::Seconds, |results| all(results)?.delay.p99),
-        Column::new("Completion", "Mean completion time of transfers", Unit::Seconds, |results| all(results)?.completion.mean),
-        Column::new("Completion p99", "99 of 100 transfers took no longer", Unit::Seconds, |results| all(results)?.completion.p99),
-        Column::new("Goodput", "Mean over transfers of their bytes by their time", Unit::Rate, |results| all(results)?.goodput),
-        Column::new("Packet-hops", "Packets that links have sent, counted once a link", Unit::Count, |results| {
-            Some(results.packet_hops as f64)
-        }),
+        Column::new(
+            "Throughput",
+            "What arrived after the warm-up",
+            Unit::Rate,
+            |results: &Results| all(results).map(|group| group.throughput),
+        ),
+        Column::new(
+            "Loss",
+            "The part of the packets that did not arrive",
+            Unit::Part,
+            |results| all(results)?.loss,
+        ),
+        Column::new(
+            "Mean delay",
+            "From agent to the end of the route",
+            Unit::Seconds,
+            |results| all(results)?.delay.mean,
+        ),
+        Column::new(
+            "p99",
+            "99 of 100 packets took no longer",
+            Unit::Seconds,
+            |results| all(results)?.delay.p99,
+        ),
+        Column::new(
+            "Completion",
+            "Mean completion time of transfers",
+            Unit::Seconds,
+            |results| all(results)?.completion.mean,
+        ),
+        Column::new(
+            "Completion p99",
+            "99 of 100 transfers took no longer",
+            Unit::Seconds,
+            |results| all(results)?.completion.p99,
+        ),
+        Column::new(
+            "Goodput",
+            "Mean over transfers of their bytes by their time",
+            Unit::Rate,
+            |results| all(results)?.goodput,
+        ),
+        Column::new(
+            "Packet-hops",
+            "Packets that links have sent, counted once a link",
+            Unit::Count,
+            |results| Some(results.packet_hops as f64),
+        ),
     ];
     format!(
         "\n<section aria-labelledby=\"replicas-title\">\n  <h2 id=\"replicas-title\">Replicas</h2>\n  \
          <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-labelledby=\"replicas-title\">\n{}\n  </div>\n</section>\n",
-        table("replicas", "Replica", &simulated.replicas.iter().map(replica).collect::<Vec<_>>(), &columns)
+        table(
+            "replicas",
+            "Replica",
+            &simulated.replicas.iter().map(replica).collect::<Vec<_>>(),
+            &columns
+        )
     )
 }

@@ -9,45 +9,70 @@ use super::super::meter::{FlowMeter, Meter};
 use super::super::transfers::{Completed, SizeClasses};
 use super::{Fates, GroupResult, SizeResult, Spread};
 
-pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]) -> Vec<GroupResult> {
+pub(super) fn groups(
+    scenario: &Scenario,
+    seconds: f64,
+    meter: &Meter,
+    flows: &[&FlowMeter],
+) -> Vec<GroupResult> {
     let jain = |group: Option<usize>| {
         // Flows that come and go had different times to send.
-        let mut meters = meter.groups.iter().enumerate().filter(|(number, _)| group.is_none_or(|group| group == *number));
+        let mut meters = meter
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| group.is_none_or(|group| group == *number));
         if meters.any(|(_, meter)| meter.closed > 0) {
             return None;
         }
         // If a group's agents report on flows, flows without reports carry requests, which do not
         // count.
-        let is_data = |flow: &FlowMeter| flow.repairs.is_some() || meter.groups[flow.group as usize].repairs.is_none();
-        let of = flows.iter().filter(|flow| flow.is_open && is_data(flow) && group.is_none_or(|group| flow.group as usize == group));
+        let is_data = |flow: &FlowMeter| {
+            flow.repairs.is_some() || meter.groups[flow.group as usize].repairs.is_none()
+        };
+        let of = flows.iter().filter(|flow| {
+            flow.is_open && is_data(flow) && group.is_none_or(|group| flow.group as usize == group)
+        });
         let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].weight();
-        let shares: Vec<_> = of.map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow))).collect();
-        if shares.len() < 2 { None } else { jain_index(&shares) }
+        let shares: Vec<_> = of
+            .map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow)))
+            .collect();
+        if shares.len() < 2 {
+            None
+        } else {
+            jain_index(&shares)
+        }
     };
     let classes = &meter.transfers.sizes;
-    let each = meter.groups.iter().zip(&scenario.groups).enumerate().map(|(number, (meter, group))| GroupResult {
-        name: group.name.clone(),
-        kind: group.source.kind(),
-        flows: meter.flows,
-        packets: Fates::of(&meter.packets),
-        loss: Fates::of(&meter.packets).loss(),
-        in_time: in_time(scenario, Fates::of(&meter.packets)),
-        edge_marked: group.edge_codel.map(|_| meter.packets.edge_marked),
-        throughput: meter.packets.bytes as f64 * 8.0 / seconds,
-        delay: Spread::of(&meter.delays),
-        delay_deviation: meter.packets.deviation(meter.delays.count()),
-        jain: jain(Some(number)),
-        completion: Spread::of(&meter.transfers.times),
-        completion_by_bytes: meter.transfers.times_by_bytes.mean(),
-        goodput: meter.transfers.goodput(),
-        incomplete: meter.incomplete,
-        retransmissions: meter.repairs.map(|repairs| repairs.retransmissions),
-        timeouts: meter.repairs.map(|repairs| repairs.timeouts),
-        round_trip: Spread::of(&meter.transfers.round_trips),
-        round_trip_by_bytes: meter.transfers.round_trips_by_bytes.mean(),
-        sizes: sizes(classes, &meter.sizes),
-        lives: None,
-    });
+    let each =
+        meter
+            .groups
+            .iter()
+            .zip(&scenario.groups)
+            .enumerate()
+            .map(|(number, (meter, group))| GroupResult {
+                name: group.name.clone(),
+                kind: group.source.kind(),
+                flows: meter.flows,
+                packets: Fates::of(&meter.packets),
+                loss: Fates::of(&meter.packets).loss(),
+                in_time: in_time(scenario, Fates::of(&meter.packets)),
+                edge_marked: group.edge_codel.map(|_| meter.packets.edge_marked),
+                throughput: meter.packets.bytes as f64 * 8.0 / seconds,
+                delay: Spread::of(&meter.delays),
+                delay_deviation: meter.packets.deviation(meter.delays.count()),
+                jain: jain(Some(number)),
+                completion: Spread::of(&meter.transfers.times),
+                completion_by_bytes: meter.transfers.times_by_bytes.mean(),
+                goodput: meter.transfers.goodput(),
+                incomplete: meter.incomplete,
+                retransmissions: meter.repairs.map(|repairs| repairs.retransmissions),
+                timeouts: meter.repairs.map(|repairs| repairs.timeouts),
+                round_trip: Spread::of(&meter.transfers.round_trips),
+                round_trip_by_bytes: meter.transfers.round_trips_by_bytes.mean(),
+                sizes: sizes(classes, &meter.sizes),
+                lives: None,
+            });
     let mut groups: Vec<_> = each.collect();
     if groups.len() > 1 {
         groups.push(total(scenario, &groups, meter, jain(None)));
@@ -78,16 +103,34 @@ fn sizes(classes: &SizeClasses, meters: &BTreeMap<u32, Completed>) -> Vec<SizeRe
 pub(in crate::scenario) const ALL: &str = "all";
 
 /// All groups together.
-fn total(scenario: &Scenario, groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResult {
+fn total(
+    scenario: &Scenario,
+    groups: &[GroupResult],
+    meter: &Meter,
+    jain: Option<f64>,
+) -> GroupResult {
     let (mut delays, mut packets) = (Delays::default(), Fates::default());
     let (mut transfers, mut by_size) = (Completed::default(), BTreeMap::<u32, Completed>::new());
     for group in &meter.groups {
         delays.merge(&group.delays);
         transfers.merge(&group.transfers);
-        group.sizes.iter().for_each(|(class, transfers)| by_size.entry(*class).or_default().merge(transfers));
+        group
+            .sizes
+            .iter()
+            .for_each(|(class, transfers)| by_size.entry(*class).or_default().merge(transfers));
     }
-    for Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, late, on_their_way } in
-        groups.iter().map(|group| group.packets)
+    for Fates {
+        sent,
+        delivered,
+        full,
+        pushed_out,
+        early,
+        refused,
+        lost,
+        edge_dropped,
+        late,
+        on_their_way,
+    } in groups.iter().map(|group| group.packets)
     {
         packets.sent += sent;
         packets.delivered += delivered;
@@ -101,7 +144,12 @@ fn total(scenario: &Scenario, groups: &[GroupResult], meter: &Meter, jain: Optio
         packets.on_their_way += on_their_way;
     }
     let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
-    let some = |of: fn(&GroupResult) -> Option<u64>| groups.iter().filter_map(of).reduce(|one, other| one + other);
+    let some = |of: fn(&GroupResult) -> Option<u64>| {
+        groups
+            .iter()
+            .filter_map(of)
+            .reduce(|one, other| one + other)
+    };
     GroupResult {
         name: ALL.to_owned(),
         kind: "",

@@ -8,10 +8,23 @@ use super::{ClassResult, LinkResult, LinkState, Spread};
 use crate::network::LinkClass;
 use crate::topologies::NO_LIMIT;
 
-pub(super) fn links(scenario: &Scenario, seconds: f64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Vec<LinkResult> {
+pub(super) fn links(
+    scenario: &Scenario,
+    seconds: f64,
+    meter: &Meter,
+    before: &[LinkState],
+    after: &[LinkState],
+) -> Vec<LinkResult> {
     let network = &scenario.topology.network;
-    let states = before.iter().zip(after).zip(network.links()).zip(&meter.links);
-    let result = |(((before, after), link), meter): (((&LinkState, &LinkState), &crate::LinkConfig), &LinkMeter)| {
+    let states = before
+        .iter()
+        .zip(after)
+        .zip(network.links())
+        .zip(&meter.links);
+    let result = |(((before, after), link), meter): (
+        ((&LinkState, &LinkState), &crate::LinkConfig),
+        &LinkMeter,
+    )| {
         let at_work = (after.at_work - before.at_work).as_secs_f64();
         let (before, after) = (before.counts, after.counts);
         LinkResult {
@@ -34,15 +47,30 @@ pub(super) fn links(scenario: &Scenario, seconds: f64, meter: &Meter, before: &[
 }
 
 fn buffer(limit: Limit) -> String {
-    if limit.packets >= NO_LIMIT && limit.bytes == u64::MAX { "no limit".to_owned() } else { limit.to_string() }
+    if limit.packets >= NO_LIMIT && limit.bytes == u64::MAX {
+        "no limit".to_owned()
+    } else {
+        limit.to_string()
+    }
 }
 
 pub(super) fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
     let class = |class: LinkClass| {
-        let of: Vec<_> = links.iter().filter(|link| link.class == class.name()).collect();
-        let busiest = of.iter().copied().reduce(|one, other| if other.utilisation > one.utilisation { other } else { one })?;
-        let count = |of_link: fn(&LinkResult) -> u64| of.iter().map(|link| of_link(link)).sum::<u64>();
-        let dropped: [u64; DropReason::ALL.len()] = std::array::from_fn(|reason| of.iter().map(|link| link.dropped[reason]).sum());
+        let of: Vec<_> = links
+            .iter()
+            .filter(|link| link.class == class.name())
+            .collect();
+        let busiest = of.iter().copied().reduce(|one, other| {
+            if other.utilisation > one.utilisation {
+                other
+            } else {
+                one
+            }
+        })?;
+        let count =
+            |of_link: fn(&LinkResult) -> u64| of.iter().map(|link| of_link(link)).sum::<u64>();
+        let dropped: [u64; DropReason::ALL.len()] =
+            std::array::from_fn(|reason| of.iter().map(|link| link.dropped[reason]).sum());
         Some(ClassResult {
             class: class.name(),
             links: of.len() as u64,

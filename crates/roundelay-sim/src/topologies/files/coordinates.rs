@@ -19,8 +19,19 @@ impl Coordinates {
     /// The position is not on Earth.
     pub(super) fn new(latitude: f64, longitude: f64) -> Result<Self, String> {
         let legal = latitude.abs() <= 90.0 && longitude.abs() <= 360.0;
-        let error = || format!("latitude {latitude}, longitude {longitude}: legal ranges are -90 to 90 and -360 to 360");
-        if legal { Ok(Self { latitude, longitude }) } else { Err(error()) }
+        let error = || {
+            format!(
+                "latitude {latitude}, longitude {longitude}: legal ranges are -90 to 90 and -360 to 360"
+            )
+        };
+        if legal {
+            Ok(Self {
+                latitude,
+                longitude,
+            })
+        } else {
+            Err(error())
+        }
     }
 
     /// The time of light in fibre along the great circle, by the haversine formula, rounded to a
@@ -29,7 +40,10 @@ impl Coordinates {
     pub(super) fn light_to(self, other: Self) -> Duration {
         let radians = |degrees: f64| degrees * core::f64::consts::PI / 180.0;
         let half_sine = |angle: f64| libm::sin(radians(angle) / 2.0);
-        let (north, east) = (half_sine(other.latitude - self.latitude), half_sine(other.longitude - self.longitude));
+        let (north, east) = (
+            half_sine(other.latitude - self.latitude),
+            half_sine(other.longitude - self.longitude),
+        );
         let cosines = libm::cos(radians(self.latitude)) * libm::cos(radians(other.latitude));
         let square = (north * north + cosines * east * east).clamp(0.0, 1.0);
         let metres = 2.0 * RADIUS * libm::asin(libm::sqrt(square));
@@ -45,9 +59,18 @@ mod tests {
     #[test]
     fn light_takes_50_ms_for_a_quarter_of_the_equator() {
         let at = |latitude, longitude| Coordinates::new(latitude, longitude).unwrap();
-        assert_eq!(at(0.0, 0.0).light_to(at(0.0, 90.0)), Duration::from_micros(50_038));
-        assert_eq!(at(90.0, 17.0).light_to(at(0.0, 5.0)), Duration::from_micros(50_038));
-        assert_eq!(at(10.0, 170.0).light_to(at(10.0, -190.0)), Duration::from_micros(1));
+        assert_eq!(
+            at(0.0, 0.0).light_to(at(0.0, 90.0)),
+            Duration::from_micros(50_038)
+        );
+        assert_eq!(
+            at(90.0, 17.0).light_to(at(0.0, 5.0)),
+            Duration::from_micros(50_038)
+        );
+        assert_eq!(
+            at(10.0, 170.0).light_to(at(10.0, -190.0)),
+            Duration::from_micros(1)
+        );
         assert!(Coordinates::new(91.0, 0.0).is_err() && Coordinates::new(f64::NAN, 0.0).is_err());
     }
 }

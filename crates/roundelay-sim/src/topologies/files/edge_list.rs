@@ -13,14 +13,25 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
         let (Some(from), Some(to)) = (words.next(), words.next()) else {
             return Err(file.error(line, format!("'{text}': expected two nodes, then a rate, a delay or a cost, as in: a b 10mbit 5ms")));
         };
-        let mut edge = Edge { from: graph.node(from), to: graph.node(to), ..Edge::default() };
+        let mut edge = Edge {
+            from: graph.node(from),
+            to: graph.node(to),
+            ..Edge::default()
+        };
         if edge.from == edge.to {
             return Err(file.error(line, format!("a link from '{from}' to itself")));
         }
-        words.try_for_each(|word| take(&mut edge, word)).map_err(|message| file.error(line, message))?;
+        words
+            .try_for_each(|word| take(&mut edge, word))
+            .map_err(|message| file.error(line, message))?;
         if let Some(cost) = edge.cost {
             // A rate or delay without its unit is read as a cost: hence the note.
-            let note = || format!("{}:{line}: '{cost}' is a cost, {IDLE}; rates and delays have units, as in 10mbit and 5ms.", file.name);
+            let note = || {
+                format!(
+                    "{}:{line}: '{cost}' is a cost, {IDLE}; rates and delays have units, as in 10mbit and 5ms.",
+                    file.name
+                )
+            };
             graph.oddities.costs.get_or_insert_with(note);
         }
         graph.edges.push(edge);
@@ -40,7 +51,9 @@ fn take(edge: &mut Edge, word: &str) -> Result<(), String> {
         (Ok(rate), _) => set(&mut edge.rate, rate, word, "rate"),
         (_, Ok(delay)) => set(&mut edge.delay, delay, word, "delay"),
         (Err(rate), Err(_)) if word.contains('b') => Err(rate.to_string()),
-        _ => Err(format!("'{word}': expected a rate (10mbit), a delay (5ms) or a cost (a whole number)")),
+        _ => Err(format!(
+            "'{word}': expected a rate (10mbit), a delay (5ms) or a cost (a whole number)"
+        )),
     }
 }
 

@@ -14,8 +14,17 @@ use super::{FileError, Graph, Text};
 const DEEPEST: usize = 64;
 
 pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
-    let mut reader =
-        Reader { file, words: Words { file, rest: file.text, line: 1 }, open: Vec::new(), zoo: Zoo::default(), has_graph: false };
+    let mut reader = Reader {
+        file,
+        words: Words {
+            file,
+            rest: file.text,
+            line: 1,
+        },
+        open: Vec::new(),
+        zoo: Zoo::default(),
+        has_graph: false,
+    };
     reader.read()?;
     if !reader.has_graph {
         return Err(file.error(0, "no graph [ ... ] in it"));
@@ -38,7 +47,11 @@ impl<'a> Reader<'a> {
             match word {
                 Word::Close => self.close(line)?,
                 Word::Name(key) => self.value_of(line, key)?,
-                Word::Open | Word::Text(_) => return Err(self.file.error(line, "expected a key, as in: node [ id 1 ]")),
+                Word::Open | Word::Text(_) => {
+                    return Err(self
+                        .file
+                        .error(line, "expected a key, as in: node [ id 1 ]"));
+                }
             }
         }
         match self.open.last() {
@@ -49,23 +62,29 @@ impl<'a> Reader<'a> {
 
     fn value_of(&mut self, line: usize, key: &'a str) -> Result<(), FileError> {
         match self.words.next()? {
-            Some((line, Word::Open)) if self.open.len() == DEEPEST => {
-                Err(self.file.error(line, format!("more than {DEEPEST} lists within each other")))
-            }
+            Some((line, Word::Open)) if self.open.len() == DEEPEST => Err(self
+                .file
+                .error(line, format!("more than {DEEPEST} lists within each other"))),
             Some((line, Word::Open)) => {
                 self.open.push((key, line, Attributes::default()));
                 Ok(())
             }
             Some((line, Word::Name(text) | Word::Text(text))) => self.take(line, key, text),
-            Some((_, Word::Close)) | None => Err(self.file.error(line, format!("'{key}' has no value"))),
+            Some((_, Word::Close)) | None => {
+                Err(self.file.error(line, format!("'{key}' has no value")))
+            }
         }
     }
 
     fn take(&mut self, line: usize, key: &str, text: &str) -> Result<(), FileError> {
         match &mut self.open[..] {
-            [(graph, ..)] if *graph == "graph" && key == "directed" => self.zoo.is_directed = text == "1",
+            [(graph, ..)] if *graph == "graph" && key == "directed" => {
+                self.zoo.is_directed = text == "1"
+            }
             [(graph, ..), (_, _, attributes)] if *graph == "graph" => {
-                attributes.take(key, &plain(text)).map_err(|message| self.file.error(line, message))?;
+                attributes
+                    .take(key, &plain(text))
+                    .map_err(|message| self.file.error(line, message))?;
             }
             _ => {}
         }
@@ -107,12 +126,22 @@ fn plain(text: &str) -> Cow<'_, str> {
 
 /// A letter by its number or name, and the rest of the text.
 fn letter(text: &str) -> Option<(char, &str)> {
-    const NAMES: [(&str, char); 5] = [("amp", '&'), ("quot", '"'), ("lt", '<'), ("gt", '>'), ("apos", '\'')];
+    const NAMES: [(&str, char); 5] = [
+        ("amp", '&'),
+        ("quot", '"'),
+        ("lt", '<'),
+        ("gt", '>'),
+        ("apos", '\''),
+    ];
     const LONGEST: usize = "#1114111;".len();
     let end = text.bytes().take(LONGEST).position(|byte| byte == b';')?;
     let (name, rest) = (&text[..end], &text[end + 1..]);
     let letter = match name.strip_prefix('#') {
-        Some(number) => number.parse().ok().and_then(char::from_u32).filter(|letter| !letter.is_control())?,
+        Some(number) => number
+            .parse()
+            .ok()
+            .and_then(char::from_u32)
+            .filter(|letter| !letter.is_control())?,
         None => NAMES.iter().find(|(known, _)| *known == name)?.1,
     };
     Some((letter, rest))
@@ -137,19 +166,26 @@ impl<'a> Words<'a> {
     fn next(&mut self) -> Result<Option<(usize, Word<'a>)>, FileError> {
         self.skip();
         let line = self.line;
-        let Some(first) = self.rest.chars().next() else { return Ok(None) };
+        let Some(first) = self.rest.chars().next() else {
+            return Ok(None);
+        };
         let word = match first {
             '[' => self.symbol(Word::Open),
             ']' => self.symbol(Word::Close),
             '"' => {
-                let Some(end) = self.rest[1..].find('"') else { return Err(self.file.error(line, "a text without its closing quote")) };
+                let Some(end) = self.rest[1..].find('"') else {
+                    return Err(self.file.error(line, "a text without its closing quote"));
+                };
                 let text = &self.rest[1..=end];
                 self.line += text.matches('\n').count();
                 self.rest = &self.rest[end + 2..];
                 Word::Text(text)
             }
             _ => {
-                let end = self.rest.find(|c: char| c.is_whitespace() || matches!(c, '[' | ']' | '"')).unwrap_or(self.rest.len());
+                let end = self
+                    .rest
+                    .find(|c: char| c.is_whitespace() || matches!(c, '[' | ']' | '"'))
+                    .unwrap_or(self.rest.len());
                 let (word, rest) = self.rest.split_at(end);
                 self.rest = rest;
                 Word::Name(word)
@@ -167,7 +203,9 @@ impl<'a> Words<'a> {
     fn skip(&mut self) {
         loop {
             let trimmed = self.rest.trim_start();
-            self.line += self.rest[..self.rest.len() - trimmed.len()].matches('\n').count();
+            self.line += self.rest[..self.rest.len() - trimmed.len()]
+                .matches('\n')
+                .count();
             self.rest = trimmed;
             if !trimmed.starts_with('#') {
                 return;

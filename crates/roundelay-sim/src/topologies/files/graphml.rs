@@ -12,10 +12,14 @@ use super::{Edge, FileError, Graph, Node, Text, unread};
 use crate::written::Written;
 
 pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
-    let document = Document::parse(file.text).map_err(|error| file.error(error.pos().row as usize, format!("no XML: {error}")))?;
+    let document = Document::parse(file.text)
+        .map_err(|error| file.error(error.pos().row as usize, format!("no XML: {error}")))?;
     let line = |element: Element<'_, '_>| document.text_pos_at(element.range().start).row as usize;
     let root = document.root_element();
-    let Some(graph) = root.children().find(|element| element.has_tag_name_local("graph")) else {
+    let Some(graph) = root
+        .children()
+        .find(|element| element.has_tag_name_local("graph"))
+    else {
         return Err(file.error(line(root), "no <graph> in it"));
     };
     let names: BTreeMap<_, _> = root
@@ -23,9 +27,13 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
         .filter(|element| element.has_tag_name_local("key"))
         .filter_map(|key| Some((key.attribute("id")?, key.attribute("attr.name")?)))
         .collect();
-    let mut zoo = Zoo { is_directed: graph.attribute("edgedefault") == Some("directed"), ..Zoo::default() };
+    let mut zoo = Zoo {
+        is_directed: graph.attribute("edgedefault") == Some("directed"),
+        ..Zoo::default()
+    };
     for element in graph.children().filter(Element::is_element) {
-        let attributes = attributes(element, &names).map_err(|message| file.error(line(element), message))?;
+        let attributes =
+            attributes(element, &names).map_err(|message| file.error(line(element), message))?;
         match element.tag_name().name() {
             "node" => zoo.nodes.push((line(element), attributes)),
             "edge" => zoo.edges.push((line(element), attributes)),
@@ -35,15 +43,22 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
     zoo.graph(file)
 }
 
-fn attributes(element: Element<'_, '_>, names: &BTreeMap<&str, &str>) -> Result<Attributes, String> {
+fn attributes(
+    element: Element<'_, '_>,
+    names: &BTreeMap<&str, &str>,
+) -> Result<Attributes, String> {
     let mut attributes = Attributes::default();
     for key in ["id", "source", "target"] {
         if let Some(text) = element.attribute(key) {
             // An edge's own id is not a node's.
-            let _ = key == "id" && element.tag_name().name() == "edge" || attributes.take(key, text).is_ok();
+            let _ = key == "id" && element.tag_name().name() == "edge"
+                || attributes.take(key, text).is_ok();
         }
     }
-    for data in element.children().filter(|child| child.has_tag_name_local("data")) {
+    for data in element
+        .children()
+        .filter(|child| child.has_tag_name_local("data"))
+    {
         let name = data.attribute("key").and_then(|key| names.get(key));
         if let (Some(name), Some(text)) = (name, data.text()) {
             attributes.take(name, text.trim())?;
@@ -104,7 +119,9 @@ impl Attributes {
             "LinkSpeedRaw" => self.speed_raw = number()?,
             // Some maps have a range or a guess here: no speed then.
             "LinkSpeed" => (self.speed, self.has_speed) = (number().unwrap_or_default(), true),
-            "LinkSpeedUnits" => self.speed_unit = Some(text.trim().to_owned()).filter(|unit| !unit.is_empty()),
+            "LinkSpeedUnits" => {
+                self.speed_unit = Some(text.trim().to_owned()).filter(|unit| !unit.is_empty())
+            }
             "rate" => self.rate = word(),
             "delay" => self.delay = word(),
             _ if unread::looks_like_a_quantity(key) => _ = self.unread.insert(key.to_owned()),
@@ -119,10 +136,16 @@ impl Attributes {
         if let Some(text) = &self.rate {
             return quantity("rate", text).map(Some);
         }
-        let Some(bits) = self.bits()? else { return Ok(None) };
+        let Some(bits) = self.bits()? else {
+            return Ok(None);
+        };
         let legal = (1.0..=1e18).contains(&bits);
         let error = || format!("link speed {bits}: legal range 1 to 1e18 bits per second");
-        if legal { Ok(Rate::from_bits_per_second(bits as u64)) } else { Err(error()) }
+        if legal {
+            Ok(Rate::from_bits_per_second(bits as u64))
+        } else {
+            Err(error())
+        }
     }
 
     /// The speed from the zoo's keys.
@@ -132,23 +155,35 @@ impl Attributes {
         }
         // A speed without a unit is not in bits per second: such maps write speeds in words, as in
         // `155 Mbps`.
-        let Some((speed, unit)) = self.speed.zip(self.speed_unit.as_deref()) else { return Ok(None) };
+        let Some((speed, unit)) = self.speed.zip(self.speed_unit.as_deref()) else {
+            return Ok(None);
+        };
         let unit = match unit {
             "K" => 1e3,
             "M" => 1e6,
             "G" => 1e9,
             "T" => 1e12,
-            other => return Err(format!("LinkSpeedUnits '{other}': expected K, M, G or T, for bits per second")),
+            other => {
+                return Err(format!(
+                    "LinkSpeedUnits '{other}': expected K, M, G or T, for bits per second"
+                ));
+            }
         };
         Ok(Some(speed * unit))
     }
 
     fn delay(&self) -> Result<Option<Duration>, String> {
-        self.delay.as_deref().map(|text| quantity("delay", text)).transpose()
+        self.delay
+            .as_deref()
+            .map(|text| quantity("delay", text))
+            .transpose()
     }
 
     fn place(&self) -> Result<Option<Coordinates>, String> {
-        self.latitude.zip(self.longitude).map(|(latitude, longitude)| Coordinates::new(latitude, longitude)).transpose()
+        self.latitude
+            .zip(self.longitude)
+            .map(|(latitude, longitude)| Coordinates::new(latitude, longitude))
+            .transpose()
     }
 }
 
@@ -159,7 +194,9 @@ impl Attributes {
 fn quantity<V: Written>(key: &str, text: &str) -> Result<V, String> {
     let text = text.trim();
     let number = text.parse().ok().and_then(V::from_number);
-    number.map_or_else(|| V::from_text(text), Ok).map_err(|message| format!("{key}: {message}"))
+    number
+        .map_or_else(|| V::from_text(text), Ok)
+        .map_err(|message| format!("{key}: {message}"))
 }
 
 /// A map of the zoo, before names and ids are resolved.
@@ -178,30 +215,62 @@ impl Zoo {
         let mut taken = BTreeSet::new();
         for (line, attributes) in &self.nodes {
             let at = |message| file.error(*line, message);
-            let id = attributes.id.as_deref().ok_or_else(|| at("a node without an id".to_owned()))?;
+            let id = attributes
+                .id
+                .as_deref()
+                .ok_or_else(|| at("a node without an id".to_owned()))?;
             if by_id.insert(id, graph.nodes.len()).is_some() {
                 return Err(at(format!("two nodes have id {id}")));
             }
             // Maps have several routers in a town, and some without a name.
-            let label = attributes.label.as_deref().filter(|label| !label.is_empty() && !taken.contains(*label));
-            let name = label.map_or_else(|| format!("{}#{id}", attributes.label.as_deref().unwrap_or_default()), str::to_owned);
+            let label = attributes
+                .label
+                .as_deref()
+                .filter(|label| !label.is_empty() && !taken.contains(*label));
+            let name = label.map_or_else(
+                || format!("{}#{id}", attributes.label.as_deref().unwrap_or_default()),
+                str::to_owned,
+            );
             if !taken.insert(name.clone()) {
                 return Err(at(format!("two nodes are called '{name}'")));
             }
-            graph.nodes.push(Node { name, place: attributes.place().map_err(at)?, is_host: false });
+            graph.nodes.push(Node {
+                name,
+                place: attributes.place().map_err(at)?,
+                is_host: false,
+            });
         }
         for (line, attributes) in &self.edges {
             let end = |key, id: &Option<String>| {
-                let id = id.as_deref().ok_or_else(|| file.error(*line, format!("an edge without a {key}")))?;
-                by_id.get(id).copied().ok_or_else(|| file.error(*line, format!("{key} {id}: there is no node with that id")))
+                let id = id
+                    .as_deref()
+                    .ok_or_else(|| file.error(*line, format!("an edge without a {key}")))?;
+                by_id.get(id).copied().ok_or_else(|| {
+                    file.error(*line, format!("{key} {id}: there is no node with that id"))
+                })
             };
-            let (from, to) = (end("source", &attributes.source)?, end("target", &attributes.target)?);
+            let (from, to) = (
+                end("source", &attributes.source)?,
+                end("target", &attributes.target)?,
+            );
             if from == to {
-                return Err(file.error(*line, format!("a link from '{}' to itself", graph.nodes[from].name)));
+                return Err(file.error(
+                    *line,
+                    format!("a link from '{}' to itself", graph.nodes[from].name),
+                ));
             }
             let at = |message| file.error(*line, message);
-            let (rate, delay) = (attributes.rate().map_err(at)?, attributes.delay().map_err(at)?);
-            graph.edges.push(Edge { from, to, rate, delay, ..Edge::default() });
+            let (rate, delay) = (
+                attributes.rate().map_err(at)?,
+                attributes.delay().map_err(at)?,
+            );
+            graph.edges.push(Edge {
+                from,
+                to,
+                rate,
+                delay,
+                ..Edge::default()
+            });
         }
         if self.is_directed {
             graph.find_ways_back();

@@ -11,17 +11,26 @@ use roundelay::{Duration, Rate};
 
 use super::{Edge, FileError, Graph, MOST_NODES, Text};
 
-pub(super) fn read(topology: Text<'_>, hosts: Option<Text<'_>>, delay_unit: Duration) -> Result<Graph, FileError> {
+pub(super) fn read(
+    topology: Text<'_>,
+    hosts: Option<Text<'_>>,
+    delay_unit: Duration,
+) -> Result<Graph, FileError> {
     let mut lines = topology.lines();
     let nodes = count(topology, lines.next(), "nodes")?;
     let links = count(topology, lines.next(), "links")?;
     let mut graph = Graph::default();
     (0..nodes).for_each(|number| _ = graph.node(&number.to_string()));
     for (line, text) in lines {
-        graph.edges.push(edge(topology, line, text, nodes, delay_unit)?);
+        graph
+            .edges
+            .push(edge(topology, line, text, nodes, delay_unit)?);
     }
     if graph.edges.len() != links {
-        return Err(topology.error(2, format!("{links} links are promised, {} follow", graph.edges.len())));
+        return Err(topology.error(
+            2,
+            format!("{links} links are promised, {} follow", graph.edges.len()),
+        ));
     }
     if let Some(file) = hosts {
         mark_hosts(&mut graph, file)?;
@@ -29,22 +38,44 @@ pub(super) fn read(topology: Text<'_>, hosts: Option<Text<'_>>, delay_unit: Dura
     Ok(graph)
 }
 
-fn edge(file: Text<'_>, line: usize, text: &str, nodes: usize, delay_unit: Duration) -> Result<Edge, FileError> {
+fn edge(
+    file: Text<'_>,
+    line: usize,
+    text: &str,
+    nodes: usize,
+    delay_unit: Duration,
+) -> Result<Edge, FileError> {
     let words: Vec<_> = text.split_whitespace().collect();
     let [from, to, rate, delay] = words[..] else {
-        return Err(file.error(line, format!("'{text}': expected two nodes, Mbit/s and a delay")));
+        return Err(file.error(
+            line,
+            format!("'{text}': expected two nodes, Mbit/s and a delay"),
+        ));
     };
-    let node = |word: &str| number::<usize>(file, line, word).and_then(|node| known(file, line, node, nodes, "node"));
+    let node = |word: &str| {
+        number::<usize>(file, line, word).and_then(|node| known(file, line, node, nodes, "node"))
+    };
     let (from, to) = (node(from)?, node(to)?);
     if from == to {
         return Err(file.error(line, format!("a link from node {from} to itself")));
     }
-    let rate: Rate = format!("{rate}mbit").parse().map_err(|_| file.error(line, format!("'{rate}': expected Mbit/s, more than 0")))?;
+    let rate: Rate = format!("{rate}mbit")
+        .parse()
+        .map_err(|_| file.error(line, format!("'{rate}': expected Mbit/s, more than 0")))?;
     // Reads milliseconds first: whole-number arithmetic then converts the unit.
-    let delay: Duration = format!("{delay}ms").parse().map_err(|_| file.error(line, format!("'{delay}': expected a delay, 0 or more")))?;
-    let picos = u128::from(delay.as_picos()) * u128::from(delay_unit.as_picos()) / u128::from(Duration::from_millis(1).as_picos());
+    let delay: Duration = format!("{delay}ms")
+        .parse()
+        .map_err(|_| file.error(line, format!("'{delay}': expected a delay, 0 or more")))?;
+    let picos = u128::from(delay.as_picos()) * u128::from(delay_unit.as_picos())
+        / u128::from(Duration::from_millis(1).as_picos());
     let delay = Duration::from_picos(u64::try_from(picos).unwrap_or(u64::MAX));
-    Ok(Edge { from, to, rate: Some(rate), delay: Some(delay), ..Edge::default() })
+    Ok(Edge {
+        from,
+        to,
+        rate: Some(rate),
+        delay: Some(delay),
+        ..Edge::default()
+    })
 }
 
 fn mark_hosts(graph: &mut Graph, file: Text<'_>) -> Result<(), FileError> {
@@ -54,32 +85,68 @@ fn mark_hosts(graph: &mut Graph, file: Text<'_>) -> Result<(), FileError> {
     for (line, text) in lines {
         let words: Vec<_> = text.split_whitespace().collect();
         let [host, link, _] = words[..] else {
-            return Err(file.error(line, format!("'{text}': expected a host, the number of its link, and 1")));
+            return Err(file.error(
+                line,
+                format!("'{text}': expected a host, the number of its link, and 1"),
+            ));
         };
-        let host = known(file, line, number(file, line, host)?, graph.nodes.len(), "node")?;
-        let link = known(file, line, number(file, line, link)?, graph.edges.len(), "link")?;
+        let host = known(
+            file,
+            line,
+            number(file, line, host)?,
+            graph.nodes.len(),
+            "node",
+        )?;
+        let link = known(
+            file,
+            line,
+            number(file, line, link)?,
+            graph.edges.len(),
+            "link",
+        )?;
         if graph.edges[link].from != host && graph.edges[link].to != host {
             return Err(file.error(line, format!("link {link} does not end at host {host}")));
         }
         graph.nodes[host].is_host = true;
         found += 1;
     }
-    if found == promised { Ok(()) } else { Err(file.error(1, format!("{promised} hosts are promised, {found} follow"))) }
+    if found == promised {
+        Ok(())
+    } else {
+        Err(file.error(1, format!("{promised} hosts are promised, {found} follow")))
+    }
 }
 
 fn count(file: Text<'_>, line: Option<(usize, &str)>, what: &str) -> Result<usize, FileError> {
-    let (line, text) = line.ok_or_else(|| file.error(0, format!("the file ends before the number of {what}")))?;
+    let (line, text) =
+        line.ok_or_else(|| file.error(0, format!("the file ends before the number of {what}")))?;
     let count = number::<usize>(file, line, text)?;
     let most = MOST_NODES as usize;
-    if count <= most { Ok(count) } else { Err(file.error(line, format!("{count} {what}, legal range 0 to {most}"))) }
+    if count <= most {
+        Ok(count)
+    } else {
+        Err(file.error(line, format!("{count} {what}, legal range 0 to {most}")))
+    }
 }
 
 fn number<N: FromStr>(file: Text<'_>, line: usize, word: &str) -> Result<N, FileError> {
-    word.parse().map_err(|_| file.error(line, format!("'{word}': expected a whole number")))
+    word.parse()
+        .map_err(|_| file.error(line, format!("'{word}': expected a whole number")))
 }
 
-fn known(file: Text<'_>, line: usize, number: usize, count: usize, what: &str) -> Result<usize, FileError> {
+fn known(
+    file: Text<'_>,
+    line: usize,
+    number: usize,
+    count: usize,
+    what: &str,
+) -> Result<usize, FileError> {
     let legal = number < count;
-    let error = || file.error(line, format!("{what} {number}: there are {count}, counted from 0"));
+    let error = || {
+        file.error(
+            line,
+            format!("{what} {number}: there are {count}, counted from 0"),
+        )
+    };
     if legal { Ok(number) } else { Err(error()) }
 }

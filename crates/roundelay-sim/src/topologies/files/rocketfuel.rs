@@ -16,8 +16,15 @@ pub(super) fn read(weights: Text<'_>, latencies: Option<Text<'_>>) -> Result<Gra
     let mut graph = Graph::default();
     for (line, text) in weights.lines() {
         let (from, to, weight) = fields(weights, line, text)?;
-        let weight: Billionths = weight.parse().map_err(|_| wrong(weights, line, weight, "weight"))?;
-        let edge = Edge { from: graph.node(from), to: graph.node(to), cost: Some(weight.0 / 1_000_000), ..Edge::default() };
+        let weight: Billionths = weight
+            .parse()
+            .map_err(|_| wrong(weights, line, weight, "weight"))?;
+        let edge = Edge {
+            from: graph.node(from),
+            to: graph.node(to),
+            cost: Some(weight.0 / 1_000_000),
+            ..Edge::default()
+        };
         if edge.from == edge.to {
             return Err(weights.error(line, format!("a link from '{from}' to itself")));
         }
@@ -35,18 +42,28 @@ fn delay(graph: &mut Graph, file: Text<'_>) -> Result<(), FileError> {
     let mut delays = BTreeMap::new();
     for (line, text) in file.lines() {
         let (from, to, latency) = fields(file, line, text)?;
-        let delay: Duration = format!("{latency}ms").parse().map_err(|_| wrong(file, line, latency, "latency in milliseconds"))?;
+        let delay: Duration = format!("{latency}ms")
+            .parse()
+            .map_err(|_| wrong(file, line, latency, "latency in milliseconds"))?;
         let ends = graph.by_name.get(from).zip(graph.by_name.get(to));
-        let (from, to) = ends.ok_or_else(|| file.error(line, format!("no weight for '{from}' to '{to}'")))?;
+        let (from, to) =
+            ends.ok_or_else(|| file.error(line, format!("no weight for '{from}' to '{to}'")))?;
         delays.insert((*from, *to), delay);
     }
     for edge in &mut graph.edges {
-        edge.delay = delays.get(&(edge.from, edge.to)).or_else(|| delays.get(&(edge.to, edge.from))).copied();
+        edge.delay = delays
+            .get(&(edge.from, edge.to))
+            .or_else(|| delays.get(&(edge.to, edge.from)))
+            .copied();
     }
     Ok(())
 }
 
-fn fields<'a>(file: Text<'_>, line: usize, text: &'a str) -> Result<(&'a str, &'a str, &'a str), FileError> {
+fn fields<'a>(
+    file: Text<'_>,
+    line: usize,
+    text: &'a str,
+) -> Result<(&'a str, &'a str, &'a str), FileError> {
     let words: Vec<_> = text.split_whitespace().collect();
     match words[..] {
         [from, to, number] => Ok((from, to, number)),
@@ -55,5 +72,8 @@ fn fields<'a>(file: Text<'_>, line: usize, text: &'a str) -> Result<(&'a str, &'
 }
 
 fn wrong(file: Text<'_>, line: usize, word: &str, what: &str) -> FileError {
-    file.error(line, format!("'{word}': expected a {what}, a number of 0 or more, as in 2.5"))
+    file.error(
+        line,
+        format!("'{word}': expected a {what}, a number of 0 or more, as in 2.5"),
+    )
 }

@@ -35,9 +35,25 @@ const GRAPHML: &str = r#"<?xml version="1.0" encoding="utf-8"?>
 </graphml>
 "#;
 
-fn read_with(parameters: &FromFile, format: Format, first: &str, second: Option<&str>) -> Result<Topology, FileError> {
-    let second = second.map(|text| Text { name: "second", text });
-    parameters.read(format, Text { name: "first", text: first }, second, &Queues::default())
+fn read_with(
+    parameters: &FromFile,
+    format: Format,
+    first: &str,
+    second: Option<&str>,
+) -> Result<Topology, FileError> {
+    let second = second.map(|text| Text {
+        name: "second",
+        text,
+    });
+    parameters.read(
+        format,
+        Text {
+            name: "first",
+            text: first,
+        },
+        second,
+        &Queues::default(),
+    )
 }
 
 fn read(format: Format, first: &str, second: Option<&str>) -> Result<Topology, FileError> {
@@ -46,7 +62,12 @@ fn read(format: Format, first: &str, second: Option<&str>) -> Result<Topology, F
 
 /// Rate, delay and cost of a link.
 fn link(topology: &Topology, from: &str, to: &str) -> (String, String, u64) {
-    let node = |name: &str| topology.network.named(name).unwrap_or_else(|| panic!("no node {name}"));
+    let node = |name: &str| {
+        topology
+            .network
+            .named(name)
+            .unwrap_or_else(|| panic!("no node {name}"))
+    };
     let link = topology.network.link_between(node(from), node(to)).unwrap();
     let link = &topology.network.links()[link.index()];
     (link.rate.to_string(), link.delay.to_string(), link.cost)
@@ -63,24 +84,46 @@ fn an_edge_list_says_what_it_wants_to() {
     assert_eq!(link(&topology, "b", "c"), told("1gbit", "1ms", 1));
     assert_eq!(link(&topology, "d", "c"), told("10gbit", "2ms", 7));
     assert_eq!(way(&topology, "host0", "host2"), ["a", "b", "c"]);
-    assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [8, 4, 4]);
+    assert_eq!(
+        LinkClass::ALL.map(|class| links_of(&topology, class)),
+        [8, 4, 4]
+    );
 }
 
 #[test]
 fn leaves_are_hosts_where_none_are_attached() {
-    let parameters = FromFile { hosts_per_router: 0, ..FromFile::default() };
+    let parameters = FromFile {
+        hosts_per_router: 0,
+        ..FromFile::default()
+    };
     let topology = read_with(&parameters, Format::EdgeList, "a r\nr s\ns b\n", None).unwrap();
-    let names: Vec<_> = topology.hosts.iter().map(|host| topology.network.name(*host)).collect();
+    let names: Vec<_> = topology
+        .hosts
+        .iter()
+        .map(|host| topology.network.name(*host))
+        .collect();
     assert_eq!(names, ["a", "b"]);
-    assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2, 2, 2]);
+    assert_eq!(
+        LinkClass::ALL.map(|class| links_of(&topology, class)),
+        [2, 2, 2]
+    );
 }
 
 #[test]
 fn rocketfuel_has_weights_and_latencies_each_way() {
     let topology = read(Format::Rocketfuel, WEIGHTS, Some(LATENCIES)).unwrap();
-    assert_eq!(link(&topology, "Perth,+Australia1", "Sydney,+Australia2"), told("10gbit", "31500us", 2_500));
-    assert_eq!(link(&topology, "Sydney,+Australia2", "Perth,+Australia1"), told("10gbit", "31500us", 3_000));
-    assert_eq!(link(&topology, "Darwin", "Sydney,+Australia2"), told("10gbit", "20ms", 1_000));
+    assert_eq!(
+        link(&topology, "Perth,+Australia1", "Sydney,+Australia2"),
+        told("10gbit", "31500us", 2_500)
+    );
+    assert_eq!(
+        link(&topology, "Sydney,+Australia2", "Perth,+Australia1"),
+        told("10gbit", "31500us", 3_000)
+    );
+    assert_eq!(
+        link(&topology, "Darwin", "Sydney,+Australia2"),
+        told("10gbit", "20ms", 1_000)
+    );
     assert_eq!(links_of(&topology, LinkClass::Core), 4);
 }
 
@@ -90,16 +133,35 @@ fn the_authors_files_have_hosts() {
     assert_eq!(link(&topology, "1", "0"), told("5556mbit", "10ms", 1));
     assert_eq!(link(&topology, "5", "3"), told("10gbit", "500us", 1));
     assert_eq!(topology.hosts, [NodeId(4), NodeId(5)]);
-    assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2, 6, 2]);
-    let micros = FromFile { delay_unit: Duration::from_micros(1), ..FromFile::default() };
-    assert_eq!(link(&read_with(&micros, Format::NetSys, TOPOLOGY, Some(HOSTS)).unwrap(), "5", "3"), told("10gbit", "500ns", 1));
+    assert_eq!(
+        LinkClass::ALL.map(|class| links_of(&topology, class)),
+        [2, 6, 2]
+    );
+    let micros = FromFile {
+        delay_unit: Duration::from_micros(1),
+        ..FromFile::default()
+    };
+    assert_eq!(
+        link(
+            &read_with(&micros, Format::NetSys, TOPOLOGY, Some(HOSTS)).unwrap(),
+            "5",
+            "3"
+        ),
+        told("10gbit", "500ns", 1)
+    );
 }
 
 /// 478.6 km from Rome to Milan.
 #[test]
 fn the_zoo_knows_places_and_speeds() {
-    for topology in [read(Format::Gml, GML, None).unwrap(), read(Format::GraphMl, GRAPHML, None).unwrap()] {
-        assert_eq!(link(&topology, "Milan", "Rome"), told("2500mbit", "2393us", 1));
+    for topology in [
+        read(Format::Gml, GML, None).unwrap(),
+        read(Format::GraphMl, GRAPHML, None).unwrap(),
+    ] {
+        assert_eq!(
+            link(&topology, "Milan", "Rome"),
+            told("2500mbit", "2393us", 1)
+        );
     }
     let topology = read(Format::Gml, GML, None).unwrap();
     assert_eq!(link(&topology, "Milan", "Rome#7"), told("10gbit", "1ms", 1));
@@ -107,50 +169,161 @@ fn the_zoo_knows_places_and_speeds() {
 
 #[test]
 fn ways_that_are_listed_apart_are_not_doubled() {
-    let directed = GML.replace("directed 0", "directed 1").replace("edge [ source 1\n    target 7 ]", "edge [ source 1 target 0 ]");
-    assert_eq!(links_of(&read(Format::Gml, &directed, None).unwrap(), LinkClass::Core), 2);
-    assert_eq!(links_of(&read(Format::Gml, &GML.replace("directed 0", "directed 1"), None).unwrap(), LinkClass::Core), 4);
+    let directed = GML.replace("directed 0", "directed 1").replace(
+        "edge [ source 1\n    target 7 ]",
+        "edge [ source 1 target 0 ]",
+    );
+    assert_eq!(
+        links_of(
+            &read(Format::Gml, &directed, None).unwrap(),
+            LinkClass::Core
+        ),
+        2
+    );
+    assert_eq!(
+        links_of(
+            &read(Format::Gml, &GML.replace("directed 0", "directed 1"), None).unwrap(),
+            LinkClass::Core
+        ),
+        4
+    );
 }
 
 #[test]
 fn names_tell_formats() {
-    let of = |names: &[&str]| names.iter().map(|name| Format::of_name(name)).collect::<Vec<_>>();
-    assert_eq!(of(&["a/Abilene.gml", "GEANT.graphml"]), [Format::Gml, Format::GraphMl]);
-    assert_eq!(of(&["1221/weights.intra", "internet2/topo.txt", "edges.txt"]), [Format::Rocketfuel, Format::NetSys, Format::EdgeList]);
-    assert!(Format::ALL.iter().all(|format| format.name().parse() == Ok(*format)));
+    let of = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| Format::of_name(name))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(&["a/Abilene.gml", "GEANT.graphml"]),
+        [Format::Gml, Format::GraphMl]
+    );
+    assert_eq!(
+        of(&["1221/weights.intra", "internet2/topo.txt", "edges.txt"]),
+        [Format::Rocketfuel, Format::NetSys, Format::EdgeList]
+    );
+    assert!(
+        Format::ALL
+            .iter()
+            .all(|format| format.name().parse() == Ok(*format))
+    );
 }
 
 #[test]
 fn what_is_wrong_is_said_with_its_line() {
     let cases: [(Format, &str, Option<&str>, &str); 16] = [
-        (Format::EdgeList, "a b\nc\n", None, "first:2: 'c': expected two nodes, then a rate, a delay or a cost, as in: a b 10mbit 5ms"),
-        (Format::EdgeList, "a b 5parsec\n", None, "first:1: '5parsec': expected a rate (10mbit), a delay (5ms) or a cost (a whole number)"),
-        (Format::EdgeList, "a a\n", None, "first:1: a link from 'a' to itself"),
-        (Format::EdgeList, "", None, "first: no link: a network has one or more"),
-        (Format::EdgeList, "a host1\n", None, "first: two nodes are called 'host1'"),
-        (Format::Rocketfuel, "a b -1\n", None, "first:1: '-1': expected a weight, a number of 0 or more, as in 2.5"),
-        (Format::Rocketfuel, "a b 1\n", Some("a c 1\n"), "second:1: no weight for 'a' to 'c'"),
-        (Format::NetSys, "2\n2\n0 1 5 1\n", None, "first:2: 2 links are promised, 1 follow"),
-        (Format::NetSys, "2\n1\n0 2 5 1\n", None, "first:3: node 2: there are 2, counted from 0"),
-        (Format::NetSys, "2\n1\n0 1 0 1\n", None, "first:3: '0': expected Mbit/s, more than 0"),
-        (Format::NetSys, TOPOLOGY, Some("1\n4 0 1\n"), "second:2: link 0 does not end at host 4"),
-        (Format::NetSys, "99999999\n", None, "first:1: 99999999 nodes, legal range 0 to 1048576"),
+        (
+            Format::EdgeList,
+            "a b\nc\n",
+            None,
+            "first:2: 'c': expected two nodes, then a rate, a delay or a cost, as in: a b 10mbit 5ms",
+        ),
+        (
+            Format::EdgeList,
+            "a b 5parsec\n",
+            None,
+            "first:1: '5parsec': expected a rate (10mbit), a delay (5ms) or a cost (a whole number)",
+        ),
+        (
+            Format::EdgeList,
+            "a a\n",
+            None,
+            "first:1: a link from 'a' to itself",
+        ),
+        (
+            Format::EdgeList,
+            "",
+            None,
+            "first: no link: a network has one or more",
+        ),
+        (
+            Format::EdgeList,
+            "a host1\n",
+            None,
+            "first: two nodes are called 'host1'",
+        ),
+        (
+            Format::Rocketfuel,
+            "a b -1\n",
+            None,
+            "first:1: '-1': expected a weight, a number of 0 or more, as in 2.5",
+        ),
+        (
+            Format::Rocketfuel,
+            "a b 1\n",
+            Some("a c 1\n"),
+            "second:1: no weight for 'a' to 'c'",
+        ),
+        (
+            Format::NetSys,
+            "2\n2\n0 1 5 1\n",
+            None,
+            "first:2: 2 links are promised, 1 follow",
+        ),
+        (
+            Format::NetSys,
+            "2\n1\n0 2 5 1\n",
+            None,
+            "first:3: node 2: there are 2, counted from 0",
+        ),
+        (
+            Format::NetSys,
+            "2\n1\n0 1 0 1\n",
+            None,
+            "first:3: '0': expected Mbit/s, more than 0",
+        ),
+        (
+            Format::NetSys,
+            TOPOLOGY,
+            Some("1\n4 0 1\n"),
+            "second:2: link 0 does not end at host 4",
+        ),
+        (
+            Format::NetSys,
+            "99999999\n",
+            None,
+            "first:1: 99999999 nodes, legal range 0 to 1048576",
+        ),
         (
             Format::Gml,
             "graph [\n node [ id 0 ]\n edge [ source 0 target 5 ]\n]\n",
             None,
             "first:3: target 5: there is no node with that id",
         ),
-        (Format::Gml, "graph [\n node [\n", None, "first:2: 'node [' is not closed"),
-        (Format::GraphMl, "<graphml>\n<graph></nonsense></graphml>", None, "first:2: no XML: expected 'graph' tag, not 'nonsense' at 2:8"),
-        (Format::GraphMl, "<a>\n</a>", None, "first:1: no <graph> in it"),
+        (
+            Format::Gml,
+            "graph [\n node [\n",
+            None,
+            "first:2: 'node [' is not closed",
+        ),
+        (
+            Format::GraphMl,
+            "<graphml>\n<graph></nonsense></graphml>",
+            None,
+            "first:2: no XML: expected 'graph' tag, not 'nonsense' at 2:8",
+        ),
+        (
+            Format::GraphMl,
+            "<a>\n</a>",
+            None,
+            "first:1: no <graph> in it",
+        ),
     ];
     for (format, first, second, message) in cases {
-        assert_eq!(read(format, first, second).unwrap_err().to_string(), message);
+        assert_eq!(
+            read(format, first, second).unwrap_err().to_string(),
+            message
+        );
     }
     let places = GML.replace("Latitude 45.46427", "Latitude 145.46427");
     let message = "first:6: latitude 145.46427, longitude 9.18951: legal ranges are -90 to 90 and -360 to 360";
-    assert_eq!(read(Format::Gml, &places, None).unwrap_err().to_string(), message);
+    assert_eq!(
+        read(Format::Gml, &places, None).unwrap_err().to_string(),
+        message
+    );
 }
 
 /// A map as written by networkx: one link with both ways listed, one without.
@@ -177,10 +350,25 @@ fn rates_and_delays_are_written_as_in_scenarios() {
     let topology = read(Format::GraphMl, &graphml, None).unwrap();
     assert_eq!(link(&topology, "#A", "#B"), told("1mbit", "30ms", 1));
     assert_eq!(link(&topology, "#B", "#A"), told("1mbit", "1ms", 1));
-    let gml = GML.replace("LinkSpeedRaw 2500000000.0", "LinkSpeedRaw 2500000000.0 rate \"1mbit\" delay \"30ms\"");
-    assert_eq!(link(&read(Format::Gml, &gml, None).unwrap(), "Milan", "Rome"), told("1mbit", "30ms", 1));
-    let gml = |keys: &str| read(Format::Gml, &GML.replace("LinkSpeedRaw 2500000000.0", keys), None);
-    assert_eq!(link(&gml("delay 0").unwrap(), "Milan", "Rome"), told("2500mbit", "0s", 1));
+    let gml = GML.replace(
+        "LinkSpeedRaw 2500000000.0",
+        "LinkSpeedRaw 2500000000.0 rate \"1mbit\" delay \"30ms\"",
+    );
+    assert_eq!(
+        link(&read(Format::Gml, &gml, None).unwrap(), "Milan", "Rome"),
+        told("1mbit", "30ms", 1)
+    );
+    let gml = |keys: &str| {
+        read(
+            Format::Gml,
+            &GML.replace("LinkSpeedRaw 2500000000.0", keys),
+            None,
+        )
+    };
+    assert_eq!(
+        link(&gml("delay 0").unwrap(), "Milan", "Rome"),
+        told("2500mbit", "0s", 1)
+    );
     let refused = |keys: &str| gml(keys).unwrap_err().to_string();
     assert_eq!(
         refused("rate 1000000"),
@@ -197,43 +385,113 @@ fn what_looks_like_a_speed_or_a_delay_and_is_not_read_is_told() {
     let notes = |text: &str| read(Format::GraphMl, text, None).unwrap().oddities.notes;
     let read = "Read are rate and delay with their units, LinkSpeedRaw, and LinkSpeed with LinkSpeedUnits.";
     assert_eq!(
-        notes(&networkx("undirected", ["latency_ms", "linkCapacity"], ["10", "5"])),
-        [format!("first: keys of links that look like speeds or delays are not read: latency_ms, linkCapacity. {read}")]
+        notes(&networkx(
+            "undirected",
+            ["latency_ms", "linkCapacity"],
+            ["10", "5"]
+        )),
+        [format!(
+            "first: keys of links that look like speeds or delays are not read: latency_ms, linkCapacity. {read}"
+        )]
     );
-    assert_eq!(notes(&networkx("undirected", ["rate", "delay"], ["10mbit", "5ms"])), [""; 0]);
+    assert_eq!(
+        notes(&networkx(
+            "undirected",
+            ["rate", "delay"],
+            ["10mbit", "5ms"]
+        )),
+        [""; 0]
+    );
     for key in ["Bandwidth", "bw", "datarate", "linkspeed", "throughput"] {
-        assert_eq!(notes(&networkx("undirected", ["LinkLabel", key], ["10", "x"])).len(), 1, "{key}");
+        assert_eq!(
+            notes(&networkx("undirected", ["LinkLabel", key], ["10", "x"])).len(),
+            1,
+            "{key}"
+        );
     }
     for key in ["LinkLabel", "LinkType", "weight", "LinkNote", "id"] {
-        assert_eq!(notes(&networkx("undirected", ["LinkLabel", key], ["10", "x"])), [""; 0], "{key}");
+        assert_eq!(
+            notes(&networkx("undirected", ["LinkLabel", key], ["10", "x"])),
+            [""; 0],
+            "{key}"
+        );
     }
 }
 
 #[test]
 fn speeds_in_units_that_are_none_are_refused_and_those_without_are_told() {
-    let gml =
-        |speed: &str| read(Format::Gml, &GML.replace("LinkSpeed \"2.5\" LinkSpeedUnits \"G\" LinkSpeedRaw 2500000000.0", speed), None);
-    let refused = gml("LinkSpeed \"1\" LinkSpeedUnits \"X\"").unwrap_err().to_string();
-    assert_eq!(refused, "first:8: LinkSpeedUnits 'X': expected K, M, G or T, for bits per second");
+    let gml = |speed: &str| {
+        read(
+            Format::Gml,
+            &GML.replace(
+                "LinkSpeed \"2.5\" LinkSpeedUnits \"G\" LinkSpeedRaw 2500000000.0",
+                speed,
+            ),
+            None,
+        )
+    };
+    let refused = gml("LinkSpeed \"1\" LinkSpeedUnits \"X\"")
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        refused,
+        "first:8: LinkSpeedUnits 'X': expected K, M, G or T, for bits per second"
+    );
     let note = "first: 1 of 2 links have no usable LinkSpeed (no number, or no LinkSpeedUnits); LinkSpeed is ignored for these links.";
-    for speed in ["LinkSpeed \"155\"", "LinkSpeed \"155\" LinkSpeedUnits \"\"", "LinkSpeed \"<2.5\" LinkSpeedUnits \"G\""] {
+    for speed in [
+        "LinkSpeed \"155\"",
+        "LinkSpeed \"155\" LinkSpeedUnits \"\"",
+        "LinkSpeed \"<2.5\" LinkSpeedUnits \"G\"",
+    ] {
         assert_eq!(gml(speed).unwrap().oddities.notes, [note], "{speed}");
     }
-    assert_eq!(gml("LinkSpeed \"155\" LinkSpeedUnits \"M\"").unwrap().oddities.notes, [""; 0]);
+    assert_eq!(
+        gml("LinkSpeed \"155\" LinkSpeedUnits \"M\"")
+            .unwrap()
+            .oddities
+            .notes,
+        [""; 0]
+    );
 }
 
 #[test]
 fn links_of_directed_maps_that_go_both_ways_are_told() {
-    let notes = |direction| read(Format::GraphMl, &networkx(direction, ["rate", "delay"], ["10mbit", "5ms"]), None).unwrap().oddities.notes;
-    assert_eq!(notes("directed"), ["first: the graph is directed, and 1 of 3 links have no link back; all links are read as both ways."]);
+    let notes = |direction| {
+        read(
+            Format::GraphMl,
+            &networkx(direction, ["rate", "delay"], ["10mbit", "5ms"]),
+            None,
+        )
+        .unwrap()
+        .oddities
+        .notes
+    };
+    assert_eq!(
+        notes("directed"),
+        [
+            "first: the graph is directed, and 1 of 3 links have no link back; all links are read as both ways."
+        ]
+    );
     assert_eq!(notes("undirected"), [""; 0]);
     let gml = read(Format::Gml, &GML.replace("directed 0", "directed 1"), None).unwrap();
-    assert_eq!(gml.oddities.notes, ["first: the graph is directed, and 2 of 2 links have no link back; all links are read as both ways."]);
+    assert_eq!(
+        gml.oddities.notes,
+        [
+            "first: the graph is directed, and 2 of 2 links have no link back; all links are read as both ways."
+        ]
+    );
 }
 
 /// A file with some bytes replaced, removed or doubled.
 fn damaged(text: &'static str) -> impl Strategy<Value = String> {
-    let spots = prop::collection::vec((0..text.len(), prop::sample::select(b"\0 \n\"[]<>&/#-0129aeE.".to_vec()), 0..4_u8), 0..12);
+    let spots = prop::collection::vec(
+        (
+            0..text.len(),
+            prop::sample::select(b"\0 \n\"[]<>&/#-0129aeE.".to_vec()),
+            0..4_u8,
+        ),
+        0..12,
+    );
     spots.prop_map(move |spots| {
         let mut bytes = text.as_bytes().to_vec();
         for (at, byte, how) in spots {

@@ -10,16 +10,30 @@ pub(super) const IDLE: &str = "and no route goes by cost without metric = \"cost
 
 /// Whether an unread key may mean a rate or a delay: `bandwidth`, `linkCapacity`, `latency_ms`.
 pub(super) fn looks_like_a_quantity(key: &str) -> bool {
-    const WITHIN: [&str; 6] = ["speed", "bandwidth", "capacity", "throughput", "delay", "latency"];
+    const WITHIN: [&str; 6] = [
+        "speed",
+        "bandwidth",
+        "capacity",
+        "throughput",
+        "delay",
+        "latency",
+    ];
     const AT_AN_END: [&str; 2] = ["rate", "bw"];
     let key = key.to_ascii_lowercase();
-    WITHIN.iter().any(|word| key.contains(word)) || AT_AN_END.iter().any(|word| key.starts_with(word) || key.ends_with(word))
+    WITHIN.iter().any(|word| key.contains(word))
+        || AT_AN_END
+            .iter()
+            .any(|word| key.starts_with(word) || key.ends_with(word))
 }
 
 /// Notes on a map, a sentence each.
 pub(super) fn notes(zoo: &Zoo, graph: &Graph, file: Text<'_>) -> Vec<String> {
     let (name, all) = (file.name, graph.edges.len());
-    let keys: BTreeSet<_> = zoo.edges.iter().flat_map(|(_, edge)| edge.unread.iter().map(String::as_str)).collect();
+    let keys: BTreeSet<_> = zoo
+        .edges
+        .iter()
+        .flat_map(|(_, edge)| edge.unread.iter().map(String::as_str))
+        .collect();
     let keys = (!keys.is_empty()).then(|| {
         let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
         format!(
@@ -27,7 +41,12 @@ pub(super) fn notes(zoo: &Zoo, graph: &Graph, file: Text<'_>) -> Vec<String> {
              LinkSpeed with LinkSpeedUnits."
         )
     });
-    let without = zoo.edges.iter().zip(&graph.edges).filter(|((_, said), edge)| said.has_speed && edge.rate.is_none()).count();
+    let without = zoo
+        .edges
+        .iter()
+        .zip(&graph.edges)
+        .filter(|((_, said), edge)| said.has_speed && edge.rate.is_none())
+        .count();
     let speeds = (without > 0)
         .then(|| format!("{name}: {without} of {all} links have no usable LinkSpeed (no number, or no LinkSpeedUnits); LinkSpeed is ignored for these links."));
     let both = graph.edges.iter().filter(|edge| !edge.one_way).count();

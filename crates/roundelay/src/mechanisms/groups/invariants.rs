@@ -4,7 +4,8 @@ use crate::mechanisms::calendar::list_at;
 use crate::mechanisms::entity::{Entity, GROUPS, SLOTS, shift_of};
 use crate::mechanisms::groups::{EB, ER, Groups, IB, IR, Set};
 
-/// Invariants: the theorems of appendix A; sigma_i is the group's slot size, L the largest step of V.
+/// Invariants: the theorems of appendix A; sigma_i is the group's slot size, L the largest step of
+/// V.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// The invariants' L is that of a busy period.
     #[inline]
@@ -22,8 +23,16 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
             self.check_group(group);
         }
         self.check_order();
-        assert_eq!(self.front, self.find_front(), "invariant 10: the first slot of the first group");
-        assert_eq!(self.is_idle(), self.entities.iter().all(|entity| next(entity).is_none()), "invariant 9");
+        assert_eq!(
+            self.front,
+            self.find_front(),
+            "invariant 10: the first slot of the first group"
+        );
+        assert_eq!(
+            self.is_idle(),
+            self.entities.iter().all(|entity| next(entity).is_none()),
+            "invariant 9"
+        );
     }
 
     /// 1. A backlogged entity is once on the list of its slot, an idle entity on no list; the next
@@ -33,13 +42,24 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         for (list, place, number) in self.calendar.iter() {
             let entity = self.entity(number as usize);
             listed[number as usize] += 1;
-            assert_eq!((list_at(entity.time, entity.group()), entity.place), (list, place), "invariant 1: listed by its start time");
+            assert_eq!(
+                (list_at(entity.time, entity.group()), entity.place),
+                (list, place),
+                "invariant 1: listed by its start time"
+            );
         }
         for (number, listed) in listed.into_iter().enumerate() {
             let (entity, next) = (self.entity(number), next(&self.entities[number]));
-            assert_eq!(listed, u32::from(next.is_some()), "invariant 1: listed once if backlogged");
+            assert_eq!(
+                listed,
+                u32::from(next.is_some()),
+                "invariant 1: listed once if backlogged"
+            );
             let slot_size = 1 << shift_of(entity.group());
-            assert!(next.is_none_or(|span| entity.charge(span) <= slot_size), "invariant 1: F - S <= sigma");
+            assert!(
+                next.is_none_or(|span| entity.charge(span) <= slot_size),
+                "invariant 1: F - S <= sigma"
+            );
         }
     }
 
@@ -48,7 +68,11 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// 4. Theorem 4: V <= F_i + L, in debug builds, which record L.
     /// 5. The group is in exactly the set given by its times; an idle group is in none.
     fn check_group(&self, group: usize) {
-        let (start, shift, now) = (self.calendar.start(group), shift_of(group), self.clock.now());
+        let (start, shift, now) = (
+            self.calendar.start(group),
+            shift_of(group),
+            self.clock.now(),
+        );
         let sets = self.sets.map(|set| set >> group & 1);
         if self.calendar.is_idle(group) {
             return assert_eq!(sets, [0; 4], "invariant 5: an idle group is in no set");
@@ -58,7 +82,10 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         let slot_end = now.plus((1 << shift) - 1).slot_start(shift);
         assert!(!start.is_after(slot_end), "invariant 3: Theorem 3");
         let is_kept = cfg!(debug_assertions);
-        assert!(!is_kept || !now.is_after(self.calendar.finish_of(group).plus(self.largest_step)), "invariant 4: Theorem 4");
+        assert!(
+            !is_kept || !now.is_after(self.calendar.finish_of(group).plus(self.largest_step)),
+            "invariant 4: Theorem 4"
+        );
         let mut expected = [0; 4];
         expected[self.state_of(group)] = 1;
         assert_eq!(sets, expected, "invariant 5: group {group} is in its set");
@@ -69,23 +96,46 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// 8. Lemma 4: of two blocked groups the lower does not start after the higher one finishes.
     /// 9. If anything is backlogged, a group is eligible and ready (`check`).
     fn check_order(&self) {
-        let pairs =
-            |set: Set| (0..GROUPS).flat_map(move |j| (0..j).map(move |i| (i, j))).filter(move |(i, j)| set >> i & set >> j & 1 == 1);
-        let in_order = |(i, j): (usize, usize)| !self.calendar.finish_of(i).is_after(self.calendar.finish_of(j));
+        let pairs = |set: Set| {
+            (0..GROUPS)
+                .flat_map(move |j| (0..j).map(move |i| (i, j)))
+                .filter(move |(i, j)| set >> i & set >> j & 1 == 1)
+        };
+        let in_order = |(i, j): (usize, usize)| {
+            !self
+                .calendar
+                .finish_of(i)
+                .is_after(self.calendar.finish_of(j))
+        };
         assert!(pairs(self.sets[ER]).all(in_order), "invariant 6: Theorem 6");
         assert!(pairs(self.sets[EB]).all(in_order), "invariant 6: Theorem 7");
         let ineligible = self.sets[IR] | self.sets[IB];
-        assert!(pairs(ineligible).all(in_order), "invariant 7: by finish time");
-        assert!(pairs(ineligible).all(|(i, j)| !self.calendar.start(i).is_after(self.calendar.start(j))), "invariant 7: by start time");
+        assert!(
+            pairs(ineligible).all(in_order),
+            "invariant 7: by finish time"
+        );
+        assert!(
+            pairs(ineligible)
+                .all(|(i, j)| !self.calendar.start(i).is_after(self.calendar.start(j))),
+            "invariant 7: by start time"
+        );
         let blocked = self.sets[EB] | self.sets[IB];
-        assert!(pairs(blocked).all(|(i, j)| !self.calendar.start(i).is_after(self.calendar.finish_of(j))), "invariant 8: Lemma 4");
+        assert!(
+            pairs(blocked)
+                .all(|(i, j)| !self.calendar.start(i).is_after(self.calendar.finish_of(j))),
+            "invariant 8: Lemma 4"
+        );
     }
 
     /// Theorem 5: an entity starts within the first 2 + L / sigma slots of its group.
     pub(super) fn is_in_range(&self, number: usize) -> bool {
         let entity = self.entity(number);
         let (group, shift) = (entity.group(), shift_of(entity.group()));
-        let distance = entity.time.slot_start(shift).since(self.calendar.start(group)) >> shift;
+        let distance = entity
+            .time
+            .slot_start(shift)
+            .since(self.calendar.start(group))
+            >> shift;
         let slots = 2 + (self.largest_step >> shift) as i64 + 1;
         self.calendar.is_idle(group) || (0..slots.min(SLOTS.into())).contains(&distance)
     }

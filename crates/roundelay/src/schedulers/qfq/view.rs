@@ -8,8 +8,8 @@ use crate::packet::FlowId;
 use crate::pool::Storage;
 use crate::virtual_time::VirtualTime;
 
-/// The set of a backlogged group (QFQ paper, section 4.1.3). Eligible: S_i <= V. Blocked: an eligible
-/// group of higher index finishes earlier.
+/// The set of a backlogged group (QFQ paper, section 4.1.3). Eligible: S_i <= V. Blocked: an
+/// eligible group of higher index finishes earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupSet {
     /// ER: eligible and ready.
@@ -24,7 +24,12 @@ pub enum GroupSet {
 
 impl GroupSet {
     /// All sets, in the order of the scheduler's bitmaps.
-    pub const ALL: [Self; 4] = [Self::EligibleReady, Self::IneligibleReady, Self::EligibleBlocked, Self::IneligibleBlocked];
+    pub const ALL: [Self; 4] = [
+        Self::EligibleReady,
+        Self::IneligibleReady,
+        Self::EligibleBlocked,
+        Self::IneligibleBlocked,
+    ];
 
     /// The paper's name.
     pub const fn name(self) -> &'static str {
@@ -90,9 +95,16 @@ impl<T, P: Storage<T>> Qfq<T, P> {
             weight: flow.weight.into(),
             group: flow.entity.group(),
             start: flow.queue.next_len().map(|_| flow.entity.time),
-            finish: flow.queue.next_len().map_or(flow.entity.time, |len| flow.entity.finish(flow.span_of(len))),
+            finish: flow.queue.next_len().map_or(flow.entity.time, |len| {
+                flow.entity.finish(flow.span_of(len))
+            }),
         };
-        let known = self.groups.entities.iter().enumerate().filter(|(_, flow)| flow.weight > 0);
+        let known = self
+            .groups
+            .entities
+            .iter()
+            .enumerate()
+            .filter(|(_, flow)| flow.weight > 0);
         View {
             virtual_time: self.groups.now(),
             total_weight: self.groups.total_weight(),
@@ -117,21 +129,52 @@ mod tests {
     fn a_view_has_groups_slots_and_times() {
         let mut qfq = Qfq::<u8>::default();
         for (flow, weight) in [(0, 4), (1, 1)] {
-            qfq.set_flow(FlowId(flow), FlowConfig { weight, max_packet_len: 2048 }).unwrap();
-            (0..2).for_each(|packet| qfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 2048, packet)).unwrap());
+            qfq.set_flow(
+                FlowId(flow),
+                FlowConfig {
+                    weight,
+                    max_packet_len: 2048,
+                },
+            )
+            .unwrap();
+            (0..2).for_each(|packet| {
+                qfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 2048, packet))
+                    .unwrap()
+            });
         }
         assert_eq!(qfq.dequeue(Instant::ZERO).unwrap().flow, FlowId(0));
         let view = qfq.view();
-        assert_eq!((view.virtual_time.bits() >> VirtualTime::FRACTION_BITS, view.total_weight), (2048 / 5, 5));
+        assert_eq!(
+            (
+                view.virtual_time.bits() >> VirtualTime::FRACTION_BITS,
+                view.total_weight
+            ),
+            (2048 / 5, 5)
+        );
         let [light, heavy] = [&view.groups[1], &view.groups[0]];
-        assert_eq!((heavy.set, heavy.start, heavy.finish), (GroupSet::IneligibleReady, units(512), units(1536)));
-        assert_eq!((light.set, light.start, light.finish), (GroupSet::EligibleReady, units(0), units(4096)));
+        assert_eq!(
+            (heavy.set, heavy.start, heavy.finish),
+            (GroupSet::IneligibleReady, units(512), units(1536))
+        );
+        assert_eq!(
+            (light.set, light.start, light.finish),
+            (GroupSet::EligibleReady, units(0), units(4096))
+        );
         assert_eq!(heavy.slots, [(units(512), alloc::vec![FlowId(0)])]);
-        assert_eq!((heavy.slot_size, light.index), (512 << VirtualTime::FRACTION_BITS, heavy.index + 2));
-        assert_eq!((view.flows[0].start, view.flows[0].finish), (Some(units(512)), units(1024)));
+        assert_eq!(
+            (heavy.slot_size, light.index),
+            (512 << VirtualTime::FRACTION_BITS, heavy.index + 2)
+        );
+        assert_eq!(
+            (view.flows[0].start, view.flows[0].finish),
+            (Some(units(512)), units(1024))
+        );
         while qfq.dequeue(Instant::ZERO).is_some() {}
         let idle = qfq.view();
         assert!(idle.groups.is_empty());
-        assert_eq!((idle.flows[1].start, idle.flows[1].finish), (None, units(4096)));
+        assert_eq!(
+            (idle.flows[1].start, idle.flows[1].finish),
+            (None, units(4096))
+        );
     }
 }

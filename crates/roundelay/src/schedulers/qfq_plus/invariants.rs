@@ -11,13 +11,28 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     ///    backlogged.
     /// 4. The deficit of a flow with packets is less than two longest packets.
     pub(super) fn check_flow(&self, flow: &Flow) {
-        let FlowKind { weight, max_packet_len } = self.aggregates.at(flow.aggregate).kind();
+        let FlowKind {
+            weight,
+            max_packet_len,
+        } = self.aggregates.at(flow.aggregate).kind();
         let is_longer = max_packet_len > flow.kind().max_packet_len && flow.longer > 0;
         assert!(weight == flow.weight || flow.moves, "invariant 3: weight");
-        assert!(!flow.moves || !flow.queue.is_empty(), "invariant 3: it moves with a packet");
-        assert!(is_longer || max_packet_len == flow.kind().max_packet_len, "invariant 3");
-        assert!(flow.longer <= flow.queue.packets(), "invariant 3: they wait");
-        assert!(flow.queue.is_empty() || flow.deficit < 2 * max_packet_len, "invariant 4");
+        assert!(
+            !flow.moves || !flow.queue.is_empty(),
+            "invariant 3: it moves with a packet"
+        );
+        assert!(
+            is_longer || max_packet_len == flow.kind().max_packet_len,
+            "invariant 3"
+        );
+        assert!(
+            flow.longer <= flow.queue.packets(),
+            "invariant 3: they wait"
+        );
+        assert!(
+            flow.queue.is_empty() || flow.deficit < 2 * max_packet_len,
+            "invariant 4"
+        );
         self.pool.check_queue(&flow.queue);
     }
 
@@ -25,15 +40,27 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// 6. The aggregate in service has packets and has not exceeded its budget.
     pub(super) fn check_ring(&self, number: u32) {
         let first = self.aggregates.at(number).turn();
-        let next = |at: &u32| Some(self.flows[*at as usize].next).filter(|next| Some(*next) != first);
+        let next =
+            |at: &u32| Some(self.flows[*at as usize].next).filter(|next| Some(*next) != first);
         let mut found = 0;
         for at in core::iter::successors(first, next) {
             let flow = &self.flows[at as usize];
-            assert!(flow.aggregate == number && !flow.queue.is_empty(), "invariant 5: its own, with packets");
-            assert_eq!(self.flows[flow.next as usize].previous, at, "invariant 5: links agree");
+            assert!(
+                flow.aggregate == number && !flow.queue.is_empty(),
+                "invariant 5: its own, with packets"
+            );
+            assert_eq!(
+                self.flows[flow.next as usize].previous, at,
+                "invariant 5: links agree"
+            );
             found += 1;
         }
-        let is_backlogged = |flow: &&Flow| flow.weight > 0 && flow.aggregate == number && !flow.queue.is_empty();
-        assert_eq!(self.flows.iter().filter(is_backlogged).count(), found, "invariant 5: all of them");
+        let is_backlogged =
+            |flow: &&Flow| flow.weight > 0 && flow.aggregate == number && !flow.queue.is_empty();
+        assert_eq!(
+            self.flows.iter().filter(is_backlogged).count(),
+            found,
+            "invariant 5: all of them"
+        );
     }
 }

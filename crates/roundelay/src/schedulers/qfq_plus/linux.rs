@@ -164,14 +164,23 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     pub(super) fn new(aggregate: u32) -> Self {
         let most = most_flows(aggregate);
         let slot_bits = FIRST_SLOT_BITS + most.ilog2();
-        let group = |bits| Group { start: 0, bits, slots: [NONE; SLOTS], len: 0, is_eligible: false, is_blocked: false };
+        let group = |bits| Group {
+            start: 0,
+            bits,
+            slots: [NONE; SLOTS],
+            len: 0,
+            is_eligible: false,
+            is_blocked: false,
+        };
         Self {
             pool: Pool::empty(),
             flows: Vec::new(),
             aggregates: Vec::new(),
             free: Vec::new(),
             roomy: Vec::new(),
-            groups: (0..GROUPS as u32).map(|number| group(slot_bits + number)).collect(),
+            groups: (0..GROUPS as u32)
+                .map(|number| group(slot_bits + number))
+                .collect(),
             slot_bits,
             most,
             v: 0,
@@ -184,8 +193,14 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     }
 
     pub(super) fn footprint() -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + 4 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
-        Footprint { fixed_bytes: size_of::<Self>() + GROUPS * size_of::<Group>() + Longest::FIXED_BYTES, bytes_per_flow }
+        let bytes_per_flow = size_of::<Flow>()
+            + size_of::<Aggregate>()
+            + 4 * size_of::<u32>()
+            + Longest::BYTES_PER_QUEUE;
+        Footprint {
+            fixed_bytes: size_of::<Self>() + GROUPS * size_of::<Group>() + Longest::FIXED_BYTES,
+            bytes_per_flow,
+        }
     }
 
     pub(super) fn backlog(&self) -> Backlog {
@@ -203,7 +218,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
 
     pub(super) fn set_most(&mut self, aggregate: u32) {
         self.most = most_flows(aggregate);
-        let has_room = |number: &u32| (1..self.most).contains(&self.aggregates[*number as usize].flows);
+        let has_room =
+            |number: &u32| (1..self.most).contains(&self.aggregates[*number as usize].flows);
         self.roomy = (0..self.aggregates.len() as u32).filter(has_room).collect();
     }
 }
@@ -276,7 +292,12 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     fn begin(&mut self, kind: FlowConfig) -> u32 {
         let place = self.free.pop().unwrap_or(self.aggregates.len() as u32);
         let group = self.group_of(kind);
-        let aggregate = Aggregate { weight: kind.weight, max_packet_len: kind.max_packet_len, group, ..Aggregate::default() };
+        let aggregate = Aggregate {
+            weight: kind.weight,
+            max_packet_len: kind.max_packet_len,
+            group,
+            ..Aggregate::default()
+        };
         match self.aggregates.get_mut(place as usize) {
             Some(record) => *record = aggregate,
             None => self.aggregates.push(aggregate),
@@ -288,7 +309,11 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// The group whose slots hold the longest packet of a single flow.
     fn group_of(&self, kind: FlowConfig) -> usize {
         let slot = u64::from(kind.max_packet_len) * (ONE / u64::from(kind.weight));
-        (slot.div_ceil(1 << self.slot_bits).next_power_of_two().ilog2() as usize).min(GROUPS - 1)
+        (slot
+            .div_ceil(1 << self.slot_bits)
+            .next_power_of_two()
+            .ilog2() as usize)
+            .min(GROUPS - 1)
     }
 
     /// Adds a flow to an aggregate, or removes one (-1).
@@ -298,7 +323,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         aggregate.flows = before.saturating_add_signed(flows);
         let now = aggregate.flows;
         let weight = u64::from(aggregate.weight);
-        self.total_weight = self.total_weight - weight * u64::from(before) + weight * u64::from(now);
+        self.total_weight =
+            self.total_weight - weight * u64::from(before) + weight * u64::from(now);
         let was_full = before >= self.most;
         if now == 0 || now >= self.most {
             self.roomy.retain(|other| *other != place);
@@ -375,7 +401,10 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// the finish time of the next ready group if that one would be overtaken.
     fn start_of(&self, aggregate: &Aggregate) -> u64 {
         let bits = self.groups[aggregate.group].bits;
-        let (finish, limit) = (round_down(aggregate.finish, bits), round_down(self.v, bits).wrapping_add(1 << bits));
+        let (finish, limit) = (
+            round_down(aggregate.finish, bits),
+            round_down(self.v, bits).wrapping_add(1 << bits),
+        );
         if is_after(aggregate.finish, self.v) && !is_after(finish, limit) {
             return aggregate.finish;
         }
@@ -425,7 +454,8 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         // It does not block itself.
         group.is_blocked = true;
         let (finish, next) = (group.finish(), self.first_ready(number));
-        self.groups[number].is_blocked = next.is_some_and(|next| is_after(finish, self.groups[next].finish()));
+        self.groups[number].is_blocked =
+            next.is_some_and(|next| is_after(finish, self.groups[next].finish()));
     }
 
     /// Takes an aggregate out of its group.
@@ -461,23 +491,41 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// finishes before.
     fn unblock_all(&mut self) {
         let mut first = None;
-        for group in self.groups.iter_mut().rev().filter(|group| !group.is_empty()) {
+        for group in self
+            .groups
+            .iter_mut()
+            .rev()
+            .filter(|group| !group.is_empty())
+        {
             group.is_blocked = first.is_some_and(|first| is_after(group.finish(), first));
             if group.is_eligible {
-                first = Some(first.map_or(group.finish(), |first| if is_after(first, group.finish()) { group.finish() } else { first }));
+                first = Some(first.map_or(group.finish(), |first| {
+                    if is_after(first, group.finish()) {
+                        group.finish()
+                    } else {
+                        first
+                    }
+                }));
             }
         }
     }
 
     /// Groups become eligible as V has passed the starts of slots.
     fn update_eligible(&mut self) {
-        if let Some(first) = self.groups.iter().find(|group| !group.is_empty() && !group.is_eligible) {
+        if let Some(first) = self
+            .groups
+            .iter()
+            .find(|group| !group.is_empty() && !group.is_eligible)
+        {
             if self.first_ready(0).is_none() && is_after(first.start, self.v) {
                 self.v = first.start;
             }
             let passed = (self.v ^ self.chosen_at) >> self.slot_bits;
             let groups = (u64::BITS - passed.leading_zeros()) as usize;
-            self.groups.iter_mut().take(groups).for_each(|group| group.is_eligible = true);
+            self.groups
+                .iter_mut()
+                .take(groups)
+                .for_each(|group| group.is_eligible = true);
         }
         self.chosen_at = self.v;
     }
@@ -485,7 +533,9 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// Takes the next aggregate from the ready group of the shortest slots.
     fn choose(&mut self) -> Option<u32> {
         self.update_eligible();
-        let number = self.first_ready(0).or_else(|| self.groups.iter().position(|group| !group.is_empty()))?;
+        let number = self
+            .first_ready(0)
+            .or_else(|| self.groups.iter().position(|group| !group.is_empty()))?;
         let group = &mut self.groups[number];
         let finish = group.finish();
         let place = group.slots[0];
@@ -507,7 +557,9 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     fn unblock(&mut self, number: usize, finish: u64) {
         let next = self.first_ready(number + 1);
         if next.is_none_or(|next| is_after(self.groups[next].finish(), finish)) {
-            self.groups[..number].iter_mut().for_each(|group| group.is_blocked = false);
+            self.groups[..number]
+                .iter_mut()
+                .for_each(|group| group.is_blocked = false);
         }
     }
 }
@@ -523,7 +575,9 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     #[inline(never)]
     pub(super) fn enqueue(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
-        if Refusal::of_tabled(&packet, FlowConfig::MAX_PACKET_LEN).is_some() || !self.pool.makes_room_for(&packet) {
+        if Refusal::of_tabled(&packet, FlowConfig::MAX_PACKET_LEN).is_some()
+            || !self.pool.makes_room_for(&packet)
+        {
             return Err(packet);
         }
         if !self.is_known(number) {
@@ -544,10 +598,20 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
 
     /// A longer packet raises the flow's maximum.
     fn make_room_for(&mut self, number: usize, len: u32) {
-        let Aggregate { weight, max_packet_len, .. } = self.aggregates[self.flows[number].aggregate as usize];
+        let Aggregate {
+            weight,
+            max_packet_len,
+            ..
+        } = self.aggregates[self.flows[number].aggregate as usize];
         if len > max_packet_len {
             self.leave(number);
-            self.enter(number, FlowConfig { weight, max_packet_len: len.min(FlowConfig::MAX_PACKET_LEN) });
+            self.enter(
+                number,
+                FlowConfig {
+                    weight,
+                    max_packet_len: len.min(FlowConfig::MAX_PACKET_LEN),
+                },
+            );
         }
     }
 
@@ -555,7 +619,11 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     fn goes_on(&self, place: u32) -> bool {
         let aggregate = &self.aggregates[place as usize];
         let head_len = |flow: &u32| self.flows[*flow as usize].queue.head_len();
-        aggregate.ring.front().map(head_len).is_some_and(|len| u64::from(len) <= aggregate.budget)
+        aggregate
+            .ring
+            .front()
+            .map(head_len)
+            .is_some_and(|len| u64::from(len) <= aggregate.budget)
     }
 
     /// Ends the service of an aggregate and begins the next one.
@@ -568,14 +636,21 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
             self.set_times(place, Cause::Served);
             self.insert(place);
         }
-        self.in_service = if self.pool.backlog().packets > 0 { self.choose() } else { None };
+        self.in_service = if self.pool.backlog().packets > 0 {
+            self.choose()
+        } else {
+            None
+        };
         self.free_if_unused(place);
         self.in_service
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn dequeue(&mut self, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+    pub(super) fn dequeue(
+        &mut self,
+        refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>,
+    ) -> Option<P::Leaving> {
         let mut place = self.in_service?;
         if !self.goes_on(place) {
             place = self.next_service(place)?;
@@ -600,14 +675,18 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
         }
         aggregate.budget = aggregate.budget.saturating_sub(len.into());
         self.has_decided = !aggregate.ring.is_empty();
-        self.v = self.v.wrapping_add(u64::from(len) * (ONE / self.total_weight.max(1)));
+        self.v = self
+            .v
+            .wrapping_add(u64::from(len) * (ONE / self.total_weight.max(1)));
         self.make_room_for(number, refilled_len);
         self.forget_if_gone(number);
         packet
     }
 
     pub(super) fn evict(&mut self) -> Option<P::Leaving> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
+        let number = self
+            .longest
+            .find(self.flows.iter().map(|flow| flow.queue.size()))?;
         self.evict_from(number)
     }
 
@@ -624,8 +703,14 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
 
     /// All aggregates of a group.
     fn entries(&self, group: &Group) -> impl Iterator<Item = u32> {
-        let below = |place: &u32| Some(self.aggregates[*place as usize].below).filter(|below| *below != NONE);
-        group.slots.into_iter().filter(|head| *head != NONE).flat_map(move |head| core::iter::successors(Some(head), below))
+        let below = |place: &u32| {
+            Some(self.aggregates[*place as usize].below).filter(|below| *below != NONE)
+        };
+        group
+            .slots
+            .into_iter()
+            .filter(|head| *head != NONE)
+            .flat_map(move |head| core::iter::successors(Some(head), below))
     }
 
     /// 1. Each known flow counts in its aggregate; the sum of weights is that of all known flows.
@@ -634,26 +719,63 @@ impl<T, P: Storage<T>> Scheduler<T, P> {
     /// 4. The first slot of a group is not empty.
     pub(super) fn check_invariants(&self) {
         let (mut members, mut weights) = (alloc::vec![0; self.aggregates.len()], 0);
-        for (number, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.weight > 0) {
+        for (number, flow) in self
+            .flows
+            .iter()
+            .enumerate()
+            .filter(|(_, flow)| flow.weight > 0)
+        {
             let aggregate = &self.aggregates[flow.aggregate as usize];
             members[flow.aggregate as usize] += 1;
             weights += u64::from(aggregate.weight);
-            let turns = aggregate.ring.iter().filter(|member| **member as usize == number).count();
-            assert_eq!(turns, usize::from(!flow.queue.is_empty()), "linux, invariant 2: a backlogged flow has one turn");
+            let turns = aggregate
+                .ring
+                .iter()
+                .filter(|member| **member as usize == number)
+                .count();
+            assert_eq!(
+                turns,
+                usize::from(!flow.queue.is_empty()),
+                "linux, invariant 2: a backlogged flow has one turn"
+            );
             self.pool.check_queue(&flow.queue);
         }
-        assert_eq!(weights, self.total_weight, "linux, invariant 1: weights add up");
+        assert_eq!(
+            weights, self.total_weight,
+            "linux, invariant 1: weights add up"
+        );
         for (place, (aggregate, members)) in (0u32..).zip(self.aggregates.iter().zip(members)) {
-            assert_eq!(aggregate.flows, members, "linux, invariant 1: flows are counted");
-            let listed = self.entries(&self.groups[aggregate.group]).filter(|other| *other == place).count();
+            assert_eq!(
+                aggregate.flows, members,
+                "linux, invariant 1: flows are counted"
+            );
+            let listed = self
+                .entries(&self.groups[aggregate.group])
+                .filter(|other| *other == place)
+                .count();
             let waits = !aggregate.ring.is_empty() && self.in_service != Some(place);
-            assert_eq!(listed, usize::from(waits), "linux, invariant 3: a waiting aggregate is in its group");
+            assert_eq!(
+                listed,
+                usize::from(waits),
+                "linux, invariant 3: a waiting aggregate is in its group"
+            );
         }
         for group in &self.groups {
-            assert_eq!(self.entries(group).count(), group.len as usize, "linux, invariant 3: entries are counted");
-            assert!(group.is_empty() || group.slots[0] != NONE, "linux, invariant 4: a group begins with its first aggregate");
+            assert_eq!(
+                self.entries(group).count(),
+                group.len as usize,
+                "linux, invariant 3: entries are counted"
+            );
+            assert!(
+                group.is_empty() || group.slots[0] != NONE,
+                "linux, invariant 4: a group begins with its first aggregate"
+            );
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
-        assert_eq!(bytes, self.pool.backlog().bytes, "linux: flows' backlogs add up");
+        assert_eq!(
+            bytes,
+            self.pool.backlog().bytes,
+            "linux: flows' backlogs add up"
+        );
     }
 }

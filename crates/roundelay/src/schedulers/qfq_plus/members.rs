@@ -67,16 +67,26 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
         if flow.leaves && flow.queue.is_empty() {
             return self.forget(number);
         }
-        let longest = if flow.longer > 0 { self.aggregates.at(flow.aggregate).kind().max_packet_len } else { 0 };
+        let longest = if flow.longer > 0 {
+            self.aggregates.at(flow.aggregate).kind().max_packet_len
+        } else {
+            0
+        };
         let max_packet_len = longest.max(flow.kind().max_packet_len);
-        let kind = FlowKind { max_packet_len, ..flow.kind() };
+        let kind = FlowKind {
+            max_packet_len,
+            ..flow.kind()
+        };
         self.move_to(number, kind);
     }
 
     /// After a change of M: aggregates above the new limit lose flows. Aggregates below the limit
     /// take new flows as these come.
     pub(super) fn fit_aggregates(&mut self) {
-        for number in (0..self.flows.len()).filter(|number| self.flows[*number].weight > 0).collect::<Vec<_>>() {
+        for number in (0..self.flows.len())
+            .filter(|number| self.flows[*number].weight > 0)
+            .collect::<Vec<_>>()
+        {
             let place = self.flows[number].aggregate;
             self.aggregates.resize(place, 0, self.config.aggregate);
             let aggregate = self.aggregates.at(place);
@@ -119,7 +129,12 @@ impl<T, P: Storage<T>> QfqPlus<T, P> {
     /// A flow is no longer backlogged. The caller tells the groups if no other flow is.
     #[inline]
     pub(super) fn leave_ring(&mut self, number: usize) {
-        let Flow { next, previous, aggregate, .. } = self.flows[number];
+        let Flow {
+            next,
+            previous,
+            aggregate,
+            ..
+        } = self.flows[number];
         let (aggregate, own) = (self.aggregates.at_mut(aggregate), number as u32);
         if next == own {
             return aggregate.set_turn(None);

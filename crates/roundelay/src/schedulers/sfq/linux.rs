@@ -48,7 +48,8 @@ fn rank(packets: u32, change: u64) -> u128 {
 
 impl<T, P: Storage<T>> Turns<T, P> {
     /// Memory of a bucket.
-    pub(super) const BYTES_PER_BUCKET: usize = size_of::<Bucket>() + size_of::<u32>() + Heap::<u128>::BYTES_PER_PLACE;
+    pub(super) const BYTES_PER_BUCKET: usize =
+        size_of::<Bucket>() + size_of::<u32>() + Heap::<u128>::BYTES_PER_PLACE;
 
     pub(super) fn new(buckets: usize) -> Self {
         let mut by_len = Heap::default();
@@ -127,10 +128,17 @@ impl<T, P: Storage<T>> Turns<T, P> {
     pub(super) fn evict(&mut self, is_oldest: bool) -> Option<P::Leaving> {
         let (_, number) = self.by_len.first()?;
         let queue = &mut self.buckets[number].queue;
-        let packet = if is_oldest { self.pool.pop(queue) } else { self.pool.pop_tail(queue) };
+        let packet = if is_oldest {
+            self.pool.pop(queue)
+        } else {
+            self.pool.pop_tail(queue)
+        };
         if queue.is_empty() {
             // The arriving packet's bucket, at the back.
-            let place = self.round.iter().rposition(|bucket| *bucket as usize == number);
+            let place = self
+                .round
+                .iter()
+                .rposition(|bucket| *bucket as usize == number);
             place.and_then(|place| self.round.remove(place));
         }
         self.changed(number);
@@ -186,24 +194,46 @@ impl<T, P: Storage<T>> Turns<T, P> {
         }
         self.fruitless_turns = 0;
         let (buckets, quantum) = (&mut self.buckets, i64::from(quantum));
-        let missing = self.round.iter().map(|number| -buckets[*number as usize].allotment).min().unwrap_or(0);
+        let missing = self
+            .round
+            .iter()
+            .map(|number| -buckets[*number as usize].allotment)
+            .min()
+            .unwrap_or(0);
         let rounds = if missing < 0 { 0 } else { missing / quantum };
         for number in &self.round {
             buckets[*number as usize].allotment += rounds * quantum;
         }
     }
 
-    /// A backlogged bucket is in the round exactly once and has its rank; other buckets are in neither.
+    /// A backlogged bucket is in the round exactly once and has its rank; other buckets are in
+    /// neither.
     pub(super) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
         let mut turns = alloc::vec![0; self.buckets.len()];
-        self.round.iter().for_each(|number| turns[*number as usize] += 1);
+        self.round
+            .iter()
+            .for_each(|number| turns[*number as usize] += 1);
         for (number, (bucket, turns)) in self.buckets.iter().zip(turns).enumerate() {
             let packets = bucket.queue.packets();
-            assert_eq!(turns, usize::from(packets > 0), "linux: a backlogged bucket has one turn");
-            let ranked = self.by_len.key(number).map_or(0, |rank| !((rank >> 64) as u64));
-            assert_eq!(ranked, packets.into(), "linux: buckets are ordered by their packets");
+            assert_eq!(
+                turns,
+                usize::from(packets > 0),
+                "linux: a backlogged bucket has one turn"
+            );
+            let ranked = self
+                .by_len
+                .key(number)
+                .map_or(0, |rank| !((rank >> 64) as u64));
+            assert_eq!(
+                ranked,
+                packets.into(),
+                "linux: buckets are ordered by their packets"
+            );
             let flow = self.pool.head_flow(&bucket.queue);
-            assert!(flow.is_none_or(|flow| is_at_home(number, flow)), "linux: packets are where they belong");
+            assert!(
+                flow.is_none_or(|flow| is_at_home(number, flow)),
+                "linux: packets are where they belong"
+            );
             self.pool.check_queue(&bucket.queue);
         }
     }
