@@ -405,6 +405,46 @@ fn no_output_is_an_input_of_the_plan_or_a_page() {
     );
 }
 
+/// Formerly `--check` took a plan with its value and an open value swapped for the same: both
+/// verdicts were 'holds if'.
+#[test]
+fn a_swapped_open_value_fails_the_check() {
+    let folder = Folder::new("swapped");
+    let conditional = PLAN.replace(
+        "from = 0.7 }]\nexpect = \"holds\"",
+        "from = 0.7 }]\nbecause = \"a queue takes packets in order\"\nexpect = \"holds, but not if\"",
+    ) + "[[open]]\nparameter = \"columns.DRR\"\nvalues = [\"fifo limit 50\"]\nsays = \"The discipline.\"\n";
+    fs::write(folder.path("plan.toml"), &conditional).unwrap();
+    let output = folder.run(&["--check"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (drr, fifo) = ("\"drr limit 50\"", "\"fifo limit 50\"");
+    let swapped = conditional
+        .replace(drr, "\"\"")
+        .replace(fifo, drr)
+        .replace("\"\"", fifo);
+    fs::write(folder.path("plan.toml"), swapped).unwrap();
+    let output = folder.run(&["--check"]);
+    let message = text(&output.stderr);
+    assert!(
+        output.status.code() == Some(1)
+            && message.contains(
+                "expected 'holds, but not if', now fails as the plan stands, holds with columns.DRR = drr limit 50"
+            ),
+        "{message}"
+    );
+}
+
+#[test]
+fn our_own_claims_are_apart_in_json_and_text() {
+    let folder = Folder::new("ours");
+    let ours = PLAN.replace("expect =", "ours = true\nexpect =");
+    fs::write(folder.path("plan.toml"), ours).unwrap();
+    let json: Value = serde_json::from_slice(&folder.run(&["--json"]).stdout).unwrap();
+    assert_eq!(json[0]["claims"][0]["ours"], true);
+    let report = folder.run(&[]).stdout;
+    assert!(text(&report).contains("Round robin shares evenly. (ours)\n"));
+}
+
 /// Reasons in a plan explain the verdict on the examined discipline; they are left out for a
 /// replacement.
 #[test]

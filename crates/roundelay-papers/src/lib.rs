@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod experiments;
 pub mod figures;
 pub mod finding;
+pub mod kind;
 pub mod open;
 pub mod page;
 pub mod places;

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::figures::Reference;
+use crate::kind::Kind;
 use crate::places::{PlanError, Wrong, located, read};
 use crate::predicate::Predicate;
 use crate::table::set;
-use crate::verdict::Kind;
 
 pub use variation::Variation;
 
@@ -92,6 +92,12 @@ pub struct Claim {
     pub because: String,
     /// The paper's contradiction; `needs` are then over published numbers.
     pub cannot: Option<String>,
+    /// Why our program, machine or setting is another one than the paper's, so that a failure
+    /// refutes nothing: the verdict is then *differs here*.
+    pub differs: Option<String>,
+    /// True for claims that are not the paper's: rules of kernels, controls. Counted apart.
+    #[serde(default)]
+    pub ours: bool,
     /// Information missing in the paper and necessary for a verdict.
     pub left_out: Option<String>,
     /// Reason why the quick setting leaves the claim undecided.
@@ -229,9 +235,19 @@ impl Plan {
             }
         }
         for (number, claim) in self.claims.iter().enumerate() {
+            let path = format!("claim.{number}");
             claim
                 .check()
-                .map_err(|message| Wrong::new(format!("claim.{number}"), message))?;
+                .map_err(|message| Wrong::new(&path, message))?;
+            let is_conditional =
+                matches!(claim.expect, Kind::HoldsButNotIf | Kind::FailsButHoldsIf);
+            if is_conditional && self.open.is_empty() {
+                let (says, expected) = (&claim.says, claim.expect.name());
+                return Err(Wrong::new(
+                    path,
+                    format!("claim '{says}': expect '{expected}' needs an [[open]] parameter"),
+                ));
+            }
         }
         for (number, published) in self.published.iter().enumerate() {
             let path = format!("published.{number}.figure");
@@ -346,15 +362,34 @@ impl Claim {
                 self.says
             ));
         }
-        if self.expect != Kind::Holds
-            && self.because.is_empty()
-            && self.cannot.is_none()
-            && self.left_out.is_none()
-        {
+        let has_reason = !self.because.is_empty()
+            || self.cannot.is_some()
+            || self.differs.is_some()
+            || self.left_out.is_some();
+        if self.expect != Kind::Holds && !has_reason {
             return Err(format!(
                 "claim '{}': because is needed unless expect is 'holds'",
                 self.says
             ));
+        }
+        self.check_expected()
+            .map_err(|message| format!("claim '{}': {message}", self.says))
+    }
+
+    /// Checks that the expected verdict can occur.
+    fn check_expected(&self) -> Result<(), String> {
+        let needed = match self.expect {
+            Kind::DiffersHere => Some(("differs", self.differs.is_some())),
+            Kind::CannotBe => Some(("cannot", self.cannot.is_some())),
+            Kind::LeftOut => Some(("left_out", self.left_out.is_some())),
+            _ => None,
+        };
+        if let Some((key, false)) = needed {
+            let expected = self.expect.name();
+            return Err(format!("expect '{expected}' needs the key {key}"));
+        }
+        if self.expect == Kind::DoesNotHold && self.differs.is_some() {
+            return Err("with differs a failure is expected as 'differs here'".to_owned());
         }
         Ok(())
     }
@@ -479,7 +514,7 @@ says = "What each flow sends."
                 "expect = \"holds\"",
                 "expect = \"hold\"",
                 "expect =",
-                "unknown variant `hold`",
+                "no verdict is called 'hold': 'holds', ",
             ),
             (
                 "is = \"published\", of = \"DRR: ",
@@ -492,6 +527,16 @@ says = "What each flow sends."
             assert!(error.message.contains(expected), "{error:?}");
             assert_eq!(error.line, line(at), "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_condition_needs_something_open() {
+        let claim = "because = \"a\"\nexpect = \"holds, but not if\"";
+        let conditional = PLAN.replacen("expect = \"holds\"", claim, 1);
+        assert!(Plan::parse(&conditional).is_ok());
+        let (closed, _) = conditional.split_once("[[open]]").unwrap();
+        let error = Plan::parse(closed).unwrap_err();
+        assert!(error.message.contains("needs an [[open]]"), "{error:?}");
     }
 
     #[test]
@@ -523,6 +568,21 @@ says = "What each flow sends."
                 "expect = \"holds\"",
                 "expect = \"does not hold\"",
                 "because is needed",
+            ),
+            (
+                "expect = \"holds\"",
+                "because = \"a\"\nexpect = \"differs here\"",
+                "expect 'differs here' needs the key differs",
+            ),
+            (
+                "expect = \"holds\"",
+                "differs = \"a\"\nexpect = \"does not hold\"",
+                "expected as 'differs here'",
+            ),
+            (
+                "expect = \"left out\"",
+                "expect = \"cannot be\"",
+                "expect 'cannot be' needs the key cannot",
             ),
         ] {
             let error = Plan::parse(&PLAN.replace(from, to)).unwrap_err();

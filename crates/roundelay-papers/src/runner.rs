@@ -208,8 +208,9 @@ impl Ran {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kind::Kind;
     use crate::plan::tests::PLAN;
-    use crate::verdict::{Kind, judge};
+    use crate::verdict::judge;
 
     fn runner(instead: Option<&str>) -> Runner {
         Runner {

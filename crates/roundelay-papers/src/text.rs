@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use crate::catalogue::{Paper, Work};
 use crate::finding::Truth;
+use crate::kind::{Counts, Kind};
 use crate::page::Judged;
-use crate::verdict::Kind;
+use crate::plan::Plan;
 use roundelay_report::aligned;
 
 /// The list of papers and items, with the verdicts expected in the full setting.
@@ -22,7 +23,7 @@ pub fn list(papers: &[Paper], only: Option<&str>) -> String {
         );
         for item in &paper.items {
             let verdict = match &item.work {
-                Work::Plan(plan, _) => expected(plan.claims.iter().map(|claim| claim.expect)),
+                Work::Plan(plan, _) => expected(plan),
                 Work::Nothing(_) => "nothing to measure".to_owned(),
                 Work::NotAttempted(_) => "not attempted yet".to_owned(),
             };
@@ -38,23 +39,13 @@ pub fn list(papers: &[Paper], only: Option<&str>) -> String {
             roundelay papers PAPER ITEM runs one; --full as published; `roundelay papers all --check` compares verdicts with these.\n"
 }
 
-/// The verdicts of claims with counts.
-fn expected(kinds: impl Iterator<Item = Kind>) -> String {
-    let mut counts: Vec<(Kind, usize)> = Vec::new();
-    for kind in kinds {
-        match counts.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((kind, 1)),
-        }
+/// The expected verdicts of a plan's claims, with counts.
+fn expected(plan: &Plan) -> String {
+    let mut counts = Counts::default();
+    for claim in &plan.claims {
+        counts.add(claim, claim.expect);
     }
-    let words = counts.iter().map(|(kind, count)| {
-        if *count == 1 {
-            kind.name().to_owned()
-        } else {
-            format!("{} x{count}", kind.name())
-        }
-    });
-    words.collect::<Vec<_>>().join(", ")
+    counts.words()
 }
 
 /// Results of one item as JSON: claims with verdicts and findings, published and own values, and
@@ -63,7 +54,7 @@ pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
     let claims = judged.plan.claims.iter().zip(&judged.verdicts).map(|(claim, verdict)| {
         let findings: Vec<_> = verdict.findings().iter().map(|finding| finding.words.as_str()).collect();
         let (kind, on_record) = (verdict.kind.name(), claim.expect.name());
-        serde_json::json!({ "claim": claim.says, "verdict": kind, "on_record": on_record, "words": verdict.words, "findings": findings })
+        serde_json::json!({ "claim": claim.says, "ours": claim.ours, "verdict": kind, "on_record": on_record, "words": verdict.words, "findings": findings })
     });
     let names = ["figure", "published", "ours", "ratio"];
     let comparison = judged.comparison().into_iter().map(|row| {
@@ -93,7 +84,8 @@ pub fn report(paper: &str, judged: &Judged<'_>) -> String {
         item.label, plan.title, plan.page, record.setting
     );
     for (claim, verdict) in plan.claims.iter().zip(&judged.verdicts) {
-        _ = writeln!(text, "  {}\n    {}", claim.says, verdict.words);
+        let ours = if claim.ours { " (ours)" } else { "" };
+        _ = writeln!(text, "  {}{ours}\n    {}", claim.says, verdict.words);
         for finding in verdict.findings() {
             _ = writeln!(text, "    {} {}", mark(finding.truth), finding.words);
         }

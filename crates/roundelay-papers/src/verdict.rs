@@ -1,48 +1,10 @@
 //! Verdicts: the judgement of a claim over all variations of the open parameters.
 
-use serde::{Deserialize, Serialize};
-
 use crate::figures::Figures;
 use crate::finding::{Finding, Truth, truth_of};
+use crate::kind::Kind;
 use crate::plan::{Claim, Plan, Setting, Variation};
 use crate::predicate::World;
-
-/// The kind of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
-    /// True for the plan as it stands, and false with no choice of an open parameter.
-    #[serde(rename = "holds")]
-    Holds,
-    /// True with some choices, false with others.
-    #[serde(rename = "holds if")]
-    HoldsIf,
-    /// True with no choice.
-    #[serde(rename = "does not hold")]
-    DoesNotHold,
-    /// The paper contradicts itself.
-    #[serde(rename = "cannot be")]
-    CannotBe,
-    /// The paper lacks information necessary for a verdict.
-    #[serde(rename = "left out")]
-    LeftOut,
-    /// This number of seeds does not decide.
-    #[serde(rename = "undecided")]
-    Undecided,
-}
-
-impl Kind {
-    /// Name in plans.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::HoldsIf => "holds if",
-            Self::DoesNotHold => "does not hold",
-            Self::CannotBe => "cannot be",
-            Self::LeftOut => "left out",
-            Self::Undecided => "undecided",
-        }
-    }
-}
 
 /// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,42 +90,50 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
             _ => (Kind::Holds, "holds, by its own numbers".to_owned()),
         };
     }
-    let has = |wanted: Truth| truths.contains(&wanted);
+    let [held, failed] = [Truth::Holds, Truth::Fails].map(|truth| with(variations, truths, truth));
     match base {
-        Truth::Holds if !has(Truth::Fails) => (Kind::Holds, "holds".to_owned()),
+        Truth::Holds if failed.is_empty() => (Kind::Holds, "holds".to_owned()),
         Truth::Holds => {
-            let without = with(variations, truths, Truth::Fails).join(", nor with ");
+            let without = failed.join(", nor with ");
             because(
-                Kind::HoldsIf,
+                Kind::HoldsButNotIf,
                 format!("holds as the plan stands, but not with {without}"),
             )
         }
-        _ if has(Truth::Holds) && has(Truth::Fails) => {
-            let with = with(variations, truths, Truth::Holds).join(", or ");
-            let base = if base == Truth::Undecided {
-                "is undecided"
-            } else {
-                "fails"
-            };
+        Truth::Fails if !held.is_empty() => {
+            let with = held.join(", or ");
             because(
-                Kind::HoldsIf,
-                format!("{base} as the plan stands, holds with {with}"),
+                Kind::FailsButHoldsIf,
+                format!("fails as the plan stands, holds with {with}"),
             )
         }
+        Truth::Fails => match &claim.differs {
+            Some(why) => differs(claim, why),
+            None => because(Kind::DoesNotHold, "does not hold".to_owned()),
+        },
         Truth::Undecided => {
-            let with = with(variations, truths, Truth::Holds).join(", or ");
-            let with = if with.is_empty() {
-                with
-            } else {
-                format!("; holds with {with}")
-            };
-            because(
-                Kind::Undecided,
-                format!("undecided with {} seeds{with}", variations[0].0.seeds),
-            )
+            let mut words = format!("undecided with {} seeds", variations[0].0.seeds);
+            for (verb, names) in [("holds", held), ("fails", failed)] {
+                if !names.is_empty() {
+                    words += &format!("; {verb} with {}", names.join(", or "));
+                }
+            }
+            because(Kind::Undecided, words)
         }
-        Truth::Fails => because(Kind::DoesNotHold, "does not hold".to_owned()),
     }
+}
+
+/// The reason of `differs` is about our program or machine: it belongs to each failure.
+fn differs(claim: &Claim, why: &str) -> (Kind, String) {
+    let words = format!("differs here: {why}");
+    if claim.expect == Kind::DiffersHere {
+        return (Kind::DiffersHere, words);
+    }
+    let expected = claim.expect.name();
+    (
+        Kind::DiffersHere,
+        format!("{words} (expected: '{expected}')"),
+    )
 }
 
 /// Names of the variations with this truth.
@@ -223,13 +193,17 @@ mod tests {
         assert_eq!(
             (some.kind, some.words.as_str()),
             (
-                Kind::HoldsIf,
+                Kind::HoldsButNotIf,
                 "holds as the plan stands, but not with rate = 600kbit"
             )
         );
+        let other = verdict([400.0, 400.0, 490.0]);
         assert_eq!(
-            verdict([400.0, 400.0, 490.0]).words,
-            "fails as the plan stands, holds with rate = 2mbit"
+            (other.kind, other.words.as_str()),
+            (
+                Kind::FailsButHoldsIf,
+                "fails as the plan stands, holds with rate = 2mbit"
+            )
         );
         assert_eq!(
             verdicts([1.0; 3])[1].words,
@@ -256,6 +230,28 @@ mod tests {
         );
         assert!(!another.contains("queues are short"));
     }
+
+    /// A failure that comes from our program or machine refutes nothing.
+    #[test]
+    fn a_failure_of_our_own_making_differs_here() {
+        let plan = PLAN.replacen(
+            "expect = \"holds\"",
+            "differs = \"our program keeps other tables\"\nexpect = \"differs here\"",
+            1,
+        );
+        let verdict = |least| verdicts_of(&plan, least).swap_remove(0);
+        let failed = verdict([400.0, 410.0, 390.0]);
+        assert_eq!(
+            (failed.kind, failed.words.as_str()),
+            (
+                Kind::DiffersHere,
+                "differs here: our program keeps other tables"
+            )
+        );
+        assert_eq!(verdict([500.0, 510.0, 490.0]).kind, Kind::Holds);
+        assert_eq!(verdict([400.0, 410.0, 490.0]).kind, Kind::FailsButHoldsIf);
+    }
+
     #[test]
     fn what_the_quick_setting_cannot_tell_is_undecided_there() {
         let plan = PLAN.replacen(

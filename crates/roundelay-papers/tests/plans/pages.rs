@@ -5,18 +5,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use roundelay_papers::catalogue::{papers, unlisted};
+use roundelay_papers::kind::Kind;
 use roundelay_papers::site::Site;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// `ROUNDELAY_WRITE=1` writes the pages anew, as `make papers-pages` does with the command.
 #[test]
 fn pages_are_as_young_as_their_plans_and_records() {
     let papers = papers().unwrap();
     let folder = root().join("docs/papers");
     let site = Site::read(&papers, &folder).unwrap();
     for (path, expected) in site.files() {
+        if std::env::var_os("ROUNDELAY_WRITE").is_some() {
+            fs::write(folder.join(&path), &expected).unwrap();
+        }
         let found = fs::read_to_string(folder.join(&path)).unwrap_or_default();
         assert!(
             found == expected,
@@ -41,6 +46,33 @@ fn verdicts_of_the_records_are_those_of_the_plans() {
         .collect();
     assert_eq!(changed, Vec::<String>::new());
     assert!(site.judged().count() > 40, "there are records");
+}
+
+/// Formerly only a row an item told what holds, and "on a condition" hid which way.
+#[test]
+fn the_index_begins_with_the_number_of_each_papers_claims_by_verdict() {
+    let papers = papers().unwrap();
+    let site = Site::read(&papers, &root().join("docs/papers")).unwrap();
+    let files = site.files();
+    let (_, index) = files
+        .iter()
+        .find(|(path, _)| path == Path::new("index.md"))
+        .unwrap();
+    let mut rows = index.lines().filter(|line| line.starts_with('|')).skip(2);
+    for paper in &papers {
+        let row = rows.next().unwrap();
+        let cells: Vec<_> = row.split(" | ").collect();
+        assert!(cells[0].ends_with(&format!("({}.md)", paper.slug)), "{row}");
+        let mut counts = [0; Kind::ALL.len()];
+        for (of, judged) in site.judged() {
+            let claims = judged.plan.claims.iter().zip(&judged.verdicts);
+            for (_, verdict) in claims.filter(|(claim, _)| of.slug == paper.slug && !claim.ours) {
+                counts[verdict.kind as usize] += 1;
+            }
+        }
+        let numbers = counts.map(|count| count.to_string());
+        assert_eq!(cells[1..=numbers.len()], numbers, "{row}");
+    }
 }
 
 #[test]
