@@ -336,7 +336,7 @@ fn finish(
         let open = if undecided == 0 {
             String::new()
         } else {
-            format!(", but for {undecided} that the quick setting does not decide")
+            format!(", but for {undecided} that these runs leave undecided")
         };
         let items = if items == 1 {
             "1 item".to_owned()

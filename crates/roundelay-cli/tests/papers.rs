@@ -434,6 +434,24 @@ fn a_swapped_open_value_fails_the_check() {
     );
 }
 
+/// Formerly one run was exact, and `--seeds 2` told the number of runs of the plan.
+#[test]
+fn fewer_than_three_runs_decide_nothing_and_tell_their_number() {
+    let folder = Folder::new("few");
+    for (seeds, words) in [("1", "undecided (1 run)"), ("2", "undecided (2 runs)")] {
+        let output = folder.run(&["--seeds", seeds, "--check"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let report = text(&output.stdout);
+        assert!(report.contains(&format!("    {words}\n")), "{report}");
+        assert!(
+            report.contains("but for 1 that these runs leave undecided"),
+            "{report}"
+        );
+    }
+    let three = folder.run(&["--seeds", "3"]);
+    assert!(text(&three.stdout).contains("    holds\n"));
+}
+
 #[test]
 fn our_own_claims_are_apart_in_json_and_text() {
     let folder = Folder::new("ours");

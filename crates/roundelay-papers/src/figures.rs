@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use roundelay_sim::scenario::{Interval, student_95};
 
 use crate::experiments::Row;
+use crate::finding::Runs;
 
 /// Reference to a number: `RUN: FIGURE`, and x on a curve.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +113,8 @@ impl Ord for At {
 /// All figures of one variation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
+    /// True if nothing was drawn: one run is as good as many.
+    pub is_exact: bool,
     scalars: BTreeMap<String, Samples>,
     curves: BTreeMap<String, BTreeMap<At, Samples>>,
     /// Names in order of first appearance.
@@ -142,6 +145,15 @@ impl Figures {
                     .or_default(),
             };
             samples.0.insert(seed, *value);
+        }
+    }
+
+    /// Runs behind one of the samples.
+    pub fn runs(&self, samples: &Samples) -> Runs {
+        if self.is_exact {
+            Runs::Exact
+        } else {
+            Runs::Drawn(samples.0.len())
         }
     }
 

@@ -14,9 +14,34 @@ pub enum Truth {
     Holds,
 }
 
+/// Runs behind a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// Nothing was drawn, or the number is published: one run is as good as many.
+    Exact,
+    /// The number of runs that drew something.
+    Drawn(usize),
+}
+
+impl Runs {
+    /// Fewest runs with an interval worth the name: one run has none, and that of two is 13
+    /// standard deviations wide.
+    pub const FEWEST: usize = 3;
+
+    /// The number of runs, if too small for a verdict.
+    pub const fn too_few(self) -> Option<usize> {
+        match self {
+            Self::Drawn(runs) if runs < Self::FEWEST => Some(runs),
+            _ => None,
+        }
+    }
+}
+
 /// Result of a predicate, with the deciding numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
+    /// Runs behind the deciding number.
+    pub runs: Runs,
     /// True if a compared figure was not measured.
     pub is_missing: bool,
     /// The truth of the predicate.
@@ -53,7 +78,7 @@ impl Finding {
     pub(crate) fn within(
         what: &str,
         interval: Interval,
-        n: usize,
+        runs: Runs,
         from: Option<f64>,
         to: Option<f64>,
     ) -> Self {
@@ -78,17 +103,24 @@ impl Finding {
             compared,
             ..Self::new(
                 truth,
+                runs,
                 format!(
                     "{what} is {}, needed {}",
-                    measured(interval, n),
+                    measured(interval, runs),
                     range(from, to)
                 ),
             )
         }
     }
 
-    pub(crate) const fn new(truth: Truth, words: String) -> Self {
+    /// Too few runs decide nothing.
+    pub(crate) fn new(truth: Truth, runs: Runs, words: String) -> Self {
+        let truth = match runs.too_few() {
+            Some(_) => Truth::Undecided,
+            None => truth,
+        };
         Self {
+            runs,
             is_missing: false,
             truth,
             words,
@@ -104,7 +136,7 @@ impl Finding {
     pub(crate) fn unreadable(words: String) -> Self {
         Self {
             is_missing: true,
-            ..Self::new(Truth::Fails, words)
+            ..Self::new(Truth::Fails, Runs::Exact, words)
         }
     }
 
@@ -115,13 +147,15 @@ impl Finding {
     }
 }
 
-/// Mean with interval and number of seeds, in words.
-pub fn measured(interval: Interval, n: usize) -> String {
-    match interval.half_width {
-        Some(half) if half > 0.0 => {
-            format!("{} ± {} (n = {n})", rounded(interval.mean), rounded(half))
+/// Mean with interval and number of runs, in words.
+pub fn measured(interval: Interval, runs: Runs) -> String {
+    let mean = rounded(interval.mean);
+    match (runs, interval.half_width) {
+        (Runs::Drawn(1), _) => format!("{mean} (1 run)"),
+        (Runs::Drawn(n), Some(half)) if half > 0.0 => {
+            format!("{mean} ± {} (n = {n})", rounded(half))
         }
-        _ => rounded(interval.mean),
+        _ => mean,
     }
 }
 
@@ -153,6 +187,27 @@ pub(crate) fn range(from: Option<f64>, to: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Formerly the missing interval of a single run was read as one of no width.
+    #[test]
+    fn few_runs_decide_nothing() {
+        let interval = |half_width| Interval {
+            mean: 5.0,
+            half_width,
+        };
+        let finding =
+            |half, runs| Finding::within("A: delay", interval(half), runs, Some(1.0), None);
+        let single = finding(None, Runs::Drawn(1));
+        assert_eq!(single.truth, Truth::Undecided);
+        assert_eq!(single.words, "A: delay is 5 (1 run), needed at least 1");
+        assert_eq!(
+            finding(Some(0.0), Runs::Drawn(2)).truth,
+            Truth::Undecided,
+            "two equal values are no proof"
+        );
+        assert_eq!(finding(Some(0.1), Runs::Drawn(3)).truth, Truth::Holds);
+        assert_eq!(finding(None, Runs::Exact).truth, Truth::Holds);
+    }
 
     #[test]
     fn numbers_have_four_digits_that_count() {

@@ -84,14 +84,16 @@ impl<'a> Judged<'a> {
         })
     }
 
-    /// Claims with a verdict other than expected by the plan. In the quick setting, claims with an
-    /// undecided verdict, or with an undecided one expected, do not count.
+    /// Claims with a verdict other than expected by the plan. Claims with too few runs do not count,
+    /// and in the quick setting neither claims with an undecided verdict, nor with an undecided one
+    /// expected.
     pub fn changed(&self) -> Vec<String> {
         let is_quick = self.record.setting() == Setting::Quick;
         let pairs = self.plan.claims.iter().zip(&self.verdicts);
         let changed = pairs.filter(|(claim, verdict)| {
             let kinds = [claim.expect, verdict.kind];
-            kinds[0] != kinds[1] && !(is_quick && kinds.contains(&Kind::Undecided))
+            let may_be_undecided = is_quick || verdict.too_few().is_some();
+            kinds[0] != kinds[1] && !(may_be_undecided && kinds.contains(&Kind::Undecided))
         });
         changed
             .map(|(claim, verdict)| {
@@ -134,7 +136,8 @@ impl<'a> Judged<'a> {
         let figures = &self.ran.variations[0].1;
         let row = |name: &str, x: Option<f64>, value: f64, spread: Option<f64>| {
             let samples = figures.at(name, x);
-            let interval = samples.and_then(|samples| Some((samples.interval()?, samples.0.len())));
+            let interval =
+                samples.and_then(|samples| Some((samples.interval()?, figures.runs(samples))));
             let label = x.map_or_else(|| name.to_owned(), |x| format!("{name} @ {}", rounded(x)));
             let published = spread.map_or_else(
                 || rounded(value),
@@ -142,7 +145,7 @@ impl<'a> Judged<'a> {
             );
             let ours = interval.map_or_else(
                 || "not measured".to_owned(),
-                |(interval, n)| measured(interval, n),
+                |(interval, runs)| measured(interval, runs),
             );
             let ratio = interval.filter(|_| value != 0.0).map_or_else(
                 || "–".to_owned(),

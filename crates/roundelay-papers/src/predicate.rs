@@ -4,11 +4,13 @@
 //! over all of them, and is otherwise undecided. Orders and ratios are compared seed by seed:
 //! common influences on the runs cancel out.
 
+use std::collections::BTreeMap;
+
 use roundelay_sim::scenario::Interval;
 use serde::Deserialize;
 
 use crate::figures::{Figures, Reference, Samples};
-use crate::finding::{Compared, Finding, Truth, range, rounded};
+use crate::finding::{Compared, Finding, Runs, Truth, range, rounded};
 use crate::plan::Plan;
 
 /// A condition over figures.
@@ -111,6 +113,15 @@ impl World<'_> {
         self.figures.at(&reference.figure, reference.x).cloned()
     }
 
+    /// Runs behind a number.
+    fn runs(&self, reference: &Reference, samples: &Samples) -> Runs {
+        if reference.is_published {
+            Runs::Exact
+        } else {
+            self.figures.runs(samples)
+        }
+    }
+
     /// Combines two numbers seed by seed; a published number is combined with each seed.
     fn pairs(
         &self,
@@ -151,10 +162,15 @@ impl World<'_> {
         let Some(interval) = samples.interval() else {
             return Finding::missing(format!("a seed that both {one} and {other} have"));
         };
+        let runs = if one.is_published && other.is_published {
+            Runs::Exact
+        } else {
+            self.figures.runs(&samples)
+        };
         Finding::within(
             &format!("{one} {words} {other}"),
             interval,
-            samples.0.len(),
+            runs,
             bounds[0],
             bounds[1],
         )
@@ -316,7 +332,7 @@ fn every(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Find
     });
     Finding {
         compared,
-        ..Finding::new(truth, words)
+        ..Finding::new(truth, world.runs(&reference, &samples), words)
     }
 }
 
@@ -325,12 +341,11 @@ fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> F
         Ok(reference) => reference,
         Err(words) => return Finding::unreadable(words),
     };
-    let samples = world.samples(&reference);
-    match samples
-        .as_ref()
-        .and_then(|samples| Some((samples.interval()?, samples.0.len())))
-    {
-        Some((interval, n)) => Finding::within(of, interval, n, from, to),
+    let Some(samples) = world.samples(&reference) else {
+        return Finding::missing(&reference);
+    };
+    match samples.interval() {
+        Some(interval) => Finding::within(of, interval, world.runs(&reference, &samples), from, to),
         None => Finding::missing(&reference),
     }
 }
@@ -357,7 +372,8 @@ fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64
             rounded(pair[0].0),
             rounded(pair[1].0)
         );
-        let finding = Finding::within(&what, gains.interval()?, gains.0.len(), Some(0.0), None);
+        let runs = world.figures.runs(&gains);
+        let finding = Finding::within(&what, gains.interval()?, runs, Some(0.0), None);
         Some((
             gains.interval()?.mean,
             finding.of(format!("{of}: the smallest {words}")),
@@ -379,20 +395,26 @@ fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
     };
     let intervals: Vec<_> = points
         .iter()
-        .filter_map(|(x, samples)| Some((*x, samples.interval()?, samples.0.len())))
+        .filter_map(|(x, samples)| Some((*x, samples.interval()?, world.figures.runs(samples))))
         .collect();
     let mean = intervals
         .iter()
         .map(|(_, interval, _)| interval.mean)
         .sum::<f64>()
         / intervals.len() as f64;
-    let part = |(x, interval, n): &(f64, Interval, usize)| {
+    let part = |(x, interval, runs): &(f64, Interval, Runs)| {
         let relative = Interval {
             mean: interval.mean / mean,
             half_width: interval.half_width.map(|half| half / mean),
         };
         let what = format!("{of} @ {} over the curve's mean", rounded(*x));
-        let finding = Finding::within(&what, relative, *n, Some(1.0 - within), Some(1.0 + within));
+        let finding = Finding::within(
+            &what,
+            relative,
+            *runs,
+            Some(1.0 - within),
+            Some(1.0 + within),
+        );
         (
             relative.mean,
             finding.of(format!("{of}: the farthest point over the curve's mean")),
@@ -406,42 +428,50 @@ fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
     worst.map(|(_, finding)| finding).into_iter().collect()
 }
 
-/// The crossing of the means: from this x on, the first curve stays above the second.
+/// The x from which on the first curve stays above the second, with its interval over the seeds.
+/// Undecided if the first curve overtakes the second with some seeds only.
 fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Option<f64>) -> Finding {
     let (upper, lower) = match (curve(world, of), curve(world, with)) {
         (Ok(upper), Ok(lower)) => (upper, lower),
         (Err(finding), _) | (_, Err(finding)) => return finding,
     };
-    let mean = |samples: &Samples| samples.interval().map(|interval| interval.mean);
-    let differences: Vec<_> = upper
+    let mut by_seed: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
+    for (x, above) in upper {
+        let Some((_, below)) = lower.iter().find(|(at, _)| *at == x) else {
+            continue;
+        };
+        for (seed, difference) in above.with(below, |above, below| above - below).0 {
+            by_seed.entry(seed).or_default().push((x, difference));
+        }
+    }
+    let crossings = by_seed
         .iter()
-        .filter_map(|(x, samples)| {
-            Some((
-                *x,
-                mean(samples)? - mean(lower.iter().find(|(at, _)| at == x)?.1)?,
-            ))
-        })
-        .collect();
+        .filter_map(|(seed, differences)| Some((*seed, overtaken_at(differences)?)));
+    let crossings = Samples(crossings.collect());
+    let seeds = Samples(by_seed.keys().map(|seed| (*seed, 0.0)).collect());
+    let runs = world.figures.runs(&seeds);
+    match (crossings.interval(), by_seed.len() - crossings.0.len()) {
+        (Some(interval), 0) => {
+            let what = format!("the x at which {of} overtakes {with}");
+            Finding::within(&what, interval, runs, from, to)
+        }
+        (Some(_), _) => {
+            let (some, all) = (crossings.0.len(), by_seed.len());
+            let words = format!("{of} overtakes {with} with {some} of {all} seeds");
+            Finding::new(Truth::Undecided, runs, words)
+        }
+        (None, _) => Finding::new(Truth::Fails, runs, format!("{of} never overtakes {with}")),
+    }
+}
+
+/// The x from which on differences are not negative; None if they never turn.
+fn overtaken_at(differences: &[(f64, f64)]) -> Option<f64> {
     let last_below = differences
         .iter()
-        .rposition(|(_, difference)| *difference < 0.0);
-    let at = match last_below {
-        Some(place) if place + 1 < differences.len() => {
-            let ((x0, y0), (x1, y1)) = (differences[place], differences[place + 1]);
-            x0 - y0 * (x1 - x0) / (y1 - y0)
-        }
-        _ => return Finding::new(Truth::Fails, format!("{of} never overtakes {with}")),
-    };
-    Finding::within(
-        &format!("the x at which {of} overtakes {with}"),
-        Interval {
-            mean: at,
-            half_width: None,
-        },
-        1,
-        from,
-        to,
-    )
+        .rposition(|(_, difference)| *difference < 0.0)?;
+    let (x0, y0) = differences[last_below];
+    let (x1, y1) = *differences.get(last_below + 1)?;
+    Some(x0 - y0 * (x1 - x0) / (y1 - y0))
 }
 
 #[cfg(test)]
@@ -450,9 +480,9 @@ mod tests {
     use crate::experiments::Row;
     use crate::plan::tests::PLAN;
 
-    fn figures() -> Figures {
+    fn figures(runs: usize) -> Figures {
         let mut figures = Figures::default();
-        for (seed, noise) in [(1, 0.0), (2, 4.0), (3, -4.0)] {
+        for (seed, noise) in [(1, 0.0), (2, 4.0), (3, -4.0)].into_iter().take(runs) {
             let seed_noise = 100.0 * noise;
             let mut rows = vec![
                 Row::scalar("DRR", "least, kbit/s", 500.0 + noise),
@@ -469,16 +499,20 @@ mod tests {
     }
 
     fn truth(predicate: &str) -> Truth {
+        truth_with(predicate, &figures(3))
+    }
+
+    fn truth_with(predicate: &str, figures: &Figures) -> Truth {
         #[derive(Deserialize)]
         struct Line {
             needs: Predicate,
         }
         let Line { needs } = toml::from_str(&format!("needs = {predicate}")).unwrap();
-        let (plan, figures) = (Plan::parse(PLAN).unwrap(), figures());
+        let plan = Plan::parse(PLAN).unwrap();
         needs
             .judge(World {
                 plan: &plan,
-                figures: &figures,
+                figures,
             })
             .iter()
             .map(|finding| finding.truth)
@@ -586,6 +620,70 @@ mod tests {
             "order: of needs two figures or more"
         );
         assert!(error("{ is = 'rising', of = 'delay' }").contains("expected RUN: FIGURE"));
+    }
+
+    /// Formerly a single run counted as exact, for a crossing any number of runs.
+    #[test]
+    fn no_predicate_is_decided_by_fewer_than_three_runs() {
+        let predicates = [
+            "{ is = 'interval', of = 'DRR: least, kbit/s', from = 480 }",
+            "{ is = 'interval', of = 'DRR: least, kbit/s', from = 5000 }",
+            "{ is = 'every', of = 'DRR: least, kbit/s', from = 400 }",
+            "{ is = 'published', of = 'DRR: least, kbit/s', within = 0.1 }",
+            "{ is = 'order', of = ['A: delay', 'B: delay'] }",
+            "{ is = 'ratio', of = 'A: delay', over = 'B: delay', from = 0.9, to = 1.1 }",
+            "{ is = 'rising', of = 'A: curve' }",
+            "{ is = 'falling', of = 'A: curve' }",
+            "{ is = 'flat', of = 'B: curve', within = 0.1 }",
+            "{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 2, to = 3 }",
+            "{ is = 'crossing', of = 'B: curve', with = 'A: curve' }",
+        ];
+        for predicate in predicates {
+            for runs in [1, 2] {
+                let few = figures(runs);
+                assert_eq!(truth_with(predicate, &few), Truth::Undecided, "{predicate}");
+            }
+            assert_ne!(truth(predicate), Truth::Undecided, "{predicate}");
+            let mut exact = figures(1);
+            exact.is_exact = true;
+            assert_ne!(
+                truth_with(predicate, &exact),
+                Truth::Undecided,
+                "{predicate}"
+            );
+        }
+        let published = "{ is = 'order', of = ['published DRR: least, kbit/s', 'published DRR: least, kbit/s'] }";
+        assert_eq!(truth_with(published, &figures(1)), Truth::Fails);
+    }
+
+    /// Formerly the crossing of the means, which no seed need show, was judged as exact.
+    #[test]
+    fn a_crossing_is_judged_seed_by_seed() {
+        let mut figures = Figures::default();
+        for (seed, level) in [(1, 1.5), (2, 2.5), (3, 3.5)] {
+            for x in [1.0, 2.0, 3.0, 4.0] {
+                let rows = [
+                    Row::point("A", "curve", x, x),
+                    Row::point("B", "curve", x, level),
+                ];
+                figures.add(seed, &rows);
+            }
+        }
+        let crossing = "{ is = 'crossing', of = 'A: curve', with = 'B: curve', ";
+        let judged = |range: &str| truth_with(&format!("{crossing}{range}"), &figures);
+        assert_eq!(judged("from = 2, to = 3 }"), Truth::Undecided, "2.5 ± 2.5");
+        assert_eq!(judged("from = 0, to = 6 }"), Truth::Holds);
+        for x in [1.0, 2.0, 3.0, 4.0] {
+            figures.add(
+                4,
+                &[
+                    Row::point("A", "curve", x, x),
+                    Row::point("B", "curve", x, 9.0),
+                ],
+            );
+        }
+        let one_never = truth_with(&format!("{crossing}from = 0, to = 6 }}"), &figures);
+        assert_eq!(one_never, Truth::Undecided);
     }
 
     #[test]

@@ -146,12 +146,14 @@ impl Record {
         if variations.len() != self.variations.len() {
             return Err("the record has other variations than the plan: run it again".to_owned());
         }
-        let variations = variations
-            .into_iter()
-            .zip(&self.variations)
-            .map(|(variation, recorded)| (variation, recorded.figures()));
+        let mut recorded = Vec::new();
+        for (variation, of_variation) in variations.into_iter().zip(&self.variations) {
+            let mut figures = of_variation.figures();
+            figures.is_exact = variation.read().map_err(|wrong| wrong.message)?.is_exact();
+            recorded.push((variation, figures));
+        }
         Ok(Ran {
-            variations: variations.collect(),
+            variations: recorded,
             traces: self.traces.clone(),
             seconds: self.seconds,
             runs: [0, 0],

@@ -117,7 +117,11 @@ impl Runner {
         } else {
             jobs.par_iter().map(one).collect::<Result<_, _>>()?
         };
-        Ok(Ran::gather(variations, &jobs, done, known))
+        let mut ran = Ran::gather(variations, &jobs, done, known);
+        for ((_, figures), experiment) in ran.variations.iter_mut().zip(&experiments) {
+            figures.is_exact = experiment.is_exact();
+        }
+        Ok(ran)
     }
 
     /// Number of runs of a plan.
@@ -230,7 +234,11 @@ mod tests {
             ..Plan::parse(PLAN).unwrap()
         };
         let verdict = |instead| {
-            let ran = runner(instead).run(&plan, &Cache::none(), &|| ()).unwrap();
+            let runner = Runner {
+                seeds: Some(3),
+                ..runner(instead)
+            };
+            let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
             judge(&plan, &plan.claims[0], &ran.variations, Setting::Full)
         };
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Verdicts: the judgement of a claim over all variations of the open parameters.
 
 use crate::figures::Figures;
-use crate::finding::{Finding, Truth, truth_of};
+use crate::finding::{Finding, Runs, Truth, truth_of};
 use crate::kind::Kind;
 use crate::plan::{Claim, Plan, Setting, Variation};
 use crate::predicate::World;
@@ -21,6 +21,15 @@ impl Verdict {
     /// The deciding findings of the plan as it stands.
     pub fn findings(&self) -> &[Finding] {
         self.by_variation.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of runs of the plan as it stands, if too small for a verdict.
+    pub fn too_few(&self) -> Option<usize> {
+        if self.kind != Kind::Undecided {
+            return None;
+        }
+        let findings = self.findings().iter();
+        findings.filter_map(|finding| finding.runs.too_few()).min()
     }
 
     /// The truth with a variation.
@@ -58,7 +67,7 @@ pub fn judge(
             Kind::Undecided,
             format!("not judged in the quick setting: {why}"),
         ),
-        _ => decide(claim, variations, &truths),
+        _ => decide(claim, variations, &truths, runs_of(&by_variation[0])),
     };
     Verdict {
         kind,
@@ -67,7 +76,23 @@ pub fn judge(
     }
 }
 
-fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) -> (Kind, String) {
+/// The least number of runs behind findings that are undecided.
+fn runs_of(findings: &[Finding]) -> Option<usize> {
+    let mut least = None;
+    for finding in findings {
+        if let (Truth::Undecided, Runs::Drawn(runs)) = (finding.truth, finding.runs) {
+            least = Some(least.map_or(runs, |least: usize| least.min(runs)));
+        }
+    }
+    least
+}
+
+fn decide(
+    claim: &Claim,
+    variations: &[(Variation, Figures)],
+    truths: &[Truth],
+    runs: Option<usize>,
+) -> (Kind, String) {
     // The plan's reason belongs to the expected verdict only.
     let because = |kind: Kind, words: String| match claim.because.as_str() {
         "" => (kind, words),
@@ -112,7 +137,11 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
             None => because(Kind::DoesNotHold, "does not hold".to_owned()),
         },
         Truth::Undecided => {
-            let mut words = format!("undecided with {} seeds", variations[0].0.seeds);
+            let mut words = match runs {
+                None => "undecided".to_owned(),
+                Some(1) => "undecided (1 run)".to_owned(),
+                Some(runs) => format!("undecided ({runs} runs)"),
+            };
             for (verb, names) in [("holds", held), ("fails", failed)] {
                 if !names.is_empty() {
                     words += &format!("; {verb} with {}", names.join(", or "));
@@ -165,10 +194,14 @@ mod tests {
     }
 
     fn verdicts_in(setting: Setting, plan: &str, least: [f64; 3]) -> Vec<Verdict> {
+        verdicts_with(3, setting, plan, least)
+    }
+
+    fn verdicts_with(runs: u64, setting: Setting, plan: &str, least: [f64; 3]) -> Vec<Verdict> {
         let plan = Plan::parse(plan).unwrap();
         let figures = |value: f64| {
             let mut figures = Figures::default();
-            (1..=3)
+            (1..=runs)
                 .for_each(|seed| figures.add(seed, &[Row::scalar("DRR", "least, kbit/s", value)]));
             figures
         };
@@ -209,6 +242,21 @@ mod tests {
             verdicts([1.0; 3])[1].words,
             "the paper leaves out what longer means"
         );
+    }
+
+    #[test]
+    fn fewer_than_three_runs_are_undecided_with_their_number() {
+        let verdict = |runs| verdicts_with(runs, Setting::Full, PLAN, [500.0; 3]).swap_remove(0);
+        let [one, two, three] = [1, 2, 3].map(verdict);
+        assert_eq!(
+            (one.words.as_str(), one.too_few()),
+            ("undecided (1 run)", Some(1))
+        );
+        assert_eq!(
+            (two.words.as_str(), two.too_few()),
+            ("undecided (2 runs)", Some(2))
+        );
+        assert_eq!((three.kind, three.too_few()), (Kind::Holds, None));
     }
 
     #[test]

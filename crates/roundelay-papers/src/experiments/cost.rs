@@ -385,6 +385,10 @@ impl Experiment for Cost {
         })
     }
 
+    fn is_exact(&self) -> bool {
+        self.measure != Measure::Time
+    }
+
     fn runs_alone(&self) -> bool {
         self.measure == Measure::Time
     }

@@ -353,6 +353,10 @@ impl Experiment for Hierarchy {
         Ok(outcome)
     }
 
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.plant(discipline);
         Ok(())

@@ -194,6 +194,10 @@ impl Experiment for Leftover {
         })
     }
 
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.plant(discipline);
         Ok(())

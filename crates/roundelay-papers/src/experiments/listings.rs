@@ -148,6 +148,10 @@ impl Experiment for Listings {
     }
 
     /// The listings are not in the registry of disciplines: replacement is an error.
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
             "the paper's listings are run, in whose place {discipline} cannot be put"

@@ -109,6 +109,12 @@ pub trait Experiment: Send + Sync {
             .unwrap_or_default()
     }
 
+    /// True if one run is as good as many, because nothing is drawn, or because the run is a search
+    /// of stated extent: how many counterexamples it finds is no estimate.
+    fn is_exact(&self) -> bool {
+        false
+    }
+
     /// True if nothing else may run at the same time, as for measurements of time.
     fn runs_alone(&self) -> bool {
         false

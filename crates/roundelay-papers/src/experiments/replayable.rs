@@ -226,6 +226,10 @@ impl Experiment for Replayable {
         })
     }
 
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Order::read(discipline)?;
         for (_, column) in &mut self.columns {

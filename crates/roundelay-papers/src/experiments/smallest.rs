@@ -137,6 +137,10 @@ impl Experiment for Smallest {
     }
 
     /// Questions are about rules: replacement is an error.
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
             "the search is for schedules that a given rule does not replay: {discipline} cannot replace the rule"

@@ -174,6 +174,10 @@ impl Experiment for Turns {
         Ok(outcome)
     }
 
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.plant(discipline);
         Ok(())

@@ -240,6 +240,10 @@ impl Experiment for WorkedSchedule {
         Ok(Outcome { rows, trace })
     }
 
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!(
             "figures name the rules: {discipline} cannot replace one"

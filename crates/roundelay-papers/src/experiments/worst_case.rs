@@ -105,6 +105,10 @@ impl Experiment for WorstCase {
         Ok(Outcome { rows, trace })
     }
 
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         let parts = self.parts();
         for part in parts {

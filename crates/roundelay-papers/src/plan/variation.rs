@@ -39,6 +39,17 @@ impl Variation {
     /// # Errors
     /// An unknown kind, or the faulty key, by its path in `[run]`.
     pub fn experiment(&self) -> Result<Box<dyn Experiment>, Wrong> {
+        let experiment = self.read()?;
+        experiment.check()?;
+        if experiment.parts().is_empty() {
+            Err(Wrong::new("columns", "nothing to run: a column or more"))
+        } else {
+            Ok(experiment)
+        }
+    }
+
+    /// The experiment of the variation, without a check of its values.
+    pub(crate) fn read(&self) -> Result<Box<dyn Experiment>, Wrong> {
         let mut run = self.run.clone();
         let kind = run
             .remove("kind")
@@ -57,13 +68,7 @@ impl Variation {
             .map(|(_, read)| read);
         let read =
             read.ok_or_else(|| Wrong::new("kind", format!("kind '{kind}': one of {}", known())))?;
-        let experiment = read(&run)?;
-        experiment.check()?;
-        if experiment.parts().is_empty() {
-            Err(Wrong::new("columns", "nothing to run: a column or more"))
-        } else {
-            Ok(experiment)
-        }
+        read(&run)
     }
 
     /// Text for the cache key: everything that determines the runs.

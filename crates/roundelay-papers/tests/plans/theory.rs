@@ -51,6 +51,65 @@ fn figures_8_to_10_fail_as_drawn() {
     }
 }
 
+#[test]
+fn exact_figures_are_the_same_with_every_seed() {
+    let mut seen = 0;
+    for paper in papers().unwrap() {
+        for (plan, _) in paper.items.iter().filter_map(|item| item.plan()) {
+            let variation = plan.variations(Setting::Quick).unwrap().swap_remove(0);
+            let kind = variation.run["kind"].as_str().unwrap();
+            // The other exact kinds search, count instructions, or take long.
+            if ![
+                "turns",
+                "worked_schedule",
+                "hierarchy",
+                "leftover",
+                "footprint",
+            ]
+            .contains(&kind)
+            {
+                continue;
+            }
+            let experiment = variation.experiment().unwrap();
+            assert!(experiment.is_exact(), "{kind}");
+            for part in experiment.parts() {
+                let [one, other] = [1, 2].map(|seed| experiment.run(&part, seed).unwrap());
+                assert_eq!(one, other, "{} {}: {part}", paper.slug, plan.item);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+/// Formerly all claims of Table 2 were decided by one run, and all but three by two.
+#[test]
+fn one_or_two_runs_of_table_2_decide_nothing() {
+    let papers = papers().unwrap();
+    let items = papers.iter().flat_map(|paper| &paper.items);
+    let mut plans = items.filter_map(|item| Some((&item.name, item.plan()?.0)));
+    let (_, plan) = plans.find(|(name, _)| *name == "table-2").unwrap();
+    let mut plan = plan.clone();
+    plan.open.clear();
+    // Claims over published numbers alone need no runs.
+    plan.claims.retain(|claim| claim.cannot.is_none());
+    assert!(plan.claims.len() > 3);
+    for (seeds, words) in [(1, "undecided (1 run)"), (2, "undecided (2 runs)")] {
+        let runner = Runner {
+            setting: Setting::Quick,
+            versions: Versions::of_program(""),
+            instead: None,
+            seeds: Some(seeds),
+        };
+        let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
+        for claim in &plan.claims {
+            let verdict = judge(&plan, claim, &ran.variations, Setting::Quick);
+            assert_eq!(verdict.too_few(), Some(seeds as usize), "{verdict:?}");
+            assert!(verdict.words.starts_with(words), "{}", verdict.words);
+        }
+    }
+}
+
 /// A single changed time in a table changes the verdicts.
 #[test]
 fn a_slip_in_a_figure_changes_its_verdict() {
