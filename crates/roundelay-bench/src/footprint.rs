@@ -1,5 +1,6 @@
 //! Memory footprint of a discipline, measured by counting allocated bytes.
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
 
@@ -56,7 +57,7 @@ fn taken(
     allocated: &dyn Fn() -> i64,
 ) -> Result<(i64, Footprint), ConfigError> {
     let before = allocated();
-    let mut scheduler = discipline.build::<u32>(1)?;
+    let mut scheduler = discipline.build::<u32>(Seed::new(1))?;
     for flow in (0..flows).map(FlowId) {
         scheduler.set_flow(flow, FlowConfig::DEFAULT)?;
     }

@@ -17,6 +17,7 @@ use std::str::FromStr;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{
     ConfigError, Duration, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Slack,
@@ -230,7 +231,7 @@ impl<const FULL: bool> Visitor for Fill<FULL> {
     type Output = Result<Box<dyn Running>, ConfigError>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let mut scheduler = discipline.build::<u32>(1)?;
+        let mut scheduler = discipline.build::<u32>(Seed::new(1))?;
         if FULL {
             // 1000 bytes every 800 ns.
             Rate::from_bits_per_second(8_000 * 1_000_000_000_000 / STEP)
@@ -406,8 +407,10 @@ mod tests {
                 .discipline(100)
                 .unwrap()
                 .unwrap();
-            let mut hold =
-                Hold::<_, false>::new(discipline.build::<u32>(1).unwrap(), of_one_flow(100));
+            let mut hold = Hold::<_, false>::new(
+                discipline.build::<u32>(Seed::new(1)).unwrap(),
+                of_one_flow(100),
+            );
             hold.run(1_000);
             assert_eq!(hold.scheduler.backlog().packets, 100, "{text}");
         }
@@ -465,7 +468,7 @@ mod tests {
 
     fn full(text: &str, held: Held) -> Hold<roundelay::schedulers::AnyScheduler<u32>, true> {
         let discipline = text.parse::<QueueSpec>().unwrap().discipline;
-        let mut scheduler = discipline.build::<u32>(1).unwrap();
+        let mut scheduler = discipline.build::<u32>(Seed::new(1)).unwrap();
         (0..held.flows).for_each(|flow| {
             scheduler
                 .set_flow(

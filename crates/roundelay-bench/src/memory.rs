@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{ConfigError, Footprint, Pool, Scheduler};
 
@@ -71,7 +72,7 @@ fn free() -> Option<u64> {
 
 /// The stated footprint of a discipline.
 fn footprint(discipline: &AnyDiscipline) -> Result<Footprint, ConfigError> {
-    Ok(discipline.build::<u32>(1)?.footprint())
+    Ok(discipline.build::<u32>(Seed::new(1))?.footprint())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::ops::AddAssign;
 use std::str::FromStr;
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{
     ConfigError, Departure, FlowConfig, FlowId, Handle, Leaving, Packet, QueueSpec, Scheduler,
@@ -174,7 +175,7 @@ impl<G: Source + 'static, N: Number + Send + 'static> Visitor for ByValue<'_, G,
     type Output = Result<Box<dyn Running>, LoadRefused>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let mut scheduler = discipline.build::<N>(1)?;
+        let mut scheduler = discipline.build::<N>(Seed::new(1))?;
         set_flows::<N, Packet<N>>(&mut scheduler, self.0)?;
         Ok(under::<G, N, Packet<N>>(scheduler, self.0))
     }
@@ -186,7 +187,7 @@ impl<G: Source + 'static> Visitor for ByHandle<'_, G> {
     type Output = Result<Box<dyn Running>, LoadRefused>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let mut scheduler = discipline.build_by_handle(1)?;
+        let mut scheduler = discipline.build_by_handle(Seed::new(1))?;
         set_flows::<Handle, Departure>(&mut scheduler, self.0)?;
         Ok(under::<G, Handle, Departure>(scheduler, self.0))
     }

@@ -71,6 +71,7 @@ impl Scheduler<u32> for Sorted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use roundelay::Seed;
     use roundelay::schedulers::{Discipline, lstf};
     use roundelay::{FlowId, Slack};
 
@@ -79,7 +80,7 @@ mod tests {
         let (mut heap, mut lstf) = (
             Sorted::default(),
             lstf::Config::default()
-                .build::<u32>(0)
+                .build::<u32>(Seed::new(0))
                 .expect("the default is legal"),
         );
         for number in 0..3_000u32 {

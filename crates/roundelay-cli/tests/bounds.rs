@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, wf2q_plus};
 use roundelay::{
     DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler,
@@ -613,7 +614,7 @@ impl Observer<()> for Departures {
 /// A link of 8 Mbit/s: 1000-byte packets of flow 0 arrive at these microseconds, 1500-byte packets
 /// of three other flows in bursts.
 fn through_a_link<D: Discipline>(discipline: &D, arrivals: &[u64], phase: u64) -> Vec<u64> {
-    let mut scheduler = discipline.build(1).unwrap();
+    let mut scheduler = discipline.build(Seed::new(1)).unwrap();
     for flow in 0..4 {
         let config = FlowConfig {
             weight: [1, 1, 2, 4][flow as usize],

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{Bytes, Duration, Footprint, Scheduler, Share};
 
@@ -40,7 +41,7 @@ impl Visitor for Row {
         (
             delay,
             discipline
-                .build::<u32>(1)
+                .build::<u32>(Seed::new(1))
                 .expect("the default is legal")
                 .footprint(),
         )

@@ -19,7 +19,7 @@ edge = "drr limit 50"
 [[port]]
 from = "left"
 to = "right"
-loss = "1%"
+loss = "3%"
 jitter = "2ms"
 [[source]]
 name = "steady"

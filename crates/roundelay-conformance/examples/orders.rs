@@ -10,6 +10,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _};
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyScheduler;
 use roundelay::{
     Buffer, Ecn, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler as _,
@@ -32,7 +33,7 @@ struct Case {
 impl Case {
     fn new(name: &str, discipline: &str, seed: u64) -> Result<Self, Box<dyn Error>> {
         let queue: QueueSpec = discipline.parse()?;
-        let mut scheduler: AnyScheduler<Sent> = queue.discipline.build(seed)?;
+        let mut scheduler: AnyScheduler<Sent> = queue.discipline.build(Seed::new(seed))?;
         scheduler.set_link_rate("10mbit".parse::<Rate>()?);
         let buffer = Buffer::new(queue.limit_or_default(), scheduler);
         Ok(Self {

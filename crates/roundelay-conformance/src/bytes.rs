@@ -1,5 +1,6 @@
 //! Fuzzer input: any bytes, read as a discipline and a sequence of calls.
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Duration, Ecn, FlowConfig, QueueSpec, Scheduler};
 
@@ -143,7 +144,7 @@ fn config(weight: u8, len: u8) -> FlowConfig {
 /// violation comes with the number of its operation.
 fn run(discipline: &AnyDiscipline, operations: &[Operation]) -> Result<(), (usize, Violation)> {
     let mut audited = Audited::new(
-        discipline.build(1).expect("legal parameters"),
+        discipline.build(Seed::new(1)).expect("legal parameters"),
         discipline.info().reorders,
     );
     for (number, operation) in operations.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Arena, ConfigError, FlowId, Instant, Packet, Scheduler};
 
@@ -185,14 +186,18 @@ pub fn check_run(discipline: &AnyDiscipline, mix: Mix, seed: u64) -> Result<Chec
         operations: operations(mix, seed, LENGTH),
         reorders: discipline.info().reorders,
     };
-    let (events, refused) = run.audit(Way::Build, discipline.build(seed)?, &[])?;
-    let (again, _) = run.audit(Way::BuildAgain, discipline.build(seed)?, &[])?;
+    let (events, refused) = run.audit(Way::Build, discipline.build(Seed::new(seed))?, &[])?;
+    let (again, _) = run.audit(Way::BuildAgain, discipline.build(Seed::new(seed))?, &[])?;
     run.equal(Way::BuildAgain, &events, &again)?;
-    let arena = Arena::scattered(discipline.build_by_handle(seed)?, SLOT_BITS);
+    let arena = Arena::scattered(discipline.build_by_handle(Seed::new(seed))?, SLOT_BITS);
     let (by_handle, _) = run.audit(Way::ByHandle, arena, &[])?;
     run.equal(Way::ByHandle, &events, &by_handle)?;
     if !discipline.has_timer() {
-        let (without, _) = run.audit(Way::WithoutRefused, discipline.build(seed)?, &refused)?;
+        let (without, _) = run.audit(
+            Way::WithoutRefused,
+            discipline.build(Seed::new(seed))?,
+            &refused,
+        )?;
         run.equal(Way::WithoutRefused, &accepted(&events), &without)?;
     }
     Ok(Checked::of(2 * run.operations.len(), &events))
@@ -317,10 +322,10 @@ impl Run {
 
 /// Bursts and single calls, by value and by handle.
 fn bursts(discipline: &AnyDiscipline) -> Result<(), Broken> {
-    let singles = serials(discipline.build(1)?, false);
-    let arena = || discipline.build_by_handle(1).map(Arena::new);
+    let singles = serials(discipline.build(Seed::new(1))?, false);
+    let arena = || discipline.build_by_handle(Seed::new(1)).map(Arena::new);
     for others in [
-        serials(discipline.build(1)?, true),
+        serials(discipline.build(Seed::new(1))?, true),
         serials(arena()?, false),
         serials(arena()?, true),
     ] {

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use roundelay::Seed;
 use roundelay::schedulers::AnyScheduler;
 use roundelay::{
     Buffer, DropReason, FlowConfig, FlowId, Handle, Instant, Packet as Inner, QueueSpec,
@@ -133,7 +134,7 @@ impl Scheduler {
         let seed = whole("seed", seed, 0..=u64::MAX)?;
         let mut scheduler = spec
             .discipline
-            .build(seed)
+            .build(Seed::new(seed))
             .map_err(|error| raised(call::failure(&error)))?;
         if let Some(rate) = rate {
             scheduler.set_link_rate(call::rate(rate).map_err(raised)?);

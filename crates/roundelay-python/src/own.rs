@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
+use roundelay::Purpose;
 use roundelay::schedulers::{AnyDiscipline, Priority, Times, custom};
 use roundelay::{
     Backlog, ConfigError, Departure, DropReason, FlowConfig, FlowId, Footprint, Handle, Instant,
@@ -168,7 +169,13 @@ impl Own {
         let (make, fault, name) = (Arc::clone(&self.make), fault.clone(), self.name);
         let reorders = self.reorders;
         let config = custom::Config::new(name, move |seed| {
-            PythonScheduler::new(name, &make, reorders, seed, fault.clone())
+            PythonScheduler::new(
+                name,
+                &make,
+                reorders,
+                seed.derive(Purpose::Draws, 0).key()[0],
+                fault.clone(),
+            )
         });
         AnyDiscipline::Custom(custom::Config {
             about: self.about,

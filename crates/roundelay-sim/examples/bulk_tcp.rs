@@ -3,6 +3,7 @@
 
 mod report;
 
+use roundelay::Seed;
 use roundelay::{Duration, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::tcp::Tcp;
@@ -24,8 +25,8 @@ fn main() {
     let seconds = report::argument(1, 1000);
     let stop = Instant::ZERO + Duration::from_secs(seconds);
     let Topology { network, hosts, .. } = report::dumbbell::built();
-    let mut simulation =
-        Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
+    let mut simulation = Simulation::with_probe(network, Seed::new(1), Reports::default())
+        .expect("the queues are legal");
     // 1000 bytes on the wire and a clock of a millisecond, as set for ns-2 and ns-3.
     let (granularity, min_timeout) = (
         Duration::from_millis(1),

@@ -10,6 +10,7 @@ mod report;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use roundelay::Seed;
 use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::{Sizes, Terms};
@@ -105,7 +106,8 @@ fn main() {
         written: folder.is_some().then(BTreeMap::new),
         ..Delays::default()
     };
-    let mut simulation = Simulation::with_probe(network, 1, probe).expect("the queues are legal");
+    let mut simulation =
+        Simulation::with_probe(network, Seed::new(1), probe).expect("the queues are legal");
     simulation.spawn(Box::new(source), Instant::ZERO);
     report::run(&mut simulation, if is_drained { Instant::MAX } else { end });
     let Delays {

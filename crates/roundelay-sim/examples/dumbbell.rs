@@ -3,6 +3,7 @@
 
 mod report;
 
+use roundelay::Seed;
 use roundelay::{Duration, Instant};
 use roundelay_sim::Simulation;
 use roundelay_sim::sources::Terms;
@@ -12,7 +13,7 @@ use roundelay_sim::topologies::Topology;
 fn main() {
     let seconds = report::argument(1, 1000);
     let Topology { network, hosts, .. } = report::dumbbell::built();
-    let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("the queues are legal");
     for ((&from, &to), start) in hosts[..50]
         .iter()
         .zip(&hosts[50..])

@@ -8,6 +8,7 @@
 
 mod report;
 
+use roundelay::Seed;
 use roundelay::{Duration, Instant, Rate};
 use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::poisson::{Lengths, Poisson};
@@ -34,7 +35,7 @@ fn main() {
     });
     println!("hosts {}", hosts.len());
     println!("links {}", network.links().len());
-    let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("the queues are legal");
     if std::env::args().any(|argument| argument == "tcp") {
         simulation.spawn(Box::new(web_search(&hosts, tree.rate, load)), Instant::ZERO);
     } else {

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::{
     AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, LinkLayer, Observer, Packet,
     Rate, prefetch,
@@ -13,7 +15,7 @@ use crate::event_queue::{Key, Lanes};
 use crate::network::{LinkConfig, LinkId};
 use crate::packet_state::Tag;
 use crate::probe::Probe;
-use crate::random::{Drawer, stream};
+use crate::random::generator;
 use crate::simulation::World;
 
 /// Counts of a link's packets.
@@ -37,7 +39,7 @@ pub struct LinkCounts {
 ///
 /// # Errors
 /// A parameter is out of its range, or decisions of a preemptive port cost time.
-fn port(config: &LinkConfig, seed: u64) -> Result<AnyPort<Tag>, ConfigError> {
+fn port(config: &LinkConfig, seed: Seed) -> Result<AnyPort<Tag>, ConfigError> {
     let mut port = AnyPort::new(&config.queue, config.rate, seed)?;
     port.set_decision_cost(config.decision_cost()?);
     Ok(port)
@@ -80,14 +82,14 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// `seed` is for the wire; the queue gets `hash_seed` plus the link's number.
+    /// The wire's seed is derived from `seed`, the queue's from `hash_seed`.
     pub(crate) fn new(
         id: LinkId,
         config: &LinkConfig,
-        [seed, hash_seed]: [u64; 2],
+        [seed, hash_seed]: [Seed; 2],
     ) -> Result<Self, ConfigError> {
-        let random = stream(seed, Drawer::Link(id.0));
-        let port = port(config, hash_seed.wrapping_add(id.0.into()))?;
+        let random = generator(seed.derive(Purpose::Wire, id.0.into()));
+        let port = port(config, hash_seed.derive(Purpose::Queue, id.0.into()))?;
         let wire = Wire {
             id,
             preempted_at: config.preempted_at(),
@@ -263,5 +265,50 @@ impl<P: Probe> Observer<Tag> for Work<'_, P> {
     fn dropped(&mut self, packet: Packet<Tag>, now: Instant, reason: DropReason) {
         self.wire.counts.dropped[reason as usize] += 1;
         self.world.drop(self.wire.id, &packet, now, reason);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use roundelay::{FlowId, Scheduler as _};
+
+    use super::*;
+    use crate::network::NodeId;
+
+    /// The queues of twenty flows at a link whose discipline hashes flows.
+    fn queues(queue: &str, link: u32, run: u64) -> Vec<Vec<usize>> {
+        let config = LinkConfig::new(
+            NodeId(0),
+            NodeId(1),
+            "1mbit".parse().unwrap(),
+            Duration::ZERO,
+            queue.parse().unwrap(),
+        );
+        let seeds = [Seed::new(run); 2];
+        let link = Link::new(LinkId(link), &config, seeds).expect("a legal queue");
+        let AnyPort::Plain(port) = &link.port else {
+            panic!("{queue} neither interrupts packets nor is a FIFO");
+        };
+        let scheduler = port.scheduler();
+        (0..20)
+            .map(|flow| scheduler.queues_of(FlowId(flow)))
+            .collect()
+    }
+
+    /// With `hash_seed + k` as the seed of link k, the same flows met there as at link k + 1 in the
+    /// run before.
+    #[test]
+    fn links_and_runs_hash_flows_apart() {
+        for queue in ["sfq", "fq_codel", "fq", "sfb", "mqfq", "mqfq hashes 1 ns2"] {
+            let mut seen = Vec::new();
+            for run in 1..=6 {
+                for link in 0..6 {
+                    let queues = queues(queue, link, run);
+                    assert!(!queues[0].is_empty(), "{queue} hashes flows");
+                    assert!(!seen.contains(&queues), "{queue}, link {link}, run {run}");
+                    seen.push(queues);
+                }
+            }
+        }
     }
 }

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::{
     AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet,
 };
@@ -16,7 +18,7 @@ use crate::link::{Link, LinkCounts, Work, next_key};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
 use crate::packet_state::{Arena, PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
-use crate::random::{Drawer, stream};
+use crate::random::generator;
 
 /// Why a simulation could not be set up, or could not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -159,7 +161,7 @@ impl<P: Probe> World<P> {
 /// A network with agents and flows, and the current time.
 pub struct Simulation<P = ()> {
     network: Network,
-    seed: u64,
+    seed: Seed,
     now: Instant,
     links: Vec<Link>,
     routes: Routes,
@@ -191,30 +193,30 @@ impl Simulation {
     ///
     /// # Errors
     /// A discipline's parameter is out of range.
-    pub fn new(network: Network, seed: u64) -> Result<Self, SimulationError> {
+    pub fn new(network: Network, seed: Seed) -> Result<Self, SimulationError> {
         Self::with_probe(network, seed, ())
     }
 }
 
 impl<P: Probe> Simulation<P> {
-    /// An idle simulation of a network, without agents. The queue of link k is built with the seed
-    /// plus k.
+    /// An idle simulation of a network, without agents. Each queue, wire and agent gets a seed of
+    /// its own, derived from `seed`.
     ///
     /// # Errors
     /// A discipline's parameter is out of range.
-    pub fn with_probe(network: Network, seed: u64, probe: P) -> Result<Self, SimulationError> {
+    pub fn with_probe(network: Network, seed: Seed, probe: P) -> Result<Self, SimulationError> {
         Self::with_hash_seed(network, seed, seed, probe)
     }
 
     /// [`with_probe`](Self::with_probe) with a separate seed for hashes and random draws of queues:
-    /// the queue of link k is built with `hash_seed` plus k. Sources and wires keep `seed`.
+    /// theirs are derived from `hash_seed`. Those of sources and wires are derived from `seed`.
     ///
     /// # Errors
     /// A discipline's parameter is out of range.
     pub fn with_hash_seed(
         network: Network,
-        seed: u64,
-        hash_seed: u64,
+        seed: Seed,
+        hash_seed: Seed,
         probe: P,
     ) -> Result<Self, SimulationError> {
         let links = network.links().iter().enumerate().map(|(number, config)| {
@@ -264,7 +266,7 @@ impl<P: Probe> Simulation<P> {
     /// [`spawn`](Self::spawn) in a group; [`Probe::opened`] reports the group of each flow. Agents
     /// spawned by this agent join the same group.
     pub fn spawn_in(&mut self, group: u32, agent: Box<dyn Agent>, at: Instant) -> AgentId {
-        let random = stream(self.seed, Drawer::Agent(self.spawned));
+        let random = generator(self.seed.derive(Purpose::Agent, self.spawned.into()));
         self.spawned += 1;
         let seat = Some(Seat {
             agent,

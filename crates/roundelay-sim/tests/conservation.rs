@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
     Billionths, Bytes, DropReason, Duration, FlowConfig, Framing, Instant, Limit, LinkLayer,
@@ -575,7 +576,8 @@ fn check(seed: u64, disciplines: &[AnyDiscipline], seen: &mut Seen) {
     let nodes = network.nodes() as u32;
     let mut bytes = Vec::new();
     let probe = (Ledger::new(&network), Log::new(&mut bytes, &network));
-    let mut simulation = Simulation::with_probe(network, seed, probe).expect("legal queues");
+    let mut simulation =
+        Simulation::with_probe(network, Seed::new(seed), probe).expect("legal queues");
     for _ in 0..random.random_range(1..6) {
         let kind = random.random_range(0..KINDS);
         seen.kinds[kind] += 1;

@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{Sender as Notes, channel};
 
+use roundelay::Seed;
 use roundelay::{Duration, FlowId, Instant};
 use roundelay_sim::{
     Agent, Arrival, Content, Context, Direction, FlowSpec, LinkConfig, Network, Outgoing,
@@ -125,7 +126,7 @@ fn samples(config: Config) -> Vec<Sample> {
         receiver,
         notes,
     };
-    let mut simulation = Simulation::new(network, 1).expect("the queue is legal");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("the queue is legal");
     simulation.spawn(Box::new(watched), Instant::ZERO);
     simulation
         .run(Instant::ZERO + Duration::from_secs(60))

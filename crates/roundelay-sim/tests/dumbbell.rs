@@ -1,6 +1,7 @@
 //! Sources on the dumbbell of the MQFQ paper, compared with other simulators and with calculated
 //! results.
 
+use roundelay::Seed;
 use roundelay::{DropReason, Duration, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{self, Cbr};
@@ -45,7 +46,7 @@ fn run(
     mut source: impl FnMut(usize, Terms) -> Box<dyn Agent>,
 ) -> (Vec<FlowCounts>, LinkCounts) {
     let (network, hosts) = dumbbell(DROP_TAIL, FLOWS);
-    let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("the queues are legal");
     for (place, [from, to]) in hosts.into_iter().enumerate() {
         simulation.spawn(source(place, Terms::new(from, to)), Instant::ZERO);
     }
@@ -190,7 +191,7 @@ fn finite_flows_arrive_whole() {
     let (network, hosts) = dumbbell(DROP_TAIL, 10);
     let mut reports = Reports::default();
     let mut simulation =
-        Observed::with_probe(network, 1, &mut reports).expect("the queues are legal");
+        Observed::with_probe(network, Seed::new(1), &mut reports).expect("the queues are legal");
     for [from, to] in hosts {
         let source = Tcp::new(
             Terms::new(from, to),
@@ -235,7 +236,7 @@ impl Probe for Reports {
 fn flows_that_take_marks_lose_nothing() {
     let run = |ecn: bool| {
         let (network, hosts) = dumbbell("fq_codel limit 1000 ecn", 4);
-        let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
+        let mut simulation = Simulation::new(network, Seed::new(1)).expect("the queues are legal");
         for [from, to] in hosts {
             let protocol = roundelay_tcp::Config {
                 ecn,

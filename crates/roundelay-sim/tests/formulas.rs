@@ -1,5 +1,6 @@
 //! Formulas of queueing theory and fluid models, compared with long runs.
 
+use roundelay::Seed;
 use roundelay::{Bytes, Duration, FlowConfig, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
@@ -40,7 +41,8 @@ fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
         .parse()
         .expect("a rate");
     let source = Poisson::new(Terms::new(from, to), rate, lengths, None).expect("a legal source");
-    let mut simulation = Simulation::new(network, load_percent).expect("the queue is legal");
+    let mut simulation =
+        Simulation::new(network, Seed::new(load_percent)).expect("the queue is legal");
     simulation.spawn(Box::new(source), Instant::ZERO);
     let batch_millis = packets / BATCHES * 1000 / (20 * load_percent);
     let mut link = |end: u64| {
@@ -138,7 +140,8 @@ fn fluid(bytes_per_weight: f64) -> f64 {
 fn lags(queue: &str) -> Vec<[f64; 2]> {
     let (network, [from, to]) = line("8mbit", queue);
     let mut ends = Ends::default();
-    let mut simulation = Observed::with_probe(network, 1, &mut ends).expect("the queue is legal");
+    let mut simulation =
+        Observed::with_probe(network, Seed::new(1), &mut ends).expect("the queue is legal");
     for (weight, size_bytes) in BURSTS {
         let flow = FlowSpec {
             from,

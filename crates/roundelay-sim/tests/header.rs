@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rand::RngExt as _;
+use roundelay::Seed;
 use roundelay::{Duration, FlowId, Instant, Packet, Slack};
 use roundelay_sim::{
     Agent, Arrival, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing,
@@ -151,7 +152,7 @@ fn run<'a>(queue: &str, hops: &'a mut Hops) -> (Observed<'a>, Vec<Heard>) {
         network.add_link(back).expect("both ends are there");
     }
     let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
-    let mut simulation = Observed::with_probe(network, 5, hops).expect("legal queues");
+    let mut simulation = Observed::with_probe(network, Seed::new(5), hops).expect("legal queues");
     simulation.spawn(
         Box::new(Sender {
             flow: None,

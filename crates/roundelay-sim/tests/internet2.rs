@@ -1,6 +1,7 @@
 //! Flows of UPS's workload on the idle Internet2 network: completion times calculated from the
 //! network, the sizes and TCP alone.
 
+use roundelay::Seed;
 use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::tcp::Tcp;
@@ -51,7 +52,7 @@ fn reports() -> Vec<Report> {
         .expect("the paper's network");
     let mut reports = Reports::default();
     let mut simulation =
-        Observed::with_probe(network, 1, &mut reports).expect("the queues are legal");
+        Observed::with_probe(network, Seed::new(1), &mut reports).expect("the queues are legal");
     let mut start = Instant::ZERO;
     for (([from, to], _), core_links) in PAIRS.into_iter().zip(1..) {
         let [from, to] = [hosts[from], hosts[to]];
@@ -153,8 +154,8 @@ fn delays_of_bursts(seed: u64) -> Quarters {
     )
     .expect("a legal source");
     let mut quarters = Quarters::default();
-    let mut simulation =
-        Observed::with_probe(network, seed, &mut quarters).expect("the queues are legal");
+    let mut simulation = Observed::with_probe(network, Seed::new(seed), &mut quarters)
+        .expect("the queues are legal");
     simulation.spawn(Box::new(source), Instant::ZERO);
     simulation
         .run(Instant::MAX)

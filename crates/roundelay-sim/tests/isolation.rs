@@ -2,6 +2,7 @@
 //! loses nothing, however full the buffer is with packets of others. A buffer in front of a fair
 //! queue with tail drop would isolate no flow.
 
+use roundelay::Seed;
 use roundelay::{Duration, FlowConfig, Instant, QueueSpec};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{self, Cbr};
@@ -27,7 +28,7 @@ fn run(queue: &str) -> Vec<FlowCounts> {
     };
     let Topology { network, hosts, .. } = network.build(&queues).expect("a legal network");
     let (senders, receivers) = hosts.split_at(CONFORMING + 1);
-    let mut simulation = Simulation::new(network, 1).expect("legal queues");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("legal queues");
     for (place, (from, to)) in senders.iter().zip(receivers).enumerate() {
         simulation.spawn(source(place, *from, *to), Instant::ZERO);
     }

@@ -8,6 +8,8 @@ use std::sync::mpsc::{Sender, channel};
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
     DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec,
@@ -233,7 +235,9 @@ impl Clock {
 /// Fates at a live port: packets from a socket, with the system's timestamps.
 fn live(discipline: &AnyDiscipline, arrivals: &[Arrival], late: Duration) -> Fates {
     let mut port = Port::new(
-        discipline.build(SEED).expect("legal parameters"),
+        discipline
+            .build(Seed::new(SEED).derive(Purpose::Queue, 0))
+            .expect("legal parameters"),
         LIMIT,
         RATE.parse().expect("a rate"),
     );
@@ -325,7 +329,7 @@ fn simulated(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Fates {
     }
     let mut listener = Listener::new(arrivals.len());
     let mut simulation =
-        Observed::with_probe(network, SEED, &mut listener).expect("legal parameters");
+        Observed::with_probe(network, Seed::new(SEED), &mut listener).expect("legal parameters");
     simulation.spawn(
         Box::new(Player {
             arrivals: arrivals.to_vec(),

@@ -24,6 +24,7 @@ mod pcapng;
 mod ports;
 mod rates;
 mod replay;
+mod replicas;
 mod results;
 mod slack_rules;
 mod sources;

@@ -2,6 +2,7 @@
 //! nothing is allocated.
 
 use allocation_counter::{AllocationInfo, measure};
+use roundelay::Seed;
 use roundelay::{Duration, Instant};
 use roundelay_sim::sources::arrivals::{Arrivals, Carrier, Host};
 use roundelay_sim::sources::cbr::{self, Cbr};
@@ -30,7 +31,7 @@ fn dumbbell() -> Topology {
 
 fn constant_rates() -> Simulation {
     let Topology { network, hosts, .. } = dumbbell();
-    let mut simulation = Simulation::new(network, 1).expect("legal queues");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("legal queues");
     for pair in 0..PAIRS {
         let terms = Terms {
             start_jitter: Duration::from_secs(1),
@@ -47,7 +48,7 @@ fn constant_rates() -> Simulation {
 
 fn bulk_transfers() -> Simulation {
     let Topology { network, hosts, .. } = dumbbell();
-    let mut simulation = Simulation::new(network, 1).expect("legal queues");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("legal queues");
     for pair in 0..PAIRS {
         let terms = Terms {
             start_jitter: Duration::from_secs(1),
@@ -62,7 +63,7 @@ fn bulk_transfers() -> Simulation {
 /// Short TCP flows: 75 a second, of two sizes.
 fn short_transfers() -> Simulation {
     let Topology { network, hosts, .. } = dumbbell();
-    let mut simulation = Simulation::new(network, 1).expect("legal queues");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("legal queues");
     let hosts = hosts
         .iter()
         .enumerate()

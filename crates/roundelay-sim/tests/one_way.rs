@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use roundelay::Seed;
 use roundelay::{Duration, Instant};
 use roundelay_sim::scenario::{Results, Scenario};
 use roundelay_sim::sources::{Terms, tcp};
@@ -115,7 +116,7 @@ fn an_agent_that_answers_over_no_route_ends_the_run() {
         "fifo".parse().unwrap(),
     );
     network.add_link(link).unwrap();
-    let mut simulation = Simulation::new(network, 1).unwrap();
+    let mut simulation = Simulation::new(network, Seed::new(1)).unwrap();
     let protocol = roundelay_tcp::Config::rfc();
     let source = tcp::Tcp::new(Terms::new(one, other), protocol, Some(1000));
     simulation.spawn(Box::new(source.unwrap()), Instant::ZERO);

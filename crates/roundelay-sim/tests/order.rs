@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use roundelay::Seed;
 use roundelay::{Duration, FlowId, Instant, Packet};
 use roundelay_sim::{
     Agent, Context, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing,
@@ -35,7 +36,7 @@ impl Agent for Sleeper {
 fn who_asked_first_is_called_first() {
     for decides in [[1, 2, 3], [3, 2, 1], [2, 1, 3]] {
         let called = Arc::default();
-        let mut simulation = Simulation::new(Network::default(), 1).expect("legal");
+        let mut simulation = Simulation::new(Network::default(), Seed::new(1)).expect("legal");
         for (number, decides) in (0..).zip(decides.map(millis)) {
             simulation.spawn(
                 Box::new(Sleeper {
@@ -110,7 +111,8 @@ fn the_packet_that_left_first_comes_first() {
                 .expect("both ends are there");
         }
         let mut comers = Comers::default();
-        let mut simulation = Observed::with_probe(network, 1, &mut comers).expect("legal");
+        let mut simulation =
+            Observed::with_probe(network, Seed::new(1), &mut comers).expect("legal");
         for (from, departure) in (0..).zip(departures) {
             let spec = FlowSpec {
                 from: NodeId(from),

@@ -1,6 +1,7 @@
 //! Captures of simulations, read back by the capture reader.
 
 use etherparse::{SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
+use roundelay::Seed;
 use roundelay::{Billionths, Bytes, Duration, Instant, LinkLayer};
 use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::sources::Terms;
@@ -33,7 +34,7 @@ fn transfer(queue: &str, names: [&str; 2]) -> (Vec<u8>, u64) {
         dscp: 46,
         ..Marks::default()
     }]);
-    let mut simulation = Observed::with_probe(network, 1, &mut capture).unwrap();
+    let mut simulation = Observed::with_probe(network, Seed::new(1), &mut capture).unwrap();
     let protocol = roundelay_tcp::Config::ns2_newreno_sack1();
     let source = Tcp::new(Terms::new(NodeId(0), NodeId(1)), protocol, Some(100_000));
     simulation.spawn(Box::new(source.unwrap()), Instant::ZERO);
@@ -129,7 +130,7 @@ fn lossy(protocol: roundelay_tcp::Config) -> Vec<u8> {
     }
     let mut bytes = Vec::new();
     let mut capture = Pcapng::new(&mut bytes, &network);
-    let mut simulation = Observed::with_probe(network, 1, &mut capture).unwrap();
+    let mut simulation = Observed::with_probe(network, Seed::new(1), &mut capture).unwrap();
     let source = Tcp::new(Terms::new(NodeId(0), NodeId(1)), protocol, Some(SIZE));
     simulation.spawn(Box::new(source.unwrap()), Instant::ZERO);
     simulation
@@ -298,7 +299,7 @@ fn captured_datagrams_add_up() {
             .unwrap();
         let mut bytes = Vec::new();
         let mut capture = Pcapng::new(&mut bytes, &network);
-        let mut simulation = Observed::with_probe(network, 1, &mut capture).unwrap();
+        let mut simulation = Observed::with_probe(network, Seed::new(1), &mut capture).unwrap();
         let config = burst::Config {
             size: Bytes(3 * u64::from(len)),
             packet_len: len,

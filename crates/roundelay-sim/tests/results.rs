@@ -169,7 +169,7 @@ fn links_that_interrupt_packets_are_at_work_when_they_send() {
 fn what_was_sent_again_is_told_of_flows_that_go_on() {
     for warmup in ["0s", "2s"] {
         let scenario = scenario(
-            "5s",
+            "10s",
             warmup,
             "5mbit",
             &(LOSSY.to_owned() + &source("kind = \"tcp\"")),

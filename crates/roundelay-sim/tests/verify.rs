@@ -3,6 +3,7 @@
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
     Billionths, DropReason, Duration, FlowId, Framing, Instant, LinkLayer, QueueSpec, Rate, Slack,
@@ -150,7 +151,7 @@ fn simulate_queues(seed: u64, span: Duration, queues: &[&str]) -> (String, u64) 
     let nodes = network.nodes() as u32;
     let mut bytes = Vec::new();
     let mut log = Log::new(&mut bytes, &network);
-    let mut simulation = Observed::with_probe(network, seed, &mut log).unwrap();
+    let mut simulation = Observed::with_probe(network, Seed::new(seed), &mut log).unwrap();
     for _ in 0..random.random_range(1..6) {
         let from = random.random_range(0..nodes);
         let to = (from + random.random_range(1..nodes)) % nodes;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use roundelay::Seed;
 use roundelay::{Billionths, Duration, FlowId, Instant, LinkLayer, Packet};
 use roundelay_sim::{
     Agent, Context, Direction, FlowSpec, LinkConfig, LinkCounts, LinkId, Network, NodeId, Outgoing,
@@ -128,7 +129,8 @@ fn run(links: u32, seed: u64, change: impl Fn(u32, &mut LinkConfig)) -> (Wires, 
         network.add_link(back).expect("both ends are there");
     }
     let mut wires = Wires::default();
-    let mut simulation = Observed::with_probe(network, seed, &mut wires).expect("legal queues");
+    let mut simulation =
+        Observed::with_probe(network, Seed::new(seed), &mut wires).expect("legal queues");
     simulation.spawn(
         Box::new(Metronome {
             to: NodeId(links),

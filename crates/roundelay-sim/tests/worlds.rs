@@ -3,6 +3,8 @@
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, Slack};
 use roundelay_sim::{
@@ -121,7 +123,9 @@ fn arrivals() -> Vec<(Instant, Packet<u64>)> {
 
 /// The loop in the documentation.
 fn in_a_loop(discipline: &AnyDiscipline, arrivals: &[(Instant, Packet<u64>)]) -> Vec<Fate> {
-    let scheduler = discipline.build(SEED).expect("legal parameters");
+    let scheduler = discipline
+        .build(Seed::new(SEED).derive(Purpose::Queue, 0))
+        .expect("legal parameters");
     let mut port = Port::new(scheduler, LIMIT, "10mbit".parse().expect("a rate"));
     let mut fates = Fates::default();
     for (now, packet) in arrivals {
@@ -198,7 +202,8 @@ fn in_a_simulation(discipline: &AnyDiscipline, arrivals: &[(Instant, Packet<u64>
         .add_link(link(to, from))
         .expect("both ends are there");
     let mut fates = Fates::default();
-    let mut simulation = Observed::with_probe(network, SEED, &mut fates).expect("legal parameters");
+    let mut simulation =
+        Observed::with_probe(network, Seed::new(SEED), &mut fates).expect("legal parameters");
     simulation.spawn(
         Box::new(Player {
             arrivals: arrivals.to_vec(),

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::error::Error;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
 use roundelay_metrics::units::{counted, in_number, percent, rate, seconds};
@@ -67,6 +69,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// The seed of the replayed link's queue. Every discipline gets the same, and the one that the
+    /// first link of a simulation with this seed would get.
+    pub(crate) const fn seed_of_link(&self) -> Seed {
+        Seed::new(self.seed).derive(Purpose::Queue, 0)
+    }
+
     /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
     /// weights, default buffers, seed 1, costs measured, all packets but duplicates, lengths as
     /// captured.
@@ -350,7 +358,7 @@ fn build_lanes(
     let link = Link {
         known,
         rate: options.rate,
-        seed: options.seed,
+        seed: options.seed_of_link(),
     };
     let mut lanes = Vec::new();
     for spec in &options.specs {

@@ -114,7 +114,11 @@ fn time(
     known: &Known,
     options: &Options,
 ) -> Result<f64, ConfigError> {
-    let mut port = Port::new(discipline.build::<()>(options.seed)?, limit, options.rate);
+    let mut port = Port::new(
+        discipline.build::<()>(options.seed_of_link())?,
+        limit,
+        options.rate,
+    );
     let mut marker = Marker::new(discipline.info().priority, known.clone());
     let mut result = Ok(());
     let start = WallClock::now();

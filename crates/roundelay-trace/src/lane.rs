@@ -3,6 +3,7 @@
 
 use std::error::Error;
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyArena, AnyDiscipline};
 use roundelay::tree::TreeError;
 use roundelay::{
@@ -81,7 +82,7 @@ pub(crate) struct Lane {
 pub(crate) struct Link<'a> {
     pub(crate) known: &'a Known,
     pub(crate) rate: Rate,
-    pub(crate) seed: u64,
+    pub(crate) seed: Seed,
 }
 
 /// Flows whose packets are measured together.
@@ -380,7 +381,7 @@ mod tests {
         let link = Link {
             known: &Known::default(),
             rate: "8mbit".parse().unwrap(),
-            seed: 1,
+            seed: Seed::new(1),
         };
         let mut lane = Lane::new(&QueueSpec::from(discipline.into()), limit, &link, None).unwrap();
         lane.run(events, &[]).unwrap();

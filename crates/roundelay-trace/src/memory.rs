@@ -6,6 +6,7 @@
 //! other parameters differs by as many bytes. The core's test
 //! `the_browsers_table_has_the_memory_of_every_discipline` compares the file.
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Footprint, QueueSpec, Scheduler};
 
@@ -86,7 +87,7 @@ fn name_of(discipline: &AnyDiscipline) -> String {
 /// The footprint here with default parameters.
 fn with_defaults(name: &str) -> Option<Footprint> {
     let QueueSpec { discipline, .. } = name.parse().ok()?;
-    Some(discipline.build_arena::<()>(1).ok()?.footprint())
+    Some(discipline.build_arena::<()>(Seed::new(1)).ok()?.footprint())
 }
 
 #[cfg(test)]

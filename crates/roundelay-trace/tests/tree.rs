@@ -1,5 +1,6 @@
 //! Tree files: error messages with their locations, and a comparison with trees.
 
+use roundelay::Seed;
 use std::io::Cursor;
 use std::path::Path;
 
@@ -91,7 +92,7 @@ fn nodes_stand_in_any_order_and_the_root_is_the_one_without_a_parent() {
         "t",
         "named after the file"
     );
-    assert!(tree.config().build_tree::<()>(1).is_ok());
+    assert!(tree.config().build_tree::<()>(Seed::new(1)).is_ok());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Onset};
 use roundelay::{
     DropReason, FlowConfig, FlowId, Instant, LinkLayer, Packet, QueueSpec, Rate, Scheduler as _,
@@ -618,7 +619,7 @@ fn takes(discipline: &AnyDiscipline, packet: Waiting, longest: Option<u32>) -> b
         return false;
     }
     let (flow, len) = (FlowId(0), u32::try_from(packet.len).unwrap_or(u32::MAX));
-    let Ok(mut empty) = discipline.build::<()>(0) else {
+    let Ok(mut empty) = discipline.build::<()>(Seed::new(0)) else {
         return false;
     };
     let settings = longest.map(|max_packet_len| FlowConfig {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, qfq, wf2q_plus};
 use roundelay::{DropReason, FlowId, Instant, Limit, Observer, Packet, Port, Scheduler, Share};
 use roundelay_metrics::workload::Lags;
@@ -352,7 +353,9 @@ impl<'a> Recorder<'a> {
 /// Departures of a load under a discipline.
 fn departures<D: Discipline>(load: &Load, discipline: D) -> Result<Vec<Departure>, String> {
     let mut departures = Vec::new();
-    let scheduler = discipline.build(1).map_err(|error| error.to_string())?;
+    let scheduler = discipline
+        .build(Seed::new(1))
+        .map_err(|error| error.to_string())?;
     drive(load, scheduler, |call, _: &D::Scheduler<usize>| {
         if let Call::Departure(departure) = call {
             departures.push(departure);

@@ -11,6 +11,7 @@ use crate::preemptive::{Partial, PreemptivePort};
 use crate::scheduler::{FlowConfig, Scheduler as _};
 use crate::schedulers::fifo::Fifo;
 use crate::schedulers::{AnyArena, AnyDiscipline, AnyScheduler, Discipline as _};
+use crate::seed::Seed;
 use crate::spec::QueueSpec;
 use crate::time::{Duration, Instant};
 use crate::tree::TreeError;
@@ -70,7 +71,7 @@ impl<T: Send> AnyPort<T> {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    pub fn new(queue: &QueueSpec, rate: Rate, seed: u64) -> Result<Self, ConfigError> {
+    pub fn new(queue: &QueueSpec, rate: Rate, seed: Seed) -> Result<Self, ConfigError> {
         let (discipline, limit) = (&queue.discipline, queue.limit_or_default());
         Ok(if let AnyDiscipline::Fifo(config) = discipline {
             Self::Fifo(Port::new(config.build(seed)?, limit, rate))

@@ -26,7 +26,7 @@ use crate::units::Rate;
 /// use roundelay::schedulers::{Discipline, drr};
 /// use roundelay::{Arena, FlowId, Instant, Packet, Scheduler};
 ///
-/// let mut drr = Arena::new(drr::Config { quantum: 1500 }.build_by_handle(1)?);
+/// let mut drr = Arena::new(drr::Config { quantum: 1500 }.build_by_handle(Seed::new(1))?);
 /// drr.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "a")).expect("DRR takes every packet");
 /// assert_eq!(drr.dequeue(Instant::ZERO).map(|packet| packet.payload), Some("a"));
 /// # Ok::<(), roundelay::ConfigError>(())
@@ -39,7 +39,7 @@ use crate::units::Rate;
 /// ```
 /// # use roundelay::schedulers::{Discipline, drr};
 /// # use roundelay::{Arena, FlowId, Instant, Packet, Scheduler};
-/// # let mut drr = Arena::new(drr::Config { quantum: 1500 }.build_by_handle(1)?);
+/// # let mut drr = Arena::new(drr::Config { quantum: 1500 }.build_by_handle(Seed::new(1))?);
 /// drr.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "a")).expect("DRR takes every packet");
 /// let ticket = drr.newest().expect("a packet was enqueued");
 /// drr.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "b")).expect("DRR takes every packet");
@@ -451,12 +451,17 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
 mod tests {
     use super::*;
     use crate::schedulers::{Discipline, qfq};
+    use crate::seed::Seed;
 
     fn cancelled(
         times: usize,
         others: u64,
     ) -> (Arena<usize, <qfq::Config as Discipline>::ByHandle>, usize) {
-        let mut arena = Arena::new(qfq::Config.build_by_handle(1).expect("legal parameters"));
+        let mut arena = Arena::new(
+            qfq::Config
+                .build_by_handle(Seed::new(1))
+                .expect("legal parameters"),
+        );
         for other in 0..others {
             arena
                 .enqueue(Instant::ZERO, Packet::new(FlowId(1), 100, other as usize))

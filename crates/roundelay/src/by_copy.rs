@@ -14,6 +14,7 @@ use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::Configured;
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::tree::TreeError;
 use crate::units::Rate;
@@ -37,7 +38,7 @@ impl<S> ByCopy<S> {
 }
 
 impl<C, S: Configured<C>> Configured<C> for ByCopy<S> {
-    fn configured(config: C, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: C, seed: Seed) -> Result<Self, ConfigError> {
         S::configured(config, seed).map(Self::new)
     }
 }
@@ -195,7 +196,9 @@ mod tests {
     #[test]
     fn marks_of_arrivals_are_no_marks_of_the_discipline() {
         for discipline in AnyDiscipline::all() {
-            let mut order = discipline.build_by_handle(1).expect("legal parameters");
+            let mut order = discipline
+                .build_by_handle(Seed::new(1))
+                .expect("legal parameters");
             let packet = Packet {
                 ecn: Ecn::Marked,
                 ..Packet::new(FlowId(0), 100, Handle(7))
@@ -222,7 +225,9 @@ mod tests {
             .into_iter()
             .filter(|discipline| discipline.info().name != "fifo")
         {
-            let mut order = discipline.build_by_handle(1).expect("legal parameters");
+            let mut order = discipline
+                .build_by_handle(Seed::new(1))
+                .expect("legal parameters");
             let packet = Packet {
                 ecn: Ecn::Marked,
                 ..Packet::new(FlowId(0), 100, Handle(Handle::LARGEST.0 + 1))

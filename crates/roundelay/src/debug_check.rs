@@ -68,6 +68,7 @@ impl DebugCheck {
 
 #[cfg(test)]
 mod tests {
+    use crate::seed::Seed;
     use core::cell::Cell;
 
     use super::*;
@@ -154,7 +155,9 @@ mod tests {
     #[test]
     fn tables_of_all_disciplines_are_small() {
         for discipline in AnyDiscipline::all() {
-            let scheduler = discipline.build::<()>(1).expect("legal parameters");
+            let scheduler = discipline
+                .build::<()>(Seed::new(1))
+                .expect("legal parameters");
             assert!(DebugCheck::NEW.cost(&scheduler) <= A_CALL, "{discipline}");
         }
     }

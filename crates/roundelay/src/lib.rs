@@ -7,9 +7,9 @@
 //!
 //! ```
 //! use roundelay::schedulers::{Discipline, drr};
-//! use roundelay::{Duration, FlowId, Instant, Packet, Scheduler};
+//! use roundelay::{Duration, FlowId, Instant, Packet, Scheduler, Seed};
 //!
-//! let mut drr = drr::Config { quantum: 1500 }.build(0)?;
+//! let mut drr = drr::Config { quantum: 1500 }.build(Seed::new(0))?;
 //! for (flow, len, name) in [(0, 1500, "a"), (0, 1500, "b"), (1, 1500, "c")] {
 //!     drr.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, name)).expect("DRR takes every packet");
 //! }
@@ -44,6 +44,7 @@ mod preemptive;
 mod prefetch;
 mod scheduler;
 pub mod schedulers;
+mod seed;
 mod spec;
 pub mod suggestion;
 mod time;
@@ -69,6 +70,7 @@ pub use port::{Observer, Port};
 pub use preemptive::{Partial, PreemptivePort};
 pub use prefetch::prefetch;
 pub use scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+pub use seed::{Purpose, Seed};
 pub use spec::{QueueSpec, parse_limit};
 pub use time::{Duration, Instant, Slack};
 pub use units::{Billionths, Bytes, Rate, UnitError};

@@ -11,7 +11,7 @@
 //! use roundelay::{FlowId, Handle, Instant, Packet, Scheduler};
 //!
 //! let arena = [(FlowId(0), "a"), (FlowId(0), "b"), (FlowId(1), "c")];
-//! let mut drr = drr::Config { quantum: 1500 }.build_by_handle(1)?;
+//! let mut drr = drr::Config { quantum: 1500 }.build_by_handle(Seed::new(1))?;
 //! for (number, (flow, _)) in (0..).zip(arena) {
 //!     drr.enqueue(Instant::ZERO, Packet::new(flow, 1500, Handle(number))).expect("DRR takes every packet");
 //! }

@@ -80,6 +80,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::AnyScheduler;
+use crate::seed::{Purpose, Seed};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -92,6 +93,11 @@ pub enum StandIn {
     Place,
 }
 
+/// The seed of a node: nodes draw and hash independently of each other.
+const fn seed_of(tree: Seed, number: usize) -> Seed {
+    tree.derive(Purpose::Class, number as u64)
+}
+
 /// A working hierarchy: see [`Config`] for the construction.
 ///
 /// `L` orders the packets of a leaf and `I` the children of a class; [`Tree::with`] takes
@@ -100,29 +106,31 @@ pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
     root: Class<I>,
     below: Below<T, L, I>,
     default_leaf: usize,
-    seed: u64,
+    seed: Seed,
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     /// Builds a tree; the two functions make the scheduler of each leaf and each class from its
-    /// node.
+    /// node and its seed, which is derived from `seed` by the node's number.
     ///
     /// # Errors
     /// No leaf is the default, or a scheduler could not be made.
     pub fn with(
         plan: &Config,
-        mut leaf: impl FnMut(&Node) -> Result<L, ConfigError>,
-        mut class: impl FnMut(&Node) -> Result<I, ConfigError>,
+        seed: Seed,
+        mut leaf: impl FnMut(&Node, Seed) -> Result<L, ConfigError>,
+        mut class: impl FnMut(&Node, Seed) -> Result<I, ConfigError>,
     ) -> Result<Self, TreeError> {
         let default_leaf = plan.default_leaf()?;
-        let mut made = plan.nodes.iter().map(|placed| {
+        let mut made = plan.nodes.iter().enumerate().map(|(number, placed)| {
             let Some(Placed { node, is_class, .. }) = placed else {
                 return Ok(State::Absent);
             };
+            let seed = seed_of(seed, number);
             let state = if *is_class {
-                class(node).map(|scheduler| State::Class(Class::new(scheduler)))
+                class(node, seed).map(|scheduler| State::Class(Class::new(scheduler)))
             } else {
-                leaf(node).map(|scheduler| State::leaf(node, scheduler))
+                leaf(node, seed).map(|scheduler| State::leaf(node, scheduler))
             };
             state.map_err(|error| setting(&node.name, error))
         });
@@ -152,7 +160,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             root,
             below,
             default_leaf,
-            seed: 0,
+            seed,
         };
         (1..tree.below.nodes.len())
             .filter(|number| plan.placed(*number).is_some())
@@ -163,6 +171,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     /// The present configuration of the tree.
     pub const fn config(&self) -> &Config {
         &self.below.plan
+    }
+
+    /// The seed of a node.
+    const fn seed_of(&self, number: usize) -> Seed {
+        seed_of(self.seed, number)
     }
 
     /// The leaf of a flow.

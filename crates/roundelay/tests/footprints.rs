@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{QueueSpec, Scheduler as _};
 
@@ -21,7 +22,7 @@ fn the_browsers_table_has_the_memory_of_every_discipline() {
     });
     let line = |name: String| {
         let QueueSpec { discipline, .. } = name.parse().ok()?;
-        let footprint = discipline.build_arena::<()>(1).ok()?.footprint();
+        let footprint = discipline.build_arena::<()>(Seed::new(1)).ok()?.footprint();
         Some(format!(
             "{name}: {} {}\n",
             footprint.fixed_bytes, footprint.bytes_per_flow

@@ -84,6 +84,66 @@ fn the_core_reads_no_clock_and_keeps_no_floats() {
     assert_eq!(all.collect::<Vec<_>>(), Vec::<String>::new());
 }
 
+/// Files that number the runs of a set of replicas: `seed`, `seed + 1`, and so on. Everywhere else a
+/// seed is derived, because sums meet: link k of one run would draw what link k + 1 of its
+/// neighbour draws.
+const NUMBER_RUNS: [&str; 7] = [
+    "roundelay-cli/src/arguments/runs.rs",
+    "roundelay-cli/src/objective.rs",
+    "roundelay-cli/src/replay.rs",
+    "roundelay-cli/src/simulate.rs",
+    "roundelay-cli/src/sweep/report.rs",
+    "roundelay-cli/src/sweep/session.rs",
+    "roundelay-cli/src/sweep/until.rs",
+];
+
+/// Whether a line of code computes with a seed.
+fn computes_with_a_seed(line: &str) -> bool {
+    let computations = [
+        " + ",
+        " ^ ",
+        " * ",
+        " - ",
+        ".wrapping_",
+        ".checked_",
+        ".saturating_",
+    ];
+    let is_followed = line
+        .split("seed")
+        .skip(1)
+        .any(|rest| computations.iter().any(|what| rest.starts_with(what)));
+    is_followed || line.contains("!seed")
+}
+
+#[test]
+fn seeds_are_derived_and_never_added_to() {
+    assert!(computes_with_a_seed(
+        "port(config, hash_seed.wrapping_add(id.0.into()))"
+    ));
+    assert!(computes_with_a_seed("alike(seed * self.random + number)"));
+    assert!(computes_with_a_seed("Pcg64Mcg::seed_from_u64(!seed)"));
+    assert!(computes_with_a_seed("mix(seed ^ mix(number))"));
+    assert!(!computes_with_a_seed(
+        "seed.derive(Purpose::Queue, id.0.into())"
+    ));
+    let mut found = Vec::new();
+    for path in files(&crates()) {
+        let path_text = path.to_string_lossy().replace('\\', "/");
+        let is_source = path_text.contains("/src/") && !path_text.ends_with("tests.rs");
+        let numbers_runs = NUMBER_RUNS.iter().any(|file| path_text.ends_with(file));
+        if !is_source || numbers_runs {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a file");
+        for line in code(&text) {
+            if computes_with_a_seed(line) {
+                found.push(format!("{path_text}: {}", line.trim()));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
 /// Files with unsafe code or with names that count as unsafe: a hint to the processor, the
 /// command's allocator, and the names of WebAssembly's exports and imports. In order of their
 /// paths.

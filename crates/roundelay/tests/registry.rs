@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, ParameterInfo, Visitor};
 use roundelay::{Kind, Limit, Parameter, QueueSpec};
 
@@ -717,7 +718,10 @@ fn hostile_specs_are_errors() {
 fn what_can_be_read_can_be_built() {
     for discipline in AnyDiscipline::all() {
         for text in discipline.visit(Written).legal {
-            assert!(parse(&text).discipline.build::<()>(1).is_ok(), "{text}");
+            assert!(
+                parse(&text).discipline.build::<()>(Seed::new(1)).is_ok(),
+                "{text}"
+            );
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use roundelay::Seed;
 use roundelay::schedulers::wf2q_plus::Wf2qPlus;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor, drr};
 use roundelay::{
@@ -106,7 +107,7 @@ impl Visitor for Explore {
         every_sequence(!D::WEIGHTED, &mut |sequence| {
             count += 1;
             let outcome = run(
-                discipline.build(1).expect("legal parameters"),
+                discipline.build(Seed::new(1)).expect("legal parameters"),
                 D::REORDERS,
                 &before,
                 sequence,
@@ -273,7 +274,11 @@ fn wf2q_plus_equals_the_exact_reference_in_every_small_world() {
             "weights {weights:?}"
         );
     }
-    let drr = || drr::Config::default().build(0).expect("a legal quantum");
+    let drr = || {
+        drr::Config::default()
+            .build(Seed::new(0))
+            .expect("a legal quantum")
+    };
     assert!(
         first_difference([4, 1, 2], drr).is_some(),
         "another discipline differs"

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{Arena, Scheduler};
 use roundelay_conformance::{Audited, Mix, Violation, operations, subjects};
@@ -24,7 +25,9 @@ impl Visitor for Run {
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut audited = Audited::new(
-            discipline.build(self.seed).expect("legal parameters"),
+            discipline
+                .build(Seed::new(self.seed))
+                .expect("legal parameters"),
             D::REORDERS,
         );
         audited.run(&operations(self.mix, self.seed, RUN))?;
@@ -36,7 +39,9 @@ impl Visitor for Run {
 fn run_by_handle(discipline: &AnyDiscipline, mix: Mix, seed: u64) -> Result<(), Violation> {
     let mut audited = Audited::new(
         Arena::scattered(
-            discipline.build_by_handle(seed).expect("legal parameters"),
+            discipline
+                .build_by_handle(Seed::new(seed))
+                .expect("legal parameters"),
             12,
         ),
         discipline.info().reorders,

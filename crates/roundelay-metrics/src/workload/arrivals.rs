@@ -2,7 +2,7 @@
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use roundelay::Instant;
+use roundelay::{Instant, Purpose, Seed};
 
 use super::{NANO, Source, Workload};
 
@@ -34,12 +34,13 @@ impl Arrivals {
         listed.sort_by_key(|(at, _)| *at);
         listed.reverse();
         let flows = workload.sources.len();
+        let answers = Seed::new(workload.seed).derive(Purpose::Answers, 0);
         Self {
             listed,
             answers: Vec::new(),
             sent: vec![0; flows],
             refilled: vec![0; flows],
-            random: Pcg64::seed_from_u64(!workload.seed),
+            random: Pcg64::seed_from_u64(answers.key()[0]),
         }
     }
 

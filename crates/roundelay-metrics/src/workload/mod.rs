@@ -12,6 +12,7 @@
 //! | constructed against rounded timestamps | [`adversaries`] |
 //! | bursts on a fully allocated link, for models of listings | [`SaturatedBursts`] |
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{
     ConfigError, FlowConfig, FlowId, Guarantees, Instant, Limit, Packet, Port, Rate, Scheduler,
@@ -137,7 +138,7 @@ impl Workload {
     /// # Errors
     /// A parameter, weight or longest packet out of range.
     pub fn build<D: Discipline>(&self, discipline: &D) -> Result<D::Scheduler<Stamp>, ConfigError> {
-        let mut scheduler = discipline.build(self.seed)?;
+        let mut scheduler = discipline.build(Seed::new(self.seed))?;
         self.set_flows(&mut scheduler)?;
         Ok(scheduler)
     }
@@ -147,7 +148,7 @@ impl Workload {
         &self,
         discipline: &AnyDiscipline,
     ) -> Result<Box<dyn Scheduler<Stamp>>, ConfigError> {
-        let mut scheduler = discipline.build_arena(self.seed)?;
+        let mut scheduler = discipline.build_arena(Seed::new(self.seed))?;
         self.set_flows(&mut scheduler)?;
         Ok(Box::new(scheduler))
     }

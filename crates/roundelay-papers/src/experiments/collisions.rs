@@ -17,7 +17,7 @@ use roundelay::{FlowId, QueueSpec, Scheduler};
 use serde::Deserialize;
 
 use super::columns::Columns;
-use super::{Experiment, Failed, Outcome, Row, all_within, within};
+use super::{Experiment, Failed, Outcome, Row, all_within, repetition, seed_of_queue, within};
 use crate::places::Wrong;
 
 /// The `[run]` table.
@@ -120,7 +120,7 @@ impl Collisions {
             .or_else(|_| discipline.parse::<QueueSpec>());
         spec.map_err(Failed::from)?
             .discipline
-            .build_arena(seed)
+            .build_arena(seed_of_queue(seed))
             .map_err(Failed::from)
     }
 
@@ -132,11 +132,7 @@ impl Collisions {
     fn drawn(&self, column: &str, queues: u32, seed: u64) -> Result<Meeting, Failed> {
         let mut sum = Meeting::NEVER;
         for key in 0..self.keys {
-            let scheduler = self.scheduler(
-                column,
-                queues,
-                seed.wrapping_mul(self.keys).wrapping_add(key),
-            )?;
+            let scheduler = self.scheduler(column, queues, repetition(seed, key))?;
             let queues_of = |flow| scheduler.queues_of(FlowId(flow));
             sum = (0..self.pairs).fold(sum, |sum, pair| {
                 sum.and(Meeting::of(&queues_of(2 * pair), &queues_of(2 * pair + 1)))

@@ -5,6 +5,7 @@
 //! `a flow, PART, bytes` or `fixed, PART, bytes`. The figures are as stated by the disciplines; the
 //! test `footprints_are_what_is_allocated` compares them with the allocator.
 
+use roundelay::Seed;
 use roundelay::{Footprint, Scheduler};
 use serde::Deserialize;
 
@@ -34,7 +35,7 @@ impl Experiment for Memory {
             .columns
             .spec(part)?
             .discipline
-            .build::<()>(seed)
+            .build::<()>(Seed::new(seed))
             .map_err(Failed::from)?;
         let mut rows = vec![
             Row::scalar(

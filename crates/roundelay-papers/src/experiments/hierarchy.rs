@@ -13,6 +13,7 @@
 
 use std::collections::VecDeque;
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyArena, AnyDiscipline};
 use roundelay::tree::{Config, Node, Tree};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Share};
@@ -115,7 +116,7 @@ struct Inferring {
 
 impl Inferring {
     fn new(discipline: &AnyDiscipline, config: FlowConfig) -> Result<Self, Failed> {
-        let mut parent = discipline.build_arena(1).map_err(Failed::from)?;
+        let mut parent = discipline.build_arena(Seed::new(1)).map_err(Failed::from)?;
         (0..CLASSES.len() as u32)
             .try_for_each(|class| parent.set_flow(FlowId(class), config))
             .map_err(Failed::from)?;
@@ -212,7 +213,7 @@ impl Hierarchy {
                 .map_err(Failed::from)?;
         }
         tree.set_default(CLASSES[0])
-            .and_then(|()| tree.build_tree(1))
+            .and_then(|()| tree.build_tree(Seed::new(1)))
             .map_err(Failed::from)
     }
 

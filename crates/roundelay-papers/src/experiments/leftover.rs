@@ -11,6 +11,7 @@
 //! `light, shares`, `fellow over others`, and `fellow over its due`: the due is an equal part of
 //! the bandwidth left by light flows.
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyArena;
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 use serde::Deserialize;
@@ -62,7 +63,7 @@ impl Leftover {
             .columns
             .spec(column)?
             .discipline
-            .build_arena(1)
+            .build_arena(Seed::new(1))
             .map_err(Failed::from)?;
         let config = FlowConfig {
             weight: 1,

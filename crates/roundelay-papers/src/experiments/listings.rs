@@ -15,7 +15,7 @@ use roundelay_reference::qfq_listings::{
 use serde::Deserialize;
 
 use super::columns::wrong;
-use super::{Experiment, Failed, Outcome, Row, within};
+use super::{Experiment, Failed, Outcome, Row, repetition, within};
 use crate::places::Wrong;
 
 /// The `[run]` table.
@@ -129,7 +129,7 @@ impl Experiment for Listings {
         let mut counts = Counts::default();
         let mut shortest: Option<(usize, u64)> = None;
         for burst in 0..self.runs {
-            let traffic_seed = (seed - 1) * self.runs + burst;
+            let traffic_seed = repetition(seed, burst);
             let run = Run::of(reading, traffic_seed, |_, _| ())?;
             counts.add(&run);
             if let Some(calls) = traced.and_then(|claim| run.calls_until(claim)) {

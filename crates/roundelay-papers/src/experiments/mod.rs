@@ -4,6 +4,8 @@
 //! struct. An experiment returns [`Row`]s, numbers with names, without any knowledge of published
 //! numbers or claims.
 
+use roundelay::Purpose;
+use roundelay::Seed;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -67,6 +69,16 @@ impl Row {
             ..Self::scalar(run, figure, value)
         }
     }
+}
+
+/// The seed of an experiment's only queue, as of the first link of a simulation.
+pub(crate) const fn seed_of_queue(seed: u64) -> Seed {
+    Seed::new(seed).derive(Purpose::Queue, 0)
+}
+
+/// The seed of one of many repetitions within a run.
+pub(crate) const fn repetition(seed: u64, number: u64) -> u64 {
+    Seed::new(seed).derive(Purpose::Repetition, number).key()[0]
 }
 
 /// Result of a part of an experiment with one seed.

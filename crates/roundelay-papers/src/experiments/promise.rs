@@ -13,6 +13,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, qfq};
 use roundelay::{FlowConfig, Guarantees};
 use roundelay_metrics::workload::{
@@ -21,7 +23,7 @@ use roundelay_metrics::workload::{
 use serde::Deserialize;
 
 use super::columns::Columns;
-use super::{Experiment, Failed, Outcome, Row, within};
+use super::{Experiment, Failed, Outcome, Row, repetition, within};
 use crate::places::Wrong;
 
 /// Rounding error of fixed-point bounds, as a part of the bytes served.
@@ -159,7 +161,7 @@ impl Promise {
         let discipline = self.columns.spec(column)?.discipline;
         let (mut worst, mut beyond) = (Ratios::default(), 0);
         for number in 0..self.random {
-            let workload = alike(seed * self.random + number);
+            let workload = alike(repetition(seed, number));
             let (served, _) = workload.record(&discipline, 0).map_err(Failed::from)?;
             let ratios = self.ratios(&discipline, &workload, &served);
             beyond += u64::from(ratios.promise > 1.0);
@@ -178,7 +180,8 @@ impl Promise {
 /// A random workload with flows of a few kinds.
 fn alike(seed: u64) -> Workload {
     let mut workload = Workload::random(seed);
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let kinds_seed = Seed::new(seed).derive(Purpose::Traffic, 0);
+    let mut random = Pcg64Mcg::from_seed(kinds_seed.to_bytes());
     let kinds = random.random_range(1..=KINDS.min(workload.sources.len()));
     for flow in kinds..workload.sources.len() {
         let kind = workload.sources[random.random_range(0..kinds)].clone();

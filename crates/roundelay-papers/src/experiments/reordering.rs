@@ -24,6 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::schedulers::AnyArena;
 use roundelay::{
     DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Port, QueueSpec, Rate,
@@ -31,7 +33,7 @@ use roundelay::{
 use serde::Deserialize;
 
 use super::columns::Columns;
-use super::{Experiment, Failed, Outcome, Row, all_within, within};
+use super::{Experiment, Failed, Outcome, Row, all_within, seed_of_queue, within};
 use crate::places::Wrong;
 
 /// The `[run]` table.
@@ -59,7 +61,8 @@ pub(super) struct Reordering {
 impl Reordering {
     /// Arrivals in order: time, flow and length.
     fn arrivals(&self, lengths: &[u32], seed: u64) -> Vec<(u64, FlowId, u32)> {
-        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let traffic = Seed::new(seed).derive(Purpose::Traffic, 0);
+        let mut random = Pcg64Mcg::from_seed(traffic.to_bytes());
         let end = self.duration * SECOND;
         let mut arrivals = Vec::new();
         for flow in (0..self.flows).map(FlowId) {
@@ -78,7 +81,10 @@ impl Reordering {
     fn listen(&self, spec: &QueueSpec, lengths: &[u32], seed: u64) -> Result<Listener, Failed> {
         let rate = Rate::from_bits_per_second(self.link)
             .ok_or_else(|| Failed("link: expected 1 bit per second or more".to_owned()))?;
-        let scheduler: AnyArena<u64> = spec.discipline.build_arena(seed).map_err(Failed::from)?;
+        let scheduler: AnyArena<u64> = spec
+            .discipline
+            .build_arena(seed_of_queue(seed))
+            .map_err(Failed::from)?;
         let (mut port, mut listener) = (
             Port::new(scheduler, spec.limit_or_default(), rate),
             Listener::default(),

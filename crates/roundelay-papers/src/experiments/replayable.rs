@@ -11,6 +11,8 @@
 //! is over the maximum congestion points of a packet, for all schedules. The trace is the schedule
 //! with the fewest packets that the rule does not replay.
 
+use roundelay::Purpose;
+use roundelay::Seed;
 use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
@@ -21,7 +23,7 @@ use roundelay_reference::replay::{
 };
 use serde::Deserialize;
 
-use super::{Experiment, Failed, Outcome, Row, columns, within};
+use super::{Experiment, Failed, Outcome, Row, columns, repetition, within};
 use crate::places::Wrong;
 
 /// Maximum number of packets for trying all priorities.
@@ -152,7 +154,8 @@ impl Replayable {
             len: 3,
             propagation: 3,
         };
-        let mut random = Pcg64::seed_from_u64(seed);
+        let traffic = Seed::new(seed).derive(Purpose::Traffic, 0);
+        let mut random = Pcg64::seed_from_u64(traffic.key()[0]);
         let mut draw = |below: u64| random.random_range(0..below);
         let network = limits.network(&mut draw).map_err(Failed::from)?;
         let original = RandomNetwork::schedule(&network, seed.is_multiple_of(2), &mut draw);
@@ -201,8 +204,8 @@ impl Experiment for Replayable {
         let examined = self.column(part)?;
         let mut sums = Sums::default();
         let mut fewest: Option<(usize, Vec<String>)> = None;
-        for number in (seed - 1) * self.schedules..seed * self.schedules {
-            let (network, original, delays) = self.world(number)?;
+        for number in 0..self.schedules {
+            let (network, original, delays) = self.world(repetition(seed, number))?;
             let replay = examined.replay(&network, &original, &delays);
             let most = examined.reading.most(&network, &original, &replay);
             sums.by_points(most, !replay.overdue(&original).is_empty());

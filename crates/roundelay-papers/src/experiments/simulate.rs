@@ -41,6 +41,7 @@ mod figures;
 mod rates;
 mod transfers;
 
+use roundelay::Seed;
 use std::collections::BTreeMap;
 
 use roundelay_sim::scenario::{self, Scenario};
@@ -113,12 +114,10 @@ fn core() -> Vec<String> {
 }
 
 impl Simulate {
-    /// The scenario of a part. Every part, seed and scenario has its own hash key, and thus its own
-    /// collisions.
-    fn scenario(&self, part: &str, hash_seed: u64) -> Result<Scenario, Wrong> {
-        let mut table = self.scenario.clone();
-        table.insert("hash_seed".to_owned(), Value::Integer(hash_seed as i64));
-        changed(table, part, &self.changes(part)?)
+    /// The scenario of a part. With one seed, all parts meet the same traffic, and their queues
+    /// draw and hash with the same seeds.
+    fn scenario(&self, part: &str) -> Result<Scenario, Wrong> {
+        changed(self.scenario.clone(), part, &self.changes(part)?)
     }
 
     /// Checks that the scenario measures the required quantities.
@@ -162,16 +161,6 @@ impl Simulate {
                 .map(move |scheme| (column.as_str(), scheme.as_str()))
         })
     }
-
-    /// FNV-1a of part, seed and scenario, in 62 bits.
-    fn hash_seed(&self, part: &str, seed: u64) -> Result<u64, Failed> {
-        let scenario = toml::to_string(&self.scenario).map_err(Failed::from)?;
-        let text = format!("{part}\n{seed}\n{scenario}");
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        Ok(hash >> 2)
-    }
 }
 
 /// Name of a column under a scheme.
@@ -183,7 +172,7 @@ impl Experiment for Simulate {
     fn check(&self) -> Result<(), Wrong> {
         self.parts()
             .iter()
-            .try_for_each(|part| self.measured(&self.scenario(part, 1)?.measures))
+            .try_for_each(|part| self.measured(&self.scenario(part)?.measures))
     }
 
     fn parts(&self) -> Vec<String> {
@@ -195,8 +184,7 @@ impl Experiment for Simulate {
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let hash_seed = self.hash_seed(part, seed)?;
-        let scenario = self.scenario(part, hash_seed)?;
+        let scenario = self.scenario(part)?;
         let results = scenario.run(seed, |_| ()).map_err(Failed::from)?;
         let rows = match self.measures {
             Measures::Flows => Figures {
@@ -204,7 +192,7 @@ impl Experiment for Simulate {
                 plan: self,
                 scenario: &scenario,
                 results: &results,
-                hash_seed,
+                seed: Seed::new(scenario.hash_seed.unwrap_or(seed)),
             }
             .rows()?,
             Measures::Transfers => transfers::rows(part, &scenario, &results),
@@ -217,7 +205,7 @@ impl Experiment for Simulate {
     }
 
     fn simulated(&self, part: &str) -> Option<Scenario> {
-        self.scenario(part, 1).ok()
+        self.scenario(part).ok()
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {

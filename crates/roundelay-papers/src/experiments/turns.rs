@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::columns::Columns;
 use super::decisions::dequeue;
-use super::{Experiment, Failed, Outcome, Row, within};
+use super::{Experiment, Failed, Outcome, Row, seed_of_queue, within};
 use crate::places::Wrong;
 
 /// The `[run]` table.
@@ -61,7 +61,7 @@ impl Turns {
             .columns
             .spec(column)?
             .discipline
-            .build(seed)
+            .build(seed_of_queue(seed))
             .map_err(Failed::from)?;
         for (number, flow) in (0..).zip(&self.flow) {
             scheduler

@@ -13,7 +13,7 @@ use roundelay_metrics::workload::{Outcome as Measured, Ratios, Workload, adversa
 use serde::Deserialize;
 
 use super::columns::{spec, wrong};
-use super::{Experiment, Failed, Outcome, Row, within};
+use super::{Experiment, Failed, Outcome, Row, repetition, within};
 use crate::places::Wrong;
 
 mod steps;
@@ -90,8 +90,8 @@ impl Experiment for WorstCase {
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
         let (serves, promises) = self.column(part)?;
         let examined = Examined { serves, promises };
-        let seeds = (seed - 1) * self.runs..seed * self.runs;
-        let random = examined.largest(seeds.map(Workload::random))?;
+        let loads = (0..self.runs).map(|number| Workload::random(repetition(seed, number)));
+        let random = examined.largest(loads)?;
         let constructed = examined.largest(adversaries::all().into_iter().map(|(_, load)| load))?;
         let mut rows = ratio_rows(part, "random loads", random);
         rows.extend(ratio_rows(part, "constructed loads", constructed));

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use roundelay::Seed;
 use roundelay::{DropReason, Duration, FlowId, Instant, Slack};
 
 use super::ReplayError;
@@ -208,8 +209,9 @@ impl Schedule {
             open: Vec::with_capacity(self.flows.len()),
             next: 0,
         };
+        let seeds = [self.seed, self.hash_seed].map(Seed::new);
         let mut simulation =
-            Simulation::with_hash_seed(network, self.seed, self.hash_seed, exits).map_err(named)?;
+            Simulation::with_hash_seed(network, seeds[0], seeds[1], exits).map_err(named)?;
         simulation.spawn(Box::new(sender), Instant::ZERO);
         run(&mut simulation, self.window, &named, progress)?;
         let events = simulation.events();

@@ -20,7 +20,7 @@ use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, top
 use super::trees::{TreeTable, Trees};
 use super::{Scenario, ScenarioError};
 use crate::network::LinkClass;
-use crate::random::mix;
+use crate::random::route_key;
 use crate::routing::{Metric, Routing};
 use crate::topologies::{Queues, Topology};
 use crate::written::{InWords, Maybe, Ordering, some_whole, whole, with_own};
@@ -229,7 +229,7 @@ impl Scenario {
             spread: top
                 .routing
                 .spread
-                .then_some(mix(top.hash_seed.unwrap_or(top.seed))),
+                .then_some(route_key(top.hash_seed.unwrap_or(top.seed))),
         });
         let groups = groups(&reader, sources, &topology, top.duration, &files)?;
         top.objective

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use roundelay::Seed;
 use roundelay::{Duration, Instant};
 
 use super::Group;
@@ -39,7 +40,11 @@ impl Group {
             _ if self.has_all_pairs() => {
                 Box::new((0..self.most_pairs()).filter_map(|number| self.pair(number)))
             }
-            _ => Box::new(Pairing::Each.pairs(&self.from, &self.to, 0).into_iter()),
+            _ => Box::new(
+                Pairing::Each
+                    .pairs(&self.from, &self.to, Seed::new(0))
+                    .into_iter(),
+            ),
         }
     }
 
@@ -77,7 +82,7 @@ impl Group {
     }
 
     /// The pairs of the group's sources; only random pairing depends on the seed.
-    pub(super) fn source_pairs(&self, seed: u64) -> Vec<(NodeId, NodeId)> {
+    pub(super) fn source_pairs(&self, seed: Seed) -> Vec<(NodeId, NodeId)> {
         if self.facts().is_of_many() {
             return vec![(self.from[0], self.to[0])];
         }

@@ -1,5 +1,6 @@
 //! Pairs of senders and receivers, and patterns of host names.
 
+use roundelay::Seed;
 use std::collections::BTreeSet;
 
 use rand::Rng as _;
@@ -9,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::network::{Network, NodeId};
-use crate::random::{Drawer, stream};
+use crate::random::generator;
 
 /// The rule for pairing senders and receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -173,7 +174,7 @@ impl Pairing {
     }
 
     /// The pairs, in order. Only `Random` uses the seed.
-    pub(super) fn pairs(self, from: &[NodeId], to: &[NodeId], seed: u64) -> Vec<(NodeId, NodeId)> {
+    pub(super) fn pairs(self, from: &[NodeId], to: &[NodeId], seed: Seed) -> Vec<(NodeId, NodeId)> {
         match self {
             Self::Each => {
                 let count = from.len().max(to.len());
@@ -191,7 +192,7 @@ impl Pairing {
                 all.filter(|(from, to)| from != to).collect()
             }
             Self::Random => {
-                let mut random = stream(seed, Drawer::Scenario);
+                let mut random = generator(seed);
                 from.iter()
                     .map(|from| (*from, another(*from, to, &mut random)))
                     .collect()

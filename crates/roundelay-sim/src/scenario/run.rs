@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::{Duration, Instant, Limit, QueueSpec};
 
 use super::curves::{Curves, Sampler};
@@ -11,7 +13,7 @@ use super::yardsticks::Yardsticks;
 use super::{Results, Scenario};
 use crate::network::{LinkConfig, LinkId, Network};
 use crate::probe::Probe;
-use crate::random::mix;
+use crate::random::route_key;
 use crate::routing::Routing;
 use crate::simulation::{Simulation, SimulationError};
 use crate::sources::SourceError;
@@ -185,11 +187,11 @@ impl Scenario {
     /// The network of the run with this seed: with drawn link delays and the hash that spreads
     /// routes.
     pub fn network(&self, seed: u64) -> Network {
-        let mut network = self.topology.drawn(seed);
+        let mut network = self.topology.drawn(Seed::new(seed));
         let Routing { metric, spread } = network.routing();
         network.set_routing(Routing {
             metric,
-            spread: spread.map(|_| mix(self.hash_seed.unwrap_or(seed))),
+            spread: spread.map(|_| route_key(self.hash_seed.unwrap_or(seed))),
         });
         network
     }
@@ -266,15 +268,17 @@ impl Scenario {
         seed: u64,
         probe: P,
     ) -> Result<Simulation<P>, RunError> {
-        let hash_seed = self.hash_seed.unwrap_or(seed);
-        let simulation = Simulation::with_hash_seed(self.network(seed), seed, hash_seed, probe);
+        let network = self.network(seed);
+        let hash_seed = Seed::new(self.hash_seed.unwrap_or(seed));
+        let seed = Seed::new(seed);
+        let simulation = Simulation::with_hash_seed(network, seed, hash_seed, probe);
         let mut simulation = simulation.map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
             simulation.set_marks(number, group.marks());
             if let Some(control) = group.edge_codel {
                 simulation.set_edge_control(number, control)?;
             }
-            let pairs = group.source_pairs(mix(seed ^ mix(u64::from(number))));
+            let pairs = group.source_pairs(seed.derive(Purpose::Ends, number.into()));
             let ends = pairs
                 .iter()
                 .flat_map(|pair| (0..group.count).map(move |_| *pair));

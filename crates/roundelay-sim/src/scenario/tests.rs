@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, custom, fifo};
 use roundelay::{ByCopy, Limit};
 
@@ -910,14 +911,16 @@ fn pairs_at_random_depend_on_the_seed_alone() {
     let text = DUMBBELL.replace("to = \"r*\"", "to = \"*\"\npairs = \"random\"");
     let scenario = read(&text).unwrap();
     let group = &scenario.groups[0];
-    let pairs: Vec<_> = (0..8).map(|seed| group.source_pairs(seed)).collect();
+    let pairs: Vec<_> = (0..8)
+        .map(|seed| group.source_pairs(Seed::new(seed)))
+        .collect();
     assert!(
         pairs
             .iter()
             .flatten()
             .all(|(from, to)| from != to && group.to.contains(to))
     );
-    assert_eq!(pairs[3], group.source_pairs(3));
+    assert_eq!(pairs[3], group.source_pairs(Seed::new(3)));
     assert!(pairs.iter().any(|other| *other != pairs[0]));
 }
 

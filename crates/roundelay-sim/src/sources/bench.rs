@@ -1,5 +1,6 @@
 //! Test bench for sources: nodes with fast links, and a log of sent packets.
 
+use roundelay::Seed;
 use roundelay::{DropReason, Duration, Instant, Packet, Slack};
 
 use crate::agent::{Agent, Direction};
@@ -127,7 +128,8 @@ impl Bench {
         secs: u64,
         agents: impl IntoIterator<Item = A>,
     ) -> Log {
-        let mut simulation = Simulation::with_probe(self.0.clone(), seed, Log::default()).unwrap();
+        let mut simulation =
+            Simulation::with_probe(self.0.clone(), Seed::new(seed), Log::default()).unwrap();
         for agent in agents {
             simulation.spawn(Box::new(agent), Instant::ZERO);
         }

@@ -161,6 +161,7 @@ mod tests {
     use super::{cbr, on_off, poisson};
     use crate::agent::Agent;
     use crate::simulation::Simulation;
+    use roundelay::Seed;
     use roundelay::{Duration, Instant};
 
     /// The packets of 100 bytes from one source, beside `others` sources with other lengths.
@@ -184,7 +185,7 @@ mod tests {
             ));
         }
         let mut simulation =
-            Simulation::with_probe(bench.0, 9, super::bench::Log::default()).unwrap();
+            Simulation::with_probe(bench.0, Seed::new(9), super::bench::Log::default()).unwrap();
         for agent in agents {
             simulation.spawn(agent, Instant::ZERO);
         }

@@ -236,6 +236,7 @@ impl Agent for Poisson {
 
 #[cfg(test)]
 mod tests {
+    use roundelay::Seed;
     use super::*;
     use crate::simulation::Simulation;
     use crate::sources::Urgency;
@@ -324,7 +325,7 @@ mod tests {
         ] {
             let bench = Bench::of(2, "16mbit");
             let source = poisson(bench.terms(), lengths, None).unwrap();
-            let mut simulation = Simulation::new(bench.0, 5).unwrap();
+            let mut simulation = Simulation::new(bench.0, Seed::new(5)).unwrap();
             simulation.spawn(Box::new(source), Instant::ZERO);
             simulation.run(seconds(500)).unwrap();
             let counts = simulation.links().next().unwrap();

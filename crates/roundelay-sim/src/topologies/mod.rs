@@ -8,10 +8,12 @@ pub mod files;
 #[macro_use]
 mod registry;
 
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::{Duration, QueueSpec, Rate};
 
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeId};
-use crate::random::{Drawer, stream};
+use crate::random::generator;
 use crate::sources::draw;
 
 pub use internet2::Variant;
@@ -54,10 +56,11 @@ pub struct DrawnDelay {
 impl Topology {
     /// The network with the delays of a run with this seed: each link of [`drawn`](Self::drawn)
     /// uses its own stream.
-    pub fn drawn(&self, seed: u64) -> Network {
+    pub fn drawn(&self, seed: Seed) -> Network {
         let mut network = self.network.clone();
         for (number, DrawnDelay { links, most }) in (0..).zip(&self.drawn) {
-            let more = draw::up_to(&mut stream(seed, Drawer::Length(number)), *most);
+            let mut random = generator(seed.derive(Purpose::Length, number));
+            let more = draw::up_to(&mut random, *most);
             for link in links {
                 let delay = self.network.links()[link.index()].delay + more;
                 network.change_link(*link, |link| link.delay = delay);

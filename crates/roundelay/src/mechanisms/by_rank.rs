@@ -9,6 +9,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::Scheduler;
 use crate::schedulers::Configured;
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// The rank of a discipline; implemented by its configuration.
@@ -29,7 +30,7 @@ pub struct ByRank<R: Rank, T> {
 }
 
 impl<R: Rank, T> Configured<R> for ByRank<R, T> {
-    fn configured(_: R, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: R, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             waiting: Ranked::default(),
         })

@@ -334,6 +334,7 @@ fn scaled(value: u128, factor: u64) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seed::Seed;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -379,8 +380,11 @@ mod tests {
                 linux,
                 ..THRESHOLDS
             };
-            let (mut detection, mut random, mut sum) =
-                (EarlyDetection::new(thresholds), Random::new(1), 0.0);
+            let (mut detection, mut random, mut sum) = (
+                EarlyDetection::new(thresholds),
+                Random::new(Seed::new(1)),
+                0.0,
+            );
             for _ in 0..200_000 {
                 detection.observe(Instant::ZERO, u64::from(random.below(17)));
                 sum += detection.average as f64 / (1u64 << FRACTION_BITS) as f64;
@@ -465,7 +469,7 @@ mod tests {
 
     /// Distances between signals with the average fixed.
     fn distances(thresholds: &Thresholds, average: u64, packets: usize) -> Vec<usize> {
-        let (mut red, mut random) = (at(thresholds, average), Random::new(3));
+        let (mut red, mut random) = (at(thresholds, average), Random::new(Seed::new(3)));
         let verdicts: Vec<_> = (0..packets)
             .map(|_| red.judge(&mut random) != Verdict::Keep)
             .collect();
@@ -494,7 +498,7 @@ mod tests {
     #[test]
     fn thresholds_hold_to_the_byte() {
         let thresholds = with(20_000_000);
-        let mut random = Random::new(1);
+        let mut random = Random::new(Seed::new(1));
         let mut verdict =
             |thresholds: &Thresholds, average| at(thresholds, average).judge(&mut random);
         assert_eq!(verdict(&thresholds, 29_999), Verdict::Keep);

@@ -122,6 +122,7 @@ impl FlowCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seed::Seed;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -129,7 +130,7 @@ mod tests {
         /// A table for eight packets has long chains that wrap round.
         #[test]
         fn it_counts_as_a_list_does(seed in any::<u64>(), calls in prop::collection::vec((0u32..12, 0u32..2000, any::<prop::sample::Index>()), 1..200)) {
-            let (mut counts, mut sample) = (FlowCounts::new(8, FlowHash::new(seed, 0)), Vec::new());
+            let (mut counts, mut sample) = (FlowCounts::new(8, FlowHash::new(Seed::new(seed), 0)), Vec::new());
             for (flow, len, victim) in calls {
                 if sample.len() == 8 {
                     let (flow, len) = sample.swap_remove(victim.index(8));

@@ -40,6 +40,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::Configured;
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::Rate;
 use crate::virtual_time::VirtualTime;
@@ -133,7 +134,7 @@ impl FluidFlow {
 }
 
 impl<C, T, O: Order> Configured<C> for Imitation<T, O> {
-    fn configured(_: C, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: C, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self::with(GpsClock::default()))
     }
 }

@@ -141,6 +141,7 @@ impl<T> Lottery<T> {
 mod tests {
     use super::*;
     use crate::packet::FlowId;
+    use crate::seed::Seed;
     use alloc::collections::VecDeque;
     use proptest::prelude::*;
 
@@ -158,7 +159,7 @@ mod tests {
                     4 => prop_assert_eq!(line.pop().map(|packet| packet.payload), plain.pop_front()),
                     5 => prop_assert_eq!(line.pop_newest().map(|packet| packet.payload), plain.pop_back()),
                     _ => {
-                        let drawn = line.draw(&mut Random::new(seed)).map(|(number, packet)| (number, packet.payload));
+                        let drawn = line.draw(&mut Random::new(Seed::new(seed))).map(|(number, packet)| (number, packet.payload));
                         prop_assert_eq!(drawn.is_none(), plain.is_empty());
                         let Some((number, payload)) = drawn else { continue };
                         prop_assert_eq!(line.remove(number).map(|packet| packet.payload), Some(payload));
@@ -173,7 +174,8 @@ mod tests {
 
     #[test]
     fn each_is_as_likely_to_be_drawn() {
-        let (mut line, mut random, mut hits) = (Lottery::default(), Random::new(1), [0u32; 10]);
+        let (mut line, mut random, mut hits) =
+            (Lottery::default(), Random::new(Seed::new(1)), [0u32; 10]);
         (0..10).for_each(|number| line.push(Packet::new(FlowId(0), 1, number)));
         for _ in 0..10_000 {
             let (number, _) = line.draw(&mut random).expect("ten wait");

@@ -12,6 +12,7 @@
 //! | the longest backlog | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | random numbers | [`random`], [`lottery`] |
+//! | a keyed hash | [`siphash`] |
 //! | signals of congestion | [`codel`], [`codel_queue`], [`early_detection`], [`signalling`] |
 //! | packet order restored | [`resequencer`] |
 
@@ -40,4 +41,5 @@ pub(crate) mod resequencer;
 pub(crate) mod ring;
 pub(crate) mod round;
 pub(crate) mod signalling;
+pub(crate) mod siphash;
 pub(crate) mod strata;

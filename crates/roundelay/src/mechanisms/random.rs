@@ -8,6 +8,7 @@
 //! Source: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators",
 //! OOPSLA 2014, with the constants of variant 13 of D. Stafford's mixing functions.
 
+use crate::seed::{Purpose, Seed};
 use crate::units::Billionths;
 
 /// A generator.
@@ -20,8 +21,11 @@ pub(crate) struct Random {
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self { state: seed }
+    /// The generator of a discipline with this seed.
+    pub(crate) const fn new(seed: Seed) -> Self {
+        Self {
+            state: seed.derive(Purpose::Draws, 0).key()[0],
+        }
     }
 
     /// 64 uniform bits.
@@ -112,8 +116,8 @@ mod tests {
     /// library.
     #[test]
     fn it_gives_the_published_sequence() {
-        let first = |seed| {
-            let mut random = Random::new(seed);
+        let first = |state| {
+            let mut random = Random { state };
             [(); 5].map(|()| random.next())
         };
         let expected = [
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn draws_are_as_likely_as_they_should_be() {
         const TRIALS: u32 = 100_000;
-        let mut random = Random::new(7);
+        let mut random = Random::new(Seed::new(7));
         for n in [1u32, 2, 3, 7, 100] {
             let mut hits = alloc::vec![0; n as usize];
             (0..TRIALS).for_each(|_| hits[random.below(n) as usize] += 1);
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_from_nothing() {
-        let mut random = Random::new(1);
+        let mut random = Random::new(Seed::new(1));
         assert_eq!((random.below(0), random.below(1)), (0, 0));
         assert!(!random.one_in(0) && random.one_in(1));
     }
@@ -173,7 +177,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_drawn_is_below(seed in any::<u64>(), n in 1u32..) {
-            prop_assert!(Random::new(seed).below(n) < n);
+            prop_assert!(Random::new(Seed::new(seed)).below(n) < n);
         }
 
         #[test]

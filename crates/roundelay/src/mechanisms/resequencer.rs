@@ -314,10 +314,11 @@ impl<T> Resequencer<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seed::Seed;
     use proptest::prelude::*;
 
     fn ordered() -> Resequencer<u32> {
-        Resequencer::new(Some(FlowHash::new(1, 0)))
+        Resequencer::new(Some(FlowHash::new(Seed::new(1), 0)))
     }
 
     fn packet(flow: u32, number: u32) -> Packet<u32> {

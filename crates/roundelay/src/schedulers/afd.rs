@@ -48,6 +48,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 
@@ -158,7 +159,7 @@ pub struct Afd<T> {
 }
 
 impl<T> Configured<Config> for Afd<T> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             queue: SignallingQueue::default(),
             sample: Vec::with_capacity(config.shadow as usize),
@@ -309,7 +310,7 @@ mod tests {
     const BILLION: i128 = 1_000_000_000;
 
     fn afd(config: Config) -> Afd<()> {
-        config.build(1).expect("legal parameters")
+        config.build(Seed::new(1)).expect("legal parameters")
     }
 
     #[test]

@@ -61,6 +61,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Times};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// Parameters of AFQ.
@@ -141,7 +142,7 @@ impl Key for Urgency {
 }
 
 impl<T> Configured<Config> for Afq<T> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             flows: FlowTable::default(),
             waiting: Heap::default(),
@@ -356,7 +357,7 @@ mod tests {
 
     /// Order of service for 100-byte packets, each given as (flow, deadline).
     fn order(quantum: u32, heads: &[(u32, u64)]) -> Vec<u32> {
-        let mut scheduler = Config { quantum }.build(0).unwrap();
+        let mut scheduler = Config { quantum }.build(Seed::new(0)).unwrap();
         for &(flow, deadline) in heads {
             let packet = Packet {
                 deadline: Instant::from_picos(deadline),
@@ -395,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_removed_flow_keeps_its_weight_until_it_is_empty() {
-        let mut scheduler = Config { quantum: 100 }.build(0).unwrap();
+        let mut scheduler = Config { quantum: 100 }.build(Seed::new(0)).unwrap();
         scheduler
             .set_flow(
                 FlowId(0),

@@ -51,6 +51,7 @@ use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Onset, Priority, RankBy, Times};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -157,7 +158,7 @@ pub struct Aifo<T> {
 }
 
 impl<T> Configured<Config> for Aifo<T> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         let (queue, recent) = (
             SignallingQueue::default(),
             Vec::with_capacity(config.window as usize),
@@ -290,7 +291,7 @@ mod tests {
             headroom: Billionths(200_000_000),
             ..Config::default()
         };
-        let mut scheduler = config.build(0).expect("legal");
+        let mut scheduler = config.build(Seed::new(0)).expect("legal");
         Scheduler::<u32>::set_buffer_limit(&mut scheduler, Limit::of_packets(10));
         (0..waiting).for_each(|number| scheduler.queue.push(Packet::new(FlowId(0), 100, number)));
         recent
@@ -335,7 +336,7 @@ mod tests {
             sample: 3,
             ..Config::default()
         }
-        .build(0)
+        .build(Seed::new(0))
         .expect("legal");
         (0..10).for_each(|rank| scheduler.remember(rank));
         assert_eq!(scheduler.recent, [0, 3, 6, 9]);

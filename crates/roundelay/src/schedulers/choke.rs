@@ -47,6 +47,7 @@ use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -228,7 +229,7 @@ pub struct Choke<T> {
 }
 
 impl<T> Configured<Config> for Choke<T> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         let detection = EarlyDetection::new(config.thresholds(UNKNOWN_LINK_RATE));
         Ok(Self {
             queue: Lottery::default(),

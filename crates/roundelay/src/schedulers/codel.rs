@@ -38,6 +38,7 @@ use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Pool, Storage};
 use crate::scheduler::{DropReason, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -136,7 +137,7 @@ pub struct Codel<T, P: Storage<T> = Nodes<T>> {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Codel<T, P> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             pool: Pool::empty(),
             queue: CodelQueue::default(),

@@ -10,7 +10,7 @@
 //!
 //! let mine = AnyDiscipline::Custom(custom::Config::new("mine", |_seed| ByCopy::new(fifo::Fifo::default())));
 //! assert_eq!(mine.to_string(), "mine");
-//! let mut scheduler = mine.build(1)?;
+//! let mut scheduler = mine.build(Seed::new(1))?;
 //! scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "a")).expect("a queue takes every packet");
 //! # Ok::<(), roundelay::ConfigError>(())
 //! ```
@@ -33,6 +33,7 @@ use crate::config::ConfigError;
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
 use crate::scheduler::{DropReason, Scheduler};
+use crate::seed::Seed;
 
 /// A scheduler of handles of any type.
 pub type Order = Box<dyn Scheduler<Handle, Departure> + Send>;
@@ -43,7 +44,7 @@ pub struct Config {
     /// Name in results; should differ from the registry's names.
     pub name: &'static str,
     /// Makes a scheduler from the seed of random draws and hashes.
-    pub build: Arc<dyn Fn(u64) -> Order + Send + Sync>,
+    pub build: Arc<dyn Fn(Seed) -> Order + Send + Sync>,
     /// Description, one line.
     pub about: &'static str,
     /// Whether flows can have weights. False by default.
@@ -75,7 +76,7 @@ pub struct Config {
 
 impl Config {
     /// Schedulers made by `build`, which gets the seed. The other fields have their defaults.
-    pub fn new<S>(name: &'static str, build: impl Fn(u64) -> S + Send + Sync + 'static) -> Self
+    pub fn new<S>(name: &'static str, build: impl Fn(Seed) -> S + Send + Sync + 'static) -> Self
     where
         S: Scheduler<Handle, Departure> + Send + 'static,
     {
@@ -113,13 +114,13 @@ impl fmt::Debug for Config {
 }
 
 impl Configured<Config> for Order {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         Ok((config.build)(seed))
     }
 }
 
 impl<T> Configured<Config> for Arena<T, Order> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         Order::configured(config, seed).map(Self::new)
     }
 }

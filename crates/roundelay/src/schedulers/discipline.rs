@@ -11,6 +11,7 @@ use crate::config::{ConfigError, Kind, Parameter};
 use crate::guarantees::{Guarantees, Share};
 use crate::links::{Departure, Handle};
 use crate::scheduler::{DropReason, FlowConfig, Scheduler};
+use crate::seed::Seed;
 use crate::suggestion::alternatives;
 use crate::time::Duration;
 use crate::units::Rate;
@@ -65,7 +66,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError> {
+    fn build<T: Send>(&self, seed: Seed) -> Result<Self::Scheduler<T>, ConfigError> {
         self.check()?;
         Configured::configured(self.clone(), seed)
     }
@@ -75,7 +76,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+    fn build_by_handle(&self, seed: Seed) -> Result<Self::ByHandle, ConfigError> {
         self.check()?;
         Configured::configured(self.clone(), seed)
     }
@@ -85,7 +86,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    fn build_class<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError> {
+    fn build_class<T: Send>(&self, seed: Seed) -> Result<Self::Scheduler<T>, ConfigError> {
         self.build(seed)
     }
 
@@ -240,7 +241,7 @@ pub trait Configured<C>: Sized {
     ///
     /// # Errors
     /// The configuration is not legal.
-    fn configured(config: C, seed: u64) -> Result<Self, ConfigError>;
+    fn configured(config: C, seed: Seed) -> Result<Self, ConfigError>;
 }
 
 /// A discipline in Linux's traffic control.

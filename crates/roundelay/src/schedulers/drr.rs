@@ -57,6 +57,7 @@ use crate::pool::{Backlog, Nodes, Storage};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// Parameters of DRR.
@@ -153,7 +154,7 @@ pub struct Drr<T, P = Nodes<T>> {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Drr<T, P> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             ring: Ring::empty(config.quantum, 0),
             config,

@@ -27,6 +27,7 @@ use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
 use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// FIFO has no parameters besides the buffer's limit.
@@ -126,7 +127,7 @@ pub struct Fifo<T, W = Packet<T>> {
 }
 
 impl<T, W: Waits<T>> Configured<Config> for Fifo<T, W> {
-    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             line: VecDeque::new(),
             bytes: 0,

@@ -47,6 +47,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// Parameters of FQ.
@@ -80,7 +81,7 @@ impl Discipline for Config {
     type Scheduler<T: Send> = Fq<T>;
     type ByHandle = Fq<Handle, Links<FlowId>>;
 
-    fn build_class<T: Send>(&self, _seed: u64) -> Result<Fq<T>, ConfigError> {
+    fn build_class<T: Send>(&self, _seed: Seed) -> Result<Fq<T>, ConfigError> {
         Fq::of_children(*self)
     }
 
@@ -130,7 +131,7 @@ impl<T> Fq<T> {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Fq<T, P> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         let bins = config.flows as usize;
         Ok(Self {
             pool: Pool::empty(),

@@ -51,6 +51,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Pool, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -217,7 +218,7 @@ struct Flow {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for FqCodel<T, P> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         let flows = config.flows as usize;
         Ok(Self {
             pool: Pool::empty(),
@@ -510,7 +511,7 @@ mod tests {
             target: Duration::from_secs(3600),
             ..Config::default()
         }
-        .build(1)
+        .build(Seed::new(1))
         .expect("legal")
     }
 

@@ -62,6 +62,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -188,7 +189,7 @@ fn rounded_finish(flow: &Flow) -> VirtualTime {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Gfq<T, P> {
-    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             strata: Strata::new(GROUPS * HALVES as usize, REACH),
             groups: [Group::default(); GROUPS],

@@ -25,6 +25,7 @@ use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::scheduler::{DropReason, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// LIFO has no parameters besides the buffer's limit.
@@ -53,7 +54,7 @@ pub struct Lifo<T, P = Nodes<T>> {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Lifo<T, P> {
-    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             pool: Pool::empty(),
             queue: Queue::EMPTY,

@@ -56,6 +56,7 @@ use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Times};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -107,7 +108,7 @@ pub struct Lstf<T> {
 }
 
 impl<T> Configured<Config> for Lstf<T> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             waiting: Ranked::default(),
             link_rate: None,

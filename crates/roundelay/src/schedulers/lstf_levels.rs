@@ -60,6 +60,7 @@ use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Times};
+use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -158,7 +159,7 @@ pub struct LstfLevels<T> {
 }
 
 impl<T> Configured<Config> for LstfLevels<T> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             levels: Levels::new(config.queues),
             base: 0,
@@ -286,7 +287,7 @@ mod tests {
         let crate::schedulers::AnyDiscipline::LstfLevels(config) = spec.discipline else {
             panic!("{text}")
         };
-        config.build(0).expect("legal")
+        config.build(Seed::new(0)).expect("legal")
     }
 
     fn at(millis: u64) -> Instant {
@@ -408,7 +409,7 @@ mod tests {
                     step: Duration::from_picos(step),
                     map,
                 };
-                let mut scheduler = config.build(0).expect("legal");
+                let mut scheduler = config.build(Seed::new(0)).expect("legal");
                 scheduler.set_link_rate(Rate::from_bits_per_second(1).expect("not zero"));
                 for (now, slack) in [
                     (0, i64::MIN),

@@ -73,6 +73,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::Bytes;
 
@@ -243,7 +244,7 @@ pub struct Mqfq<T> {
 }
 
 impl<T> Configured<Config> for Mqfq<T> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         let order = config
             .resequence
             .then(|| FlowHash::new(seed, u64::from(config.hashes)));
@@ -489,7 +490,7 @@ mod tests {
 
     const NOW: Instant = Instant::ZERO;
 
-    fn build(config: Config, seed: u64) -> Mqfq<u32> {
+    fn build(config: Config, seed: Seed) -> Mqfq<u32> {
         config.build(seed).expect("legal")
     }
 
@@ -533,7 +534,7 @@ mod tests {
                 quantum: 1000,
                 ..Config::default()
             },
-            1,
+            Seed::new(1),
         );
         let bucket = |mqfq: &Mqfq<u32>, flow: FlowId| mqfq.hashes[0].bucket(flow, buckets) as usize;
         let (mut waiting, mut random, mut counts) = ([0_u64; 16], 1_u64, [0; 2]);
@@ -579,7 +580,7 @@ mod tests {
                     quantum: 1000,
                     ..Config::default()
                 },
-                1,
+                Seed::new(1),
             );
             let bucket = |mqfq: &Mqfq<u32>, flow: FlowId| mqfq.hashes[0].bucket(flow, 16) as usize;
             let (mut queues, mut active) = (vec![VecDeque::new(); 16], VecDeque::new());
@@ -625,13 +626,13 @@ mod tests {
             ..Config::default()
         };
         let (mut plain, mut ordered) = (
-            build(config, 1),
+            build(config, Seed::new(1)),
             build(
                 Config {
                     resequence: true,
                     ..config
                 },
-                1,
+                Seed::new(1),
             ),
         );
         let flows = [flow_with(&plain, &[1, 3]), flow_with(&plain, &[3, 3])];
@@ -702,7 +703,7 @@ mod tests {
                     quantum,
                     ..Config::default()
                 },
-                1,
+                Seed::new(1),
             );
             if queued > 0 {
                 put(&mut mqfq, FlowId(0), queued, 0);
@@ -723,7 +724,7 @@ mod tests {
                 quantum: 1000,
                 ..Config::default()
             },
-            1,
+            Seed::new(1),
         );
         let [zero, two, both] = [[0, 0], [2, 2], [0, 2]].map(|queues| flow_with(&mqfq, &queues));
         let other_way = flow_with(&mqfq, &[2, 0]);
@@ -764,7 +765,7 @@ mod tests {
         };
         let mut met = [0.0; 3];
         for seed in 0..seeds {
-            let mqfq = build(config, seed);
+            let mqfq = build(config, Seed::new(seed));
             let (x, y) = (queues_of(&mqfq, FlowId(3)), queues_of(&mqfq, FlowId(4)));
             let shared = |queue: &usize| x.contains(queue);
             // Section III: y suffers completely if all of its queues are x's, and partially if one
@@ -828,7 +829,7 @@ mod tests {
                     resequence: true,
                     ..Config::default()
                 },
-                1,
+                Seed::new(1),
             );
             for number in 0..100_000u32 {
                 // `put` would check invariants each time.
@@ -854,7 +855,7 @@ mod tests {
 
     /// The most bytes held by the resequencer under random traffic.
     fn most_held(config: Config, steps: &[(u32, u32, bool)], longest: u32) -> u64 {
-        let mut mqfq = build(config, 1);
+        let mut mqfq = build(config, Seed::new(1));
         let mut most = 0;
         for (number, &(flow, len, serves)) in steps.iter().enumerate() {
             put(&mut mqfq, FlowId(flow), len.min(longest), number as u32);
@@ -889,7 +890,7 @@ mod tests {
     fn more_than_a_round_is_held_without_the_soonest_queue() {
         let (mut ring, mut waiting) = (
             Ring::new(1514, 2),
-            Resequencer::new(Some(FlowHash::new(1, 0))),
+            Resequencer::new(Some(FlowHash::new(Seed::new(1), 0))),
         );
         let mut put = |queue, flow| {
             let ticket = waiting.admit(Packet::new(FlowId(flow), 1000, ()), 1);

@@ -53,6 +53,7 @@ use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows, Onset};
+use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -387,7 +388,7 @@ pub struct Pie<T> {
 }
 
 impl<T> Configured<Config> for Pie<T> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         let controller = Controller {
             probability: 0,
             old_delay: Duration::ZERO,

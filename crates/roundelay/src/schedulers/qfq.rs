@@ -67,6 +67,7 @@ use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// QFQ has no parameters besides the flows' weights and longest packets.
@@ -200,7 +201,7 @@ impl AsMut<Entity> for Flow {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Qfq<T, P> {
-    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             pool: Pool::empty(),
             groups: Groups::default(),

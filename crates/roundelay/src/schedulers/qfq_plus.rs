@@ -91,6 +91,7 @@ use crate::pool::{Backlog, Nodes, Pool, Queue, Storage};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
@@ -290,7 +291,7 @@ impl Flow {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for QfqPlus<T, P> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         let (pool, flows, aggregates, longest) = (
             Pool::empty(),
             Vec::new(),

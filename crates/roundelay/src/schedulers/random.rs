@@ -29,6 +29,7 @@ use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// Random order has no parameters besides the buffer's limit.
@@ -60,7 +61,7 @@ pub struct Random<T> {
 }
 
 impl<T> Configured<Config> for Random<T> {
-    fn configured(_: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, seed: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             waiting: Vec::new(),
             bytes: 0,

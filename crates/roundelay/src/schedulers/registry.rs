@@ -13,6 +13,7 @@ use crate::guarantees::{Guarantees, Share};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
+use crate::seed::Seed;
 use crate::spec::{set_parameter, unknown_discipline, write_config};
 use crate::time::Instant;
 use crate::tree;
@@ -30,7 +31,7 @@ macro_rules! registry {
             impl<T> Default for $module::$variant<T> {
                 fn default() -> Self {
                     // `every_scheduler_has_a_default`.
-                    Self::configured($module::Config::default(), 0).expect("default parameters are legal")
+                    Self::configured($module::Config::default(), Seed::new(0)).expect("default parameters are legal")
                 }
             }
         )*
@@ -87,7 +88,7 @@ macro_rules! any {
             ///
             /// # Errors
             /// A parameter is out of its range.
-            pub fn build<T: Send>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
+            pub fn build<T: Send>(&self, seed: Seed) -> Result<AnyScheduler<T>, ConfigError> {
                 Ok(match self {
                     $(Self::$variant(config) => AnyScheduler::$variant(Box::new(config.build(seed)?)),)*
                 })
@@ -97,7 +98,7 @@ macro_rules! any {
             ///
             /// # Errors
             /// A parameter is out of its range.
-            pub fn build_by_handle(&self, seed: u64) -> Result<custom::Order, ConfigError> {
+            pub fn build_by_handle(&self, seed: Seed) -> Result<custom::Order, ConfigError> {
                 Ok(match self {
                     $(Self::$variant(config) => Box::new(config.build_by_handle(seed)?),)*
                 })
@@ -111,7 +112,7 @@ macro_rules! any {
             ///
             /// # Errors
             /// A parameter is out of its range.
-            pub fn build_arena<T>(&self, seed: u64) -> Result<AnyArena<T>, ConfigError> {
+            pub fn build_arena<T>(&self, seed: Seed) -> Result<AnyArena<T>, ConfigError> {
                 self.build_by_handle(seed).map(Arena::new)
             }
 
@@ -119,7 +120,7 @@ macro_rules! any {
             ///
             /// # Errors
             /// A parameter is out of its range.
-            pub fn build_class<T: Send>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
+            pub fn build_class<T: Send>(&self, seed: Seed) -> Result<AnyScheduler<T>, ConfigError> {
                 Ok(match self {
                     $(Self::$variant(config) => AnyScheduler::$variant(Box::new(config.build_class(seed)?)),)*
                 })
@@ -341,7 +342,7 @@ mod tests {
         for discipline in AnyDiscipline::all() {
             assert!(
                 discipline
-                    .build::<u8>(0)
+                    .build::<u8>(Seed::new(0))
                     .is_ok_and(|scheduler| scheduler.backlog().is_empty()),
                 "{discipline}"
             );

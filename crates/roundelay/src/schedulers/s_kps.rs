@@ -72,6 +72,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -310,7 +311,7 @@ const fn place_of(flow: &Flow) -> usize {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for SKps<T, P> {
-    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             strata: Strata::new(GROUPS * SLOTS as usize, REACH),
             ineligible: Ticks::new(),

@@ -55,6 +55,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -144,7 +145,7 @@ impl Times {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Scfq<T, P> {
-    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             flows: FlowTable::default(),
             now: VirtualTime::ZERO,

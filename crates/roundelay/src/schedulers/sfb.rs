@@ -50,6 +50,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 
@@ -244,7 +245,7 @@ pub struct Sfb<T> {
     /// Credit of unresponsive flows: packets, in 10^-12.
     credit: u64,
     credited_at: Instant,
-    seed: u64,
+    seed: Seed,
     random: Random,
     config: Config,
 }
@@ -297,7 +298,7 @@ fn for_each_place(
 }
 
 impl Filter {
-    fn new(config: &Config, seed: u64, generation: u64) -> Self {
+    fn new(config: &Config, seed: Seed, generation: u64) -> Self {
         let bins = alloc::vec![Bin::default(); config.levels as usize * config.bins as usize];
         Self {
             hashes: Self::hashes(seed, generation),
@@ -305,7 +306,7 @@ impl Filter {
         }
     }
 
-    fn hashes(seed: u64, generation: u64) -> [FlowHash; MAX_LEVELS / LEVELS_PER_HASH] {
+    fn hashes(seed: Seed, generation: u64) -> [FlowHash; MAX_LEVELS / LEVELS_PER_HASH] {
         [0, 1, 2, 3].map(|number| FlowHash::new(seed, 4 * generation + number))
     }
 
@@ -365,7 +366,7 @@ impl Filter {
 }
 
 impl<T> Configured<Config> for Sfb<T> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             queue: SignallingQueue::default(),
             filters: [0, 1].map(|generation| Filter::new(&config, seed, generation)),

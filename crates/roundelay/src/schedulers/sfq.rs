@@ -52,6 +52,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, LinuxFlows};
+use crate::seed::Seed;
 use crate::time::{Duration, Instant};
 use linux::Turns;
 
@@ -213,7 +214,7 @@ pub struct Sfq<T, P: Storage<T> = Nodes<T>> {
     /// Packets dropped for newer packets of the same bucket, not yet taken by the caller.
     dropped: VecDeque<P::Leaving>,
     hash: FlowHash,
-    seed: u64,
+    seed: Seed,
     /// Number of key changes.
     generation: u64,
     /// Time of the last key change.
@@ -224,7 +225,7 @@ pub struct Sfq<T, P: Storage<T> = Nodes<T>> {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Sfq<T, P> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         let divisor = config.divisor as usize;
         let linux = config.linux.then(|| Box::new(Turns::new(divisor)));
         Ok(Self {
@@ -450,7 +451,10 @@ mod tests {
 
     /// Numbers that leave of one packet from each of six flows, then three more of the first.
     fn left(config: Config, limit: u64) -> Vec<u32> {
-        let mut buffer = Buffer::new(Limit::of_packets(limit), config.build(1).expect("legal"));
+        let mut buffer = Buffer::new(
+            Limit::of_packets(limit),
+            config.build(Seed::new(1)).expect("legal"),
+        );
         for number in 0..9 {
             let packet = Packet::new(FlowId(if number < 6 { number } else { 0 }), 1000, number);
             buffer.enqueue(Instant::ZERO, packet, |_, _| {});
@@ -482,7 +486,7 @@ mod tests {
                 linux,
                 ..Config::default()
             }
-            .build(1)
+            .build(Seed::new(1))
             .expect("legal");
             (0..300)
                 .filter(|number| {
@@ -503,7 +507,7 @@ mod tests {
             depth: 65_535,
             ..Config::default()
         };
-        let mut scheduler = config.build(1).expect("legal");
+        let mut scheduler = config.build(Seed::new(1)).expect("legal");
         for number in 0..100_000u32 {
             // `enqueue` would check invariants each time.
             let taken = scheduler.enqueue_packet(Packet::new(

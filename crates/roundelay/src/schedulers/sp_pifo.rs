@@ -51,6 +51,7 @@ use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Priority, RankBy, Times};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -124,7 +125,7 @@ pub struct SpPifo<T> {
 }
 
 impl<T> Configured<Config> for SpPifo<T> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         let levels = Levels::new(config.queues);
         Ok(Self {
             bounds: alloc::vec![0; levels.count()],
@@ -205,7 +206,7 @@ mod tests {
     use crate::time::{Duration, Slack};
 
     fn build(queues: u32, rank: RankBy) -> SpPifo<u32> {
-        Config { queues, rank }.build(0).expect("legal")
+        Config { queues, rank }.build(Seed::new(0)).expect("legal")
     }
 
     /// Enqueues packets of these priorities; returns the queue of each and the bounds afterwards.

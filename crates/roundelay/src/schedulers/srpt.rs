@@ -49,6 +49,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux, Priority};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 /// SRPT has no parameters besides the buffer's limit.
@@ -93,7 +94,7 @@ struct FlowEnds {
 }
 
 impl<T> Configured<Config> for Srpt<T> {
-    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             waiting: Ranked::default(),
             links: Vec::new(),

@@ -73,6 +73,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
@@ -251,7 +252,7 @@ fn turns(weight: u32, terms: u64) -> u64 {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Srr<T, P> {
-    fn configured(config: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, _: Seed) -> Result<Self, ConfigError> {
         Ok(Self {
             flows: FlowTable::default(),
             links: Vec::new(),
@@ -597,7 +598,7 @@ mod tests {
     #[test]
     fn terms_are_those_of_the_weight_spread_sequence() {
         for order in 1..=COLUMNS as u32 {
-            let mut srr = Config::default().build::<()>(0).expect("legal");
+            let mut srr = Config::default().build::<()>(Seed::new(0)).expect("legal");
             srr.occupied = 1 << (order - 1);
             let terms = core::iter::from_fn(|| {
                 srr.next_term()?;
@@ -617,7 +618,7 @@ mod tests {
             (300, 300, 1, 1514),
             (300, 300, 1023, 1),
         ] {
-            let mut srr = Config { quantum }.build(0).expect("legal");
+            let mut srr = Config { quantum }.build(Seed::new(0)).expect("legal");
             (0..known).for_each(|flow| srr.enqueue_packet(Packet::new(FlowId(flow), 1, ())));
             while srr.dequeue_packet().is_some() {}
             for flow in 0..backlogged {

@@ -63,6 +63,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Storage};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Refusal, Scheduler};
 use crate::schedulers::{Configured, Discipline, Linux};
+use crate::seed::Seed;
 use crate::time::Instant;
 use crate::virtual_time::{MAX_AHEAD, VirtualClock, VirtualTime};
 
@@ -172,7 +173,7 @@ impl Times {
 }
 
 impl<T, P: Storage<T>> Configured<Config> for Wf2qPlus<T, P> {
-    fn configured(_: Config, _: u64) -> Result<Self, ConfigError> {
+    fn configured(_: Config, _: Seed) -> Result<Self, ConfigError> {
         let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
         Ok(Self {
             flows: FlowTable::default(),

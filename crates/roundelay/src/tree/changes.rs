@@ -7,20 +7,22 @@ use super::{StandIn, Tree};
 use crate::config::ConfigError;
 use crate::packet::FlowId;
 use crate::scheduler::{DropReason, FlowConfig, Scheduler};
-use crate::schedulers::{AnyScheduler, Discipline};
+use crate::schedulers::Discipline;
+use crate::seed::Seed;
 
 impl<T: Send> Tree<T> {
-    /// An empty tree. `seed` keys all random numbers and hashes.
+    /// An empty tree. Each node's random draws and hashes have a seed of their own, derived from
+    /// `seed` by the node's number.
     ///
     /// # Errors
     /// No leaf is the default.
-    pub fn new(plan: &Config, seed: u64) -> Result<Self, TreeError> {
-        let tree = Self::with(
+    pub fn new(plan: &Config, seed: Seed) -> Result<Self, TreeError> {
+        Self::with(
             plan,
-            |node| node.spec.discipline.build(seed),
-            |node| node.spec.discipline.build_class(seed),
-        );
-        tree.map(|tree| Self { seed, ..tree })
+            seed,
+            |node, seed| node.spec.discipline.build(seed),
+            |node, seed| node.spec.discipline.build_class(seed),
+        )
     }
 
     /// Adds a class below another one, or below the root.
@@ -28,12 +30,7 @@ impl<T: Send> Tree<T> {
     /// # Errors
     /// See [`Config::add_class`]; the tree stays as before.
     pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        let scheduler = node
-            .spec
-            .discipline
-            .build_class(self.seed)
-            .map_err(|error| setting(&node.name, error))?;
-        self.add(parent, node, State::Class(Class::new(scheduler)))
+        self.add(parent, node, true)
     }
 
     /// Adds a leaf below a class.
@@ -41,34 +38,36 @@ impl<T: Send> Tree<T> {
     /// # Errors
     /// See [`Config::add_leaf`]; the tree stays as before.
     pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        let scheduler = node
-            .spec
-            .discipline
-            .build(self.seed)
-            .map_err(|error| setting(&node.name, error))?;
-        let state = State::leaf(&node, scheduler);
-        self.add(parent, node, state)
+        self.add(parent, node, false)
     }
 
-    fn add(
-        &mut self,
-        parent: &str,
-        node: Node,
-        state: State<T, AnyScheduler<T>, AnyScheduler<StandIn>>,
-    ) -> Result<(), TreeError> {
-        let number = self
-            .below
-            .plan
-            .add(parent, node, matches!(state, State::Class(_)))?;
+    fn add(&mut self, parent: &str, node: Node, is_class: bool) -> Result<(), TreeError> {
+        let number = self.below.plan.add(parent, node.clone(), is_class)?;
         let nodes = &mut self.below.nodes;
         nodes.resize_with(nodes.len().max(number + 1), || State::Absent);
-        nodes[number] = state;
-        let adopted = self.adopt(number);
-        if adopted.is_err() {
+        let added = self.enter(number, &node, is_class);
+        if added.is_err() {
             self.below.nodes[number] = State::Absent;
             self.below.plan.forget(number);
         }
-        adopted
+        added
+    }
+
+    /// Makes the state of a node that the plan has just got, and reports the node to its class.
+    fn enter(&mut self, number: usize, node: &Node, is_class: bool) -> Result<(), TreeError> {
+        let seed = self.seed_of(number);
+        let discipline = &node.spec.discipline;
+        let made = if is_class {
+            discipline
+                .build_class(seed)
+                .map(|scheduler| State::Class(Class::new(scheduler)))
+        } else {
+            discipline
+                .build(seed)
+                .map(|scheduler| State::leaf(node, scheduler))
+        };
+        self.below.nodes[number] = made.map_err(|error| setting(&node.name, error))?;
+        self.adopt(number)
     }
 
     /// Changes weight, longest packet, priority, limit or discipline parameters of the node of this

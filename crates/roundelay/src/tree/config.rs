@@ -15,6 +15,7 @@ use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::{DropReason, FlowConfig, Scheduler};
 use crate::schedulers::{AnyDiscipline, Configured, Discipline, Linux, fifo, wf2q_plus};
+use crate::seed::Seed;
 use crate::spec::QueueSpec;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -96,7 +97,7 @@ pub(super) struct Placed {
 /// tree.add_leaf("link", Node::new("rest", "fq_codel".parse()?))?;
 /// tree.set_default("rest")?;
 /// tree.assign(FlowId(7), "calls")?;
-/// let mut tree = tree.build_tree(1)?;
+/// let mut tree = tree.build_tree(Seed::new(1))?;
 /// tree.enqueue(Instant::ZERO, Packet::new(FlowId(7), 200, "a word")).expect("it is short enough");
 /// assert_eq!(tree.dequeue(Instant::ZERO).map(|packet| packet.payload), Some("a word"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -209,7 +210,7 @@ impl Config {
     ///
     /// # Errors
     /// No leaf is the default.
-    pub fn build_tree<T: Send>(&self, seed: u64) -> Result<Tree<T>, TreeError> {
+    pub fn build_tree<T: Send>(&self, seed: Seed) -> Result<Tree<T>, TreeError> {
         Tree::new(self, seed)
     }
 
@@ -525,7 +526,7 @@ impl Discipline for Config {
 }
 
 impl<T: Send> Configured<Config> for Tree<T> {
-    fn configured(config: Config, seed: u64) -> Result<Self, ConfigError> {
+    fn configured(config: Config, seed: Seed) -> Result<Self, ConfigError> {
         Ok(config.build_tree(seed)?)
     }
 }
@@ -547,7 +548,7 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     let built = node
         .spec
         .discipline
-        .build::<StandIn>(0)
+        .build::<StandIn>(Seed::new(0))
         .map(|_| ())
         .and_then(|()| {
             node.flow_config()
@@ -558,7 +559,7 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
 
 /// Whether a class of this discipline takes the longest packet of a child.
 fn takes(discipline: &AnyDiscipline, child: &Node) -> bool {
-    let Ok(mut scheduler) = discipline.build_class(0) else {
+    let Ok(mut scheduler) = discipline.build_class(Seed::new(0)) else {
         return false;
     };
     let packet = Packet {

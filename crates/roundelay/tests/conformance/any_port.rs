@@ -1,6 +1,7 @@
 //! `AnyPort` against the port with the discipline's static type: the same packets at the same
 //! times.
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, lstf};
 use roundelay::tree::{Config, Node};
 use roundelay::{
@@ -37,7 +38,7 @@ fn port_of(discipline: AnyDiscipline) -> AnyPort<u64> {
             limit: Some(LIMIT),
         },
         mbit(1_000),
-        1,
+        Seed::new(1),
     )
     .expect("legal parameters")
 }
@@ -50,7 +51,7 @@ fn any_port_sends_what_the_disciplines_own_port_sends() {
         .filter(|discipline| !discipline.preempts())
     {
         let mut port = Port::new(
-            discipline.build(1).expect("legal parameters"),
+            discipline.build(Seed::new(1)).expect("legal parameters"),
             LIMIT,
             mbit(1_000),
         );
@@ -86,7 +87,11 @@ fn a_preempting_discipline_gets_a_port_that_interrupts() {
     };
     let arrivals: Vec<_> = arrivals(3, 2_000).into_iter().map(urgent).collect();
     let config = lstf::Config { preempt: true };
-    let mut port = PreemptivePort::new(config.build(0).expect("legal"), LIMIT, mbit(1_000));
+    let mut port = PreemptivePort::new(
+        config.build(Seed::new(0)).expect("legal"),
+        LIMIT,
+        mbit(1_000),
+    );
     let mut own = Log::default();
     for (now, packet) in &arrivals {
         port.advance(*now, &mut own);

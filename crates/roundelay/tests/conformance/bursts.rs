@@ -1,5 +1,6 @@
 //! Bursts: `enqueue_burst` and `dequeue_burst` equal single calls in the same order.
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
 use roundelay_conformance::subjects;
@@ -55,7 +56,7 @@ fn take_dropped(scheduler: &mut impl Scheduler<u64>, fates: &mut Vec<Fate>) {
 /// Runs the same arrivals and departures in bursts or one by one. Packets dropped in a burst are
 /// listed after the burst.
 fn fates(discipline: &AnyDiscipline, in_bursts: bool) -> Vec<Fate> {
-    let mut scheduler = discipline.build(1).expect("legal parameters");
+    let mut scheduler = discipline.build(Seed::new(1)).expect("legal parameters");
     let weights = (0..90).map(|flow| {
         (
             FlowId(flow),
@@ -111,7 +112,9 @@ fn a_burst_is_the_single_calls() {
 #[test]
 fn a_burst_takes_no_more_than_is_asked_for() {
     for discipline in subjects() {
-        let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
+        let mut scheduler = discipline
+            .build::<u64>(Seed::new(1))
+            .expect("legal parameters");
         let mut packets: Vec<_> = (0..20)
             .map(|serial| Packet::new(FlowId(serial as u32 % 7), 1000, serial))
             .collect();

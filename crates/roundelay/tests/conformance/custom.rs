@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, custom};
 use roundelay::tree::{Config, Node};
 use roundelay::{
@@ -40,7 +41,7 @@ fn a_custom_scheduler_gives_the_packets_of_the_scheduler_inside() {
             let operations = operations(mix, 5, LENGTH);
             let run = |discipline: &AnyDiscipline| {
                 audit(
-                    discipline.build(5).expect("legal parameters"),
+                    discipline.build(Seed::new(5)).expect("legal parameters"),
                     true,
                     &operations,
                 )
@@ -296,7 +297,7 @@ fn a_custom_scheduler_stands_in_a_tree() {
             .unwrap();
         tree.set_default("rest").unwrap();
         tree.assign(FlowId(1), "calls").unwrap();
-        let tree = tree.build_tree::<()>(1).unwrap();
+        let tree = tree.build_tree::<()>(Seed::new(1)).unwrap();
         let (mut port, mut sent) = (
             Port::new(tree, Limit::of_packets(100), "8mbit".parse().unwrap()),
             Sent(Vec::new()),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
 use roundelay::{
     DropReason, Duration, FlowConfig, FlowId, Handle, Instant, Limit, Observer, Packet, Port,
@@ -10,7 +11,7 @@ use roundelay::{
 use roundelay_conformance::subjects;
 
 fn build(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
-    discipline.build(9).expect("legal parameters")
+    discipline.build(Seed::new(9)).expect("legal parameters")
 }
 
 /// Known bug 20: one flow number meant "none" internally. Each flow number is accepted or refused,
@@ -77,7 +78,9 @@ fn refusals_have_reasons() {
     let mut seen = Vec::new();
     for discipline in subjects() {
         let mut by_value = build(&discipline);
-        let mut by_handle = discipline.build_by_handle(9).expect("legal parameters");
+        let mut by_handle = discipline
+            .build_by_handle(Seed::new(9))
+            .expect("legal parameters");
         let least = FlowConfig {
             max_packet_len: 512,
             ..FlowConfig::DEFAULT

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::schedulers::custom::Order;
 use roundelay::{
@@ -11,7 +12,9 @@ use roundelay::{
 use roundelay_conformance::{subjects, urgent};
 
 fn by_handle(discipline: &AnyDiscipline, seed: u64) -> Order {
-    discipline.build_by_handle(seed).expect("legal parameters")
+    discipline
+        .build_by_handle(Seed::new(seed))
+        .expect("legal parameters")
 }
 
 /// The discipline's scheduler by handle, with handles in scattered order.
@@ -181,7 +184,7 @@ fn fates(scheduler: impl Scheduler<u64>, seed: u64, is_interior: bool, calls: u3
 /// The same calls by value and by handle.
 fn both(discipline: &AnyDiscipline, seed: u64) -> [Vec<Fate>; 2] {
     let (by_value, is_interior) = (
-        discipline.build(seed).expect("legal parameters"),
+        discipline.build(Seed::new(seed)).expect("legal parameters"),
         discipline.info().interior,
     );
     [
@@ -251,7 +254,7 @@ fn by_handle_gives_up_what_by_value_does() {
             Limit::of_packets(1),
         ]) {
             let by_value = limited(
-                discipline.build(seed).expect("legal parameters"),
+                discipline.build(Seed::new(seed)).expect("legal parameters"),
                 seed,
                 limit,
             );
@@ -429,7 +432,9 @@ fn a_refill_that_does_not_fit_panics() {
         .filter(|discipline| discipline.info().interior);
     for discipline in interior {
         let lost = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let mut scheduler = discipline.build_by_handle(1).expect("legal parameters");
+            let mut scheduler = discipline
+                .build_by_handle(Seed::new(1))
+                .expect("legal parameters");
             let packet = |handle| Packet::new(FlowId(0), 100, Handle(handle));
             scheduler
                 .enqueue(Instant::ZERO, packet(0))

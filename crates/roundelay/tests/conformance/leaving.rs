@@ -1,6 +1,7 @@
 //! Removal of backlogged flows: a flow's settings hold until its last packet has left, and no
 //! longer.
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
 use roundelay_conformance::subjects;
@@ -28,7 +29,7 @@ fn weighted() -> Vec<(String, AnyScheduler<u64>)> {
     let built = able.map(|discipline| {
         (
             discipline.to_string(),
-            discipline.build(1).expect("legal parameters"),
+            discipline.build(Seed::new(1)).expect("legal parameters"),
         )
     });
     let mut all: Vec<(String, AnyScheduler<u64>)> = built.collect();
@@ -205,7 +206,7 @@ fn a_weight_that_shrinks_counts_no_longer_when_the_link_has_rested() {
 fn a_removed_weight_is_gone_when_nothing_waits() {
     for discipline in subjects() {
         let total = |by_eviction: bool| {
-            let mut scheduler = discipline.build(1).expect("legal parameters");
+            let mut scheduler = discipline.build(Seed::new(1)).expect("legal parameters");
             for (flow, weight) in [(0, 100), (1, 1)] {
                 scheduler
                     .set_flow(

@@ -1,6 +1,7 @@
 //! Memory: no allocation below the largest backlog so far, and memory use as given by `footprint`.
 
 use allocation_counter::measure;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Pool, Scheduler};
 use roundelay_conformance::subjects;
@@ -21,7 +22,7 @@ fn take_dropped<S: Scheduler<u64>>(scheduler: &mut S) {
 
 /// An [`AnyScheduler`]: functions over static types would be compiled for each discipline.
 fn scheduler(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
-    discipline.build(1).expect("legal parameters")
+    discipline.build(Seed::new(1)).expect("legal parameters")
 }
 
 /// Enqueues a packet, then dequeues while more than `most` packets wait.
@@ -171,8 +172,14 @@ fn what_is_taken_for_flows_is_what_the_footprint_says() {
 fn an_empty_scheduler_takes_no_more_than_it_says() {
     for discipline in AnyDiscipline::all() {
         let mut built = None;
-        let taken = measure(|| built = Some(discipline.build::<u64>(1).expect("legal parameters")))
-            .bytes_current;
+        let taken = measure(|| {
+            built = Some(
+                discipline
+                    .build::<u64>(Seed::new(1))
+                    .expect("legal parameters"),
+            )
+        })
+        .bytes_current;
         let told = built.expect("was built").footprint().fixed_bytes;
         assert!(
             taken <= told as i64,
@@ -191,7 +198,9 @@ impl Visitor for Fixed {
     fn visit<D: Discipline>(self, discipline: &D) -> (usize, usize, usize) {
         let mut built = None;
         let taken = measure(|| {
-            let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
+            let mut scheduler = discipline
+                .build::<u64>(Seed::new(1))
+                .expect("legal parameters");
             let _ = scheduler.enqueue(Instant::ZERO, packet(0));
             // Wakes the index of the longest queue.
             scheduler.evict();

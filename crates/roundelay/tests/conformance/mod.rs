@@ -14,6 +14,7 @@ mod reconfiguration;
 use std::thread;
 
 use roundelay::Scheduler;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay_conformance::{
     Audited, Event, Mix, Operation, Violation, check, operations, subjects,
@@ -44,7 +45,9 @@ impl Visitor for Audit<'_> {
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         audit(
-            discipline.build(self.seed).expect("legal parameters"),
+            discipline
+                .build(Seed::new(self.seed))
+                .expect("legal parameters"),
             discipline.info().reorders,
             self.operations,
         )
@@ -89,7 +92,7 @@ fn both_ways_to_build_a_discipline_give_the_same_events() {
                 seed: 2,
             });
             let any = audit(
-                discipline.build(2).expect("legal parameters"),
+                discipline.build(Seed::new(2)).expect("legal parameters"),
                 discipline.info().reorders,
                 &operations,
             );

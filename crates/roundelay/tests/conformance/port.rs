@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, afq};
 use roundelay::{
     Backlog, Bytes, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet,
@@ -157,7 +158,7 @@ fn a_port_sends_or_drops_each_packet_once_within_its_limit() {
         for (limit, seed) in LIMITS.into_iter().zip(0..) {
             let arrivals = arrivals(seed, 3_000);
             let log = play(
-                discipline.build(1).expect("legal parameters"),
+                discipline.build(Seed::new(1)).expect("legal parameters"),
                 limit,
                 &arrivals,
             );
@@ -177,7 +178,7 @@ fn a_port_sends_or_drops_each_packet_once_within_its_limit() {
 
 fn fifo() -> AnyScheduler<u64> {
     AnyDiscipline::named("fifo")
-        .and_then(|fifo| fifo.build(0))
+        .and_then(|fifo| fifo.build(Seed::new(0)))
         .expect("fifo has no parameters")
 }
 
@@ -232,7 +233,7 @@ fn a_link_stands_still_while_its_discipline_decides() {
 #[test]
 fn a_turn_is_one_decision() {
     let afq = afq::Config { quantum: 3000 }
-        .build(0)
+        .build(Seed::new(0))
         .expect("a legal quantum");
     let arrivals = (0..7)
         .map(|number| (0, packet(0, 1000, number)))
@@ -252,7 +253,7 @@ fn what_comes_while_the_port_decides_can_be_chosen() {
     };
     let edf = || {
         AnyDiscipline::named("edf")
-            .and_then(|edf| edf.build(0))
+            .and_then(|edf| edf.build(Seed::new(0)))
             .expect("a discipline")
     };
     assert_eq!(
@@ -274,7 +275,7 @@ fn decisions_cost_no_packets() {
         let (name, arrivals) = (discipline.name(), arrivals(5, 2_000));
         let (mut port, mut log) = (
             Port::new(
-                discipline.build(1).expect("legal"),
+                discipline.build(Seed::new(1)).expect("legal"),
                 Limit::of_packets(50),
                 mbit(1_000),
             ),
@@ -362,7 +363,7 @@ fn known_bug_41_a_limit_near_2_to_the_32_is_kept() {
 #[test]
 fn what_a_discipline_will_not_take_is_refused_not_lost() {
     let scheduler = AnyDiscipline::named("wf2q_plus")
-        .and_then(|discipline| discipline.build(0))
+        .and_then(|discipline| discipline.build(Seed::new(0)))
         .expect("no parameters");
     let log = burst(
         scheduler,

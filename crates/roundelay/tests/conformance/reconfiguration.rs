@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{
     Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler,
@@ -24,7 +25,10 @@ fn events<D: Discipline>(
     config: Option<&D>,
 ) -> (Vec<Event>, Result<(), ConfigError>) {
     let [before, after] = phases();
-    let mut audited = Audited::new(discipline.build(5).expect("legal parameters"), D::REORDERS);
+    let mut audited = Audited::new(
+        discipline.build(Seed::new(5)).expect("legal parameters"),
+        D::REORDERS,
+    );
     before
         .iter()
         .for_each(|operation| audited.apply(*operation).expect("the contract is kept"));
@@ -85,7 +89,9 @@ impl Visitor for TryAll {
                 D::NAME
             );
         }
-        let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
+        let mut scheduler = discipline
+            .build::<u64>(Seed::new(1))
+            .expect("legal parameters");
         let kept = D::configuration(&mut scheduler).map(|config| format!("{config:?}"));
         assert_eq!(
             kept.is_none(),
@@ -123,7 +129,9 @@ fn a_change_is_seen_in_what_follows() {
             .expect("legal")
             .discipline
     };
-    let mut scheduler: AnyScheduler<u64> = parse("drr quantum 100b").build(1).expect("legal");
+    let mut scheduler: AnyScheduler<u64> = parse("drr quantum 100b")
+        .build(Seed::new(1))
+        .expect("legal");
     for flow in [0, 0, 0, 0, 0, 0, 1, 1, 1, 1] {
         scheduler
             .enqueue(Instant::ZERO, Packet::new(FlowId(flow), 100, 0))
@@ -159,7 +167,8 @@ fn known_bug_40_a_limit_that_shrinks_drops_and_counts_the_surplus() {
             Limit::of_bytes(900),
             Limit::of_bytes(0),
         ] {
-            let scheduler: AnyScheduler<u64> = discipline.build(3).expect("legal parameters");
+            let scheduler: AnyScheduler<u64> =
+                discipline.build(Seed::new(3)).expect("legal parameters");
             let mut buffer = Buffer::new(Limit::UNBOUNDED, scheduler);
             let (mut offered, mut gone) = (0u64, 0u64);
             for number in 0..40u32 {
@@ -192,7 +201,8 @@ fn known_bug_40_a_limit_that_shrinks_drops_and_counts_the_surplus() {
 /// call.
 fn say_again(discipline: &AnyDiscipline) {
     for seed in 0..4 {
-        let build = || -> AnyScheduler<u64> { discipline.build(5).expect("legal parameters") };
+        let build =
+            || -> AnyScheduler<u64> { discipline.build(Seed::new(5)).expect("legal parameters") };
         let [mut once, mut often] =
             [build(), build()].map(|scheduler| Audited::new(scheduler, discipline.info().reorders));
         let mut settings = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! AFD: claims of `afd.rs`, and disciplines that break them. Drop probabilities and missed updates
 //! are tested beside the code.
 
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, afd, drr, fifo};
 use roundelay::{FlowId, Instant, Limit, Packet, QueueSpec, Scheduler};
 use roundelay_metrics::jain_index;
@@ -8,7 +9,7 @@ use roundelay_metrics::jain_index;
 use crate::theorems::red::{LEN, Scene, Traffic};
 
 fn build(config: afd::Config) -> afd::Afd<u64> {
-    config.build(1).expect("legal parameters")
+    config.build(Seed::new(1)).expect("legal parameters")
 }
 
 /// Twelve senders from 0.1 to 4.3 times an equal share of 10 Mbit/s: a load of 1.6.

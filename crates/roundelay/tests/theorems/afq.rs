@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::schedulers::afq::{Afq, Config};
 use roundelay::schedulers::{Discipline, drr, fifo, wf2q_plus};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
@@ -13,7 +14,9 @@ const NOW: Instant = Instant::ZERO;
 const NEVER: u64 = u64::MAX;
 
 fn scheduler(quantum: u32) -> Afq<()> {
-    Config { quantum }.build(0).expect("a legal quantum")
+    Config { quantum }
+        .build(Seed::new(0))
+        .expect("a legal quantum")
 }
 
 fn push<S: Scheduler<()>>(scheduler: &mut S, flow: u32, len: u32, deadline: u64) {
@@ -194,7 +197,7 @@ fn equals_its_definition() {
             "quantum {quantum}, seed {seed}"
         );
     }
-    let mut drr = drr::Config::default().build(0).expect("legal");
+    let mut drr = drr::Config::default().build(Seed::new(0)).expect("legal");
     assert!(
         disagreements(&mut drr, 1514, 1) > 100,
         "another discipline must differ"
@@ -472,7 +475,7 @@ fn a_packet_waits_for_turns_due_no_later() {
         let greedy = |flow, _: &mut Pcg64Mcg| if flow < 5 { 0 } else { 3_000 };
         of_stampers += judge(&mut scheduler(quantum), quantum.into(), seed, greedy).1;
         let (unjust, late) = judge(
-            &mut drr::Config { quantum }.build(0).expect("legal"),
+            &mut drr::Config { quantum }.build(Seed::new(0)).expect("legal"),
             quantum.into(),
             seed,
             same,
@@ -512,7 +515,11 @@ fn earlier_deadlines_starve_everybody_else() {
         0,
         "a flow of weight 1000 waits for one of weight 1"
     );
-    let of_drr = served_of_victim(&mut drr::Config { quantum: 100 }.build(0).expect("legal"));
+    let of_drr = served_of_victim(
+        &mut drr::Config { quantum: 100 }
+            .build(Seed::new(0))
+            .expect("legal"),
+    );
     assert!(of_drr > 9_000, "{of_drr}");
 }
 
@@ -622,7 +629,7 @@ fn a_new_quantum_counts_from_the_next_credit_on() {
 fn quanta_at_the_edges_are_refused_or_work() {
     for quantum in [0, (1 << 20) + 1, u32::MAX] {
         let error = Config { quantum }
-            .build::<()>(0)
+            .build::<()>(Seed::new(0))
             .expect_err("out of range")
             .to_string();
         assert!(

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::aifo::{Aifo, Config};
 use roundelay::schedulers::{Discipline, RankBy, fifo, priority};
 use roundelay::{Billionths, Buffer, DropReason, FlowId, Instant, Limit, Packet, Scheduler};
@@ -17,7 +18,7 @@ fn build(window: u32, tenths_of_headroom: u64) -> Aifo<u64> {
         headroom: Billionths(tenths_of_headroom * 100_000_000),
         ..Config::default()
     }
-    .build(0)
+    .build(Seed::new(0))
     .expect("legal")
 }
 
@@ -115,7 +116,7 @@ proptest! {
     #[test]
     fn without_a_limit_it_is_fifo(steps in steps()) {
         for rank in [RankBy::Slack, RankBy::Priority, RankBy::Deadline] {
-            let mut scheduler = Config { rank, ..Config::default() }.build(0).expect("legal");
+            let mut scheduler = Config { rank, ..Config::default() }.build(Seed::new(0)).expect("legal");
             Scheduler::<u64>::set_buffer_limit(&mut scheduler, Limit::UNBOUNDED);
             prop_assert!(is_fifo(scheduler, &steps));
         }
@@ -147,7 +148,7 @@ fn it_admits_what_a_sorted_queue_keeps() {
         admitted.iter().filter(|(_, rank)| **rank < 500).count() as f64 / admitted.len() as f64
     };
     let sorted = small_part(fates(
-        priority::Config.build(0).expect("no parameters"),
+        priority::Config.build(Seed::new(0)).expect("no parameters"),
         100,
         2,
         &ranks,

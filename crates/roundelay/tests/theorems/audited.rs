@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::Discipline;
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 
@@ -285,7 +286,7 @@ pub(crate) fn quanta_at_the_edges_are_refused_or_work<D: Discipline>(
 ) {
     for quantum in [0, (1 << 20) + 1, 1 << 31, u32::MAX] {
         let error = with_quantum(quantum)
-            .build::<()>(0)
+            .build::<()>(Seed::new(0))
             .err()
             .expect("out of range")
             .to_string();
@@ -295,7 +296,9 @@ pub(crate) fn quanta_at_the_edges_are_refused_or_work<D: Discipline>(
         );
     }
     for quantum in [1, 255, 256, 1 << 20] {
-        let mut scheduler = with_quantum(quantum).build::<()>(0).expect("legal");
+        let mut scheduler = with_quantum(quantum)
+            .build::<()>(Seed::new(0))
+            .expect("legal");
         set_weight(&mut scheduler, 1, FlowConfig::MAX_WEIGHT);
         (0..10).for_each(|number| put(&mut scheduler, number % 2, 1 << 16));
         assert_eq!(drain(&mut scheduler).len(), 10, "quantum {quantum}");

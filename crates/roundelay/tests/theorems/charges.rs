@@ -4,6 +4,7 @@
 use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Charges, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
 
@@ -22,7 +23,7 @@ const REQUESTS: usize = 40_000;
 ///
 /// Costs are those of [`ACTUAL`] times `unit`.
 fn used(discipline: &AnyDiscipline, seats: usize, unit: u32, is_charged: bool) -> [u64; 2] {
-    let mut queue = discipline.build(1).expect("legal parameters");
+    let mut queue = discipline.build(Seed::new(1)).expect("legal parameters");
     // A unit of cost takes a nanosecond on one seat, as a byte at 8 Gbit/s.
     queue
         .set_link_rate(Rate::from_bits_per_second(8_000_000_000 * seats as u64).expect("not zero"));

@@ -1,5 +1,6 @@
 //! CHOKe: the claims of `choke.rs`, and disciplines that break them.
 
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, choke, fifo, red};
 use roundelay::{
     Billionths, DropReason, Ecn, FlowId, Instant, Limit, Packet, QueueSpec, Scheduler,
@@ -8,7 +9,7 @@ use roundelay::{
 use crate::theorems::red::{LEN, Scene, Traffic, average_after};
 
 fn build(config: choke::Config, seed: u64) -> choke::Choke<u64> {
-    config.build(seed).expect("legal parameters")
+    config.build(Seed::new(seed)).expect("legal parameters")
 }
 
 /// A configuration with no RED drops.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, codel, fifo};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet,
@@ -18,7 +19,7 @@ fn millis(millis: u64) -> Instant {
 }
 
 fn build(config: codel::Config) -> codel::Codel<u64> {
-    config.build(1).expect("legal parameters")
+    config.build(Seed::new(1)).expect("legal parameters")
 }
 
 /// A link of a packet each 100 us, and a sender with 400 packets always waiting.
@@ -212,7 +213,11 @@ fn bursts_and_pings_lose_nothing() {
         (0, 1200),
         "96 ms of packets"
     );
-    let fifo = || fifo::Config.build::<u64>(1).expect("no parameters");
+    let fifo = || {
+        fifo::Config
+            .build::<u64>(Seed::new(1))
+            .expect("no parameters")
+    };
     assert!(
         lost(fifo(), 10, bursts()).0 > 0,
         "a short buffer drops of each burst"

@@ -1,5 +1,6 @@
 //! Collisions of hashed flows: [`Scheduler::queues_of`] agrees with the service of packets.
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
 use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
@@ -10,7 +11,7 @@ fn build(text: &str, seed: u64) -> AnyScheduler<u32> {
     text.parse::<QueueSpec>()
         .expect("legal")
         .discipline
-        .build(seed)
+        .build(Seed::new(seed))
         .expect("legal")
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo};
 use roundelay::{
     Buffer, DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate,
@@ -16,7 +17,9 @@ use crate::theorems::workload::{Driven, Lengths, RATE, Refill, Source, Workload}
 const NOW: Instant = Instant::ZERO;
 
 fn scheduler(quantum: u32) -> drr::Drr<()> {
-    drr::Config { quantum }.build(0).expect("a legal quantum")
+    drr::Config { quantum }
+        .build(Seed::new(0))
+        .expect("a legal quantum")
 }
 
 /// Lemma 2: after its m-th turn a flow has sent m Q_i less the deficit; the deficit is less than
@@ -319,7 +322,7 @@ fn latency_stays_within_the_bound() {
                 .collect();
             let arrivals = bursts(weights.len(), &mut random);
             kept = kept.max(latency(
-                drr::Config { quantum }.build(0).expect("legal"),
+                drr::Config { quantum }.build(Seed::new(0)).expect("legal"),
                 &weights,
                 quantum,
                 &arrivals,
@@ -328,7 +331,9 @@ fn latency_stays_within_the_bound() {
         }
     }
     let late = latency(
-        drr::Config { quantum: 1514 }.build(0).expect("legal"),
+        drr::Config { quantum: 1514 }
+            .build(Seed::new(0))
+            .expect("legal"),
         &[1; 30],
         1514,
         &just_too_late(29),

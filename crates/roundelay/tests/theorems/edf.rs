@@ -2,17 +2,18 @@
 //! decide alike.
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, edf, fifo};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler};
 
 use crate::theorems::ranked::{Step, dropped, fixed_steps, largest, obeys, order, smallest, steps};
 
 fn build() -> edf::Edf<u64> {
-    edf::Config.build(0).expect("no parameters")
+    edf::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn fifo() -> fifo::Fifo<u64> {
-    fifo::Config.build(0).expect("no parameters")
+    fifo::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn is_by_deadline(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {

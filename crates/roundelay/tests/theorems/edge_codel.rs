@@ -1,5 +1,6 @@
 //! Edge-CoDel: the claims of `edge_codel.rs`, and control loops that break them.
 
+use roundelay::Seed;
 use roundelay::edge_codel::{Config, queueing_delay};
 use roundelay::schedulers::{Discipline, codel};
 use roundelay::{Duration, EdgeCodel, FlowId, Instant, Packet, Resume, Scheduler, Slack};
@@ -134,7 +135,7 @@ fn it_decides_as_codel_in_the_queue_does() {
         target: Duration::from_millis(5),
         ..Default::default()
     };
-    let mut queue = config.build::<u64>(1).expect("legal");
+    let mut queue = config.build::<u64>(Seed::new(1)).expect("legal");
     let (mut edge, mut theirs, mut ours) = (edge(Config::default()), Vec::new(), Vec::new());
     for milli in 0..3_000u64 {
         let now = millis(milli);

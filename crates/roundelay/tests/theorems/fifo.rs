@@ -1,17 +1,20 @@
 //! FIFO: the claims of `fifo.rs`, their limits, and disciplines that differ.
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo};
 use roundelay::{
     Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler,
 };
 
 fn fifo() -> fifo::Fifo<u64> {
-    fifo::Config.build(0).expect("no parameters")
+    fifo::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn drr() -> drr::Drr<u64> {
-    drr::Config::default().build(0).expect("legal parameters")
+    drr::Config::default()
+        .build(Seed::new(0))
+        .expect("legal parameters")
 }
 
 fn mbit() -> Rate {

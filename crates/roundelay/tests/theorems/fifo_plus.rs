@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, fifo_plus, lifo, lstf};
 use roundelay::{DropReason, Duration, Instant, Packet, Scheduler, Slack};
 
@@ -12,11 +13,13 @@ use crate::theorems::ranked::{
 };
 
 fn build() -> fifo_plus::FifoPlus<u64> {
-    fifo_plus::Config.build(0).expect("no parameters")
+    fifo_plus::Config
+        .build(Seed::new(0))
+        .expect("no parameters")
 }
 
 fn fifo() -> fifo::Fifo<u64> {
-    fifo::Config.build(0).expect("no parameters")
+    fifo::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn is_by_expected_arrival(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {
@@ -185,7 +188,7 @@ fn a_full_buffer_drops_the_tail() {
         dropped(build(), &packets),
         [(4, DropReason::Full), (5, DropReason::Full)]
     );
-    let lstf = lstf::Config::default().build(0).expect("legal");
+    let lstf = lstf::Config::default().build(Seed::new(0)).expect("legal");
     assert_eq!(
         dropped(lstf, &packets),
         [(3, DropReason::PushedOut), (2, DropReason::PushedOut)]

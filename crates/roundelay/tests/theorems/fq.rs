@@ -1,6 +1,7 @@
 //! FQ: the claims of `fq.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo, fq, sfq};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler};
 
@@ -12,7 +13,9 @@ const LEN: u32 = 1514;
 
 /// With seed 1 none of the first flows share a bin (`sfq.rs` checks the same hash).
 fn build() -> fq::Fq<u64> {
-    fq::Config::default().build(1).expect("legal parameters")
+    fq::Config::default()
+        .build(Seed::new(1))
+        .expect("legal parameters")
 }
 
 /// The largest difference between packets served of two flows over an interval in which both have
@@ -75,7 +78,7 @@ proptest! {
 fn the_check_finds_unfairness() {
     assert!(worst_difference(build(), &fixed_steps()) == 1);
     assert!(worst_difference(fifo::Fifo::default(), &fixed_steps()) > 1);
-    let drr: drr::Drr<u64> = drr::Config::default().build(1).expect("legal");
+    let drr: drr::Drr<u64> = drr::Config::default().build(Seed::new(1)).expect("legal");
     assert!(
         worst_difference(drr, &fixed_steps()) > 1,
         "DRR is fair in bytes, not in packets"
@@ -108,7 +111,7 @@ fn it_is_fair_in_packets_not_in_bytes() {
             depth: 65_535,
             ..Default::default()
         }
-        .build(1)
+        .build(Seed::new(1))
         .expect("legal"),
     );
     assert!(
@@ -185,7 +188,11 @@ fn wait_of_the_idle(mut scheduler: impl Scheduler<u64>) -> usize {
 fn idle_flows_go_first() {
     assert_eq!(wait_of_the_idle(build()), 0);
     assert!(
-        wait_of_the_idle(sfq::Config::default().build::<u64>(1).expect("legal")) >= 3,
+        wait_of_the_idle(
+            sfq::Config::default()
+                .build::<u64>(Seed::new(1))
+                .expect("legal")
+        ) >= 3,
         "SFQ puts them at the end"
     );
     assert_eq!(wait_of_the_idle(fifo::Fifo::default()), 35);
@@ -214,7 +221,7 @@ fn the_longest_bin_gives_up_its_newest() {
 
 #[test]
 fn one_bin_is_fifo() {
-    let mut scheduler: fq::Fq<u64> = fq::Config { flows: 1 }.build(9).expect("legal");
+    let mut scheduler: fq::Fq<u64> = fq::Config { flows: 1 }.build(Seed::new(9)).expect("legal");
     (0..50).for_each(|number| {
         assert!(
             scheduler
@@ -240,7 +247,7 @@ fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_bins() {
     for (a, b, flows) in [(0, 1, 16), (5, 5 + 16, 16), (7, 1 << 31, 2)] {
         let bins = |seed: u32| {
             fq::Config { flows }
-                .build(seed.into())
+                .build(Seed::new(seed.into()))
                 .expect("legal parameters")
         };
         let meetings = (0..SEEDS)
@@ -267,7 +274,7 @@ fn turns_of(class: &str) -> roundelay::tree::Tree<u64> {
         .into_iter()
         .zip(0..)
         .for_each(|(leaf, flow)| plan.assign(FlowId(flow), leaf).unwrap());
-    plan.build_tree(1).unwrap()
+    plan.build_tree(Seed::new(1)).unwrap()
 }
 
 /// The flows in the order in which their packets leave, each backlogged until its last packet, with

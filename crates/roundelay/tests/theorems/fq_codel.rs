@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, fq_codel, sfq};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet,
@@ -18,7 +19,7 @@ fn millis(millis: u64) -> Instant {
 }
 
 fn build(config: fq_codel::Config) -> fq_codel::FqCodel<u64> {
-    config.build(1).expect("legal parameters")
+    config.build(Seed::new(1)).expect("legal parameters")
 }
 
 fn without_drops() -> fq_codel::Config {
@@ -296,7 +297,9 @@ proptest! {
 fn fifo_does_not_share_evenly() {
     let bound = 2 * i64::from(LEN + LEN);
     assert!(worst_difference_of(build(without_drops()), &greedy_steps()) <= bound);
-    let fifo = fifo::Config.build::<u64>(1).expect("no parameters");
+    let fifo = fifo::Config
+        .build::<u64>(Seed::new(1))
+        .expect("no parameters");
     assert!(
         worst_difference_of(fifo, &greedy_steps()) > bound,
         "the check finds unfairness"
@@ -356,7 +359,7 @@ fn sparse_flows_go_first() {
             depth: 1000,
             ..Default::default()
         }
-        .build::<u64>(1)
+        .build::<u64>(Seed::new(1))
         .expect("legal");
         assert!(
             sparse_wait(&mut sfq, sparse, packets) > bound,
@@ -943,7 +946,13 @@ fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_queues() {
             ..Default::default()
         };
         let meetings = (0..SEEDS)
-            .filter(|seed| meet(&mut config.build((*seed).into()).expect("legal"), a, b))
+            .filter(|seed| {
+                meet(
+                    &mut config.build(Seed::new((*seed).into())).expect("legal"),
+                    a,
+                    b,
+                )
+            })
             .count() as u32;
         assert!(
             is_as_chance_has_it(meetings, SEEDS, flows),

@@ -1,17 +1,18 @@
 //! LIFO: the claims of `lifo.rs`, and a discipline that breaks them.
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, lifo};
 use roundelay::{DropReason, Instant, Scheduler};
 
 use crate::theorems::ranked::{Step, dropped, fixed_steps, newest, obeys, steps, with_priority};
 
 fn build() -> lifo::Lifo<u64> {
-    lifo::Config.build(0).expect("no parameters")
+    lifo::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn fifo() -> fifo::Fifo<u64> {
-    fifo::Config.build(0).expect("no parameters")
+    fifo::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn is_a_stack(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {

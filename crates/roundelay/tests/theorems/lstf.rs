@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, edf, fifo, lstf, sjf};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate, Scheduler, Slack};
 use roundelay_reference::Lstf as Reference;
@@ -19,7 +20,7 @@ fn rate() -> Rate {
 }
 
 fn build(rate: Option<Rate>) -> lstf::Lstf<u64> {
-    let mut lstf = lstf::Config::default().build(0).expect("legal");
+    let mut lstf = lstf::Config::default().build(Seed::new(0)).expect("legal");
     if let Some(rate) = rate {
         lstf.set_link_rate(rate);
     }
@@ -225,7 +226,10 @@ fn a_full_buffer_gives_up_the_most_slack() {
     ];
     assert_eq!(dropped(build(None), &packets), expected);
     assert_ne!(
-        dropped(fifo::Config.build(0).expect("no parameters"), &packets),
+        dropped(
+            fifo::Config.build(Seed::new(0)).expect("no parameters"),
+            &packets
+        ),
         expected
     );
 }

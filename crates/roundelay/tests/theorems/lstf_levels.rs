@@ -1,6 +1,7 @@
 //! LSTF on levels: the claims of `lstf_levels.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::lstf_levels::{Config, LstfLevels, Map};
 use roundelay::schedulers::{Discipline, fifo, lstf};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Scheduler, Slack};
@@ -18,12 +19,12 @@ fn build(queues: u32, step_picos: u64, map: Map) -> LstfLevels<u64> {
         step: Duration::from_picos(step_picos),
         map,
     }
-    .build(0)
+    .build(Seed::new(0))
     .expect("legal")
 }
 
 fn lstf() -> lstf::Lstf<u64> {
-    lstf::Config::default().build(0).expect("legal")
+    lstf::Config::default().build(Seed::new(0)).expect("legal")
 }
 
 /// The same steps with slack never overdue: whole microseconds up to 20.

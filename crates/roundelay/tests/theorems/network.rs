@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::lstf::{self, Lstf};
 use roundelay::schedulers::{Discipline, fifo, random};
 use roundelay::{
@@ -293,7 +294,7 @@ impl Network {
     pub(crate) fn at_random(&self, seed: u64) -> Schedule {
         let ports = self.ports(|node| {
             random::Config
-                .build(seed * 31 + node as u64)
+                .build(Seed::new(seed * 31 + node as u64))
                 .expect("no parameters")
         });
         self.run(ports, |_, _, _| Header::default())
@@ -308,7 +309,7 @@ impl Network {
     /// LSTF that listens to its link's rate or ignores the rate.
     pub(crate) fn lstf<T: Send>(preempt: bool, listens: bool) -> Listener<Lstf<T>> {
         Listener {
-            scheduler: lstf::Config { preempt }.build(0).expect("legal"),
+            scheduler: lstf::Config { preempt }.build(Seed::new(0)).expect("legal"),
             listens,
         }
     }

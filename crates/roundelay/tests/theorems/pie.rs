@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, pie};
 use roundelay::{
     DropReason, Duration, Ecn, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate,
@@ -174,7 +175,7 @@ fn differs(seed: u64, lack: Lack) -> (Option<String>, f64) {
     let random = &mut Pcg64::seed_from_u64(seed);
     let config = any_config(random);
     let (mut scheduler, mut model) = (
-        config.build::<()>(seed).expect("legal"),
+        config.build::<()>(Seed::new(seed)).expect("legal"),
         Model::new(config, lack),
     );
     let (mut now, mut free_at, mut load, mut largest) =
@@ -310,7 +311,7 @@ impl Meter {
 fn overload<D: Discipline>(discipline: &D, load: f64) -> Meter {
     let rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
     let mut port = Port::new(
-        discipline.build::<Instant>(1).expect("legal"),
+        discipline.build::<Instant>(Seed::new(1)).expect("legal"),
         Limit::of_packets(1000),
         rate,
     );
@@ -395,7 +396,7 @@ fn a_constant_overload_waits_for_the_target() {
 fn dropped_of_bursts(config: pie::Config) -> u64 {
     let rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
     let mut port = Port::new(
-        config.build::<Instant>(1).expect("legal"),
+        config.build::<Instant>(Seed::new(1)).expect("legal"),
         Limit::UNBOUNDED,
         rate,
     );
@@ -437,7 +438,7 @@ fn frozen(config: pie::Config, wanted: f64) -> (pie::Pie<u64>, Instant) {
         burst: Duration::ZERO,
         ..config
     };
-    let mut scheduler = moving.build::<u64>(5).expect("legal");
+    let mut scheduler = moving.build::<u64>(Seed::new(5)).expect("legal");
     let mut now = Instant::ZERO;
     (0..10).for_each(|number| push(&mut scheduler, now, number, LEN, Ecn::NotCapable));
     // A packet has waited four targets, and no other leaves.
@@ -680,7 +681,7 @@ fn a_long_pause_equals_its_updates() {
             ..config
         };
         for waiting in [0, 5] {
-            let mut scheduler = config.build::<u64>(1).expect("legal");
+            let mut scheduler = config.build::<u64>(Seed::new(1)).expect("legal");
             (0..waiting + 1).for_each(|number| {
                 push(&mut scheduler, Instant::ZERO, number, LEN, Ecn::NotCapable)
             });
@@ -737,7 +738,9 @@ fn a_long_pause_equals_its_updates() {
 
 #[test]
 fn parameters_change_while_packets_wait() {
-    let mut scheduler = pie::Config::default().build::<u64>(1).expect("legal");
+    let mut scheduler = pie::Config::default()
+        .build::<u64>(Seed::new(1))
+        .expect("legal");
     push(&mut scheduler, Instant::ZERO, 0, LEN, Ecn::NotCapable);
     pie::Config {
         burst: Duration::from_millis(1),
@@ -795,7 +798,7 @@ proptest! {
     ) {
         let [target, tupdate, burst] = [target, tupdate, burst].map(Duration::from_micros);
         let config = pie::Config { target, tupdate, alpha, beta, burst, ecn, bytemode, dq_rate_estimator };
-        let mut scheduler = config.build::<u64>(1).expect("legal");
+        let mut scheduler = config.build::<u64>(Seed::new(1)).expect("legal");
         let (mut sent, mut dropped, mut now) = (0, 0, Instant::ZERO);
         for (number, len) in (0u64..).zip(&lens) {
             now += Duration::from_nanos(wait);

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{
     Discipline, drr, edf, fifo, fq_codel, lifo, lstf, qfq, random, sfq, srpt, wf2q_plus,
 };
@@ -35,7 +36,7 @@ fn rate() -> Rate {
 }
 
 fn lstf(preempt: bool) -> lstf::Lstf<Partial<u64>> {
-    lstf::Config { preempt }.build(0).expect("legal")
+    lstf::Config { preempt }.build(Seed::new(0)).expect("legal")
 }
 
 /// Arrival, length and slack in nanoseconds and bytes.
@@ -282,7 +283,7 @@ proptest! {
     fn a_scheduler_that_never_preempts_sends_as_in_a_plain_port(arrivals in arrivals(), limit in 1u64..12) {
         fn alike<D: Discipline>(discipline: &D, limit: Limit, arrivals: Arrivals) -> bool {
             let build = "a legal configuration";
-            preemptive(discipline.build(1).expect(build), limit, arrivals) == plain(discipline.build(1).expect(build), limit, arrivals)
+            preemptive(discipline.build(Seed::new(1)).expect(build), limit, arrivals) == plain(discipline.build(Seed::new(1)).expect(build), limit, arrivals)
         }
         for limit in [Limit::of_packets(limit), Limit::UNBOUNDED] {
             prop_assert!(alike(&fifo::Config, limit, &arrivals));
@@ -307,7 +308,9 @@ fn the_checks_find_preemption() {
     assert_ne!(
         interrupted,
         plain(
-            lstf::Config { preempt: true }.build(0).expect("legal"),
+            lstf::Config { preempt: true }
+                .build(Seed::new(0))
+                .expect("legal"),
             Limit::UNBOUNDED,
             &arrivals
         )

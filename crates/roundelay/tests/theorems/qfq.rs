@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::qfq::{self, Qfq};
 use roundelay::schedulers::{Discipline, drr};
 use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Scheduler};
@@ -619,7 +620,7 @@ fn long_run_shares_are_the_weights() {
             .map(|weight| Source::burst(weight, 1500, 1))
             .to_vec(),
     };
-    let mut qfq = qfq::Config.build::<u64>(0).expect("legal");
+    let mut qfq = qfq::Config.build::<u64>(Seed::new(0)).expect("legal");
     let mut random = Pcg64::seed_from_u64(1);
     for (flow, weight) in weights.iter().enumerate() {
         set(&mut qfq, flow as u32, *weight, 1500);

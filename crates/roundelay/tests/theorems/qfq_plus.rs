@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::qfq_plus::{self, QfqPlus};
 use roundelay::schedulers::{Discipline, drr, qfq};
 use roundelay::{
@@ -30,7 +31,7 @@ const fn of(aggregate: u32) -> qfq_plus::Config {
 }
 
 fn build(aggregate: u32) -> QfqPlus<u64> {
-    of(aggregate).build(0).expect("legal")
+    of(aggregate).build(Seed::new(0)).expect("legal")
 }
 
 fn ratios(aggregate: u32, workload: &Workload) -> Ratios {
@@ -631,7 +632,10 @@ fn known_bug_09_few_light_flows_keep_their_delay() {
 #[test]
 fn known_bug_10_sizes_of_aggregates_at_the_edges() {
     for aggregate in [0, 65, 1 << 31, u32::MAX] {
-        assert!(of(aggregate).build::<()>(0).is_err(), "{aggregate}");
+        assert!(
+            of(aggregate).build::<()>(Seed::new(0)).is_err(),
+            "{aggregate}"
+        );
     }
     for aggregate in [1, 64] {
         let mut scheduler = build(aggregate);
@@ -1268,7 +1272,9 @@ fn whoever_comes_goes_and_changes_those_who_stay_keep_the_bound() {
     }
     let drr = |seed| {
         comings_and_goings(
-            drr::Config { quantum: 1 << 16 }.build(1).expect("legal"),
+            drr::Config { quantum: 1 << 16 }
+                .build(Seed::new(1))
+                .expect("legal"),
             seed,
             8,
         )

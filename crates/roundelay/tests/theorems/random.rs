@@ -1,12 +1,15 @@
 //! Random order: the claims of `random.rs`, and disciplines that break them.
 
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, lifo, random};
 use roundelay::{FlowId, Instant, Packet, Scheduler};
 
 use crate::theorems::ranked::{dropped, order, with_priority};
 
 fn build(seed: u64) -> random::Random<u64> {
-    random::Config.build(seed).expect("no parameters")
+    random::Config
+        .build(Seed::new(seed))
+        .expect("no parameters")
 }
 
 /// Whether each count matches chance with `trials` trials and probability 1 / n, to within five
@@ -100,7 +103,11 @@ fn a_greedy_flow_gets_what_it_brings() {
         (8_850..9_150).contains(&share),
         "{share}: 9000, to within five standard deviations"
     );
-    let fair = greedy_share(drr::Config { quantum: 1000 }.build(1).expect("legal"));
+    let fair = greedy_share(
+        drr::Config { quantum: 1000 }
+            .build(Seed::new(1))
+            .expect("legal"),
+    );
     assert!(
         (4_990..5_010).contains(&fair),
         "round robin does not care: {fair}"

@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, choke, fifo, red};
 use roundelay::{
     Backlog, Billionths, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit,
@@ -126,7 +127,9 @@ impl Scene {
     /// Runs the scene with a discipline.
     pub(crate) fn run<D: Discipline>(&self, discipline: &D, seed: u64) -> Traffic {
         self.drive(
-            discipline.build::<()>(seed).expect("legal parameters"),
+            discipline
+                .build::<()>(Seed::new(seed))
+                .expect("legal parameters"),
             seed,
         )
     }
@@ -224,7 +227,7 @@ impl Scene {
 }
 
 fn build(config: red::Config) -> red::Red<u64> {
-    config.build(1).expect("legal parameters")
+    config.build(Seed::new(1)).expect("legal parameters")
 }
 
 fn with_probability(billionths: u64) -> red::Config {
@@ -353,7 +356,7 @@ fn the_drop_rate_grows_linearly() {
             );
             let fifo = drops(&mut || {
                 dropped_at(
-                    &mut fifo::Config.build(1).expect("legal"),
+                    &mut fifo::Config.build(Seed::new(1)).expect("legal"),
                     waiting,
                     OFFERED,
                     Ecn::NotCapable,
@@ -419,7 +422,7 @@ fn drops_are_spaced_uniformly_not_geometrically() {
 
 /// Packets dropped of bursts of 50, one burst each 200 ms, on a link of 10 Mbit/s.
 fn dropped_of_bursts<D: Discipline>(discipline: &D, limit: Limit) -> u64 {
-    let mut buffer = Buffer::new(limit, discipline.build::<u64>(1).expect("legal"));
+    let mut buffer = Buffer::new(limit, discipline.build::<u64>(Seed::new(1)).expect("legal"));
     let mut dropped = 0;
     for burst in 0..100 {
         (0..50).for_each(|number| {
@@ -478,7 +481,7 @@ fn a_queue_beyond_max_takes_nothing() {
     // While the average climbs to 90 the queue grows past 90.
     assert!((90..150).contains(&ours), "{ours}");
     assert_eq!(
-        most(&mut fifo::Config.build(1).expect("legal")),
+        most(&mut fifo::Config.build(Seed::new(1)).expect("legal")),
         5_000,
         "FIFO takes all"
     );
@@ -835,7 +838,7 @@ fn the_weight_is_the_largest_that_lets_a_burst_pass() {
 
 /// Departures of bursts with pauses, behind a link of `link` bits per second.
 fn behind_a_link<D: Discipline>(discipline: &D, link: u64) -> Vec<u64> {
-    let mut scheduler = discipline.build::<u64>(1).expect("legal");
+    let mut scheduler = discipline.build::<u64>(Seed::new(1)).expect("legal");
     scheduler.set_link_rate(Rate::from_bits_per_second(link).expect("not zero"));
     let mut sent = Vec::new();
     for burst in 0..50 {

@@ -1,6 +1,7 @@
 //! SFB: the claims of `sfb.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, sfb};
 use roundelay::{Billionths, Duration, Ecn, FlowId, Instant, Limit, Packet, QueueSpec, Scheduler};
 
@@ -12,7 +13,7 @@ fn millis(millis: u64) -> Instant {
 }
 
 fn build(config: sfb::Config, seed: u64) -> sfb::Sfb<u64> {
-    config.build(seed).expect("legal parameters")
+    config.build(Seed::new(seed)).expect("legal parameters")
 }
 
 fn offer(scheduler: &mut sfb::Sfb<u64>, now: Instant, flow: u32) -> bool {
@@ -167,26 +168,44 @@ fn a_misbehaving_flow_is_limited_and_others_are_not() {
 /// flaw does appear: innocent flows in polluted bins get next to nothing.
 #[test]
 fn experiments_of_the_mqfq_paper() {
+    const SEEDS: u64 = 40;
     for (name, scene, misbehaving) in [
         ("49 x 0.1 + 2.5", one_misbehaves(), 1),
         ("45 x 0.1 + 5 x 1.5", five_misbehave(), 5),
     ] {
-        let traffic = scene.run(&of_the_paper(2, 23), 1);
-        let got: Vec<f64> = (0..misbehaving)
-            .map(|flow| kbit(&traffic, &scene, flow).round())
-            .collect();
-        let (worst, mean) = losses(&traffic, misbehaving);
-        let used = utilisation(&traffic, &scene);
+        let (mut paid, mut losses_of_others) = (0, 0.0);
+        let (mut got_in_all, mut most) = (0.0, 0.0);
+        for seed in 0..SEEDS {
+            let traffic = scene.run(&of_the_paper(2, 23), seed);
+            let got: Vec<f64> = (0..misbehaving as usize)
+                .map(|flow| kbit(&traffic, &scene, flow).round())
+                .collect();
+            let (worst, mean) = losses(&traffic, misbehaving as usize);
+            let used = utilisation(&traffic, &scene);
+            println!(
+                "{name}: misbehaving flows get {got:?} kbit/s, others lose {mean:.3}, one of them {worst:.3}, link used {used:.3}"
+            );
+            most = got.iter().copied().fold(most, f64::max);
+            got_in_all += got.iter().sum::<f64>() / f64::from(misbehaving) / SEEDS as f64;
+            assert!(used > 0.98, "the link is never idle for long");
+            paid += u64::from(worst > 0.5);
+            losses_of_others += mean / SEEDS as f64;
+        }
         println!(
-            "{name}: misbehaving flows get {got:?} kbit/s, others lose {mean:.3}, one of them {worst:.3}, link used {used:.3}"
+            "{name}: in {paid} of {SEEDS} runs one flow loses more than a half; the misbehaving get {got_in_all:.0}, at most {most:.0}"
         );
         assert!(
-            got.iter().all(|kbit| *kbit < 300.0) && used > 0.98,
-            "the misbehaving are held down to a few fair shares"
+            got_in_all < 300.0 && most < 500.0,
+            "the misbehaving are held down to a few fair shares: {got_in_all}, {most}"
         );
         assert!(
-            worst > 0.5 && mean < 0.15,
-            "somebody pays for the company that he is in"
+            losses_of_others < 0.15,
+            "most do not pay: {losses_of_others}"
+        );
+        // With 23 bins, both bins of some flow are a single misbehaving flow's in 9% of the runs.
+        assert!(
+            paid >= 1,
+            "somebody pays for the company that he is in, where the hash puts him there"
         );
     }
 }

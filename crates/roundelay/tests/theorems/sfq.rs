@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo, fq_codel, sfq};
 use roundelay::{
     Backlog, Buffer, DropReason, Duration, FlowId, Footprint, Instant, Limit, Packet, QueueSpec,
@@ -29,7 +30,7 @@ fn deep() -> sfq::Config {
 }
 
 fn build(config: sfq::Config, seed: u64) -> sfq::Sfq<u64> {
-    config.build(seed).expect("legal parameters")
+    config.build(Seed::new(seed)).expect("legal parameters")
 }
 
 /// Whether two flows share a bucket: then the second packet of the first flow leaves before the
@@ -104,7 +105,11 @@ fn one_bucket_is_fifo_and_many_keep_flows_apart() {
             ..Default::default()
         };
         assert!(
-            (0..other).all(|flow| !meet(&mut codel.build(1).expect("legal"), flow, other)),
+            (0..other).all(|flow| !meet(
+                &mut codel.build(Seed::new(1)).expect("legal"),
+                flow,
+                other
+            )),
             "and those of fq_codel"
         );
     }
@@ -141,7 +146,9 @@ proptest! {
 fn fifo_does_not_share_within_the_bound() {
     let bound = i64::from(LEN + 2 * LEN);
     assert!(worst_difference_of(build(deep(), 1), &greedy_steps()) <= bound);
-    let fifo = fifo::Config.build::<u64>(1).expect("no parameters");
+    let fifo = fifo::Config
+        .build::<u64>(Seed::new(1))
+        .expect("no parameters");
     assert!(
         worst_difference_of(fifo, &greedy_steps()) > bound,
         "the check finds unfairness"
@@ -700,7 +707,9 @@ fn memory_does_not_grow_with_flows() {
     }
     assert_eq!(scheduler.footprint(), before);
     assert_eq!(before.bytes_per_flow, 0);
-    let per_flow = drr::Config::default().build::<u64>(1).expect("legal");
+    let per_flow = drr::Config::default()
+        .build::<u64>(Seed::new(1))
+        .expect("legal");
     assert_ne!(per_flow.footprint().bytes_per_flow, 0, "DRR's does");
     let with = |divisor| {
         build(sfq::Config { divisor, ..deep() }, 1)
@@ -737,6 +746,6 @@ fn it_reads_as_tc_writes_it() {
     assert!("sfq divisor 131072".parse::<QueueSpec>().is_err());
     let not_a_power_of_two = "sfq divisor 1000"
         .parse::<QueueSpec>()
-        .and_then(|spec| spec.discipline.build::<u64>(1));
+        .and_then(|spec| spec.discipline.build::<u64>(Seed::new(1)));
     assert!(not_a_power_of_two.is_err());
 }

@@ -1,6 +1,7 @@
 //! SJF: the claims of `sjf.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, sjf};
 use roundelay::{DropReason, FlowId, Instant, Scheduler};
 
@@ -10,11 +11,11 @@ use crate::theorems::ranked::{
 };
 
 fn build() -> sjf::Sjf<u64> {
-    sjf::Config.build(0).expect("no parameters")
+    sjf::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn fifo() -> fifo::Fifo<u64> {
-    fifo::Config.build(0).expect("no parameters")
+    fifo::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn is_by_size(scheduler: impl Scheduler<u64>, steps: &[crate::theorems::ranked::Step]) -> bool {

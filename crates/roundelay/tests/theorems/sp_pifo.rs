@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::sp_pifo::{Config, SpPifo};
 use roundelay::schedulers::{Discipline, RankBy, fifo, lstf, priority};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler, Slack};
@@ -13,11 +14,11 @@ use crate::theorems::ranked::{
 };
 
 fn build(queues: u32, rank: RankBy) -> SpPifo<u64> {
-    Config { queues, rank }.build(0).expect("legal")
+    Config { queues, rank }.build(Seed::new(0)).expect("legal")
 }
 
 fn pifo() -> priority::Priority<u64> {
-    priority::Config.build(0).expect("no parameters")
+    priority::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 /// The algorithm as in the authors' public simulator (github.com/nsg-ethz/SP-PIFO): a scan from the
@@ -244,7 +245,7 @@ fn what_waits_does_not_move_up() {
     );
     assert_eq!(
         inversions(
-            &mut lstf::Config::default().build(0).expect("legal"),
+            &mut lstf::Config::default().build(Seed::new(0)).expect("legal"),
             Coming::Steadily,
             with_slack
         ),

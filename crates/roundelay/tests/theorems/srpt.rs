@@ -1,6 +1,7 @@
 //! SRPT: the claims of `srpt.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, fifo, sjf, srpt};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler};
 
@@ -10,15 +11,15 @@ use crate::theorems::ranked::{
 };
 
 fn build() -> srpt::Srpt<u64> {
-    srpt::Config.build(0).expect("no parameters")
+    srpt::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn sjf() -> sjf::Sjf<u64> {
-    sjf::Config.build(0).expect("no parameters")
+    sjf::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 fn fifo() -> fifo::Fifo<u64> {
-    fifo::Config.build(0).expect("no parameters")
+    fifo::Config.build(Seed::new(0)).expect("no parameters")
 }
 
 /// Starvation prevention as in pFabric: of the flow that owns the packet with the least remaining,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::schedulers::srr::{Config, Srr};
 use roundelay::schedulers::{Discipline, drr, fifo, qfq};
 use roundelay::{Buffer, FlowId, Instant, Limit, Packet, Scheduler};
@@ -18,7 +19,9 @@ const NOW: Instant = Instant::ZERO;
 const LEN: u32 = 1000;
 
 fn scheduler(quantum: u32) -> Srr<()> {
-    Config { quantum }.build(0).expect("a legal quantum")
+    Config { quantum }
+        .build(Seed::new(0))
+        .expect("a legal quantum")
 }
 
 /// The order of service of always backlogged flows of these weights, one packet a quantum, from
@@ -148,7 +151,9 @@ fn turns_are_spread() {
             0,
             3 * round as usize,
         ));
-        let drr = drr::Config { quantum: LEN }.build(0).expect("legal");
+        let drr = drr::Config { quantum: LEN }
+            .build(Seed::new(0))
+            .expect("legal");
         largest = largest.max(own);
         of_drr = of_drr.max(worst(backlogged_order(
             drr,
@@ -519,7 +524,7 @@ fn a_weight_that_changes_counts_at_once() {
 fn known_bug_13_flows_may_change_come_and_go_at_any_time() {
     for seed in 0..100 {
         let quantum = [1, 300, 1514, 1 << 20][seed as usize % 4];
-        let scheduler = Config { quantum }.build(0).expect("legal");
+        let scheduler = Config { quantum }.build(Seed::new(0)).expect("legal");
         random_operations(
             scheduler,
             seed,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, wf2q_plus};
 use roundelay::tree::{Config, Node, StandIn, Tree};
 use roundelay::{Backlog, ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
@@ -81,14 +82,17 @@ impl Planned {
 
     fn run(&self) -> Outcome {
         self.workload
-            .driven(self.plan.build_tree::<Stamp>(1).unwrap())
+            .driven(self.plan.build_tree::<Stamp>(Seed::new(1)).unwrap())
     }
 
     /// With other schedulers in the classes.
     fn run_with<I: Scheduler<StandIn>>(&self, class: impl Fn() -> I) -> Outcome {
-        let leaf = |node: &Node| node.spec.discipline.build::<Stamp>(1);
+        let leaf = |node: &Node, seed| node.spec.discipline.build::<Stamp>(seed);
         self.workload.driven(
-            Tree::<Stamp, AnyScheduler<Stamp>, I>::with(&self.plan, leaf, |_| Ok(class())).unwrap(),
+            Tree::<Stamp, AnyScheduler<Stamp>, I>::with(&self.plan, Seed::new(1), leaf, |_, _| {
+                Ok(class())
+            })
+            .unwrap(),
         )
     }
 
@@ -463,7 +467,7 @@ fn b_wfi_of_wf2q_plus_is_broken_by_drr_in_a_class() {
     };
     let drr = || {
         AnyDiscipline::named("drr")
-            .and_then(|drr| drr.build::<StandIn>(1))
+            .and_then(|drr| drr.build::<StandIn>(Seed::new(1)))
             .unwrap()
     };
     let worst = random_trees("wf2q_plus", 200)
@@ -516,7 +520,9 @@ fn one_level_of_wf2q_plus_is_wf2q_plus() {
             plan.assign(FlowId(flow as u32), &name).unwrap();
         }
         plan.set_default("leaf 0").unwrap();
-        let order = workload.driven(plan.build_tree(1).unwrap()).order;
+        let order = workload
+            .driven(plan.build_tree(Seed::new(1)).unwrap())
+            .order;
         assert_eq!(
             order,
             workload.outcome(&wf2q_plus::Config).order,
@@ -598,14 +604,16 @@ fn is_shared(served: &[u64], parts: &[u64], slack: u64) -> bool {
 fn shares_at_every_level_follow_the_weights() {
     for class in promising_classes() {
         let (plan, parts) = shared(&class);
-        let mut tree = plan.build_tree(1).unwrap();
+        let mut tree = plan.build_tree(Seed::new(1)).unwrap();
         let all = served(&mut tree, 6, &[0, 1, 2, 3, 4, 5], 12_800);
         assert!(is_shared(&all, &parts, 24), "{class}: {all:?}");
     }
     let (plan, parts) = shared("wf2q_plus");
-    let leaf = |node: &Node| node.spec.discipline.build::<()>(1);
-    let mut turns =
-        Tree::<(), AnyScheduler<()>, Turns>::with(&plan, leaf, |_| Ok(Turns::default())).unwrap();
+    let leaf = |node: &Node, seed| node.spec.discipline.build::<()>(seed);
+    let mut turns = Tree::<(), AnyScheduler<()>, Turns>::with(&plan, Seed::new(1), leaf, |_, _| {
+        Ok(Turns::default())
+    })
+    .unwrap();
     let all = served(&mut turns, 6, &[0, 1, 2, 3, 4, 5], 12_800);
     assert!(
         !is_shared(&all, &parts, 24),
@@ -626,7 +634,7 @@ fn what_a_class_leaves_goes_to_its_siblings() {
     ];
     let (plan, shares) = shared("wf2q_plus");
     let flat = || {
-        let mut flat = wf2q_plus::Config.build::<()>(1).unwrap();
+        let mut flat = wf2q_plus::Config.build::<()>(Seed::new(1)).unwrap();
         for (flow, share) in (0..).zip(shares) {
             flat.set_flow(
                 FlowId(flow),
@@ -642,14 +650,19 @@ fn what_a_class_leaves_goes_to_its_siblings() {
     for (parts, active) in cases {
         for class in promising_classes() {
             let got = served(
-                &mut shared(&class).0.build_tree(1).unwrap(),
+                &mut shared(&class).0.build_tree(Seed::new(1)).unwrap(),
                 6,
                 &active,
                 12_800,
             );
             assert!(is_shared(&got, &parts, 24), "{class}, {active:?}: {got:?}");
         }
-        let got = served(&mut plan.build_tree(1).unwrap(), 6, &active, 12_800);
+        let got = served(
+            &mut plan.build_tree(Seed::new(1)).unwrap(),
+            6,
+            &active,
+            12_800,
+        );
         assert!(is_shared(&got, &parts, 8), "{active:?}: {got:?}");
         let got = served(&mut flat(), 6, &active, 12_800);
         assert!(

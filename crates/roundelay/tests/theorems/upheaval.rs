@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Rate, Scheduler, Share};
 use roundelay_reference::{Number, Rational};
@@ -263,7 +264,7 @@ impl<S: Scheduler<usize>> Run<S> {
         weights: &[u32],
         judge: Judge,
     ) -> Self {
-        let mut scheduler: S = discipline.build::<usize>(1).expect("legal");
+        let mut scheduler: S = discipline.build::<usize>(Seed::new(1)).expect("legal");
         scheduler.set_link_rate(Rate::from_bits_per_second(RATE).expect("not zero"));
         let exact = Exact {
             flows: vec![ExactFlow::default(); weights.len()],

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::schedulers::{Discipline, drr, fifo, wf2q_plus};
 use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
@@ -632,7 +633,8 @@ fn known_bug_16_decisions_are_the_same_when_virtual_time_wraps() {
 /// A weight that is raised counts once in the sum of weights.
 #[test]
 fn a_raised_weight_counts_once() {
-    let mut scheduler: wf2q_plus::Wf2qPlus<()> = wf2q_plus::Config.build(1).expect("legal");
+    let mut scheduler: wf2q_plus::Wf2qPlus<()> =
+        wf2q_plus::Config.build(Seed::new(1)).expect("legal");
     let mut set = |flow, weight| {
         scheduler
             .set_flow(

@@ -1,5 +1,6 @@
 //! WFQ: within a packet of the fluid server and no closer.
 
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
 use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Rate, Scheduler};
 use roundelay_metrics::Stamp;
@@ -293,7 +294,7 @@ fn any_scheduler_is_told_the_rate() {
     let mut others = 0;
     for workload in workloads(20) {
         let mut any = AnyDiscipline::named("wfq")
-            .and_then(|wfq| wfq.build(0))
+            .and_then(|wfq| wfq.build(Seed::new(0)))
             .expect("no parameters");
         for (source, flow) in workload.sources.iter().zip(0..) {
             any.set_flow(FlowId(flow), source.config)

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 use roundelay::tree::{Config, Node, Problem, Tree};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
 
@@ -46,7 +47,7 @@ fn two_leaves() -> Config {
 
 #[test]
 fn a_weight_counts_from_the_next_packet_on() {
-    let mut tree = two_leaves().build_tree(1).unwrap();
+    let mut tree = two_leaves().build_tree(Seed::new(1)).unwrap();
     let even = shares(&mut tree, 100);
     assert!(even[0].abs_diff(50) <= 2, "{even:?}");
     tree.set_node(weighted("one", "fifo", 4)).unwrap();
@@ -78,7 +79,7 @@ fn order_around_a_change(parent: &str, name: &str, priority: u32) -> Vec<u32> {
         plan.assign(FlowId(flow), name).unwrap();
     }
     plan.set_default("two").unwrap();
-    let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
+    let mut tree: Tree<u64> = plan.build_tree(Seed::new(1)).unwrap();
     for number in 0..8 {
         tree.enqueue(Instant::ZERO, packet(1 - number % 2, 1000))
             .unwrap();
@@ -122,7 +123,7 @@ fn a_priority_counts_from_the_next_choice_on() {
 
 #[test]
 fn a_backlogged_leaf_that_is_removed_gives_its_packets_back() {
-    let mut tree = two_leaves().build_tree(1).unwrap();
+    let mut tree = two_leaves().build_tree(Seed::new(1)).unwrap();
     for number in 0..10 {
         tree.enqueue(
             Instant::ZERO,
@@ -162,7 +163,7 @@ fn a_limit_and_parameters_change_while_packets_wait() {
     plan.add_leaf("link", node("fair", "drr quantum 1000b"))
         .unwrap();
     plan.assign(FlowId(2), "fair").unwrap();
-    let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
+    let mut tree: Tree<u64> = plan.build_tree(Seed::new(1)).unwrap();
     (0..10).for_each(|_| tree.enqueue(Instant::ZERO, packet(2, 1000)).unwrap());
     tree.set_node(node("fair", "drr quantum 3000b limit 4"))
         .unwrap();
@@ -214,7 +215,7 @@ fn known_bug_11_a_longest_packet_that_shrinks() {
         )
         .unwrap();
         plan.set_default("leaf").unwrap();
-        let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
+        let mut tree: Tree<u64> = plan.build_tree(Seed::new(1)).unwrap();
         for len in [9000, 9000, 64, 9000, 9000, 64, 64] {
             tree.enqueue(Instant::ZERO, packet(0, len)).unwrap();
         }
@@ -381,7 +382,7 @@ fn trees_that_change_all_the_time_lose_nothing() {
     for (seed, (name, plan)) in (0..).zip(plans().into_iter().cycle().take(24)) {
         let random = Pcg64Mcg::seed_from_u64(seed);
         let mut audit = Audit {
-            tree: plan.build_tree(seed).unwrap(),
+            tree: plan.build_tree(Seed::new(seed)).unwrap(),
             random,
             inside: BTreeSet::new(),
             bytes: 0,
@@ -413,7 +414,7 @@ fn trees_that_change_all_the_time_lose_nothing() {
 /// Repeated addition and removal of nodes takes no more memory than the first round.
 #[test]
 fn nodes_that_come_and_go_do_not_pile_up() {
-    let mut tree: Tree<u64> = two_leaves().build_tree(1).unwrap();
+    let mut tree: Tree<u64> = two_leaves().build_tree(Seed::new(1)).unwrap();
     let footprint = |tree: &Tree<u64>| tree.footprint().fixed_bytes;
     let mut come_and_go = || {
         tree.add_class("class", node("guest", "wf2q_plus")).unwrap();
@@ -442,4 +443,42 @@ fn nodes_that_come_and_go_do_not_pile_up() {
         tree.remove("guest").unwrap_err().problem,
         Problem::Unknown
     ));
+}
+
+/// The order of a leaf's packets, numbered within the leaf.
+fn order_of_leaf(tree: &mut Tree<u64>, flow: u32) -> Vec<u64> {
+    for number in 0..40 {
+        tree.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, number))
+            .unwrap();
+    }
+    std::iter::from_fn(|| tree.dequeue(Instant::ZERO))
+        .map(|packet| packet.payload)
+        .collect()
+}
+
+/// All leaves had the tree's seed: two leaves under `random` drew the same numbers.
+#[test]
+fn leaves_draw_independently_also_those_added_later() {
+    let mut plan = Config::new(node("link", "drr")).unwrap();
+    for (flow, name) in [(0, "one"), (1, "two")] {
+        plan.add_leaf("link", node(name, "random")).unwrap();
+        plan.assign(FlowId(flow), name).unwrap();
+    }
+    plan.set_default("two").unwrap();
+    let mut tree = plan.build_tree(Seed::new(1)).unwrap();
+    tree.add_leaf("link", node("three", "random")).unwrap();
+    tree.assign(FlowId(2), "three").unwrap();
+    let orders: BTreeSet<_> = (0..3).map(|flow| order_of_leaf(&mut tree, flow)).collect();
+    assert_eq!(orders.len(), 3, "each leaf has an order of its own");
+
+    let other = order_of_leaf(&mut plan.build_tree(Seed::new(2)).unwrap(), 0);
+    assert!(
+        !orders.contains(&other),
+        "nor does a leaf repeat another run's"
+    );
+    let again = order_of_leaf(&mut plan.build_tree(Seed::new(1)).unwrap(), 0);
+    assert!(
+        orders.contains(&again),
+        "the same seed gives the same order"
+    );
 }

@@ -1,6 +1,7 @@
 //! Invalid trees: the error names the node, and the tree is unchanged.
 
 use roundelay::FlowId;
+use roundelay::Seed;
 use roundelay::tree::{Config, Node, Problem, TreeError};
 
 use super::plans::{node, weighted};
@@ -128,7 +129,7 @@ fn a_tree_has_eight_levels_at_most() {
         plan.add_leaf("8", node("9", "fifo")),
     );
     plan.set_default("leaf").unwrap();
-    assert!(plan.build_tree::<()>(1).is_ok());
+    assert!(plan.build_tree::<()>(Seed::new(1)).is_ok());
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn a_tree_needs_a_default_leaf() {
     refuses(
         "link",
         &Problem::NoDefault,
-        plan.build_tree::<()>(1).map(|_| ()),
+        plan.build_tree::<()>(Seed::new(1)).map(|_| ()),
     );
 }
 

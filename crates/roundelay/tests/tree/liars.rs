@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use roundelay::Seed;
 use roundelay::tree::{Config, Node, Tree};
 use roundelay::{Backlog, DropReason, Duration, FlowId, Footprint, Instant, Packet, Scheduler};
 
@@ -132,7 +133,7 @@ fn plan() -> Config {
 }
 
 fn tree(lie: Lie) -> Tree<u64, Liar> {
-    let leaf = |node: &Node| {
+    let leaf = |node: &Node, _| {
         let lie = if node.name == "liar" {
             lie
         } else {
@@ -145,7 +146,10 @@ fn tree(lie: Lie) -> Tree<u64, Liar> {
             calls: 0,
         })
     };
-    Tree::with(&plan(), leaf, |node: &Node| node.spec.discipline.build(1)).unwrap()
+    Tree::with(&plan(), Seed::new(1), leaf, |node: &Node, seed| {
+        node.spec.discipline.build(seed)
+    })
+    .unwrap()
 }
 
 /// Numbers of all packets that left the tree, each at most once.
@@ -294,8 +298,11 @@ impl Scheduler<u64> for Later {
 fn all_asleep() -> Tree<u64, Later> {
     let start =
         |node: &Node| Instant::ZERO + Duration::from_millis(if node.name == "far" { 2 } else { 5 });
-    let leaf = |node: &Node| Ok(Later(VecDeque::new(), start(node)));
-    let mut tree = Tree::with(&plan(), leaf, |node: &Node| node.spec.discipline.build(1)).unwrap();
+    let leaf = |node: &Node, _| Ok(Later(VecDeque::new(), start(node)));
+    let mut tree = Tree::with(&plan(), Seed::new(1), leaf, |node: &Node, seed| {
+        node.spec.discipline.build(seed)
+    })
+    .unwrap();
     for number in 0..6 {
         tree.enqueue(
             Instant::ZERO,
@@ -360,7 +367,7 @@ fn known_bug_38_a_leaf_that_an_aqm_empties_does_not_stall_its_siblings() {
     )
     .unwrap();
     plan.assign(FlowId(9), "aqm").unwrap();
-    let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
+    let mut tree: Tree<u64> = plan.build_tree(Seed::new(1)).unwrap();
     let (mut dropped, mut near) = (0, 0);
     for number in 0..20_000u64 {
         let now = Instant::from_nanos(number * 50_000);

@@ -1,6 +1,7 @@
 //! Allocations of trees in steady state.
 
 use allocation_counter::measure;
+use roundelay::Seed;
 use roundelay::{FlowId, Instant, Packet, Scheduler};
 
 use super::plans::plans;
@@ -10,7 +11,7 @@ use super::plans::plans;
 #[cfg_attr(debug_assertions, ignore = "in release builds")]
 fn nothing_is_allocated_in_steady_state() {
     for (name, plan) in plans() {
-        let mut tree = plan.build_tree(1).unwrap();
+        let mut tree = plan.build_tree(Seed::new(1)).unwrap();
         let mut churn = |pairs: u32| {
             for number in 0..pairs {
                 let packet = Packet::new(

@@ -12,6 +12,7 @@ use std::cell::RefCell;
 
 use self::plans::{node, plans};
 use allocation_counter::measure;
+use roundelay::Seed;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline};
 use roundelay::tree::{Config, Node, Tree};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
@@ -21,7 +22,10 @@ const SEEDS: u64 = 2;
 const LENGTH: usize = 1_000;
 
 fn audit(plan: &Config, seed: u64, operations: &[Operation]) -> Result<Vec<Event>, Violation> {
-    let mut audited = Audited::new(plan.build_tree(seed).expect("a legal tree"), false);
+    let mut audited = Audited::new(
+        plan.build_tree(Seed::new(seed)).expect("a legal tree"),
+        false,
+    );
     audited.run(operations)?;
     audited.scheduler().check_invariants();
     // Runs again on the drained scheduler.
@@ -60,8 +64,8 @@ fn a_refusal_leaves_no_trace() {
     let mut refusals = 0;
     for (name, plan) in plans() {
         for mix in Mix::ALL {
-            let mut with = Audited::new(plan.build_tree(1).unwrap(), false);
-            let mut without = Audited::new(plan.build_tree(1).unwrap(), false);
+            let mut with = Audited::new(plan.build_tree(Seed::new(1)).unwrap(), false);
+            let mut without = Audited::new(plan.build_tree(Seed::new(1)).unwrap(), false);
             for operation in operations(mix, 7, LENGTH) {
                 let before = with.events().len();
                 with.apply(operation).unwrap();
@@ -89,13 +93,16 @@ fn a_refusal_leaves_no_trace() {
 fn a_tree_is_a_discipline() {
     let (_, plan) = plans().swap_remove(1);
     let operations = operations(Mix::ManyFlows, 1, LENGTH);
-    let mut audited = Audited::new(Discipline::build(&plan, 3).unwrap(), Config::REORDERS);
+    let mut audited = Audited::new(
+        Discipline::build(&plan, Seed::new(3)).unwrap(),
+        Config::REORDERS,
+    );
     audited.run(&operations).unwrap();
     audited.run(&operations).unwrap();
     assert_eq!(Ok(audited.events().to_vec()), audit(&plan, 3, &operations));
     let error = Config::new(node("link", "wf2q_plus"))
         .unwrap()
-        .build::<()>(1)
+        .build::<()>(Seed::new(1))
         .map(|_| ())
         .unwrap_err();
     assert!(
@@ -112,7 +119,8 @@ const INDEX: i64 = 56;
 fn scheduler<T: Send>(node: &Node, sums: &RefCell<(i64, i64)>) -> AnyScheduler<T> {
     let (discipline, mut built) = (&node.spec.discipline, None);
     let taken =
-        measure(|| built = Some(discipline.build(1).expect("a legal discipline"))).bytes_current;
+        measure(|| built = Some(discipline.build(Seed::new(1)).expect("a legal discipline")))
+            .bytes_current;
     let scheduler: AnyScheduler<T> = built.expect("was built");
     let told = scheduler.footprint().fixed_bytes as i64;
     // Each queue has a link in the index, smaller than half of the queue's memory.
@@ -135,8 +143,9 @@ fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
         let build = || {
             Tree::<u64>::with(
                 &plan,
-                |leaf| Ok(scheduler(leaf, &sums)),
-                |class| Ok(scheduler(class, &sums)),
+                Seed::new(1),
+                |leaf, _| Ok(scheduler(leaf, &sums)),
+                |class, _| Ok(scheduler(class, &sums)),
             )
         };
         let taken = measure(|| built = Some(build().expect("a legal tree"))).bytes_current;
@@ -175,7 +184,7 @@ fn a_leaf_can_have_a_limit_of_its_own() {
         plan.assign(FlowId(flow), leaf).unwrap();
     }
     plan.set_default("short").unwrap();
-    let mut tree = plan.build_tree(1).unwrap();
+    let mut tree = plan.build_tree(Seed::new(1)).unwrap();
     let mut arrive = |now: u64, flow, len| {
         let now = Instant::from_nanos(now);
         tree.enqueue(
@@ -226,7 +235,7 @@ fn what_a_leaf_will_not_take_comes_back_as_it_was() {
     )
     .unwrap();
     plan.set_default("leaf").unwrap();
-    let mut tree = plan.build_tree(1).unwrap();
+    let mut tree = plan.build_tree(Seed::new(1)).unwrap();
     let packet = Packet {
         arrival: Instant::from_nanos(5),
         ..Packet::new(FlowId(0), 5000, 7u64)
@@ -243,7 +252,7 @@ fn packets_longer_than_a_node_takes_are_refused() {
         plan.add_class("link", node("class", &class)).unwrap();
         plan.add_leaf("class", node("leaf", "fifo")).unwrap();
         plan.set_default("leaf").unwrap();
-        let mut tree: Tree<()> = plan.build_tree(1).unwrap();
+        let mut tree: Tree<()> = plan.build_tree(Seed::new(1)).unwrap();
         let packet = Packet::new(FlowId(0), 9000, ());
         assert_eq!(tree.enqueue(Instant::ZERO, packet), Err(packet));
         assert!(tree.backlog().is_empty());
@@ -264,7 +273,7 @@ fn packets_longer_than_a_node_takes_are_refused() {
 #[test]
 fn flows_go_where_they_are_assigned() {
     let (_, plan) = plans().swap_remove(1);
-    let tree: Tree<()> = plan.build_tree(1).unwrap();
+    let tree: Tree<()> = plan.build_tree(Seed::new(1)).unwrap();
     assert_eq!(
         tree.leaf_of(FlowId(u32::MAX)),
         tree.leaf_of(FlowId(1_000_000))

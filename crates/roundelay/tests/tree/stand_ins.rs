@@ -1,6 +1,7 @@
 //! Stand-ins: the packet that represents a child in its class has the slack, deadline and arrival
 //! time of the child's next packet.
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::tree::{Config, Node, StandIn, Tree};
 use roundelay::{Backlog, Duration, FlowId, Footprint, Instant, Packet, Rate, Scheduler, Slack};
@@ -25,14 +26,15 @@ fn plan(parents: [&str; 2], class: &str) -> Config {
 /// once, so the root holds no slots.
 fn tree(plan: &Config, root: &str) -> Tree<u64> {
     let root = AnyDiscipline::named(root).unwrap();
-    let class = |node: &Node| {
+    let class = |node: &Node, seed| {
         if node.name == "link" {
-            root.build(1)
+            root.build(seed)
         } else {
-            node.spec.discipline.build(1)
+            node.spec.discipline.build(seed)
         }
     };
-    Tree::with(plan, |node| node.spec.discipline.build(1), class).unwrap()
+    let leaf = |node: &Node, seed| node.spec.discipline.build(seed);
+    Tree::with(plan, Seed::new(1), leaf, class).unwrap()
 }
 
 /// Flows of the packets in departure order. Each of two flows has two packets of 1000 bytes, with
@@ -81,7 +83,11 @@ fn a_root_goes_by_slack_and_deadline_of_what_is_next() {
 /// A class has chosen the first packet before any other arrived; then 5 comes before 20.
 #[test]
 fn a_class_goes_by_the_deadline_of_what_is_next() {
-    let with = |parents| plan(parents, "afq quantum 1000b").build_tree(1).unwrap();
+    let with = |parents| {
+        plan(parents, "afq quantum 1000b")
+            .build_tree(Seed::new(1))
+            .unwrap()
+    };
     assert_eq!(order(with(["link"; 2])), [1, 0, 0, 1]);
     assert_eq!(order(with(["first", "second"])), [1, 0, 0, 1]);
     assert_eq!(order(with(["first"; 2])), [0, 0, 1, 1]);
@@ -124,10 +130,11 @@ impl Scheduler<StandIn> for OldestFirst {
 
 #[test]
 fn what_stands_for_a_child_says_when_it_came() {
-    let root = |_: &_| Ok(OldestFirst(Vec::new()));
+    let root = |_: &_, _| Ok(OldestFirst(Vec::new()));
     let mut tree = Tree::<u64, _, _>::with(
         &plan(["link"; 2], "wf2q_plus"),
-        |node| node.spec.discipline.build::<u64>(1),
+        Seed::new(1),
+        |node, seed| node.spec.discipline.build::<u64>(seed),
         root,
     )
     .unwrap();

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use roundelay::Seed;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{
     AnyPort, DropReason, Ecn, FlowConfig, FlowId, Instant, Kind, Observer, Packet, QueueSpec, Slack,
@@ -63,7 +64,7 @@ impl Observer<u64> for Told {
 /// Departures of one port: bursts, overload, idle times; weights from 1 to 4, all header fields.
 fn port(queue: &QueueSpec) -> String {
     let mut told = Told::default();
-    let Ok(mut port) = AnyPort::new(queue, "10mbit".parse().unwrap(), 7) else {
+    let Ok(mut port) = AnyPort::new(queue, "10mbit".parse().unwrap(), Seed::new(7)) else {
         return "refused".to_owned();
     };
     for flow in 0..FLOWS {

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::written::{list, read, some};
-use super::{Experiment, Failed, Outcome, all_within, columns, within};
+use super::{Experiment, Failed, Outcome, all_within, columns, seed_of_queue, within};
 use crate::places::Wrong;
 use link::Link;
 use sources::Sources;
@@ -318,7 +318,7 @@ impl Experiment for Deadlines {
         let column = self.column(&cell.column)?;
         let mut scheduler = self
             .discipline(&column.discipline)?
-            .build::<()>(seed)
+            .build::<()>(seed_of_queue(seed))
             .map_err(Failed::from)?;
         let mut sources = Sources::draw(self, cell.flows, seed);
         sources.tell_deadlines = column.deadlines;

@@ -13,6 +13,8 @@ use std::collections::BinaryHeap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::{Duration, FlowId, Instant, Packet, Rate};
 
 use super::Deadlines;
@@ -56,8 +58,9 @@ pub(super) struct Source {
 impl Sources {
     /// Flows with types drawn from this seed; drawing start times does not change the types.
     pub(super) fn draw(plan: &Deadlines, flows: u32, seed: u64) -> Self {
-        let mut types = Pcg64Mcg::seed_from_u64(seed);
-        let mut starts = Pcg64Mcg::seed_from_u64(!seed);
+        let run = Seed::new(seed);
+        let mut types = Pcg64Mcg::from_seed(run.derive(Purpose::Traffic, 0).to_bytes());
+        let mut starts = Pcg64Mcg::from_seed(run.derive(Purpose::Starts, 0).to_bytes());
         let within = plan.starts_within.unwrap_or(Duration::ZERO).as_picos();
         let flows: Vec<_> = (0..flows)
             .map(|_| {

@@ -2,6 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::Seed;
 
 use super::meter::Look;
 use super::*;
@@ -39,7 +40,7 @@ fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<Look
     let mut scheduler = plan
         .discipline(discipline)
         .unwrap()
-        .build::<()>(seed)
+        .build::<()>(Seed::new(seed))
         .unwrap();
     let meter = plan
         .link(&cell, &Column::of(discipline))

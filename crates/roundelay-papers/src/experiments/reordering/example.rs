@@ -8,7 +8,7 @@
 use roundelay::schedulers::AnyArena;
 use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
-use super::super::Failed;
+use super::super::{Failed, seed_of_queue};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -24,7 +24,9 @@ pub(super) fn run(spec: &QueueSpec, seed: u64) -> Result<(Vec<Figure>, Vec<Strin
         ("two of 1000 bytes", [1000, 1000]),
         ("1500 and 1000 bytes", [1500, 1000]),
     ] {
-        let mut scheduler = discipline.build_arena(seed).map_err(Failed::from)?;
+        let mut scheduler = discipline
+            .build_arena(seed_of_queue(seed))
+            .map_err(Failed::from)?;
         let overtaken = scene(&mut scheduler, lengths, &mut trace);
         figures.push((format!("example: {name}, overtaken"), overtaken));
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use roundelay::Purpose;
+use roundelay::Seed;
 use roundelay::schedulers::AnyArena;
 use roundelay::{FlowId, Scheduler};
 use roundelay_sim::scenario::{FlowResult, GroupResult, Results, Scenario};
@@ -16,7 +18,8 @@ pub(super) struct Figures<'a> {
     pub(super) plan: &'a Simulate,
     pub(super) scenario: &'a Scenario,
     pub(super) results: &'a Results,
-    pub(super) hash_seed: u64,
+    /// The seed of the run's queues.
+    pub(super) seed: Seed,
 }
 
 impl Figures<'_> {
@@ -177,7 +180,7 @@ impl Figures<'_> {
         let Some((id, link)) = self.core() else {
             return Ok(None);
         };
-        let seed = self.hash_seed.wrapping_add(id.0.into());
+        let seed = self.seed.derive(Purpose::Queue, id.0.into());
         link.queue
             .discipline
             .build_arena(seed)

@@ -111,27 +111,6 @@ fn ranks_rise_and_add_up() {
 }
 
 #[test]
-fn hashes_have_keys_of_their_own() {
-    let plan = plan("");
-    let mut keys = Vec::new();
-    for column in ["SFQ", "MQFQ"] {
-        keys.extend((1..=3).map(|seed| plan.hash_seed(column, seed).unwrap()));
-    }
-    let mut other = plan.clone();
-    other
-        .scenario
-        .insert("duration".to_owned(), Value::String("20s".to_owned()));
-    keys.push(other.hash_seed("SFQ", 1).unwrap());
-    let count = keys.len();
-    keys.sort_unstable();
-    keys.dedup();
-    assert_eq!(
-        (keys.len(), plan.hash_seed("SFQ", 1).unwrap()),
-        (count, plan.hash_seed("SFQ", 1).unwrap())
-    );
-}
-
-#[test]
 fn round_trips_are_those_of_the_routes() {
     let mut plan = plan("by_round_trip = true");
     plan.instead("fifo").unwrap();
@@ -223,7 +202,7 @@ fn columns_run_under_each_scheme() {
 #[test]
 fn a_scheme_s_key_is_its_own() {
     let plan = with_schemes();
-    let urgency = |part: &str| plan.scenario(part, 1).unwrap().groups[0].urgency.clone();
+    let urgency = |part: &str| plan.scenario(part).unwrap().groups[0].urgency.clone();
     assert_eq!(urgency("fast by LSTF"), urgency("slow by FIFO"));
     assert_ne!(urgency("slow by LSTF"), urgency("slow by FIFO"));
     let mut planted = plan.clone();
