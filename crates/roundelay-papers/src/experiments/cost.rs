@@ -2,7 +2,8 @@
 //! generation.
 //!
 //! Rows of each series of loads: the name of the series before each figure, and the number of flows
-//! as `x` if the series has several. `time`: `ns`, and `net ns` without the generator's cost.
+//! as `x` if the series has several. `time`: `ns`, and `net ns` without the generator's cost; with
+//! several rounds also `deviation`, the rounds' standard deviation as a part of their mean.
 //! `instructions`: `instructions`, `D1 misses`, `LL misses`, and each `net`. Both: the first of
 //! these `over BASIS` and `net over BASIS`, the ratio to the column for comparison.
 
@@ -243,6 +244,7 @@ impl Named {
 struct Figure {
     name: &'static str,
     gross: Vec<f64>,
+    /// Empty for a figure without a net value.
     net: Vec<f64>,
 }
 
@@ -264,7 +266,11 @@ impl Cost {
                 .map_err(Failed::from)?
                 .remove(0);
                 self.check_passed(timings.iter().map(|timing| timing.passed))?;
-                Ok(vec![self.time(&timings)])
+                let mut figures = vec![self.time(&timings)];
+                if self.rounds > 1 {
+                    figures.push(deviations(&timings));
+                }
+                Ok(figures)
             }
             Measure::Instructions => {
                 let counts: Vec<_> = subjects
@@ -333,7 +339,9 @@ impl Cost {
                 |figure: &str, value: f64| rows.push(named.row(&column.name, figure, value));
             for figure in figures {
                 tell(figure.name, figure.gross[place]);
-                tell(&format!("net {}", figure.name), figure.net[place]);
+                if let Some(net) = figure.net.get(place) {
+                    tell(&format!("net {}", figure.name), *net);
+                }
             }
             let basis = &self.columns[self.basis].name;
             tell(
@@ -346,6 +354,22 @@ impl Cost {
             );
         }
         rows
+    }
+}
+
+/// The rounds' standard deviation over their mean, for each column.
+fn deviations(timings: &[Timing]) -> Figure {
+    let mut gross = Vec::new();
+    for Timing { nanos, .. } in timings {
+        let count = nanos.len() as f64;
+        let mean = nanos.iter().sum::<f64>() / count;
+        let squares: f64 = nanos.iter().map(|nanos| (nanos - mean).powi(2)).sum();
+        gross.push((squares / (count - 1.0)).sqrt() / mean);
+    }
+    Figure {
+        name: "deviation",
+        gross,
+        net: Vec::new(),
     }
 }
 
@@ -485,6 +509,25 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
             [value("QFQ", "over DRR"), value("QFQ", "net over DRR")],
             [50.0 / 30.0, 2.0]
         );
+    }
+
+    #[test]
+    fn several_rounds_have_a_deviation() {
+        let nanos = |nanos: [f64; 3]| Timing {
+            nanos: nanos.to_vec(),
+            ..Timing::default()
+        };
+        let noisy = deviations(&[nanos([9.0, 10.0, 11.0]), nanos([7.0; 3])]);
+        assert_eq!(noisy.gross, [0.1, 0.0]);
+        let figures = |plan: &str| {
+            let rows = cost(plan).unwrap().run("small, 8", 1).unwrap().rows;
+            let rows = rows.into_iter().filter(|row| row.run == "QFQ");
+            rows.map(|row| row.figure).collect::<Vec<_>>()
+        };
+        let several = figures(&PLAN.replace("pairs", "rounds = 3\npairs"));
+        assert!(several.contains(&"small, deviation".to_owned()));
+        assert!(!several.contains(&"small, net deviation".to_owned()));
+        assert!(!figures(PLAN).contains(&"small, deviation".to_owned()));
     }
 
     #[test]
