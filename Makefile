@@ -38,7 +38,7 @@ LINUX_CASES ?= 600
 CLOCK_CASES ?= 90
 # Runs of each load with random drops; each takes a second or two, and there are eight loads.
 SHARE_RUNS ?= 40
-peers-linux: setup-npm target/peers/orders ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: half an hour
+peers-linux: setup-npm target/peers/orders target/peers/registers.so ## our disciplines beside qdiscs of Linux, in a kernel of user-mode-linux: half an hour
 	cargo build --release --locked -p roundelay-conformance --example orders
 	cargo build --release --locked -p roundelay-cli
 	python3 peers/linux/compare.py commands
@@ -202,7 +202,7 @@ validation: peers-programs ## make the tables and drawings of docs/simulator/val
 	python3 peers/plots.py window target/peers/cubic.txt docs/images/simulator-cubic.svg
 	python3 peers/plots.py goodput target/peers/flows.txt docs/images/simulator-goodput.svg
 
-peers-lengths: setup-uml ## lengths on links beside cake of Linux, in a kernel of user-mode-linux: a few minutes
+peers-lengths: setup-uml target/peers/registers.so ## lengths on links beside cake of Linux, in a kernel of user-mode-linux: a few minutes
 	mkdir -p target/peers
 	cargo run --release --locked -q -p roundelay --example link_lengths > target/peers/lengths.txt
 	python3 peers/linux/lengths.py target/peers/lengths.txt
@@ -221,6 +221,13 @@ target/peers/ns3: peers/ns3.cc | setup-ns3
 target/peers/orders: peers/linux/orders.c | setup-uml
 	mkdir -p target/peers
 	gcc -O2 -Wall -Wextra -static -o $@ $<
+
+target/peers/registers.so: peers/linux/registers.c peers/linux/registers-check.c | setup-uml
+	mkdir -p target/peers
+	gcc -O2 -Wall -Wextra -o target/peers/registers-check peers/linux/registers-check.c
+	gcc -O2 -Wall -Wextra -shared -fPIC -o $@.new $<
+	LD_PRELOAD=$(CURDIR)/$@.new target/peers/registers-check
+	mv $@.new $@
 
 seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests must find each
 	crates/roundelay/tests/seeded/run.sh

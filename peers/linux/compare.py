@@ -22,7 +22,7 @@ import tempfile
 import delays
 import rules
 import shares
-from guest import unfinished
+from guest import environment, unfinished
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -33,7 +33,7 @@ def boot(work, seconds):
     """Boots the kernel, runs `work.sh` of the directory `work` in it, and returns its output and the kernel's messages."""
     arguments = ["mem=192M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={HERE}/guest.sh", f"work={work}", "quiet"]
     console = ["con=null", "con0=null,fd:1", "con1=null", f"uml_dir={work}/", "umid=guest"]
-    guest = subprocess.run(["linux.uml", *arguments, *console], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
+    guest = subprocess.run(["linux.uml", *arguments, *console], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False, env=environment())
     status = work / "work.status"
     if not status.exists():
         sys.exit(unfinished(guest.stdout + guest.stderr))

@@ -1,10 +1,19 @@
-"""Messages on a guest of user-mode-linux."""
+"""Starts of a guest of user-mode-linux, and messages where it does not finish."""
+
+import os
+import pathlib
+
+# Room for the registers of processors with AMX.
+REGISTERS = pathlib.Path(__file__).resolve().parents[2] / "target" / "peers" / "registers.so"
+
+
+def environment():
+    """The environment of the kernel, with our library ahead of the system's."""
+    return {**os.environ, "LD_PRELOAD": str(REGISTERS)}
 
 
 def unfinished(output):
-    """Why the guest has not finished. The kernel of user-mode-linux 6.1 has no room for the registers of AMX."""
+    """Why the guest has not finished."""
     if "ptrace set fp regs failed" in output:
-        flags = next(line for line in open("/proc/cpuinfo", encoding="ascii") if line.startswith("flags"))
-        reason = "which has AMX" if "amx_tile" in flags.split() else "whose registers take too much room"
-        return f"user-mode-linux does not run on this processor, {reason}: run the comparison on another machine"
+        return f"user-mode-linux has no room for the registers of this processor, and {REGISTERS} does not help: make {REGISTERS.name}, or another machine"
     return f"the guest did not finish:\n{output[-6000:]}"

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 
-from guest import unfinished
+from guest import environment, unfinished
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICE = "dummy0"
@@ -27,7 +27,7 @@ def boot(lengths):
     output.unlink(missing_ok=True)
     arguments = ["mem=192M", "rootfstype=hostfs", "rootflags=/", "rw", f"init={HERE}/lengths.sh", f"program={HERE}/lengths.py", f"lengths={lengths}", "quiet"]
     guest = subprocess.run(
-        ["linux.uml", *arguments, "con=null", "con0=null,fd:1", f"uml_dir={work}/"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1800, check=False
+        ["linux.uml", *arguments, "con=null", "con0=null,fd:1", f"uml_dir={work}/"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1800, check=False, env=environment()
     )
     if not output.exists() or not output.read_text().endswith("\nend\n"):
         sys.exit(unfinished(guest.stdout + guest.stderr))
