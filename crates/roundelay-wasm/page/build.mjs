@@ -4,6 +4,7 @@
 // script, the module compressed, the functions of the source that the moves name, and the drawings
 // of the first load for readers without JavaScript.
 
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -61,6 +62,11 @@ const parts = {
   DATA: JSON.stringify({ wasm: gzipSync(wasm, { level: 9 }).toString("base64"), sources }).replaceAll("<", "\\u003c"),
   FIGURES: figures(LOADS[0]),
 };
-const html = read(here, "page.html").replace(/\{\{([A-Z]+)\}\}/g, (_, name) => parts[name]);
+/** The page's own script, as the policy names it: no other runs, whatever a load's text contains. */
+const hash = (text) => `sha256-${createHash("sha256").update(text).digest("base64")}`;
+const page = read(here, "page.html");
+const [, around] = page.match(/<script type="module">([^]*?)<\/script>/);
+parts.HASH = hash(around.replace("{{SCRIPT}}", () => parts.SCRIPT));
+const html = page.replace(/\{\{([A-Z]+)\}\}/g, (_, name) => parts[name]);
 writeFileSync(join(folder, "qfq.html"), html);
 console.log(`${join(folder, "qfq.html")}: ${Math.round(html.length / 1000)} KB`);

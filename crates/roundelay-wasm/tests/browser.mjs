@@ -43,6 +43,26 @@ const open = async (name, { hash = "", ...context }, check) => {
   await inside.close();
 };
 
+/** The policy of the page lets no script run but its own, and nothing be loaded. */
+const checkPolicy = async () => {
+  const page = await browser.newPage();
+  const refused = [];
+  page.on("console", (message) => { if (message.type() === "error") refused.push(message.text()); });
+  await page.goto(address);
+  await page.waitForSelector("#app:not([hidden])");
+  const hasRun = await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.planted = true";
+    document.body.append(script);
+    document.body.insertAdjacentHTML("beforeend", '<img src="x:" onerror="window.planted = true">');
+    return Boolean(window.planted);
+  });
+  assert.equal(hasRun, false, "a planted script does not run");
+  assert.match(refused.join("\n"), /Content Security Policy/);
+  await page.close();
+};
+await checkPolicy();
+
 /** All that depends on the step, as text. */
 const shown = (page) => page.evaluate(() => ["drawing", "timeline", "moves", "flows", "groups", "live", "count"].map((id) => document.getElementById(id).innerHTML).join("\n"));
 const count = (page) => page.locator("#count").textContent();
