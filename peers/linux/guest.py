@@ -15,5 +15,5 @@ def environment():
 def unfinished(output):
     """Why the guest has not finished."""
     if "ptrace set fp regs failed" in output:
-        return f"user-mode-linux has no room for the registers of this processor, and {REGISTERS} does not help: make {REGISTERS.name}, or another machine"
+        return f"user-mode-linux has no room for the registers of this processor, and {REGISTERS} does not help: make target/peers/registers.so, or take another machine"
     return f"the guest did not finish:\n{output[-6000:]}"
