@@ -25,8 +25,8 @@
 //!
 //! Latency and fairness follow from the range of V, with weights that add up to w and stay
 //! constant. A flow is served with S <= V, and V rises by its packet over w: the next S is at most
-//! L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: V is at most (L
-//! - l) / w after its F. For let u be the last earlier instant at which a packet with a later F was
+//! L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: V is at most
+//! (L - l) / w after its F. For let u be the last earlier instant at which a packet with a later F was
 //! chosen, or V jumped: all later service up to the packet starts after V(u) and finishes by F,
 //! which is at most w (F - V(u)) - l bytes, and the packet chosen at u is one L. Latency: from the
 //! instant a at which the flow became backlogged until its packet p begins, V rises by no more than
