@@ -20,7 +20,9 @@
 //!
 //! * for each group of sources: `NAME throughput, kbit/s`, `NAME delay, ms` and its `deviation` and
 //!   `max`, `NAME loss`, `NAME Jain's index`; for groups of several flows also
-//!   `NAME least, kbit/s`, `NAME most, kbit/s` and `NAME flows below a tenth of fair`;
+//!   `NAME least, kbit/s`, `NAME most, kbit/s` and `NAME flows below a tenth of fair`; for groups of
+//!   four flows or more `NAME slowest quarter, kbit/s` (a mean) and
+//!   `NAME fastest quarter less the others, kbit/s` (sums of flows);
 //! * of all flows: `flows, kbit/s` (a curve by the flow's number), `ranks, kbit/s` (throughputs in
 //!   ascending order, from rank 1), `ranks, fair shares` (the same over the fair share, by the
 //!   percent of flows), `least, kbit/s`, `most, kbit/s`, `deviation, kbit/s`, and the numbers of
@@ -35,7 +37,9 @@
 //! * with `counts`, a number of flows for each;
 //! * with `by_round_trip`, `throughput by round trip, kbit/s` (a curve by the propagation delay
 //!   there and back, in ms), `round trip exponent` (the slope of the logarithms) and
-//!   `round trip correlation` (of the logarithms).
+//!   `round trip correlation` (of the logarithms); `whole round trip exponent` and
+//!   `whole round trip correlation` are over the mean delay of the flow's packets, waits included,
+//!   and the propagation delay back.
 
 mod figures;
 mod rates;

@@ -2,7 +2,8 @@
 //! by turn.
 //!
 //! Rows of each column: `allocated bandwidth` over flows (numbered from 1), the flow's request over
-//! all requests, times `bandwidth`; over turns (numbered from 1) `flow of turn`, `packets of turn`,
+//! all requests, times `bandwidth`; `units of first turn` over flows, what the scheduler lets a flow
+//! send in its first turn; over turns (numbered from 1) `flow of turn`, `packets of turn`,
 //! `due after turn` (the deadline of the flow's next packet, if any). A turn is everything sent on
 //! one decision: one packet, except with `afq`.
 
@@ -121,6 +122,21 @@ impl Turns {
     }
 }
 
+impl Turns {
+    fn first_turns(&self, run: &str, turns: &[Turn]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for (number, flow) in (1_u32..).zip(&self.flow) {
+            let Some(first) = turns.iter().find(|turn| turn.flow == number) else {
+                continue;
+            };
+            let len = flow.packet_len.unwrap_or(self.packet_len);
+            let units = first.sent.len() as f64 * f64::from(len);
+            rows.push(Row::point(run, "units of first turn", number.into(), units));
+        }
+        rows
+    }
+}
+
 impl Experiment for Turns {
     fn parts(&self) -> Vec<String> {
         self.columns.names()
@@ -156,6 +172,7 @@ impl Experiment for Turns {
             rows: self.allocated(part),
             trace: Vec::new(),
         };
+        outcome.rows.extend(self.first_turns(part, &turns));
         for (number, turn) in (1_u32..).zip(&turns) {
             let mut tell = |figure: &str, value: f64| {
                 outcome
@@ -230,6 +247,7 @@ mod tests {
         assert_eq!(figure("flow of turn"), [3.0, 1.0, 4.0, 3.0, 2.0, 2.0]);
         assert_eq!(figure("packets of turn"), [4.0, 2.0, 2.0, 1.0, 2.0, 1.0]);
         assert_eq!(figure("due after turn"), [12.0, 17.0]);
+        assert_eq!(figure("units of first turn"), [4.0, 4.0, 8.0, 4.0]);
         assert_eq!(
             outcome.trace[0],
             "AFQ, turn 1: flow 3 sends the packets due at 2, 4, 6, 8 and is due at 12 then"
@@ -245,6 +263,14 @@ mod tests {
                 .rows
                 .iter()
                 .all(|row| row.figure != "packets of turn" || row.value == 1.0)
+        );
+        assert!(
+            plan.run("AFQ", 1)
+                .unwrap()
+                .rows
+                .iter()
+                .all(|row| row.figure != "units of first turn" || row.value == 2.0),
+            "a turn of one packet"
         );
         plan.instead("fiffo").unwrap();
         assert!(plan.run("AFQ", 1).unwrap_err().0.contains("fiffo"));

@@ -111,6 +111,7 @@ impl Figures<'_> {
         if let [least, .., most] = self.rates(Some(name))[..] {
             rows.push(self.scalar(format!("{name} least, kbit/s"), least));
             rows.push(self.scalar(format!("{name} most, kbit/s"), most));
+            rows.extend(self.quarters(name));
             let below = Some(self.fair_share() / 10.0);
             let count = Count {
                 group: Some(name.clone()),
@@ -123,6 +124,29 @@ impl Figures<'_> {
             ));
         }
         rows
+    }
+
+    /// Of a group of four flows or more: the mean of the slowest quarter, and what the fastest
+    /// quarter gets together, less what all others get together. The difference falls from one run
+    /// to another if the fastest quarter loses more than all others.
+    fn quarters(&self, group: &str) -> Vec<Row> {
+        let rates = self.rates(Some(group));
+        let quarter = rates.len() / 4;
+        if quarter == 0 {
+            return Vec::new();
+        }
+        let sum = |rates: &[f64]| rates.iter().sum::<f64>();
+        let (others, fastest) = rates.split_at(rates.len() - quarter);
+        vec![
+            self.scalar(
+                format!("{group} slowest quarter, kbit/s"),
+                sum(&rates[..quarter]) / quarter as f64,
+            ),
+            self.scalar(
+                format!("{group} fastest quarter less the others, kbit/s"),
+                sum(fastest) - sum(others),
+            ),
+        ]
     }
 
     fn by_flow(&self) -> Vec<Row> {
@@ -260,22 +284,34 @@ impl Figures<'_> {
 
     fn by_round_trip(&self) -> Result<Vec<Row>, Failed> {
         let mut rows = Vec::new();
-        let mut logarithms = Vec::new();
+        let mut by_propagation = Vec::new();
+        let mut by_whole = Vec::new();
         for flow in self.flows() {
-            let round_trip =
-                self.one_way(&flow.from, &flow.to)? + self.one_way(&flow.to, &flow.from)?;
+            let back = self.one_way(&flow.to, &flow.from)?;
+            let round_trip = self.one_way(&flow.from, &flow.to)? + back;
             rows.push(self.point(
                 "throughput by round trip, kbit/s",
                 (round_trip * 1e6).round() / 1e3,
                 kbit(flow),
             ));
-            if flow.throughput > 0.0 && round_trip > 0.0 {
-                logarithms.push((round_trip.ln(), flow.throughput.ln()));
+            if flow.throughput <= 0.0 || round_trip <= 0.0 {
+                continue;
+            }
+            by_propagation.push((round_trip.ln(), flow.throughput.ln()));
+            if let Some(there) = flow.delay {
+                by_whole.push(((there + back).ln(), flow.throughput.ln()));
             }
         }
-        let line = Line::through(&logarithms);
-        rows.extend(line.map(|line| self.scalar("round trip exponent", line.slope)));
-        rows.extend(line.map(|line| self.scalar("round trip correlation", line.correlation)));
+        for (name, points) in [
+            ("round trip", by_propagation),
+            ("whole round trip", by_whole),
+        ] {
+            let Some(line) = Line::through(&points) else {
+                continue;
+            };
+            rows.push(self.scalar(format!("{name} exponent"), line.slope));
+            rows.push(self.scalar(format!("{name} correlation"), line.correlation));
+        }
         Ok(rows)
     }
 

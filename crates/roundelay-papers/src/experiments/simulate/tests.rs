@@ -126,6 +126,52 @@ fn round_trips_are_those_of_the_routes() {
     );
 }
 
+/// Under FIFO all packets wait alike, which adds about the same to all round trips. The whole differs
+/// by a smaller factor than propagation does, and the slope over the whole is the steeper one.
+#[test]
+fn the_whole_round_trip_has_the_waits() {
+    let mut plan = plan("by_round_trip = true");
+    plan.instead("fifo limit 100").unwrap();
+    let set = |table: &mut Table, key: &str, value: &str| {
+        table.insert(key.to_owned(), Value::String(value.to_owned()));
+    };
+    set(&mut plan.scenario, "duration", "40s");
+    let topology = plan.scenario["topology"].as_table_mut().unwrap();
+    set(topology, "access_delay_step", "5ms");
+    for source in plan.scenario["source"].as_array_mut().unwrap() {
+        let source = source.as_table_mut().unwrap();
+        source.remove("rate");
+        set(source, "kind", "tcp");
+    }
+    let rows = plan.run("SFQ", 1).unwrap().rows;
+    let propagation = value(&rows, "round trip exponent", None).unwrap();
+    let whole = value(&rows, "whole round trip exponent", None).unwrap();
+    println!("over propagation {propagation:.3}, over the whole {whole:.3}");
+    assert!(propagation < 0.0 && whole < 1.2 * propagation);
+    assert!(value(&rows, "whole round trip correlation", None).unwrap() < 0.0);
+}
+
+#[test]
+fn quarters_of_a_group_are_by_throughput() {
+    let rows = plan("").run("MQFQ", 1).unwrap().rows;
+    let flows = rows.iter().filter(|row| row.figure == "flows, kbit/s");
+    let mut rates: Vec<_> = flows.map(|row| row.value).collect();
+    rates.sort_by(f64::total_cmp);
+    let greedy = rates.pop();
+    assert_eq!(greedy, value(&rows, "greedy throughput, kbit/s", None));
+    let sum = |rates: &[f64]| rates.iter().sum::<f64>();
+    let is = |figure: &str, expected: f64| {
+        let value = value(&rows, figure, None).unwrap();
+        assert!((value - expected).abs() < 1e-6, "{figure}: {value}");
+    };
+    is("fair slowest quarter, kbit/s", sum(&rates[..12]) / 12.0);
+    is(
+        "fair fastest quarter less the others, kbit/s",
+        sum(&rates[37..]) - sum(&rates[..37]),
+    );
+    assert!(value(&rows, "greedy slowest quarter, kbit/s", None).is_none());
+}
+
 #[test]
 fn a_line_has_its_slope() {
     let line = Line::through(&[(0.0, 1.0), (1.0, -1.0), (2.0, -3.0)]).unwrap();
