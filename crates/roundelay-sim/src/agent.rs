@@ -10,6 +10,7 @@ use crate::flows::Flows;
 use crate::network::NodeId;
 use crate::packet_state::Content;
 use crate::probe::Report;
+use crate::sources::Stamped;
 
 /// An agent's number, counted from 0 in the order of creation. The number of a removed agent is
 /// used again.
@@ -65,6 +66,8 @@ pub struct Outgoing {
     pub slack_has_path: bool,
     /// The deadline.
     pub deadline: Instant,
+    /// Where the slack begins to count.
+    pub stamped: Stamped,
 }
 
 impl Outgoing {
@@ -81,6 +84,7 @@ impl Outgoing {
             slack: Slack::ZERO,
             slack_has_path: false,
             deadline: Instant::MAX,
+            stamped: Stamped::AtSending,
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Flow table: routes and counts of the flows that are alive.
 
-use roundelay::{DropReason, Duration, FlowConfig, FlowId};
+use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Slack};
 
 use crate::agent::{AgentId, Direction, FlowSpec};
 use crate::edge::Edge;
 use crate::network::Route;
+use crate::sources::Stamped;
+use crate::sources::urgency::grown;
 
 /// A flow's number, counted from 0 as flows are opened, and never reused. Queues know a flow by a
 /// `FlowId`, which is reused.
@@ -57,7 +59,34 @@ pub(crate) struct FlowState {
     pub(crate) is_open: bool,
     /// Edge-CoDel, if the group uses Edge-CoDel.
     pub(crate) edge: Option<Box<Edge>>,
+    /// Forward and backward, if slack is written at departure.
+    pub(crate) departures: Option<Box<[Departures; 2]>>,
     pub(crate) counts: FlowCounts,
+}
+
+/// How a flow's slack is written at departure from its host, and the last packet's departure.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Departures {
+    pub(crate) stamped: Stamped,
+    before: Option<(Instant, Slack)>,
+}
+
+impl Departures {
+    /// The slack of a packet sent with `slack` that departs at `now`; None: the one it has.
+    pub(crate) fn depart(&mut self, slack: Slack, now: Instant) -> Option<Slack> {
+        match self.stamped {
+            Stamped::AtSending => None,
+            Stamped::AtDeparture => Some(slack),
+            Stamped::Fairly { gain, least } => {
+                let fair = match self.before {
+                    None => least,
+                    Some((then, slack)) => grown(slack, gain, now.since(then)).max(least),
+                };
+                self.before = Some((now, fair));
+                Some(fair)
+            }
+        }
+    }
 }
 
 /// All flows, by `FlowId`.
@@ -102,6 +131,7 @@ impl Flows {
             on_their_way: 0,
             is_open: true,
             edge,
+            departures: None,
             counts,
         });
     }

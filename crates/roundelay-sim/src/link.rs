@@ -239,6 +239,9 @@ impl<P: Probe> Observer<Tag> for Work<'_, P> {
         wire.counts.bytes += u64::from(packet.len);
         wire.counts.waits += u128::from(wait.as_picos());
         packet.slack = packet.slack.after(wait);
+        if world.stamps_departures {
+            world.stamp_departure(&mut packet, start);
+        }
         world.probe.transmitted(
             wire.id,
             &packet,

@@ -85,6 +85,11 @@ impl Arena {
     }
 
     #[inline]
+    pub(crate) fn at_mut(&mut self, place: u32) -> &mut PacketState {
+        &mut self.states[place as usize]
+    }
+
+    #[inline]
     pub(crate) fn release(&mut self, place: u32) {
         self.free.push(place);
     }

@@ -19,6 +19,7 @@ use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
 use crate::packet_state::{Arena, PacketState, Tag};
 use crate::probe::{Opening, Probe, Report};
 use crate::random::generator;
+use crate::sources::Stamped;
 
 /// Why a simulation could not be set up, or could not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +69,8 @@ pub(crate) struct World<P> {
     /// first.
     sequence: u64,
     packets: u64,
+    /// Whether the slack of any flow is written at departure from its host.
+    pub(crate) stamps_departures: bool,
 }
 
 impl<P: Probe> World<P> {
@@ -97,6 +100,25 @@ impl<P: Probe> World<P> {
         self.probe.lost(now, link, packet, state);
         self.count(packet.flow, state.direction, |counts| counts.lost += 1);
         self.leave_network(packet, now);
+    }
+
+    /// Writes the slack of a packet that leaves its host's interface at `now`, if the flow's rule
+    /// writes slack there.
+    pub(crate) fn stamp_departure(&mut self, packet: &mut Packet<Tag>, now: Instant) {
+        let state = self.arena.at_mut(packet.payload.slot);
+        let direction = state.direction.index();
+        let Some(FlowState {
+            departures: Some(departures),
+            routes,
+            ..
+        }) = self.flows.at_mut(packet.flow)
+        else {
+            return;
+        };
+        let is_host = packet.payload.hop == routes[direction].0;
+        if is_host && let Some(slack) = departures[direction].depart(state.initial_slack, now) {
+            (packet.slack, state.initial_slack) = (slack, slack);
+        }
     }
 
     /// Edge-CoDel of the flow marks, drops or passes a packet at the end of the route. Returns true
@@ -235,6 +257,7 @@ impl<P: Probe> Simulation<P> {
             probe,
             sequence: 0,
             packets: 0,
+            stamps_departures: false,
         };
         Ok(Self {
             network,
@@ -698,6 +721,11 @@ impl<P: Probe> Simulation<P> {
         }
         flow.on_their_way += 1;
         flow.counts.sent += u64::from(direction == Direction::Forward);
+        if packet.stamped != Stamped::AtSending {
+            let departures = flow.departures.get_or_insert_default();
+            departures[direction.index()].stamped = packet.stamped;
+            world.stamps_departures = true;
+        }
         let (number, hop) = (flow.number, flow.routes[direction.index()].0);
         let Outgoing {
             flow: id,

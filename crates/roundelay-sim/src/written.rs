@@ -201,9 +201,12 @@ impl Written for Billionths {
 }
 
 impl Written for Urgency {
-    const EXPECTED: &'static str = "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\", \"deadline 5ms\" or \"cautious 1s 1gbit\", and with a class's slack \"size 1s plus 100s\"";
+    const EXPECTED: &'static str = "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\", \"deadline 5ms\" or \"cautious 1s 1gbit\", with a class's slack \"size 1s plus 100s\", and with slack written at departure from the host \"fair 100mbit at departure\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
+        if let Some(rule) = text.trim_end().strip_suffix(" at departure") {
+            return Self::stamped_at_departure(rule.trim_end(), text);
+        }
         if let Some((rule, offset)) = text.rsplit_once(" plus ") {
             return Self::with_offset(rule.trim_end(), offset.trim(), text);
         }
@@ -247,6 +250,19 @@ impl Urgency {
             ));
         }
         Self::slack(offset, text).map(|offset| rule.plus(offset))
+    }
+
+    /// # Errors
+    /// The rule sets no slack, or one that counts from sending.
+    fn stamped_at_departure(rule: &str, text: &str) -> Result<Self, String> {
+        let rule = Self::from_text(rule)?;
+        let written = rule.written();
+        if !written.slack || written.deadline {
+            return Err(format!(
+                "'{text}': 'at departure' is for rules with slack and without a deadline: slack, size, remaining, fair, cautious"
+            ));
+        }
+        Ok(rule.at_departure_from_host())
     }
 
     /// # Errors
@@ -592,9 +608,9 @@ schema! {
         "description": "A code point of Differentiated Services.", "examples": [46, "ef"]
     },
     "Urgency" for Urgency: {
-        "type": "string", "pattern": "^(none|priority [0-9]+|deadline [0-9.]+[a-z]+|((slack|size|remaining) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)( plus [0-9.]+[a-z]+)*)$",
+        "type": "string", "pattern": "^(none|priority [0-9]+|deadline [0-9.]+[a-z]+|((slack|size|remaining) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)( plus [0-9.]+[a-z]+)*( at departure)?)$",
         "description": "What packets say of their urgency.",
-        "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit", "size 1s plus 100s"]
+        "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit", "size 1s plus 100s", "fair 100mbit at departure"]
     },
 }
 

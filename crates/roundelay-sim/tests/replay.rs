@@ -393,6 +393,7 @@ fn ratios_of_delays() {
     let same = count(&schedule, "fifo").ratios;
     assert!(
         same.not_longer == 1.0
+            && same.shorter == 0.0
             && same
                 .quantiles
                 .iter()
@@ -400,7 +401,12 @@ fn ratios_of_delays() {
         "{same:?}"
     );
     let schedule = record(&internet2("random"), false);
-    assert!(count(&schedule, "lstf").ratios.not_longer > 0.9);
+    let lstf = count(&schedule, "lstf").ratios;
+    assert!(lstf.not_longer > 0.9);
+    assert!(
+        lstf.shorter > 0.5 && lstf.shorter < lstf.not_longer,
+        "{lstf:?}"
+    );
 }
 
 #[test]

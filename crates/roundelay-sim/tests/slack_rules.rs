@@ -2,11 +2,14 @@
 //! each under LSTF.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use roundelay::{Duration, Slack};
+use roundelay::{Duration, Instant, Slack};
 use roundelay_sim::scenario::{Results, Scenario};
-use roundelay_sim::sources::{Facts, HeaderFields, SlackRule, Urgency};
+use roundelay_sim::sources::{Facts, HeaderFields, SlackRule, Stamp, Urgency};
+use roundelay_sim::{
+    Agent, Arrival, Context, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation,
+};
 
 fn read(text: &str) -> Result<Scenario, String> {
     Scenario::from_toml("mine.toml", text, Path::new(".")).map_err(|error| error.to_string())
@@ -183,6 +186,102 @@ fn a_program_hands_in_its_own_rule() {
     assert_ne!(own.groups[0].completion, plain.groups[0].completion);
 }
 
+/// Sends four packets at once, and writes down the slack of each: at sending, and left on arrival.
+struct Burst {
+    stamp: Stamp,
+    slacks: Arc<Mutex<Vec<[Slack; 2]>>>,
+}
+
+impl Agent for Burst {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let flow = context.open(FlowSpec {
+            from: NodeId(0),
+            to: NodeId(2),
+            config: None,
+        });
+        for left in (1..=4).rev() {
+            let mut packet = Outgoing::new(flow, 1000);
+            self.stamp.mark(&mut packet, context.now(), left * 1000);
+            context.send(packet);
+        }
+    }
+
+    fn arrive(&mut self, arrival: &Arrival, _: &mut Context<'_>) {
+        let slacks = [arrival.initial_slack, arrival.slack];
+        self.slacks.lock().expect("nobody else").push(slacks);
+    }
+}
+
+/// A host's interface takes 1 ms for each of four packets, a router's link 2 ms. Returns the slack of
+/// each in ms: in its header as it reaches the router, and left at the end.
+fn slacks(urgency: &str) -> Vec<[i64; 2]> {
+    let text = format!(
+        "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\n[[source]]\nkind = \"cbr\"\nrate = \"1mbit\"\nfrom = \"s0\"\nto = \"r0\"\nurgency = \"{urgency}\"\n"
+    );
+    let rule = scenario(&text).groups[0].urgency.clone();
+    let mut network = Network::default();
+    let nodes: Vec<_> = (0..3).map(|_| network.add_node()).collect();
+    for (from, to, rate) in [
+        (0, 1, "8mbit"),
+        (1, 2, "4mbit"),
+        (2, 1, "8mbit"),
+        (1, 0, "8mbit"),
+    ] {
+        let queue = "fifo".parse().expect("a queue");
+        let rate = rate.parse().expect("a rate");
+        let link = LinkConfig::new(nodes[from], nodes[to], rate, Duration::ZERO, queue);
+        network.add_link(link).expect("both ends are there");
+    }
+    let slacks = Arc::default();
+    let burst = Burst {
+        stamp: Stamp::new(rule, 1, 4000, 1000),
+        slacks: Arc::clone(&slacks),
+    };
+    let mut simulation = Simulation::new(network, 1).expect("legal");
+    simulation.spawn(Box::new(burst), Instant::ZERO);
+    simulation.run(Instant::MAX).expect("a route");
+    let millis = |slack: Slack| slack.as_picos() / 1_000_000_000;
+    let slacks = slacks.lock().expect("nobody else");
+    slacks.iter().map(|pair| pair.map(millis)).collect()
+}
+
+/// Packet i waits i ms in the host and i ms in the router.
+#[test]
+fn slack_written_at_departure_leaves_out_waits_in_the_host() {
+    assert_eq!(
+        slacks("slack 1s"),
+        [[1000, 1000], [1000, 998], [1000, 996], [1000, 994]]
+    );
+    assert_eq!(
+        slacks("slack 1s at departure"),
+        [[1000, 1000], [1000, 999], [1000, 998], [1000, 997]]
+    );
+    assert_eq!(
+        slacks("slack 1s plus 2s at departure"),
+        [[3000, 3000], [3000, 2999], [3000, 2998], [3000, 2997]]
+    );
+}
+
+/// At 2 Mbit/s a packet takes 4 ms. All four are sent at once and leave the host 1 ms apart.
+#[test]
+fn the_fair_rule_at_departure_counts_time_between_departures() {
+    assert_eq!(slacks("fair 2mbit"), [[0, 0], [4, 2], [8, 4], [12, 6]]);
+    assert_eq!(
+        slacks("fair 2mbit at departure"),
+        [[0, 0], [3, 2], [6, 4], [9, 6]]
+    );
+    assert_eq!(
+        slacks("fair 2mbit plus 1s at departure"),
+        [[1000, 1000], [1003, 1002], [1006, 1004], [1009, 1006]]
+    );
+    // A share of more than the interface's rate: slack that the host's own wait would make negative.
+    assert_eq!(slacks("fair 16mbit"), [[0, 0], [0, -1], [1, -3], [1, -4]]);
+    assert_eq!(
+        slacks("fair 16mbit at departure"),
+        [[0, 0], [0, -1], [0, -2], [0, -3]]
+    );
+}
+
 #[test]
 fn errors_name_the_line() {
     let refused = |urgency: &str| {
@@ -200,6 +299,10 @@ fn errors_name_the_line() {
     assert_eq!(
         refused("cautious 1s 1gbit plus 1s"),
         "mine.toml:9: urgency: \"cautious\" is for sources over TCP: others have no tail to send"
+    );
+    assert_eq!(
+        refused("deadline 5ms at departure"),
+        "mine.toml:9: urgency: 'deadline 5ms at departure': 'at departure' is for rules with slack and without a deadline: slack, size, remaining, fair, cautious"
     );
     assert!(refused("plus 1s").starts_with("mine.toml:9: urgency: 'plus 1s': expected urgency: "));
 }

@@ -67,6 +67,9 @@ pub struct Config {
     pub max_timeout: Duration,
     /// Tick of the clock for round trips (G of RFC 6298): 1 ns to 1 s.
     pub granularity: Duration,
+    /// Whether the difference between a round trip and its mean is kept in 16 bits of ticks, as in
+    /// ns-2's `short`: with a tick of 1 us, differences beyond 32.767 ms change sign.
+    pub wrap_differences: bool,
     /// Number of duplicate acknowledgements that signal a loss (DupThresh): 1 to 1000. RFC 5681: 3.
     pub duplicate_threshold: u32,
     /// Whether the first duplicates send new data: RFC 3042.
@@ -152,6 +155,7 @@ impl Config {
             initial_timeout: Duration::from_secs(1),
             max_timeout: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
+            wrap_differences: false,
             duplicate_threshold: 3,
             limited_transmit: true,
             timestamps: true,

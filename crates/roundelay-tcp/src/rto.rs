@@ -72,6 +72,9 @@ impl RetransmissionTimer {
         let sample = round_trip.max(config.granularity).as_picos();
         match self.smoothed {
             None => (self.smoothed, self.variation) = (Some(sample), sample / 2),
+            Some(smoothed) if config.wrap_differences => {
+                self.sample_in_16_bits(smoothed, sample, config.granularity)
+            }
             Some(smoothed) => {
                 // The variation uses the old mean and comes first.
                 self.variation =
@@ -80,6 +83,20 @@ impl RetransmissionTimer {
             }
         }
         self.timeout = self.timeout_by_estimate(config).unwrap_or(self.timeout);
+    }
+
+    /// ns-2's `TcpAgent::rtt_update`: the difference to the mean and the one to the variation are
+    /// `short`s of ticks. Neither estimate falls below its last bit, an eighth and a quarter tick.
+    fn sample_in_16_bits(&mut self, smoothed: u64, sample: u64, tick: Duration) {
+        let tick = tick.as_picos() as i64;
+        let [smoothed, sample, variation] =
+            [smoothed, sample, self.variation].map(|picos| picos as i64);
+        let difference = (sample / tick - smoothed / tick) as i16;
+        let smoothed = smoothed + i64::from(difference) * tick / 8;
+        let beyond = (i64::from(difference.wrapping_abs()) - variation / tick) as i16;
+        let variation = variation + i64::from(beyond) * tick / 4;
+        self.smoothed = Some(smoothed.max(tick / 8) as u64);
+        self.variation = variation.max(tick / 4) as u64;
     }
 
     fn timeout_by_estimate(&self, config: &Config) -> Option<Duration> {
@@ -159,6 +176,26 @@ mod tests {
         };
         timer.sample(Duration::from_millis(100), &config);
         assert_eq!(timer.timeout(), Duration::from_millis(200));
+    }
+
+    /// 200 ms is 100,000 ticks above the mean of 100 ms, -31,072 in 16 bits: the mean falls by an
+    /// eighth of 31.072 ms. 132 ms is 32,000 ticks above, which 16 bits hold.
+    #[test]
+    fn differences_beyond_16_bits_change_sign() {
+        let config = Config {
+            wrap_differences: true,
+            ..CONFIG
+        };
+        let after = |sample: u64, config: &Config| {
+            let mut timer = RetransmissionTimer::new(config);
+            timer.sample(Duration::from_millis(100), config);
+            timer.sample(Duration::from_millis(sample), config);
+            (timer.smoothed(), Duration::from_picos(timer.variation))
+        };
+        let micros = Duration::from_micros;
+        assert_eq!(after(200, &config), (Some(micros(96_116)), micros(45_268)));
+        assert_eq!(after(132, &config), after(132, &CONFIG));
+        assert_ne!(after(200, &config), after(200, &CONFIG));
     }
 
     #[test]

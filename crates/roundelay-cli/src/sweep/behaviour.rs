@@ -190,6 +190,10 @@ fn urgency(rule: &Urgency, all: &mut BTreeSet<String>) {
             urgency(rule, all);
             "plus"
         }
+        Urgency::AtDeparture(rule) => {
+            urgency(rule, all);
+            "at_departure"
+        }
         Urgency::Custom(_) => "custom",
     };
     all.insert(format!("urgency.{name}"));

@@ -2,8 +2,8 @@
 //!
 //! Rows of each column, or of `COLUMN by CANDIDATE` for several candidates:
 //!
-//! * `overdue`, `overdue > T`, `worst, us` and `not longer` (the part with no increase in queueing
-//!   delay), over all packets sent within the window;
+//! * `overdue`, `overdue > T`, `worst, us`, `not longer` (the part with no increase in queueing
+//!   delay) and `shorter` (the part with a decrease), over all packets sent within the window;
 //! * `overdue, cut`, `overdue > T, cut` and `missing, cut`: the same over packets that left the
 //!   network within the window, the authors' method of counting;
 //! * `overdue by congestion points` (a curve by the number of routers at which packets waited) and
@@ -199,6 +199,7 @@ fn figures(run: &str, drained: &Count, cut: &Count) -> Vec<Row> {
         ),
         scalar("worst, us", drained.all.worst_ps as f64 / 1e6),
         scalar("not longer", drained.ratios.not_longer),
+        scalar("shorter", drained.ratios.shorter),
         scalar("overdue, cut", part(cut, |count| count.all.overdue)),
         scalar(
             "overdue > T, cut",

@@ -578,7 +578,7 @@ Measure: TypeAlias = Literal["completion", "completion-by-bytes", "tail", "fairn
 
 
 #: What packets say of their urgency.
-#: Examples: "priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit", "size 1s plus 100s".
+#: Examples: "priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit", "size 1s plus 100s", "fair 100mbit at departure".
 Urgency: TypeAlias = str
 
 
@@ -957,6 +957,9 @@ class Protocol(Table):
     timestamps: bool | None = None
     #: Whether the first two duplicate acknowledgements let new segments go (RFC 3042).
     limited_transmit: bool | None = None
+    #: Whether the difference between a round trip and its mean is kept in 16 bits of ticks, as in ns-2: at its
+    #: tick of 1 us, differences beyond 32.767 ms change sign.
+    wrap_differences: bool | None = None
     #: Whether SYNs are exchanged before data.
     syn_exchange: bool | None = None
     #: Explicit congestion notification.

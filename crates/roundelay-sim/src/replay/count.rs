@@ -81,6 +81,8 @@ pub struct Count {
 pub struct DelayRatios {
     /// The share of packets with a ratio of at most 1.
     pub not_longer: f64,
+    /// The share of packets with a ratio below 1.
+    pub shorter: f64,
     /// Quantiles: a share of the packets, and the ratio not exceeded by this share, within 1 %.
     pub quantiles: Vec<[f64; 2]>,
 }
@@ -93,6 +95,7 @@ struct Ratios {
     bins: Vec<u64>,
     packets: u64,
     not_longer: u64,
+    shorter: u64,
 }
 
 impl Ratios {
@@ -103,6 +106,7 @@ impl Ratios {
         self.bins[(bin.max(0.0) as usize).min(BINS - 1)] += 1;
         self.packets += 1;
         self.not_longer += u64::from(replayed <= recorded);
+        self.shorter += u64::from(replayed < recorded);
     }
 
     fn finish(&self) -> DelayRatios {
@@ -119,12 +123,10 @@ impl Ratios {
                 quantiles.push([*part, BIN.powf(bin as f64 - BINS as f64 / 2.0)]);
             }
         }
+        let share = |packets: u64| packets as f64 / self.packets.max(1) as f64;
         DelayRatios {
-            not_longer: if self.packets == 0 {
-                0.0
-            } else {
-                self.not_longer as f64 / self.packets as f64
-            },
+            not_longer: share(self.not_longer),
+            shorter: share(self.shorter),
             quantiles,
         }
     }
@@ -147,6 +149,7 @@ impl Replay {
             bins: vec![0; BINS],
             packets: 0,
             not_longer: 0,
+            shorter: 0,
         };
         for (number, packet) in schedule.counted() {
             if counting == Counting::Cut && packet.output > end {

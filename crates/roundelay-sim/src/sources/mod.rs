@@ -21,14 +21,14 @@ mod registry;
 mod sizes;
 pub(crate) mod source;
 mod stamp;
-mod urgency;
+pub(crate) mod urgency;
 
 pub use draw::Span;
 pub use protocol::{Control, Flavour, Preset, Protocol};
 pub use sizes::Sizes;
 pub use source_flow::Terms;
 pub use stamp::Stamp;
-pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Urgency, WrittenFields};
+pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Stamped, Urgency, WrittenFields};
 
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -93,6 +93,9 @@ pub struct Protocol {
     pub timestamps: Option<bool>,
     /// Whether the first two duplicate acknowledgements let new segments go (RFC 3042).
     pub limited_transmit: Option<bool>,
+    /// Whether the difference between a round trip and its mean is kept in 16 bits of ticks, as in
+    /// ns-2: at its tick of 1 us, differences beyond 32.767 ms change sign.
+    pub wrap_differences: Option<bool>,
     /// Whether SYNs are exchanged before data.
     pub syn_exchange: Option<bool>,
     /// Explicit congestion notification.
@@ -201,6 +204,7 @@ impl Protocol {
         }
         config.timestamps = self.timestamps.unwrap_or(config.timestamps);
         config.limited_transmit = self.limited_transmit.unwrap_or(config.limited_transmit);
+        config.wrap_differences = self.wrap_differences.unwrap_or(config.wrap_differences);
         config.syn_exchange = self.syn_exchange.unwrap_or(config.syn_exchange);
         config.ecn = self.ecn.unwrap_or(config.ecn);
         config.pacing = self.pacing.unwrap_or(config.pacing);
@@ -347,6 +351,7 @@ mod tests {
                 .map_or_else(|| "0".to_owned(), |wait| wait.to_string()),
             "timestamps" => config.timestamps.to_string(),
             "limited_transmit" => config.limited_transmit.to_string(),
+            "wrap_differences" => config.wrap_differences.to_string(),
             "syn_exchange" => config.syn_exchange.to_string(),
             "ecn" => config.ecn.to_string(),
             "pacing" => config.pacing.to_string(),

@@ -99,6 +99,7 @@ impl Stamp {
             slack_has_path,
             priority,
             deadline,
+            stamped,
         } = self
             .rule
             .fields(&self.facts(packet.len, now, left_bytes, kind));
@@ -107,7 +108,8 @@ impl Stamp {
             packet.slack_has_path,
             packet.priority,
             packet.deadline,
-        ) = (slack, slack_has_path, priority, deadline);
+            packet.stamped,
+        ) = (slack, slack_has_path, priority, deadline, stamped);
         self.before = Some((now, slack));
         self.number += 1;
     }

@@ -49,6 +49,26 @@ pub struct HeaderFields {
     pub priority: u32,
     /// Time at which the packet is due.
     pub deadline: Instant,
+    /// Where the slack begins to count.
+    pub stamped: Stamped,
+}
+
+/// Where a packet's slack begins to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stamped {
+    /// At its sending: a wait in the host takes slack, as waits in routers do.
+    #[default]
+    AtSending,
+    /// At its departure from the host: a wait in the host takes none.
+    AtDeparture,
+    /// At its departure from the host, with the slack of the flow's previous packet plus `gain` less
+    /// the time since that packet's departure, or with `least` if that is more.
+    Fairly {
+        /// A packet's time at the flow's share.
+        gain: Duration,
+        /// The slack of the first packet, and the least.
+        least: Slack,
+    },
 }
 
 /// No slack, the most urgent class, no deadline.
@@ -59,6 +79,7 @@ impl Default for HeaderFields {
             slack_has_path: false,
             priority: 0,
             deadline: Instant::MAX,
+            stamped: Stamped::AtSending,
         }
     }
 }
@@ -173,6 +194,10 @@ pub enum Urgency {
     /// below the one without (section 3.4). Strict priority needs more than the largest slack of
     /// the class above plus the longest wait.
     Plus(Arc<Self>, Duration),
+    /// Another rule, whose slack is written when a packet leaves its host's interface, as in the
+    /// scripts of the authors of UPS: a wait there takes no slack, and the time since the flow's
+    /// previous packet is that between departures. Not for deadlines.
+    AtDeparture(Arc<Self>),
     /// A program's own rule.
     Custom(CustomRule),
 }
@@ -204,6 +229,10 @@ impl SlackRule for Urgency {
                 ..HeaderFields::default()
             },
             Self::Plus(rule, offset) => later(rule, *offset, packet),
+            Self::AtDeparture(rule) => HeaderFields {
+                stamped: rule.at_departure(packet, Duration::ZERO),
+                ..rule.fields(packet)
+            },
             Self::Custom(CustomRule(rule)) => rule.fields(packet),
         }
     }
@@ -221,6 +250,7 @@ impl SlackRule for Urgency {
                     ..rule.written()
                 };
             }
+            Self::AtDeparture(rule) => return rule.written(),
             Self::Custom(CustomRule(rule)) => return rule.written(),
         };
         WrittenFields {
@@ -236,7 +266,7 @@ impl Urgency {
     pub(crate) fn tail_rate(&self) -> Option<Rate> {
         match self {
             Self::Cautious { rate, .. } => Some(*rate),
-            Self::Plus(rule, _) => rule.tail_rate(),
+            Self::Plus(rule, _) | Self::AtDeparture(rule) => rule.tail_rate(),
             _ => None,
         }
     }
@@ -250,7 +280,7 @@ impl Urgency {
     pub(crate) fn goes_by_weight(&self) -> bool {
         match self {
             Self::Fair(_) | Self::Custom(_) => true,
-            Self::Plus(rule, _) => rule.goes_by_weight(),
+            Self::Plus(rule, _) | Self::AtDeparture(rule) => rule.goes_by_weight(),
             _ => false,
         }
     }
@@ -259,7 +289,7 @@ impl Urgency {
     pub(crate) fn goes_by_size(&self) -> bool {
         match self {
             Self::FlowSize(_) | Self::Remaining(_) => true,
-            Self::Plus(rule, _) => rule.goes_by_size(),
+            Self::Plus(rule, _) | Self::AtDeparture(rule) => rule.goes_by_size(),
             _ => false,
         }
     }
@@ -268,6 +298,24 @@ impl Urgency {
     #[must_use]
     pub fn plus(self, offset: Duration) -> Self {
         Self::Plus(Arc::new(self), offset)
+    }
+
+    /// This rule, with slack written at a packet's departure from its host.
+    #[must_use]
+    pub fn at_departure_from_host(self) -> Self {
+        Self::AtDeparture(Arc::new(self))
+    }
+
+    fn at_departure(&self, packet: &Facts, least: Duration) -> Stamped {
+        match self {
+            Self::Fair(rate) => Stamped::Fairly {
+                gain: share(packet, *rate).time_of(packet.packet_len.into()),
+                least: Slack::of(least),
+            },
+            Self::Plus(rule, offset) => rule.at_departure(packet, least + *offset),
+            Self::AtDeparture(rule) => rule.at_departure(packet, least),
+            _ => Stamped::AtDeparture,
+        }
     }
 }
 
@@ -286,32 +334,40 @@ fn by_size(packet: &Facts, bytes: u64, each: Duration) -> HeaderFields {
 
 /// Rate times weight (at most 1024) saturates: at 2^64 bits a second a packet takes practically no
 /// time.
+fn share(packet: &Facts, rate: Rate) -> Rate {
+    Rate::from_bits_per_second(rate.bits_per_second().saturating_mul(packet.weight.into()))
+        .unwrap_or(rate)
+}
+
 fn fair_slack(packet: &Facts, rate: Rate) -> Slack {
     let Some((then, slack)) = packet.before else {
         return Slack::ZERO;
     };
-    let rate =
-        Rate::from_bits_per_second(rate.bits_per_second().saturating_mul(packet.weight.into()))
-            .unwrap_or(rate);
-    let gained = slack
-        .as_picos()
-        .saturating_add_unsigned(rate.time_of(packet.packet_len.into()).as_picos());
-    Slack::from_picos(gained)
-        .after(packet.now.since(then))
-        .max(Slack::ZERO)
+    let gain = share(packet, rate).time_of(packet.packet_len.into());
+    grown(slack, gain, packet.now.since(then)).max(Slack::ZERO)
+}
+
+/// A slack plus `gain`, after `since`.
+pub(crate) fn grown(slack: Slack, gain: Duration, since: Duration) -> Slack {
+    let gained = slack.as_picos().saturating_add_unsigned(gain.as_picos());
+    Slack::from_picos(gained).after(since)
 }
 
 /// The inner rule sees its own slacks, without the offset.
 fn later(rule: &Urgency, offset: Duration, packet: &Facts) -> HeaderFields {
     let before = packet.before.map(|(at, slack)| (at, slack.after(offset)));
     let fields = rule.fields(&Facts { before, ..*packet });
+    let more = |slack: Slack| grown(slack, offset, Duration::ZERO);
+    let stamped = match fields.stamped {
+        Stamped::Fairly { gain, least } => Stamped::Fairly {
+            gain,
+            least: more(least),
+        },
+        other => other,
+    };
     HeaderFields {
-        slack: Slack::from_picos(
-            fields
-                .slack
-                .as_picos()
-                .saturating_add_unsigned(offset.as_picos()),
-        ),
+        slack: more(fields.slack),
+        stamped,
         ..fields
     }
 }
