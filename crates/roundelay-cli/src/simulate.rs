@@ -118,8 +118,12 @@ fn template(name: &str) -> Result<(), Failure> {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let text = scenario::template(name)
-        .ok_or_else(|| Failure::usage(format!("there is no template '{name}': {}", names())))?;
+    let text = scenario::template(name).ok_or_else(|| {
+        Failure::usage(format!(
+            "unknown template '{name}'; choose one of {}",
+            names()
+        ))
+    })?;
     print(text)
 }
 

@@ -1037,7 +1037,7 @@ fn by_default_those_of_linux_are_compared_on_a_screen() {
         "{screen}"
     );
     assert!(
-        screen.contains("--wide shows all.") && !screen.contains("µs") && !screen.contains(" %"),
+        screen.contains("Use --wide.") && !screen.contains("µs") && !screen.contains(" %"),
         "{screen}"
     );
     let wide = with(&["--wide"]);

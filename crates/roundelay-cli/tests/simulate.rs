@@ -376,7 +376,7 @@ fn what_is_wrong_is_said_and_the_status_is_2() {
         (&["nowhere.toml"], "nowhere.toml: "),
         (
             &["--template", "dumbell"],
-            "there is no template 'dumbell': dumbbell, ",
+            "unknown template 'dumbell'; choose one of dumbbell, ",
         ),
         (&[], "required"),
         (

@@ -214,12 +214,12 @@ fn what_is_no_log_is_a_wrong_use() {
     let cases = [
         (
             "duration = 1",
-            "standard input:1: no log of a simulation: the first line is not that of one (expected value at column 1); expected what",
+            "standard input:1: not a simulation log: the first line is not a log's (expected value at column 1); expected a file written by",
         ),
         ("", "standard input:1: the log is empty"),
         (
             &text[..20],
-            "standard input:1: no log of a simulation: it is cut off",
+            "standard input:1: not a simulation log: it is cut off",
         ),
         (
             &text.replacen(r#""format":4"#, r#""format":7"#, 1),

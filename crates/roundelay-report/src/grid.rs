@@ -139,7 +139,7 @@ impl Grid {
         lines.extend((0..rows).map(|row| self.row_line(row, &widths, color)));
         if !left_out.is_empty() {
             let note = format!(
-                "Columns too many for this width: {}. A wider terminal shows all, and so does --json.",
+                "Columns hidden because the terminal is too narrow: {}. Use a wider one, or --json.",
                 left_out.join(", ")
             );
             lines.extend(

@@ -71,7 +71,7 @@ pub fn table_within(comparison: &Comparison, style: TableStyle, lines: usize) ->
     }
     if !left_out.is_empty() {
         let line = format!(
-            "Too long for a screen: {}. --wide shows all.",
+            "Hidden because they are longer than a screen: {}. Use --wide.",
             left_out.join(", ")
         );
         sections

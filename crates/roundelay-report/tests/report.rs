@@ -164,14 +164,14 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
             .collect();
         let told = unwrapped(&text);
         for column in ["p50", "p99.9", "max", "dropped"] {
-            let is_told = told.split(". A wider terminal shows all").any(|part| {
-                part.rsplit("Columns too many for this width: ")
+            let is_told = told.split(". Use a wider one").any(|part| {
+                part.rsplit("Columns hidden because the terminal is too narrow: ")
                     .next()
                     .unwrap()
                     .contains(column)
             });
             assert!(
-                head.contains(&column) || is_told && told.contains("Columns too many"),
+                head.contains(&column) || is_told && told.contains("Columns hidden"),
                 "{width}: {column}: {text}"
             );
         }
@@ -205,7 +205,7 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
         },
     );
     assert!(
-        !wide.contains("Columns too many")
+        !wide.contains("Columns hidden")
             && wide.contains("tcp 203.0.113.100:40001 > 192.168.100.100:51012"),
         "{wide}"
     );
@@ -221,18 +221,18 @@ fn a_screen_has_forty_lines() {
     assert!(
         lines(&all) > SCREEN + commands
             && all.contains("of 12 flows\n")
-            && !all.contains("Too long for a screen")
+            && !all.contains("Hidden because they are longer")
     );
     let screen = table_within(&comparison, style, SCREEN);
     assert!(lines(&screen) <= SCREEN + commands, "{screen}");
     assert!(
-        screen.contains("Too long for a screen: flows. --wide shows all.")
+        screen.contains("Hidden because they are longer than a screen: flows. Use --wide.")
             && screen.contains("Jain mean"),
         "{screen}"
     );
     let short = table_within(&comparison, style, 24);
     assert!(
-        short.contains("screen: fairness and cost, flows. --wide")
+        short.contains("screen: fairness and cost, flows. Use --wide")
             && lines(&short) <= 24 + commands,
         "{short}"
     );

@@ -1614,16 +1614,16 @@ fn what_is_no_log_is_refused_with_its_line() {
         ("", "line 1: the log is empty"),
         (
             "{}",
-            "line 1: no log of a simulation: the first line is not that of one (missing field `format`",
+            "line 1: not a simulation log: the first line is not a log's (missing field `format`",
         ),
         (
             "duration = \"1s\"",
-            "line 1: no log of a simulation: the first line is not that of one (expected value",
+            "line 1: not a simulation log: the first line is not a log's (expected value",
         ),
-        ("\u{a}\u{d}", "line 1: no log of a simulation: "),
+        ("\u{a}\u{d}", "line 1: not a simulation log: "),
         (
             &log[..log.find('\n').unwrap() / 2],
-            "line 1: no log of a simulation: it is cut off (EOF while",
+            "line 1: not a simulation log: it is cut off (EOF while",
         ),
         (
             &log.replacen("\"format\":4", "\"format\":3", 1),

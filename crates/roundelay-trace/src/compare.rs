@@ -724,7 +724,7 @@ fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Itera
         .map(|spec| (Obstacle::of(&spec.discipline, carried), spec))
         .collect();
     let lacks = [
-        (Obstacle::Classes, "All packets are of one class"),
+        (Obstacle::Classes, "All packets have the same class"),
         (Obstacle::Slack, "No rule gives packets slack"),
         (Obstacle::Deadlines, "No rule gives packets a deadline"),
     ];
@@ -733,7 +733,7 @@ fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Itera
         let names: BTreeSet<_> = meeting.map(|(_, spec)| spec.discipline.name()).collect();
         (!names.is_empty()).then(|| {
             format!(
-                "{lack}, by which these go: {}.",
+                "{lack}, so these disciplines have nothing to order by: {}.",
                 Vec::from_iter(names).join(", ")
             )
         })
@@ -758,7 +758,7 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     let mut notes: Vec<_> = idle
         .map(|place| {
             format!(
-                "Weight rule {} of {} decides for no flow of this capture.",
+                "Weight rule {} of {} matches no flow of this capture.",
                 place + 1,
                 rules.len()
             )
@@ -773,7 +773,7 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     let unaware: Vec<_> = unaware.collect();
     if !rules.is_empty() && !unaware.is_empty() {
         notes.push(format!(
-            "Without weights, which they do not have: {}.",
+            "These disciplines ignore weights: {}.",
             unaware.join(", ")
         ));
     }

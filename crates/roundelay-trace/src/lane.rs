@@ -303,7 +303,7 @@ impl Lane {
         }
         let (spec, rate) = (&self.spec, self.port.rate());
         Err(format!(
-            "{spec}: time can be told for 213 days from the first packet on: the capture is longer, or its packets wait longer at {rate}"
+            "{spec}: the clock covers 213 days after the first packet; this capture, or a wait at {rate}, is longer"
         ))
     }
 }

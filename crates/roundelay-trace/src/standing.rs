@@ -97,9 +97,9 @@ impl Obstacle {
         match self {
             Self::Yardstick => "is there to compare others with, not for a port",
             Self::Sizes => "needs to know how long each flow will be, which no port does",
-            Self::Classes => "goes by classes, and all packets here are of one",
-            Self::Slack => "goes by slack, which no packet carries here",
-            Self::Deadlines => "goes by deadlines, which no packet carries here",
+            Self::Classes => "orders by class, and all packets of this capture have the same",
+            Self::Slack => "needs slack, and no packet of this capture has any",
+            Self::Deadlines => "needs deadlines, and no packet of this capture has one",
         }
     }
 }

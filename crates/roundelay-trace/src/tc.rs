@@ -308,7 +308,7 @@ fn of_rules(discipline: &AnyDiscipline) -> Option<String> {
         _ => false,
     };
     let name = discipline.name();
-    follows_paper.then(|| format!("the comparison followed the papers; Linux's {name} has rules of its own: compare '{name} linux' first"))
+    follows_paper.then(|| format!("simulated as in the paper. Linux differs in details, so run '{name} linux' before you deploy"))
 }
 
 /// Remark for qdiscs that do not limit both packets and bytes.
@@ -1138,14 +1138,14 @@ mod tests {
             (
                 "sfq",
                 &[
-                    "# the comparison followed the papers; Linux's sfq has rules of its own: compare 'sfq linux' first",
+                    "# simulated as in the paper. Linux differs in details, so run 'sfq linux' before you deploy",
                     "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
                 ],
             ),
             (
                 "sfq depth 200 limit 1000",
                 &[
-                    "# the comparison followed the papers; Linux's sfq has rules of its own: compare 'sfq linux' first",
+                    "# simulated as in the paper. Linux differs in details, so run 'sfq linux' before you deploy",
                     "# flows are told apart by addresses, protocol and ports there, not as in the comparison",
                     "# a bucket holds 127 packets at most there, where one held up to 200 in the comparison",
                 ],

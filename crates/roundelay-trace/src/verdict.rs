@@ -288,7 +288,7 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> Choice
             results[best].spec
         ),
         (true, false) => format!(
-            "{} will do: what was compared serves this traffic alike on the whole.",
+            "All of these serve this traffic about equally, so {} will do.",
             results[best].spec
         ),
         (true, true) => praise(comparison, best, &fit),
@@ -360,7 +360,7 @@ fn standout(comparison: &Comparison, negligible: f64) -> Option<String> {
             .map_or_else(String::new, |delay| seconds(delay.p99))
     };
     Some(format!(
-        "But not each flow: 99% of the packets of {} are through within {} under {}, within {} under {}.",
+        "But one flow differs: the p99 delay of {} is {} under {} and {} under {}.",
         comparison.flows[flow].label,
         wait(least),
         least.spec,
@@ -526,7 +526,7 @@ fn praise(comparison: &Comparison, best: usize, fit: &[usize]) -> String {
         return praise_of_bulk(comparison, best, fit);
     }
     if light.iter().all(|outcome| outcome.p99.is_none()) {
-        return format!("Even under {spec} nothing gets through of the flows other than bulk.");
+        return format!("Even under {spec}, only bulk flows get any packet through.");
     }
     let what = if comparison.disciplines.len() == 1 {
         format!("Under {spec}")
@@ -688,7 +688,7 @@ fn blame(
         });
     }
     let behind = if one_queue && factor >= NOTABLE {
-        ", in one queue with what all others have sent"
+        ", because all flows share one queue"
     } else {
         ""
     };

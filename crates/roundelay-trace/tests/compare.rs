@@ -739,13 +739,13 @@ fn losses_that_must_be_do_not_hide_delay() {
 #[test]
 fn what_is_served_alike_is_said_to_be() {
     let text = verdict_of(&steady(0, 666_000, 3000, 0, 1000), &["drr", "qfq"]);
-    assert!(text.contains("serves this traffic alike"), "{text}");
+    assert!(text.contains("serve this traffic about equally"), "{text}");
 }
 
 #[test]
 fn a_light_flow_that_gets_nothing_through_is_not_forgotten() {
     let text = verdict_of(&overload(), &["fifo limit 0"]);
-    assert!(text.contains("nothing gets through"), "{text}");
+    assert!(text.contains("only bulk flows get any packet"), "{text}");
     let text = verdict_of(&overload(), &["fifo limit 0", "qfq"]);
     assert!(text.starts_with("qfq serves this traffic best"), "{text}");
 }
@@ -777,18 +777,18 @@ fn weights_without_effect_are_noted() {
     };
     let of_qfq = notes(&["qfq"]);
     assert!(
-        of_qfq.contains(&"Weight rule 1 of 3 decides for no flow of this capture.".to_owned()),
+        of_qfq.contains(&"Weight rule 1 of 3 matches no flow of this capture.".to_owned()),
         "{of_qfq:?}"
     );
     assert!(
         !of_qfq.iter().any(|note| note.contains("rule 2")
             || note.contains("rule 3")
-            || note.contains("Without weights")),
+            || note.contains("ignore weights")),
         "{of_qfq:?}"
     );
     assert!(
         notes(&["qfq", "fifo", "sfq"])
-            .contains(&"Without weights, which they do not have: fifo, sfq.".to_owned())
+            .contains(&"These disciplines ignore weights: fifo, sfq.".to_owned())
     );
 }
 
@@ -1360,8 +1360,8 @@ fn who_needs_what_no_port_knows_is_not_best() {
     for (spec, reason) in [
         ("srpt", "needs to know"),
         ("lifo", "is there to compare"),
-        ("edf", "goes by deadlines"),
-        ("fifo_plus", "goes by slack"),
+        ("edf", "needs deadlines"),
+        ("fifo_plus", "needs slack"),
     ] {
         let text = compare(example(), &options("5mbit", specs(&[spec])), &mut ())
             .unwrap()
@@ -1477,7 +1477,7 @@ fn undeclared_reordering_has_a_note() {
 fn only_one_queue_makes_flows_wait_for_what_others_have_sent() {
     let said = |loser: &str| {
         verdict_of(&overload(), &[loser, "qfq"])
-            .contains("times as long, in one queue with what all others have sent")
+            .contains("times as long, because all flows share one queue")
     };
     assert_eq!(["fifo", "lifo", "random"].map(said), [true, false, false]);
 }
@@ -1528,7 +1528,7 @@ fn what_packets_lack_is_noted() {
             .capture
             .notes
             .into_iter()
-            .filter(|note| note.contains("by which these go"))
+            .filter(|note| note.contains("so these disciplines have nothing to order by"))
             .collect::<Vec<_>>()
     };
     let all = [
@@ -1543,9 +1543,9 @@ fn what_packets_lack_is_noted() {
     assert_eq!(
         notes(&all, ""),
         [
-            "All packets are of one class, by which these go: priority.",
-            "No rule gives packets slack, by which these go: fifo_plus, lstf.",
-            "No rule gives packets a deadline, by which these go: afq, edf.",
+            "All packets have the same class, so these disciplines have nothing to order by: priority.",
+            "No rule gives packets slack, so these disciplines have nothing to order by: fifo_plus, lstf.",
+            "No rule gives packets a deadline, so these disciplines have nothing to order by: afq, edf.",
         ]
     );
     assert_eq!(notes(&["fifo", "qfq"], ""), [""; 0]);

@@ -283,7 +283,7 @@ fn a_call_beside_a_download_is_kept_from_its_queue() {
         &[
             "for calls and games (1 flow)",
             "fifo hurts calls and games (1 flow):",
-            "times as long, in one queue",
+            "times as long, because all flows share one queue",
         ],
     );
 }
@@ -724,7 +724,7 @@ fn fifty_five_light_flows_do_not_hide_a_call() {
             &["drr"],
             &["priority hurts calls and games (1 flow):", "times as long"],
         )
-        .says_not(&["alike", "does not matter"]);
+        .says_not(&["about equally", "does not matter"]);
 }
 
 /// The same among flows of one kind.
@@ -766,7 +766,7 @@ fn a_loss_is_not_hidden_by_delays_that_are_alike() {
                 "23.0% of their packets are lost",
             ],
         )
-        .says_not(&["does not matter", "alike"]);
+        .says_not(&["does not matter", "about equally"]);
 }
 
 #[test]
@@ -778,7 +778,7 @@ fn two_equal_bulks_need_no_fair_queue() {
         ]
     };
     judged(equal(), "10mbit", &["fifo", "drr", "qfq_plus"])
-        .is(&["fifo"], &["alike"])
+        .is(&["fifo"], &["about equally"])
         .says_not(&["hurts"]);
     let (one, other) = (
         steady(download(0), 6_000_000, 1500, 20),
@@ -842,7 +842,7 @@ fn calls_alone_on_a_busy_link_need_no_fair_queue() {
         "10mbit",
         &DEPLOYED,
     )
-    .is(&["fifo"], &["alike"])
+    .is(&["fifo"], &["about equally"])
     .says_not(&["hurts"]);
 }
 

@@ -214,10 +214,10 @@ fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
         let cut = if error.is_eof() {
             "it is cut off"
         } else {
-            "the first line is not that of one"
+            "the first line is not a log's"
         };
         wrong(format!(
-            "no log of a simulation: {cut} ({}); expected what `roundelay simulate --log` writes",
+            "not a simulation log: {cut} ({}); expected a file written by `roundelay simulate --log`",
             in_line(&error)
         ))
     })?;

@@ -732,10 +732,8 @@ pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec
         })
     {
         let expected =
-            "expected the same version of Roundelay, and of classes of one's own, here and there";
-        return Err(Failure::run(format!(
-            "another version planned the sweep: {expected}"
-        )));
+            "planner and worker must run the same version of Roundelay and of your classes";
+        return Err(Failure::run(format!("{expected}")));
     }
     let Task {
         name,
@@ -1032,7 +1030,7 @@ mod tests {
             run_task(&other[0], None, &Stop::default())
                 .unwrap_err()
                 .to_string()
-                .contains("another version")
+                .contains("the same version")
         );
     }
 
