@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 16] = [
     "roundelay",
     "roundelay-conformance",
     "roundelay-reference",
@@ -15,6 +15,7 @@ const ORDER: [&str; 15] = [
     "roundelay-trace",
     "roundelay-wasm",
     "roundelay-sim",
+    "roundelay-live",
     "roundelay-bench",
     "roundelay-report",
     "roundelay-compare-wasm",

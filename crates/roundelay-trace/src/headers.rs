@@ -239,6 +239,12 @@ fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
     }
 }
 
+/// Where the IP header begins in a frame, if the frame has one that can be found.
+pub fn network_offset(link: LinkType, bytes: &[u8]) -> Option<usize> {
+    let packet = network_layer(link, bytes).ok()?;
+    Some(bytes.len() - packet.len())
+}
+
 /// Removes the link layer: the result starts with an IP header.
 #[inline]
 pub(crate) fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {

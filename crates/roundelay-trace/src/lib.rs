@@ -11,6 +11,7 @@ mod cost;
 mod demand;
 mod duplicates;
 mod error;
+mod feed;
 pub mod file;
 mod filter;
 mod headers;
@@ -22,6 +23,7 @@ mod mixture;
 mod offered;
 mod plateau;
 mod preference;
+mod presence;
 mod selection;
 mod standing;
 mod stop;
@@ -44,10 +46,11 @@ pub use comparison::{
     FlowSummary, Jain, Outcome, Reserve, Verdict,
 };
 pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError};
+pub use feed::{Feed, FeedError, Queue, Sorted};
 pub use filter::Filter;
 pub use headers::{
-    Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name,
-    protocol_number,
+    Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, network_offset, parse,
+    protocol_name, protocol_number,
 };
 pub use kind::{Kind, KindOutcome};
 pub use lane::{PacketFate, PacketRecord, PacketSink};

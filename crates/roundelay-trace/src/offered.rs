@@ -1,9 +1,6 @@
 //! Offered traffic of a capture: arrivals on a clock that starts at zero, and flows that join and
 //! leave.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use roundelay::{Duration, Ecn, FlowConfig, FlowId, Instant, LinkLayer, Rate};
 use roundelay_reference::GpsServer;
 
@@ -13,6 +10,7 @@ use crate::demand::{Backlogs, Demand};
 use crate::error::CaptureError;
 use crate::headers::{TCP, parse};
 use crate::plateau::Plateau;
+use crate::presence::Presence;
 use crate::selection::{Selection, Selector};
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
@@ -35,6 +33,16 @@ pub(crate) enum EventKind {
     Leave,
 }
 
+impl Event {
+    const fn leave(at: Instant, flow: FlowId) -> Self {
+        Self {
+            at,
+            flow,
+            kind: EventKind::Leave,
+        }
+    }
+}
+
 /// Properties of a flow that follow from its packets alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfferedFlow {
@@ -47,8 +55,6 @@ pub(crate) struct OfferedFlow {
     backlogs: Backlogs,
     /// TCP segments without data and SYN.
     bare: u64,
-    /// The flow has joined and not left.
-    present: bool,
 }
 
 /// Oddities of the capture's clock and lengths.
@@ -64,12 +70,8 @@ pub(crate) struct Oddities {
     pub(crate) superframes: u64,
 }
 
-/// A flow leaves after a silence of this length.
-const FLOW_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longer silences are shortened to this, so that a capture of years fits the clock.
 const LONGEST_GAP: Duration = Duration::from_secs(3600);
-/// Assumed longest packet of a flow, until a longer one arrives.
-const USUAL_MAX_PACKET_LEN: u32 = 1514;
 
 /// Minimum fraction of bare acknowledgements in a flow whose losses cost nothing.
 const BARE: f64 = 0.99;
@@ -86,7 +88,6 @@ impl OfferedFlow {
             last: Instant::ZERO,
             backlogs: Backlogs::NONE,
             bare: 0,
-            present: false,
         }
     }
 
@@ -121,8 +122,7 @@ pub(crate) struct Offered {
     flows: Vec<OfferedFlow>,
     /// An ideal server with an unlimited buffer, to find flows that ask for more than a fair share.
     gps: GpsServer<f64>,
-    /// Timeouts of flows, earliest first, each present flow once.
-    quiet: BinaryHeap<Reverse<(Instant, FlowId)>>,
+    presence: Presence,
     clock: CaptureClock,
     oddities: Oddities,
     plateau: Plateau,
@@ -147,7 +147,7 @@ impl Offered {
         (rate, layer): (Rate, LinkLayer),
     ) -> Self {
         let selector = Selector::new(selection);
-        let (flows, quiet, gps) = (Vec::new(), BinaryHeap::new(), GpsServer::new(rate));
+        let (flows, presence, gps) = (Vec::new(), Presence::default(), GpsServer::new(rate));
         let (clock, oddities, plateau) = (
             CaptureClock::default(),
             Oddities::default(),
@@ -160,7 +160,7 @@ impl Offered {
             weights,
             flows,
             gps,
-            quiet,
+            presence,
             clock,
             oddities,
             plateau,
@@ -207,7 +207,8 @@ impl Offered {
                 .classify(headers.as_ref().map_err(|reason| *reason));
             let (ecn, dscp) =
                 headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
-            self.let_quiet_flows_leave(at, block);
+            self.presence
+                .let_quiet_flows_leave(at, |flow| block.push(Event::leave(at, flow)));
             self.count(at, flow, len, block);
             self.flows[flow.index()].bare += u64::from(is_bare);
             let offer = Offer {
@@ -237,10 +238,7 @@ impl Offered {
                 self.weights.weight(headers),
                 RulePlace::of(self.weights.place(headers)),
             );
-            let config = FlowConfig {
-                weight,
-                max_packet_len: USUAL_MAX_PACKET_LEN,
-            };
+            let config = self.presence.meet(weight, at);
             self.gps.set_weight(flow, weight);
             self.flows.push(OfferedFlow {
                 rule,
@@ -255,42 +253,13 @@ impl Offered {
         known.packets += 1;
         known.bytes += u64::from(len);
         known.last = at;
-        let grows = len > known.config.max_packet_len;
-        if grows {
-            known.config.max_packet_len = len
-                .max(2 * known.config.max_packet_len)
-                .min(FlowConfig::MAX_PACKET_LEN);
-        }
-        if grows || !known.present {
+        if let Some(config) = self.presence.arrive(at, flow, len) {
+            known.config = config;
             block.push(Event {
                 at,
                 flow,
-                kind: EventKind::Join(known.config, known.rule),
+                kind: EventKind::Join(config, known.rule),
             });
-        }
-        if !known.present {
-            known.present = true;
-            self.quiet.push(Reverse((at + FLOW_TIMEOUT, flow)));
-        }
-    }
-
-    fn let_quiet_flows_leave(&mut self, now: Instant, block: &mut Vec<Event>) {
-        while let Some(&Reverse((at, flow))) =
-            self.quiet.peek().filter(|Reverse((at, _))| *at <= now)
-        {
-            self.quiet.pop();
-            let known = &mut self.flows[flow.index()];
-            let silent_until = known.last + FLOW_TIMEOUT;
-            if silent_until > at {
-                self.quiet.push(Reverse((silent_until, flow)));
-            } else {
-                known.present = false;
-                block.push(Event {
-                    at: now,
-                    flow,
-                    kind: EventKind::Leave,
-                });
-            }
         }
     }
 
@@ -387,7 +356,7 @@ impl Offered {
 
 /// A frame's length as captured, and on the link.
 #[inline]
-fn lengths(frame: &Frame<'_>, layer: LinkLayer) -> (u32, u32) {
+pub(crate) fn lengths(frame: &Frame<'_>, layer: LinkLayer) -> (u32, u32) {
     let own = frame.len_on_link();
     if layer == LinkLayer::NONE {
         return (own, own);

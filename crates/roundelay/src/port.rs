@@ -92,6 +92,28 @@ impl<S> Port<S> {
         self.rate
     }
 
+    /// Changes the link's rate, for the packets that get the link from now on; the packet on the link
+    /// keeps its end. The scheduler is told. Call [`advance`](Self::advance) up to the time of the
+    /// change before.
+    pub fn set_rate<T>(&mut self, rate: Rate)
+    where
+        S: Scheduler<T>,
+    {
+        self.rate = rate;
+        self.buffer.scheduler_mut().set_link_rate(rate);
+    }
+
+    /// End of the last transmission, or of the present one.
+    pub const fn free_at(&self) -> Instant {
+        self.free_at
+    }
+
+    /// Starts a new port with a link that is busy until `free_at`: for a port that takes the place
+    /// of another while a packet is on the link. Call before the first packet.
+    pub const fn take_over(&mut self, free_at: Instant) {
+        (self.free_at, self.picks_at) = (free_at, free_at);
+    }
+
     /// Time at which the link picks the next packet, or begins to decide. None while the queue is
     /// empty.
     ///
@@ -219,5 +241,69 @@ impl<S> Port<S> {
             "a work-conserving discipline gave no packet although some wait"
         );
         ready.filter(|ready| *ready > asked).unwrap_or(Instant::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::packet::FlowId;
+    use crate::schedulers::fifo::Fifo;
+
+    #[derive(Default)]
+    struct Spans(Vec<(u32, Instant, Instant)>);
+
+    impl Observer<u32> for Spans {
+        fn sent(&mut self, packet: Packet<u32>, start: Instant, end: Instant) {
+            self.0.push((packet.payload, start, end));
+        }
+
+        fn dropped(&mut self, _: Packet<u32>, _: Instant, _: DropReason) {}
+    }
+
+    /// A port of 8 Mbit/s, on which a byte takes a microsecond, and the packets of 1000 bytes.
+    fn port(packets: u32) -> (Port<Fifo<u32>>, Spans) {
+        let rate = "8mbit".parse().expect("a rate");
+        let mut port = Port::new(Fifo::default(), Limit::of_packets(10), rate);
+        let mut spans = Spans::default();
+        for number in 0..packets {
+            let packet = Packet::new(FlowId(0), 1000, number);
+            port.arrive(Instant::ZERO, packet, &mut spans);
+        }
+        (port, spans)
+    }
+
+    fn millis(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_new_rate_holds_from_the_next_packet_on() {
+        let (mut port, mut spans) = port(3);
+        port.advance(Instant::from_nanos(500_000), &mut spans);
+        port.set_rate("4mbit".parse().expect("a rate"));
+        assert_eq!(port.free_at(), millis(1));
+        port.drain(&mut spans);
+        let expected = [
+            (0, millis(0), millis(1)),
+            (1, millis(1), millis(3)),
+            (2, millis(3), millis(5)),
+        ];
+        assert_eq!(spans.0, expected);
+    }
+
+    #[test]
+    fn a_port_that_takes_over_waits_for_the_packet_on_the_link() {
+        let (mut port, mut spans) = port(0);
+        port.take_over(millis(7));
+        port.arrive(millis(2), Packet::new(FlowId(0), 1000, 1), &mut spans);
+        port.arrive(millis(9), Packet::new(FlowId(0), 1000, 2), &mut spans);
+        port.drain(&mut spans);
+        assert_eq!(
+            spans.0,
+            [(1, millis(7), millis(8)), (2, millis(9), millis(10))]
+        );
     }
 }

@@ -1,0 +1,71 @@
+//! Books: what became of each frame. They balance to the frame at any time.
+
+use roundelay::DropReason;
+use serde::{Deserialize, Serialize};
+
+/// The books of one direction.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Books {
+    /// Frames that arrived at the queue.
+    pub arrived: u64,
+    /// Their bytes, as frames.
+    pub arrived_bytes: u64,
+    /// Frames whose arrival is later than the stamp says, because the queue had gone on already.
+    pub moved: u64,
+    /// The longest such delay, nanoseconds.
+    pub moved_most: u64,
+    /// Frames that have left the link, lost ones included.
+    pub sent: u64,
+    /// Frames that got CE here.
+    pub marked: u64,
+    /// Frames dropped by the queue, by reason, in the order of [`DropReason::ALL`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Frames lost on the wire, as the settings ask.
+    pub lost: u64,
+    /// Frames handed to the device at the other end.
+    pub delivered: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Frames that the interface at the other end refused, because it is down or for another reason.
+    pub refused: u64,
+    /// Frames in the queue.
+    pub waiting: u64,
+    /// Frames on the link or on the wire.
+    pub on_the_way: u64,
+    /// Changes of rate, queue or weights.
+    pub changes: u64,
+}
+
+/// Frames lost where no queue saw them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outside {
+    /// Dropped by the kernel, because its ring was full.
+    pub ring: u64,
+    /// Longer than a slot.
+    pub too_long: u64,
+}
+
+impl Outside {
+    /// All of them.
+    pub const fn total(&self) -> u64 {
+        self.ring + self.too_long
+    }
+}
+
+impl Books {
+    /// Frames dropped by the queue.
+    pub fn all_dropped(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+
+    pub(crate) fn count_drop(&mut self, reason: DropReason) {
+        let place = DropReason::ALL.iter().position(|known| *known == reason);
+        self.dropped[place.unwrap_or_default()] += 1;
+    }
+
+    /// Whether each frame that arrived is delivered, dropped, lost, in the queue, or on the way.
+    pub fn balance(&self) -> bool {
+        self.arrived == self.waiting + self.all_dropped() + self.sent
+            && self.sent == self.on_the_way + self.lost + self.delivered + self.refused
+    }
+}

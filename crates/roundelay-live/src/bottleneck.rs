@@ -1,0 +1,210 @@
+//! Bottleneck: two directions of a link with a queue each, without socket and clock.
+//!
+//! A driver hands in frames with the times of their arrivals, moves time on, and takes the frames
+//! that are due. Decisions depend on the arrivals alone, not on when the driver calls: a frame that
+//! arrives at a time for which the queue has already decided is moved to that time, and the journal
+//! hears the time that counts. So a replay of the journal gives the same departures.
+
+use std::collections::VecDeque;
+
+use roundelay::{Duration, Instant, Rate};
+use roundelay_trace::{FeedError, Flow};
+
+use crate::books::Books;
+use crate::line::{Journal, Line, NoJournal};
+use crate::settings::{Change, Settings, SettingsError, Way};
+use crate::slots::{Slot, Slots};
+
+/// A frame that is due at the other end.
+pub type Due = (Slot, Instant);
+
+/// Both directions.
+pub struct Bottleneck {
+    lines: [Line; 2],
+    slots: Slots,
+    guard: Duration,
+    /// Changes planned, by time.
+    planned: VecDeque<(Instant, Way, Change)>,
+    journal: Box<dyn Journal>,
+}
+
+impl Bottleneck {
+    /// An idle bottleneck at time zero.
+    ///
+    /// # Errors
+    /// A setting is out of its range.
+    pub fn new(settings: &Settings, slots: Slots) -> Result<Self, SettingsError> {
+        Ok(Self {
+            lines: [
+                Line::new(settings, Way::Up)?,
+                Line::new(settings, Way::Down)?,
+            ],
+            slots,
+            guard: Duration::from_picos(settings.guard),
+            planned: VecDeque::new(),
+            journal: Box::new(NoJournal),
+        })
+    }
+
+    /// Tells the journal everything from now on.
+    pub fn set_journal(&mut self, journal: Box<dyn Journal>) {
+        self.journal = journal;
+    }
+
+    /// Gives the journal back.
+    pub fn take_journal(&mut self) -> Box<dyn Journal> {
+        std::mem::replace(&mut self.journal, Box::new(NoJournal))
+    }
+
+    /// Plans a change. Changes at one instant are made in the order of these calls, before frames
+    /// that arrive then.
+    pub fn plan(&mut self, at: Instant, way: Way, change: Change) {
+        let place = self.planned.partition_point(|(other, ..)| *other <= at);
+        self.planned.insert(place, (at, way, change));
+    }
+
+    /// The slots, for devices that write received frames into them.
+    pub const fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    /// The slots.
+    pub const fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The books of a direction.
+    pub const fn books(&self, way: Way) -> &Books {
+        &self.lines[way.index()].books
+    }
+
+    /// The present rate of a direction.
+    pub const fn rate(&self, way: Way) -> Rate {
+        self.lines[way.index()].rate()
+    }
+
+    /// The present queue of a direction, as written.
+    pub fn queue(&self, way: Way) -> &str {
+        &self.lines[way.index()].queue
+    }
+
+    /// The flows of a direction, by number.
+    pub fn flows(&self, way: Way) -> &[Flow] {
+        self.lines[way.index()].flows()
+    }
+
+    /// A frame was received with the time `stamp`. The time of its arrival that counts: a whole
+    /// number of nanoseconds, not before the last arrival, nor before anything that is decided.
+    ///
+    /// # Errors
+    /// The frame's flow cannot be told to the discipline, or a change planned before is wrong.
+    pub fn arrive(&mut self, way: Way, stamp: Instant, slot: Slot) -> Result<Instant, FeedError> {
+        let line = &self.lines[way.index()];
+        let at = whole_nanos(stamp.max(line.now()));
+        self.make_changes(at, Some(way))?;
+        let line = &mut self.lines[way.index()];
+        let moved = at.since(stamp).as_nanos();
+        line.books.moved += u64::from(moved > 0);
+        line.books.moved_most = line.books.moved_most.max(moved);
+        line.arrive(at, slot, &mut self.slots, &mut *self.journal)?;
+        Ok(at)
+    }
+
+    /// Moves time on: decides everything up to the guard before `now`.
+    ///
+    /// # Errors
+    /// A planned change is wrong.
+    pub fn advance(&mut self, now: Instant) -> Result<(), SettingsError> {
+        let until = Instant::ZERO + now.since(Instant::ZERO + self.guard);
+        self.make_changes(until, None)?;
+        for line in &mut self.lines {
+            line.advance(until, &mut self.slots, &mut *self.journal);
+        }
+        Ok(())
+    }
+
+    /// Decides everything in one direction up to `until`, without a guard: for a replay, which knows
+    /// all arrivals.
+    ///
+    /// # Errors
+    /// A planned change is wrong.
+    pub fn settle(&mut self, way: Way, until: Instant) -> Result<(), SettingsError> {
+        self.make_changes(until, Some(way))?;
+        self.lines[way.index()].advance(until, &mut self.slots, &mut *self.journal);
+        Ok(())
+    }
+
+    /// Everything before this time is decided in a direction.
+    pub const fn decided(&self, way: Way) -> Instant {
+        self.lines[way.index()].now()
+    }
+
+    /// Makes a change as soon as possible: after what is decided, and after the last arrival. The
+    /// time at which the change takes effect.
+    ///
+    /// # Errors
+    /// The change cannot be: nothing has changed.
+    pub fn change(&mut self, way: Way, change: &Change) -> Result<Instant, SettingsError> {
+        let line = &mut self.lines[way.index()];
+        let at = whole_nanos(line.now());
+        line.change(at, change, &mut self.slots, &mut *self.journal)?;
+        Ok(at)
+    }
+
+    /// Makes the changes planned up to `until`: all, or those of one direction.
+    fn make_changes(&mut self, until: Instant, only: Option<Way>) -> Result<(), SettingsError> {
+        let mut place = 0;
+        while let Some((at, way, _)) = self.planned.get(place).filter(|(at, ..)| *at <= until) {
+            if only.is_some_and(|only| only != *way) {
+                place += 1;
+                continue;
+            }
+            let at = whole_nanos((*at).max(self.lines[way.index()].now()));
+            if let Some((_, way, change)) = self.planned.remove(place) {
+                let line = &mut self.lines[way.index()];
+                line.change(at, &change, &mut self.slots, &mut *self.journal)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to `due` the frames that are due by `now` at the end of a direction, `most` at most, in
+    /// order. They stay until they are [handed over](Self::hand_over).
+    pub fn due(&mut self, way: Way, now: Instant, most: usize, due: &mut Vec<Due>) {
+        self.lines[way.index()].due(now, most, due, &mut self.slots);
+    }
+
+    /// The first frame that is due has been handed to the device.
+    pub fn hand_over(&mut self, way: Way) {
+        self.lines[way.index()].hand_over(true, &mut self.slots);
+    }
+
+    /// The first frame that is due was refused by the device, for good.
+    pub fn give_up(&mut self, way: Way) {
+        self.lines[way.index()].hand_over(false, &mut self.slots);
+    }
+
+    /// The time at which a driver must call again, if no frame is received before: a frame is due,
+    /// a decision is due, or a planned change.
+    pub fn next_event(&self) -> Option<Instant> {
+        let mut next = self
+            .planned
+            .front()
+            .map(|(at, ..)| *at + self.guard + JUST_AFTER);
+        for line in &self.lines {
+            let decision = line.next_decision().map(|at| at + self.guard + JUST_AFTER);
+            for event in [line.next_due(), decision].into_iter().flatten() {
+                next = Some(next.map_or(event, |next| next.min(event)));
+            }
+        }
+        next
+    }
+}
+
+/// Time goes up to just before the instant asked for, so a decision needs the next nanosecond.
+const JUST_AFTER: Duration = Duration::from_nanos(1);
+
+/// The next whole nanosecond: a record holds nanoseconds.
+const fn whole_nanos(at: Instant) -> Instant {
+    Instant::from_nanos(at.as_picos().div_ceil(1000))
+}

@@ -1,0 +1,238 @@
+//! Control of a running session: a socket that takes changes, and tells figures.
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::bottleneck::Bottleneck;
+use crate::settings::{Change, Way};
+use crate::sys;
+
+/// The longest message.
+const LONGEST: usize = 1 << 20;
+/// The longest name of a session.
+const LONGEST_NAME: usize = 40;
+
+/// Changes to make, in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// The direction; none for both.
+    pub way: Option<Way>,
+    /// The changes.
+    pub changes: Vec<Change>,
+}
+
+/// The answer to a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What was done, or what is wrong.
+    pub text: String,
+    /// Whether all changes were made.
+    pub is_done: bool,
+}
+
+/// The socket of a session.
+#[derive(Debug)]
+pub struct Control {
+    listener: UnixListener,
+    path: PathBuf,
+    client: Option<Client>,
+}
+
+/// The path of a session's socket.
+///
+/// # Errors
+/// The name is none.
+pub fn path_of(name: &str) -> Result<PathBuf, String> {
+    let is_legal = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(is_legal) {
+        return Err(format!(
+            "name '{name}': expected 1 to {LONGEST_NAME} letters, digits, - and _"
+        ));
+    }
+    let folder = match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(folder) if !sys::is_root() => PathBuf::from(folder),
+        _ if sys::is_root() => PathBuf::from("/run"),
+        _ => std::env::temp_dir(),
+    };
+    let (user, _) = sys::user_and_group();
+    Ok(folder.join(format!("roundelay-live-{user}-{name}.sock")))
+}
+
+impl Control {
+    /// Listens at a path, for the same user alone.
+    ///
+    /// # Errors
+    /// The socket cannot be made, or a session of that name runs.
+    pub fn listen(path: PathBuf) -> io::Result<Self> {
+        if UnixStream::connect(&path).is_ok() {
+            let error = format!("{}: a session of that name runs already", path.display());
+            return Err(io::Error::new(ErrorKind::AddrInUse, error));
+        }
+        // What a session left that ended without a chance to.
+        _ = fs::remove_file(&path);
+        // Nobody else may connect, not even for a moment: the socket is made in a folder of ours.
+        let folder = path.with_extension("new");
+        _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
+        let inside = folder.join("s");
+        let listener = UnixListener::bind(&inside)?;
+        fs::set_permissions(&inside, fs::Permissions::from_mode(0o600))?;
+        fs::rename(&inside, &path)?;
+        fs::remove_dir(&folder)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self {
+            listener,
+            path,
+            client: None,
+        })
+    }
+
+    /// Serves a client as far as it has sent its command, without waiting.
+    ///
+    /// # Errors
+    /// The socket failed.
+    pub fn serve(&mut self, bottleneck: &mut Bottleneck) -> io::Result<()> {
+        if self.client.is_none() {
+            match self.listener.accept() {
+                Ok((stream, _)) => self.client = Client::new(stream).ok(),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(client) = &mut self.client else {
+            return Ok(());
+        };
+        match client.read() {
+            Ok(false) => (),
+            Ok(true) => {
+                // A client that is gone is no fault of the session.
+                _ = client.answer(bottleneck);
+                self.client = None;
+            }
+            Err(_) => self.client = None,
+        }
+        Ok(())
+    }
+}
+
+/// A client that sends its command.
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    text: Vec<u8>,
+    since: Instant,
+}
+
+/// Longest wait for a client's command.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Client {
+    fn new(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream,
+            text: Vec::new(),
+            since: Instant::now(),
+        })
+    }
+
+    /// Reads what has come; whether that is a whole line.
+    fn read(&mut self) -> io::Result<bool> {
+        let mut room = [0; 4096];
+        loop {
+            match self.stream.read(&mut room) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(len) => self.text.extend_from_slice(&room[..len]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+            if self.text.len() > LONGEST {
+                return Err(ErrorKind::InvalidData.into());
+            }
+        }
+        if self.text.ends_with(b"\n") {
+            return Ok(true);
+        }
+        if self.since.elapsed() > PATIENCE {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        Ok(false)
+    }
+
+    fn answer(&mut self, bottleneck: &mut Bottleneck) -> io::Result<()> {
+        let answer = match serde_json::from_slice::<Command>(&self.text) {
+            Ok(command) => make(&command, bottleneck),
+            Err(error) => Answer {
+                text: format!("not a command: {error}"),
+                is_done: false,
+            },
+        };
+        let mut text = serde_json::to_string(&answer)?;
+        text.push('\n');
+        self.stream.write_all(text.as_bytes())
+    }
+}
+
+/// Makes the changes; at the first that cannot be, the rest is left.
+fn make(command: &Command, bottleneck: &mut Bottleneck) -> Answer {
+    let ways: &[Way] = match &command.way {
+        Some(way) => std::slice::from_ref(way),
+        None => &Way::BOTH,
+    };
+    let mut done = Vec::new();
+    for change in &command.changes {
+        for way in ways {
+            if let Err(error) = bottleneck.change(*way, change) {
+                let text = format!("{way}: {error}");
+                return Answer {
+                    text,
+                    is_done: false,
+                };
+            }
+            done.push(format!("{way}: {change}"));
+        }
+    }
+    Answer {
+        text: done.join("\n"),
+        is_done: true,
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Sends a command to the session of a name.
+///
+/// # Errors
+/// No session of that name runs, or it does not answer.
+pub fn send(name: &str, command: &Command) -> Result<Answer, String> {
+    let path = path_of(name)?;
+    let failed = |error: io::Error| format!("session '{name}': {error}");
+    let stream = UnixStream::connect(&path).map_err(|error| {
+        format!(
+            "no session '{name}' runs ({}: {error}): start one with roundelay live --name {name}",
+            path.display()
+        )
+    })?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .map_err(failed)?;
+    let mut text = serde_json::to_string(command).unwrap_or_default();
+    text.push('\n');
+    (&stream).write_all(text.as_bytes()).map_err(failed)?;
+    let mut line = String::new();
+    BufReader::new(&stream)
+        .read_line(&mut line)
+        .map_err(failed)?;
+    serde_json::from_str(&line).map_err(|error| format!("session '{name}': {error}"))
+}

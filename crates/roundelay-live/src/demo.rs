@@ -1,0 +1,288 @@
+//! Demo: bulk transfers, a ping and a call share a slow link, first under a plain queue, then under a
+//! fair one. The traffic is real: TCP and UDP of this system, between two namespaces.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration as Span, Instant};
+
+use roundelay::Duration;
+use roundelay_metrics::Delays;
+use roundelay_metrics::units::seconds;
+
+use crate::sys;
+use crate::world::{FAR, Place, World, WorldError};
+
+/// Port of the bulk transfers.
+const BULK: u16 = 5001;
+/// Port that answers pings.
+const PING: u16 = 5002;
+/// Port of the call.
+const CALL: u16 = 5004;
+/// Bulk transfers.
+const TRANSFERS: usize = 2;
+/// A packet of the call: 64 kbit/s of sound and the headers, every 20 ms.
+const CALL_EVERY: Span = Span::from_millis(20);
+const CALL_BYTES: usize = 172;
+const PING_EVERY: Span = Span::from_millis(100);
+/// The congestion control of the transfers: the most common one, whatever the host's default.
+pub const CONTROL: &str = "cubic";
+
+/// Parts of the demo whose figures count.
+const PARTS: usize = 2;
+
+/// Figures of a part.
+#[derive(Debug, Clone, Default)]
+pub struct Part {
+    /// One-way delay of the call's packets.
+    pub call: Delays,
+    /// Packets of the call that were sent.
+    pub call_sent: u64,
+    /// Round trips of the ping.
+    pub ping: Delays,
+    /// Bytes of the transfers that arrived.
+    pub bulk: u64,
+}
+
+/// Traffic of the demo.
+pub struct Demo {
+    figures: Arc<[Mutex<Part>; PARTS]>,
+    /// The part of now; [`PARTS`] between parts.
+    part: Arc<AtomicUsize>,
+}
+
+/// What each thread has.
+#[derive(Clone)]
+struct Worker {
+    figures: Arc<[Mutex<Part>; PARTS]>,
+    part: Arc<AtomicUsize>,
+    /// Time zero of the stamps in packets.
+    zero: Instant,
+}
+
+impl Worker {
+    /// Counts something in the part of now.
+    fn count(&self, count: impl FnOnce(&mut Part)) {
+        if let Some(part) = self.figures.get(self.part.load(Ordering::Relaxed)) {
+            count(&mut part.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// The time since zero as bytes of a packet.
+    fn stamp(&self) -> [u8; 8] {
+        (self.zero.elapsed().as_nanos() as u64).to_be_bytes()
+    }
+
+    /// The time since a stamp.
+    fn since(&self, packet: &[u8]) -> Option<Duration> {
+        let sent = u64::from_be_bytes(*packet.first_chunk()?);
+        let now = self.zero.elapsed().as_nanos() as u64;
+        Some(Duration::from_nanos(now.saturating_sub(sent)))
+    }
+}
+
+/// A step of a worker that is done again and again.
+type Work = Box<dyn FnMut(&Worker) -> io::Result<()> + Send>;
+
+impl Demo {
+    /// Starts the traffic. Figures count in no part yet.
+    ///
+    /// # Errors
+    /// A port is taken, or the system does not let us enter a namespace.
+    pub fn start(world: &Arc<World>) -> Result<Self, WorldError> {
+        let worker = Worker {
+            figures: Arc::default(),
+            part: Arc::new(AtomicUsize::new(PARTS)),
+            zero: Instant::now(),
+        };
+        for open in [sink, echo, listener_of_the_call] {
+            start(world, Place::Far, &worker, open)?;
+        }
+        for open in [ping, call] {
+            start(world, Place::Near, &worker, open)?;
+        }
+        for _ in 0..TRANSFERS {
+            start(world, Place::Near, &worker, transfer)?;
+        }
+        Ok(Self {
+            figures: worker.figures,
+            part: worker.part,
+        })
+    }
+
+    /// From now on figures count in this part; in none, if there is no such part.
+    pub fn enter_part(&self, part: usize) {
+        self.part.store(part, Ordering::Relaxed);
+    }
+
+    /// The figures of a part of `length` seconds in a line of a table.
+    pub fn line(&self, part: usize, length: f64) -> String {
+        let part = self.figures[part]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let at = |delays: &Delays, q| match delays.quantile(q) {
+            Some(delay) => seconds(delay.as_secs_f64()),
+            None => "-".to_owned(),
+        };
+        let lost = part.call_sent.saturating_sub(part.call.count());
+        format!(
+            "{:>9} {:>9} {:>7.1}% {:>9} {:>9} {:>8.0} kbit/s",
+            at(&part.call, 0.5),
+            at(&part.call, 0.99),
+            100.0 * lost as f64 / part.call_sent.max(1) as f64,
+            at(&part.ping, 0.5),
+            at(&part.ping, 0.99),
+            part.bulk as f64 * 8.0 / length / 1e3
+        )
+    }
+
+    /// The head of the table.
+    pub fn head() -> String {
+        format!(
+            "{:>9} {:>9} {:>8} {:>9} {:>9} {:>15}",
+            "call p50", "p99", "missing", "ping p50", "p99", "bulk"
+        )
+    }
+}
+
+/// Starts a thread at a place, and waits until it has opened its sockets.
+fn start(
+    world: &Arc<World>,
+    place: Place,
+    worker: &Worker,
+    open: fn() -> io::Result<Work>,
+) -> Result<(), WorldError> {
+    let (world, worker) = (Arc::clone(world), worker.clone());
+    let (tell, told) = channel();
+    thread::spawn(move || {
+        let opened = world.enter(place).and_then(|()| {
+            let work = open().and_then(|work| sys::drop_privileges(false).map(|()| work));
+            work.map_err(|error| WorldError::Call {
+                what: "traffic of the demo".to_owned(),
+                error,
+            })
+        });
+        match opened {
+            Err(error) => _ = tell.send(Err(error)),
+            Ok(mut work) => {
+                _ = tell.send(Ok(()));
+                while work(&worker).is_ok() {}
+            }
+        }
+    });
+    wait_for(&told)
+}
+
+fn wait_for(told: &Receiver<Result<(), WorldError>>) -> Result<(), WorldError> {
+    told.recv().unwrap_or_else(|_| {
+        let error = io::Error::other("a thread ended early");
+        let what = "traffic of the demo".to_owned();
+        Err(WorldError::Call { what, error })
+    })
+}
+
+fn far(port: u16) -> io::Result<SocketAddr> {
+    format!("{FAR}:{port}").parse().map_err(io::Error::other)
+}
+
+/// Takes what the transfers send.
+fn sink() -> io::Result<Work> {
+    let listener = TcpListener::bind(far(BULK)?)?;
+    Ok(Box::new(move |worker| {
+        let (mut stream, _) = listener.accept()?;
+        let worker = worker.clone();
+        thread::spawn(move || {
+            let mut room = [0; 16 << 10];
+            while let Ok(len) = stream.read(&mut room)
+                && len > 0
+            {
+                worker.count(|part| part.bulk += len as u64);
+            }
+        });
+        Ok(())
+    }))
+}
+
+/// Sends without end.
+fn transfer() -> io::Result<Work> {
+    let mut stream: Option<TcpStream> = None;
+    let data = [0; 16 << 10];
+    Ok(Box::new(move |_| {
+        if stream.is_none() {
+            let new = TcpStream::connect(far(BULK)?)?;
+            // Where the system does not have it, its default is used.
+            _ = sys::set_congestion_control(&new, CONTROL);
+            stream = Some(new);
+        }
+        match &mut stream {
+            Some(stream) => stream.write_all(&data),
+            None => Ok(()),
+        }
+    }))
+}
+
+/// Answers pings.
+fn echo() -> io::Result<Work> {
+    let socket = UdpSocket::bind(far(PING)?)?;
+    let mut room = [0; 2048];
+    Ok(Box::new(move |_| {
+        let (len, from) = socket.recv_from(&mut room)?;
+        socket.send_to(&room[..len], from).map(|_| ())
+    }))
+}
+
+fn ping() -> io::Result<Work> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    socket.connect(far(PING)?)?;
+    let answers = socket.try_clone()?;
+    let mut listens = false;
+    Ok(Box::new(move |worker| {
+        if !std::mem::replace(&mut listens, true) {
+            let (worker, answers) = (worker.clone(), answers.try_clone()?);
+            thread::spawn(move || {
+                let mut room = [0; 2048];
+                while let Ok(len) = answers.recv(&mut room) {
+                    if let Some(delay) = worker.since(&room[..len]) {
+                        worker.count(|part| part.ping.record(delay));
+                    }
+                }
+            });
+        }
+        let mut packet = [0; 56];
+        packet[..8].copy_from_slice(&worker.stamp());
+        // The far end may not be there yet.
+        _ = socket.send(&packet);
+        thread::sleep(PING_EVERY);
+        Ok(())
+    }))
+}
+
+fn call() -> io::Result<Work> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    socket.connect(far(CALL)?)?;
+    let mut next = Instant::now();
+    Ok(Box::new(move |worker| {
+        let mut packet = [0; CALL_BYTES];
+        packet[..8].copy_from_slice(&worker.stamp());
+        _ = socket.send(&packet);
+        worker.count(|part| part.call_sent += 1);
+        next += CALL_EVERY;
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+        Ok(())
+    }))
+}
+
+fn listener_of_the_call() -> io::Result<Work> {
+    let socket = UdpSocket::bind(far(CALL)?)?;
+    let mut room = [0; 2048];
+    Ok(Box::new(move |worker| {
+        let len = socket.recv(&mut room)?;
+        if let Some(delay) = worker.since(&room[..len]) {
+            worker.count(|part| part.call.record(delay));
+        }
+        Ok(())
+    }))
+}

@@ -1,0 +1,44 @@
+//! Devices: where frames come in and go out.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use crate::books::Outside;
+use crate::slots::{Slot, Slots};
+
+/// A frame that came in, in its slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// The slot.
+    pub slot: Slot,
+    /// When, in nanoseconds since 1970, if the device knows.
+    pub unix_nanos: Option<i64>,
+}
+
+/// An end of the bottleneck.
+pub trait Device {
+    /// The name in messages.
+    fn name(&self) -> &str;
+
+    /// Adds the frames that have come, each in a slot of its own, in order, without waiting. Without
+    /// free slots frames stay where they are.
+    ///
+    /// # Errors
+    /// The interface is down or gone.
+    fn receive(&mut self, slots: &mut Slots, received: &mut Vec<Received>) -> io::Result<()>;
+
+    /// Sends the first frames, in order, without waiting. The number of those taken; the others may
+    /// be offered again.
+    ///
+    /// # Errors
+    /// The first frame can never be sent.
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize>;
+
+    /// Frames lost here since the start, where no queue saw them.
+    fn outside(&mut self) -> Outside;
+
+    /// The descriptor to wait for.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}

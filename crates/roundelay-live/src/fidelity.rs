@@ -1,0 +1,362 @@
+//! Fidelity: what a run says about itself, and whether its figures may be used.
+
+use std::fmt::Write as _;
+
+use roundelay::{DropReason, Duration, Rate};
+use roundelay_metrics::Delays;
+use roundelay_metrics::units::{counted, seconds};
+use serde::Serialize;
+
+use crate::books::{Books, Outside};
+use crate::settings::Way;
+
+/// Bytes of a full packet of Ethernet.
+const FULL_PACKET: u64 = 1514;
+/// Share of frames whose arrival may be moved before the run is not valid.
+const FEW: f64 = 0.01;
+
+/// What a run says about itself.
+#[derive(Debug, Clone, Serialize)]
+pub struct Fidelity {
+    /// Length of the run, seconds.
+    pub seconds: f64,
+    /// Both directions, up and down.
+    pub ways: [WayFidelity; 2],
+    /// Whether the driver ran at real-time priority.
+    pub real_time: bool,
+    /// How often the clock of the stamps was set.
+    pub clock_steps: u64,
+    /// Turns without a free slot.
+    pub full_turns: u64,
+    /// Frames whose checksum the sender left to hardware, near and far.
+    pub unfinished: [u64; 2],
+    /// How often an interface went down, near and far.
+    pub went_down: [u64; 2],
+    /// The congestion control of TCP at the ends, if they are ours.
+    pub congestion_control: Option<String>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// A direction.
+#[derive(Debug, Clone, Serialize)]
+pub struct WayFidelity {
+    /// `up` or `down`.
+    pub way: &'static str,
+    /// The queue at the end of the run.
+    pub queue: String,
+    /// The rate at the end of the run.
+    pub rate: u64,
+    /// The books.
+    pub books: Books,
+    /// Lost where no queue saw it, at the interface where frames come in.
+    pub outside: Outside,
+    /// How late frames left beyond the time due, seconds: p50, p99, p99.9. None without frames.
+    pub late: Option<[f64; 3]>,
+    /// Time of a full packet on the link, seconds.
+    pub full_packet: f64,
+}
+
+/// Whether the figures may be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// They may.
+    pub is_valid: bool,
+    /// Why not, and what would mend it, in sentences; empty if they may.
+    pub reasons: Vec<String>,
+}
+
+/// The figures of a direction before they are judged.
+pub(crate) struct Measured<'a> {
+    pub(crate) way: Way,
+    pub(crate) queue: String,
+    pub(crate) rate: Rate,
+    pub(crate) books: &'a Books,
+    pub(crate) outside: Outside,
+    pub(crate) lateness: &'a Delays,
+}
+
+impl WayFidelity {
+    pub(crate) fn of(measured: Measured<'_>) -> Self {
+        let at = |q| {
+            let late = measured.lateness.quantile(q);
+            late.map_or(0.0, Duration::as_secs_f64)
+        };
+        let is_empty = measured.lateness.count() == 0;
+        Self {
+            way: measured.way.name(),
+            queue: measured.queue,
+            rate: measured.rate.bits_per_second(),
+            books: measured.books.clone(),
+            outside: measured.outside,
+            late: (!is_empty).then(|| [at(0.5), at(0.99), at(0.999)]),
+            full_packet: measured.rate.time_of(FULL_PACKET).as_secs_f64(),
+        }
+    }
+
+    /// Why the figures of this direction may not be used.
+    fn reasons(&self, real_time: bool) -> Vec<String> {
+        let mut reasons = Vec::new();
+        let Self { way, books, .. } = self;
+        if let Some([_, p99, _]) = self.late.filter(|[_, p99, _]| *p99 >= self.full_packet) {
+            let mend = if real_time {
+                "use a lower rate, or a machine with less other work"
+            } else {
+                "run with real-time priority (as root), a lower rate, or a machine with less other work"
+            };
+            reasons.push(format!(
+                "{way}: 1% of the frames left {} late or more, and a full packet takes {}: {mend}.",
+                seconds(p99),
+                seconds(self.full_packet)
+            ));
+        }
+        if self.outside.ring > 0 {
+            let lost = counted(self.outside.ring, "frame");
+            reasons.push(format!(
+                "{way}: {lost} lost in the kernel before the queue saw them: send less, or use a faster machine."
+            ));
+        }
+        if self.outside.too_long > 0 {
+            let lost = counted(self.outside.too_long, "frame");
+            reasons.push(format!(
+                "{way}: {lost} longer than the interface's packets, lost: turn offloads off at the sender (ethtool -K DEV tso off gso off gro off)."
+            ));
+        }
+        if books.refused > 0 {
+            let lost = counted(books.refused, "frame");
+            reasons.push(format!(
+                "{way}: {lost} refused by the interface at the other end: was it up, and is its MTU as large?"
+            ));
+        }
+        if books.moved as f64 > FEW * books.arrived as f64
+            && books.moved_most as f64 > self.full_packet * 1e9
+        {
+            reasons.push(format!(
+                "{way}: the driver woke up too late for {} of {} arrivals, by up to {}: they count as later than they were.",
+                books.moved,
+                books.arrived,
+                seconds(books.moved_most as f64 / 1e9)
+            ));
+        }
+        if !books.balance() {
+            reasons.push(format!(
+                "{way}: the books do not balance, which is an error of this program."
+            ));
+        }
+        reasons
+    }
+}
+
+impl Fidelity {
+    /// Judges the figures.
+    pub(crate) fn judge(&mut self) {
+        let mut reasons = Vec::new();
+        for way in &self.ways {
+            reasons.extend(way.reasons(self.real_time));
+        }
+        if self.clock_steps > 0 {
+            reasons.push(format!(
+                "The clock was set {} during the run, and arrivals around that time count as later than they were: stop the time service for the run.",
+                counted(self.clock_steps, "time")
+            ));
+        }
+        for (end, count) in ["near", "far"].iter().zip(self.unfinished) {
+            if count > 0 {
+                reasons.push(format!(
+                    "{} came from the {end} side without a checksum, which receivers refuse: turn the offload off at the sender (ethtool -K DEV tx off).",
+                    counted(count, "frame")
+                ));
+            }
+        }
+        for (end, count) in ["near", "far"].iter().zip(self.went_down) {
+            if count > 0 {
+                reasons.push(format!(
+                    "The {end} interface went down {}.",
+                    counted(count, "time")
+                ));
+            }
+        }
+        if self.ways.iter().all(|way| way.books.arrived == 0) {
+            reasons.push("No frame came from either side.".to_owned());
+        }
+        self.verdict = Verdict {
+            is_valid: reasons.is_empty(),
+            reasons,
+        };
+    }
+
+    /// The report that ends a run.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        for way in &self.ways {
+            let books = &way.books;
+            let rate = Rate::from_bits_per_second(way.rate).map(|rate| rate.to_string());
+            _ = writeln!(
+                text,
+                "{}: {} under {}",
+                way.way,
+                rate.unwrap_or_default(),
+                way.queue
+            );
+            _ = write!(
+                text,
+                "  {} in, {} out ({:.2} Mbit/s), {} dropped",
+                books.arrived,
+                books.delivered,
+                books.delivered_bytes as f64 * 8.0 / self.seconds.max(1e-9) / 1e6,
+                books.all_dropped()
+            );
+            for (reason, count) in DropReason::ALL.iter().zip(books.dropped) {
+                if count > 0 {
+                    _ = write!(text, " {}: {count}", reason.name());
+                }
+            }
+            _ = write!(text, ", {} marked", books.marked);
+            if books.lost > 0 {
+                _ = write!(text, ", {} lost on the wire", books.lost);
+            }
+            _ = writeln!(text, ", {} still inside", books.waiting + books.on_the_way);
+            if let Some([p50, p99, p999]) = way.late {
+                _ = writeln!(
+                    text,
+                    "  late: p50 {}, p99 {}, p99.9 {}; a full packet takes {}",
+                    seconds(p50),
+                    seconds(p99),
+                    seconds(p999),
+                    seconds(way.full_packet)
+                );
+            }
+            let outside = way.outside.total() + books.refused;
+            _ = writeln!(
+                text,
+                "  lost outside the queue: {outside}; arrivals moved: {}",
+                books.moved
+            );
+        }
+        if let Some(control) = &self.congestion_control {
+            _ = writeln!(
+                text,
+                "TCP's default congestion control at both ends: {control}"
+            );
+        }
+        let priority = if self.real_time {
+            "real-time"
+        } else {
+            "ordinary"
+        };
+        _ = writeln!(text, "{:.1} s at {priority} priority", self.seconds);
+        text.push_str(&self.verdict.text());
+        text
+    }
+}
+
+impl Verdict {
+    /// The verdict in a sentence, and a line for each reason.
+    pub fn text(&self) -> String {
+        if self.is_valid {
+            return "valid: frames left on time, and none was lost outside the queue\n".to_owned();
+        }
+        let mut text = "do not use these figures:\n".to_owned();
+        for reason in &self.reasons {
+            text.push_str("  ");
+            text.push_str(reason);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(way: Way, late: Duration) -> WayFidelity {
+        let mut lateness = Delays::default();
+        for _ in 0..100 {
+            lateness.record(late);
+        }
+        let books = Books {
+            arrived: 100,
+            sent: 100,
+            delivered: 100,
+            ..Books::default()
+        };
+        WayFidelity::of(Measured {
+            way,
+            queue: "fifo".to_owned(),
+            rate: "1mbit".parse().unwrap(),
+            books: &books,
+            outside: Outside::default(),
+            lateness: &lateness,
+        })
+    }
+
+    fn judged(change: impl FnOnce(&mut Fidelity)) -> Verdict {
+        let mut fidelity = Fidelity {
+            seconds: 1.0,
+            ways: Way::BOTH.map(|each| way(each, Duration::from_micros(50))),
+            real_time: true,
+            clock_steps: 0,
+            full_turns: 0,
+            unfinished: [0; 2],
+            went_down: [0; 2],
+            congestion_control: None,
+            verdict: Verdict {
+                is_valid: false,
+                reasons: Vec::new(),
+            },
+        };
+        change(&mut fidelity);
+        fidelity.judge();
+        fidelity.verdict
+    }
+
+    #[test]
+    fn a_run_on_time_without_losses_is_valid() {
+        let verdict = judged(|_| ());
+        assert_eq!((verdict.is_valid, verdict.reasons.len()), (true, 0));
+        assert!(verdict.text().starts_with("valid"));
+    }
+
+    /// Puts a fault into a run.
+    type Fault = fn(&mut Fidelity);
+
+    #[test]
+    fn each_fault_makes_a_run_invalid_with_a_reason() {
+        // A full packet takes 12 ms at 1 Mbit/s.
+        let faults: [(&str, Fault); 9] = [
+            ("late or more", |run| {
+                run.ways[0] = way(Way::Up, Duration::from_millis(13))
+            }),
+            ("lost in the kernel", |run| run.ways[1].outside.ring = 1),
+            ("turn offloads off", |run| run.ways[1].outside.too_long = 1),
+            ("refused by the interface", |run| {
+                (run.ways[0].books.refused, run.ways[0].books.delivered) = (1, 99);
+            }),
+            ("woke up too late", |run| {
+                (run.ways[0].books.moved, run.ways[0].books.moved_most) = (2, 13_000_000);
+            }),
+            ("do not balance", |run| run.ways[0].books.delivered = 99),
+            ("The clock was set", |run| run.clock_steps = 1),
+            ("without a checksum", |run| run.unfinished[1] = 1),
+            ("far interface went down", |run| run.went_down[1] = 1),
+        ];
+        for (part, fault) in faults {
+            let verdict = judged(fault);
+            assert!(
+                !verdict.is_valid && verdict.reasons.len() == 1,
+                "{part}: {verdict:?}"
+            );
+            assert!(verdict.text().contains(part), "{part}: {verdict:?}");
+        }
+        let idle = judged(|run| {
+            for way in &mut run.ways {
+                (way.books, way.late) = (Books::default(), None);
+            }
+        });
+        assert_eq!(idle.reasons, ["No frame came from either side."]);
+        let moved = judged(|run| (run.ways[0].books.moved, run.ways[0].books.moved_most) = (9, 99));
+        assert!(moved.is_valid, "moved by less than a packet");
+    }
+}

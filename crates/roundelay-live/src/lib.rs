@@ -1,0 +1,56 @@
+//! Real packets through any queue discipline: a bottleneck between two interfaces, and a record of
+//! each run that replays to the packet.
+//!
+//! The [`Bottleneck`] is pure: frames and times go in, frames that are due come out. It reads no
+//! clock and opens no socket, so a [replay](replay()) of a record takes the very same decisions.
+
+mod books;
+mod bottleneck;
+mod clock;
+#[cfg(target_os = "linux")]
+pub mod control;
+#[cfg(target_os = "linux")]
+pub mod demo;
+mod device;
+mod driver;
+mod fidelity;
+mod line;
+mod log;
+mod marking;
+#[cfg(target_os = "linux")]
+pub mod offloads;
+#[cfg(target_os = "linux")]
+mod packet_socket;
+mod random;
+mod record;
+mod recording;
+mod replay;
+#[cfg(target_os = "linux")]
+mod session;
+mod settings;
+mod slots;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+pub mod world;
+
+pub use books::{Books, Outside};
+pub use bottleneck::{Bottleneck, Due};
+pub use clock::{Clock, WallClock};
+pub use device::{Device, Received};
+pub use driver::{Driver, DriverError};
+pub use fidelity::{Fidelity, Verdict, WayFidelity};
+pub use line::{Fate, Journal, NoJournal};
+pub use log::{RunLog, log};
+#[cfg(target_os = "linux")]
+pub use packet_socket::PacketSocket;
+pub use record::{End, FORMAT, Line, NOTES, Recorder, Start};
+pub use recording::{Entry, RecordError, Recording, start_of};
+pub use replay::{Replayed, ReplayedWay, replay};
+#[cfg(target_os = "linux")]
+pub use session::Session;
+pub use settings::{
+    Change, LONGEST_DELAY, LinkText, QueueText, Settings, SettingsError, Way, WaySettings,
+    WeightTexts,
+};
+pub use slots::{Slot, Slots};

@@ -1,0 +1,418 @@
+//! Line: one direction of the bottleneck. Frames are sorted into flows, queue for the link, and
+//! travel along the wire until they are due at the other end.
+
+use std::collections::VecDeque;
+
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::AnyArena;
+use roundelay::{
+    Billionths, DropReason, Duration, Ecn, Instant, Observer, Packet, Port, Scheduler as _,
+};
+use roundelay_trace::{Feed, FeedError, Flow, Frame, LinkType, Queue, Sorted, Tap};
+
+use crate::books::Books;
+use crate::marking::mark;
+use crate::random::{of_wire, seed_of_queue};
+use crate::record::Recorder;
+use crate::settings::{Change, Settings, SettingsError, Way, WaySettings, rate};
+use crate::slots::{Slot, Slots};
+
+/// Fate of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// The frame got the link.
+    Sent {
+        /// Start of the transmission.
+        start: Instant,
+        /// End of the transmission.
+        end: Instant,
+        /// The time at which the frame is due at the other end.
+        due: Instant,
+        /// The queue asked for CE.
+        marked: bool,
+        /// The wire loses the frame.
+        lost: bool,
+    },
+    /// The queue dropped the frame.
+    Dropped {
+        /// The time of the drop.
+        at: Instant,
+        /// The reason.
+        reason: DropReason,
+    },
+}
+
+/// Hears everything that happens in the bottleneck, in the order in which it happens. Frames of a
+/// direction are numbered from 0 in the order of arrival.
+pub trait Journal: Send {
+    /// A frame arrives. `frame` is cut to [`Settings::snap`] bytes, `len` is its whole length.
+    fn arrived(&mut self, way: Way, at: Instant, frame: &[u8], len: u32) {
+        let _ = (way, at, frame, len);
+    }
+
+    /// The fate of a frame, and its flow.
+    fn fate(&mut self, way: Way, number: u64, flow: u32, fate: Fate) {
+        let _ = (way, number, flow, fate);
+    }
+
+    /// A change takes effect.
+    fn changed(&mut self, way: Way, at: Instant, change: &Change) {
+        let _ = (way, at, change);
+    }
+
+    /// The journal as a record, if it is one.
+    fn as_recorder(self: Box<Self>) -> Option<Box<Recorder>> {
+        None
+    }
+}
+
+/// A journal that nobody reads.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoJournal;
+
+impl Journal for NoJournal {}
+
+/// A frame on its way to the other end.
+#[derive(Debug, Clone, Copy)]
+struct Travelling {
+    slot: Slot,
+    due: Instant,
+    lost: bool,
+}
+
+/// One direction.
+pub(crate) struct Line {
+    way: Way,
+    seed: u64,
+    snap: usize,
+    /// The queue as written.
+    pub(crate) queue: String,
+    port: Port<AnyArena<Slot>>,
+    feed: Feed,
+    wire: Wire,
+    pub(crate) books: Books,
+    /// The last arrival, or the time up to which the port has decided.
+    now: Instant,
+}
+
+/// The wire behind the link.
+struct Wire {
+    delay: Duration,
+    jitter: Duration,
+    loss: u64,
+    random: Pcg64Mcg,
+    last_due: Instant,
+    travelling: VecDeque<Travelling>,
+}
+
+/// What a port's decisions touch, beside the port.
+struct Outlet<'a> {
+    way: Way,
+    wire: &'a mut Wire,
+    books: &'a mut Books,
+    slots: &'a mut Slots,
+    journal: &'a mut dyn Journal,
+}
+
+impl Observer<Slot> for Outlet<'_> {
+    fn sent(&mut self, packet: Packet<Slot>, start: Instant, end: Instant) {
+        let (slot, content) = (packet.payload, self.slots.content(packet.payload));
+        let marked = packet.ecn == Ecn::Marked && !content.came_marked();
+        if marked {
+            mark(self.slots.frame_mut(slot));
+        }
+        let (due, lost) = self.wire.travel(slot, end);
+        self.books.waiting -= 1;
+        self.books.on_the_way += 1;
+        self.books.sent += 1;
+        self.books.marked += u64::from(marked);
+        let fate = Fate::Sent {
+            start,
+            end,
+            due,
+            marked,
+            lost,
+        };
+        self.journal
+            .fate(self.way, content.number, packet.flow.0, fate);
+    }
+
+    fn dropped(&mut self, packet: Packet<Slot>, now: Instant, reason: DropReason) {
+        let number = self.slots.content(packet.payload).number;
+        self.slots.release(packet.payload);
+        self.books.waiting -= 1;
+        self.books.count_drop(reason);
+        let fate = Fate::Dropped { at: now, reason };
+        self.journal.fate(self.way, number, packet.flow.0, fate);
+    }
+}
+
+impl Wire {
+    fn new(settings: &WaySettings, guard: Duration, random: Pcg64Mcg) -> Self {
+        Self {
+            // The guard is part of the way: no frame can be due before its fate is decided.
+            delay: Duration::from_picos(settings.delay).max(guard),
+            jitter: Duration::from_picos(settings.jitter),
+            loss: settings.loss,
+            random,
+            last_due: Instant::ZERO,
+            travelling: VecDeque::new(),
+        }
+    }
+
+    /// Sends a frame along the wire: when it is due, and whether it is lost.
+    fn travel(&mut self, slot: Slot, end: Instant) -> (Instant, bool) {
+        let lost = self.loss > 0 && self.random.random_range(0..Billionths::ONE.0) < self.loss;
+        let mut due = end + self.delay;
+        if self.jitter > Duration::ZERO {
+            let extra = self.random.random_range(0..=self.jitter.as_picos());
+            due += Duration::from_picos(extra);
+        }
+        // Jitter keeps the order.
+        self.last_due = self.last_due.max(due);
+        let due = self.last_due;
+        self.travelling.push_back(Travelling { slot, due, lost });
+        (due, lost)
+    }
+}
+
+/// The port of a queue.
+fn port_of(
+    queue: &Queue,
+    rate: roundelay::Rate,
+    seed: u64,
+) -> Result<Port<AnyArena<Slot>>, SettingsError> {
+    let scheduler = queue
+        .discipline()
+        .build_arena(seed_of_queue(seed))
+        .map_err(|error| SettingsError(error.to_string()))?;
+    Ok(Port::new(scheduler, queue.limit(), rate))
+}
+
+/// The part of a frame that a queue looks at.
+fn seen(frame: &[u8], len: u32, snap: usize) -> Frame<'_> {
+    Frame {
+        time_nanos: 0,
+        original_len: len,
+        link: LinkType::ETHERNET,
+        bytes: &frame[..frame.len().min(snap)],
+        tap: Tap::default(),
+    }
+}
+
+impl Line {
+    pub(crate) fn new(settings: &Settings, way: Way) -> Result<Self, SettingsError> {
+        let own = settings.way(way);
+        own.check_wire()?;
+        let queue = own.queue.queue()?;
+        let port = port_of(&queue, own.rate()?, settings.seed)?;
+        let flows = (settings.flow_by()?, settings.max_flows as usize);
+        let (rules, layer) = (settings.weights.rules()?, settings.link.layer()?);
+        let feed = Feed::new(queue, rules, layer, flows)
+            .map_err(|error| SettingsError(error.to_string()))?;
+        let guard = Duration::from_picos(settings.guard);
+        Ok(Self {
+            way,
+            seed: settings.seed,
+            snap: settings.snap as usize,
+            queue: own.queue.to_string(),
+            port,
+            feed,
+            wire: Wire::new(own, guard, of_wire(settings.seed, way)),
+            books: Books::default(),
+            now: Instant::ZERO,
+        })
+    }
+
+    /// The last arrival, or the time up to which the port has decided.
+    pub(crate) const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The link's rate.
+    pub(crate) const fn rate(&self) -> roundelay::Rate {
+        self.port.rate()
+    }
+
+    /// The flows by number.
+    pub(crate) fn flows(&self) -> &[Flow] {
+        self.feed.flows()
+    }
+
+    /// Time of the port's next decision.
+    pub(crate) fn next_decision(&self) -> Option<Instant> {
+        self.port.next_event()
+    }
+
+    /// Time at which the next frame is due.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        self.wire.travelling.front().map(|first| first.due)
+    }
+
+    /// Decides everything before `until`.
+    pub(crate) fn advance(&mut self, until: Instant, slots: &mut Slots, journal: &mut dyn Journal) {
+        let mut outlet = Outlet {
+            way: self.way,
+            wire: &mut self.wire,
+            books: &mut self.books,
+            slots,
+            journal,
+        };
+        self.port.advance(until, &mut outlet);
+        self.now = self.now.max(until);
+    }
+
+    /// A frame arrives at `at`, which is not before [`now`](Self::now).
+    pub(crate) fn arrive(
+        &mut self,
+        at: Instant,
+        slot: Slot,
+        slots: &mut Slots,
+        journal: &mut dyn Journal,
+    ) -> Result<(), FeedError> {
+        self.advance(at, slots, journal);
+        let len = slots.content(slot).len;
+        let frame = seen(slots.frame(slot), len, self.snap);
+        journal.arrived(self.way, at, frame.bytes, frame.original_len);
+        let sorted = self.feed.sort(at, &frame, self.port.scheduler_mut())?;
+        self.books.arrived_bytes += u64::from(frame.original_len);
+        let content = slots.content_mut(slot);
+        (content.number, content.sorted) = (self.books.arrived, Some(sorted));
+        self.books.arrived += 1;
+        self.enter(at, slot, sorted, slots, journal);
+        Ok(())
+    }
+
+    /// A frame enters the queue.
+    fn enter(
+        &mut self,
+        at: Instant,
+        slot: Slot,
+        sorted: Sorted,
+        slots: &mut Slots,
+        journal: &mut dyn Journal,
+    ) {
+        self.books.waiting += 1;
+        let packet = self.feed.packet(at, sorted, slot);
+        let mut outlet = Outlet {
+            way: self.way,
+            wire: &mut self.wire,
+            books: &mut self.books,
+            slots,
+            journal,
+        };
+        self.port.arrive(at, packet, &mut outlet);
+    }
+
+    /// Changes rate, queue or weights at `at`, which is not before [`now`](Self::now).
+    ///
+    /// # Errors
+    /// The change cannot be: nothing has changed.
+    pub(crate) fn change(
+        &mut self,
+        at: Instant,
+        change: &Change,
+        slots: &mut Slots,
+        journal: &mut dyn Journal,
+    ) -> Result<(), SettingsError> {
+        self.advance(at, slots, journal);
+        let failed = |error: FeedError| SettingsError(error.to_string());
+        match change {
+            Change::Rate(bits) => {
+                let rate = rate(*bits)?;
+                journal.changed(self.way, at, change);
+                self.port.set_rate(rate);
+            }
+            Change::Weights(texts) => {
+                let rules = texts.rules()?;
+                let queue = self.feed.queue();
+                queue
+                    .check_weights(&rules)
+                    .map_err(|error| SettingsError(error.to_string()))?;
+                journal.changed(self.way, at, change);
+                self.feed
+                    .set_weights(rules, self.port.scheduler_mut())
+                    .map_err(failed)?;
+            }
+            Change::Queue(text) => {
+                let queue = text.queue()?;
+                let mut port = port_of(&queue, self.port.rate(), self.seed)?;
+                port.take_over(self.port.free_at());
+                self.feed
+                    .set_queue(queue, port.scheduler_mut())
+                    .map_err(failed)?;
+                journal.changed(self.way, at, change);
+                self.queue = text.to_string();
+                let waiting = self.replace(port, slots);
+                for slot in waiting {
+                    if let Some(sorted) = slots.content(slot).sorted {
+                        self.enter(at, slot, sorted, slots, journal);
+                    }
+                }
+            }
+        }
+        self.books.changes += 1;
+        Ok(())
+    }
+
+    /// Puts another port into place, and returns the waiting frames in the order of arrival.
+    fn replace(&mut self, port: Port<AnyArena<Slot>>, slots: &Slots) -> Vec<Slot> {
+        let mut before = std::mem::replace(&mut self.port, port);
+        let mut waiting = Vec::new();
+        while let Some(packet) = before.scheduler_mut().evict() {
+            waiting.push(packet.payload);
+            // fq_codel gives up several packets at once.
+            while let Some((packet, _)) = before.scheduler_mut().take_dropped() {
+                waiting.push(packet.payload);
+            }
+        }
+        let left = before.scheduler().backlog();
+        debug_assert!(left.is_empty(), "{}: {left:?} packets stay", self.queue);
+        waiting.sort_unstable_by_key(|slot| slots.content(*slot).number);
+        self.books.waiting -= waiting.len() as u64;
+        waiting
+    }
+
+    /// Adds to `due` the slots of frames that are due by `now`, `most` at most. The wire's losses
+    /// that come before are taken off the wire.
+    pub(crate) fn due(
+        &mut self,
+        now: Instant,
+        most: usize,
+        due: &mut Vec<(Slot, Instant)>,
+        slots: &mut Slots,
+    ) {
+        let travelling = &mut self.wire.travelling;
+        while let Some(first) = travelling
+            .front()
+            .filter(|first| first.lost && first.due <= now)
+        {
+            slots.release(first.slot);
+            travelling.pop_front();
+            self.books.on_the_way -= 1;
+            self.books.lost += 1;
+        }
+        for frame in travelling.iter().take(most) {
+            if frame.due > now || frame.lost {
+                break;
+            }
+            due.push((frame.slot, frame.due));
+        }
+    }
+
+    /// The first frame that is due leaves: the device has taken it, or refused it for good.
+    pub(crate) fn hand_over(&mut self, is_taken: bool, slots: &mut Slots) {
+        let Some(first) = self.wire.travelling.pop_front() else {
+            return;
+        };
+        self.books.on_the_way -= 1;
+        if is_taken {
+            self.books.delivered += 1;
+            self.books.delivered_bytes += u64::from(slots.content(first.slot).len);
+        } else {
+            self.books.refused += 1;
+        }
+        slots.release(first.slot);
+    }
+}

@@ -1,0 +1,285 @@
+//! Log of a recorded run, in the format that `roundelay verify` checks without knowledge of queues'
+//! code: both directions are links of a network with two nodes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use roundelay::{FlowConfig, Instant, LinkLayer, QueueSpec};
+use roundelay_trace::{Classifier, FlowBy, Frame, LinkType, Queue, Tap, parse};
+use roundelay_verify::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Order};
+
+use crate::line::{Fate, Journal};
+use crate::recording::{RecordError, Recording};
+use crate::replay::{Replayed, replay_with};
+use crate::settings::{Change, Settings, SettingsError, Way};
+
+/// The log of a run, and the replay that it comes from.
+pub struct RunLog {
+    /// The lines, as `simulate --log` writes them.
+    pub text: String,
+    /// The replay.
+    pub replayed: Replayed,
+    /// Changes on the way: the log ends before the first, as a link in a log has one rate and queue.
+    pub changes: u64,
+}
+
+/// The log of a recorded run, up to the first change.
+///
+/// # Errors
+/// The record is damaged, or its settings cannot be.
+pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
+    let settings = recording.start().settings.clone();
+    let wrong = |error: SettingsError| RecordError::Settings {
+        name: recording.name().to_owned(),
+        error: error.0,
+    };
+    let links = Way::BOTH.map(|way| link(&settings, way));
+    let [up, down] = links;
+    let header = Header {
+        format: FORMAT,
+        nodes: 2,
+        names: vec!["near".to_owned(), "far".to_owned()],
+        links: vec![up.map_err(wrong)?, down.map_err(wrong)?],
+    };
+    let writer = Writer::new(&settings).map_err(wrong)?;
+    let shared = Arc::new(Mutex::new(writer));
+    let replayed = replay_with(recording, Some(Box::new(Shared(Arc::clone(&shared)))))?;
+    let mut writer = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let changes = replayed.ways.iter().map(|way| way.changes).sum();
+    let mut lines = std::mem::take(&mut writer.lines);
+    // In each direction, lines are in the order of events; at one instant they stay so.
+    lines.sort_by_key(|line| line.time);
+    // Where one direction is decided further than the other, the log would show its link at rest.
+    let decided = match &replayed.end {
+        Some(end) => end.until,
+        None => writer.last.map(Instant::as_picos),
+    };
+    let until = decided[0].min(decided[1]).min(writer.until.as_picos());
+    lines.retain(|line| line.time < until);
+    number(&mut lines);
+    let open = lines
+        .iter()
+        .filter(|line| matches!(line.event, Event::Open { .. }))
+        .count() as u64;
+    let last = lines.last().map_or(0, |line| line.time);
+    lines.push(Line {
+        time: last,
+        event: Event::End { open },
+    });
+    let mut text = to_json(&header);
+    for line in &lines {
+        text.push_str(&to_json(line));
+    }
+    Ok(RunLog {
+        text,
+        replayed,
+        changes,
+    })
+}
+
+/// Numbers packets and flows in the order of their start, as a log has them.
+fn number(lines: &mut [Line]) {
+    let (mut packets, mut flows) = (HashMap::new(), HashMap::new());
+    for line in lines {
+        match &mut line.event {
+            Event::Open { flow, .. } => renumber(&mut flows, flow),
+            Event::Send { packet, flow, .. } => {
+                renumber(&mut packets, packet);
+                renumber(&mut flows, flow);
+            }
+            Event::Arrive { packet, .. }
+            | Event::Transmit { packet, .. }
+            | Event::Drop { packet, .. }
+            | Event::Lose { packet, .. }
+            | Event::Deliver { packet } => renumber(&mut packets, packet),
+            _ => (),
+        }
+    }
+}
+
+fn renumber(numbers: &mut HashMap<u64, u64>, number: &mut u64) {
+    let next = numbers.len() as u64;
+    *number = *numbers.entry(*number).or_insert(next);
+}
+
+fn to_json(value: &impl serde::Serialize) -> String {
+    // Cannot fail: no map has keys that are no texts.
+    let mut text = serde_json::to_string(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn link(settings: &Settings, way: Way) -> Result<LinkRecord, SettingsError> {
+    let own = settings.way(way);
+    let queue = own.queue.queue()?;
+    let layer = settings.link.layer()?;
+    let limit = queue.limit();
+    let bound = |limit: u64| (limit < u64::MAX).then_some(limit);
+    let (name, order) = match &queue {
+        Queue::Discipline(spec) => (own.queue.to_string(), Order::of(spec)),
+        Queue::Tree(tree) => {
+            let spec = QueueSpec::from(queue.discipline());
+            (format!("tree {}", tree.name()), Order::of(&spec))
+        }
+    };
+    Ok(LinkRecord {
+        from: way.index() as u32,
+        to: 1 - way.index() as u32,
+        rate: own.rate,
+        delay: own.delay.max(settings.guard),
+        jitter: own.jitter,
+        overhead: layer.overhead,
+        mpu: layer.mpu,
+        framing: match layer.framing {
+            roundelay::Framing::None => String::new(),
+            framing => framing.to_string(),
+        },
+        loss: own.loss,
+        queue: name,
+        limit: Limits {
+            packets: bound(limit.packets),
+            bytes: bound(limit.bytes),
+        },
+        order,
+        preempts: queue.discipline().preempts(),
+        decision: 0,
+    })
+}
+
+/// Turns a run into lines.
+struct Writer {
+    layer: LinkLayer,
+    classifiers: [Classifier; 2],
+    /// Numbers of flows in the log, by direction and number there.
+    flows: HashMap<(Way, u32), u64>,
+    /// Numbers of packets in the log, by direction.
+    packets: [Vec<u64>; 2],
+    sent: u64,
+    lines: Vec<Line>,
+    /// The first change.
+    until: Instant,
+    /// The last arrival in each direction; without any, the end of time.
+    last: [Instant; 2],
+}
+
+struct Shared(Arc<Mutex<Writer>>);
+
+impl Journal for Shared {
+    fn arrived(&mut self, way: Way, at: Instant, frame: &[u8], len: u32) {
+        self.lock().arrived(way, at, frame, len);
+    }
+
+    fn fate(&mut self, way: Way, number: u64, flow: u32, fate: Fate) {
+        self.lock().fate(way, number, flow, fate);
+    }
+
+    fn changed(&mut self, _: Way, at: Instant, _: &Change) {
+        let mut writer = self.lock();
+        writer.until = writer.until.min(at);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Writer> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Writer {
+    fn new(settings: &Settings) -> Result<Self, SettingsError> {
+        let by: FlowBy = settings.flow_by()?;
+        let classifier = Classifier::with_max_flows(by, settings.max_flows as usize);
+        Ok(Self {
+            layer: settings.link.layer()?,
+            classifiers: [classifier.clone(), classifier],
+            flows: HashMap::new(),
+            packets: [Vec::new(), Vec::new()],
+            sent: 0,
+            lines: Vec::new(),
+            until: Instant::MAX,
+            last: [Instant::MAX; 2],
+        })
+    }
+
+    fn push(&mut self, at: Instant, event: Event) {
+        let time = at.as_picos();
+        self.lines.push(Line { time, event });
+    }
+
+    fn arrived(&mut self, way: Way, at: Instant, bytes: &[u8], len: u32) {
+        let frame = Frame {
+            time_nanos: 0,
+            original_len: len,
+            link: LinkType::ETHERNET,
+            bytes,
+            tap: Tap::default(),
+        };
+        self.last[way.index()] = at;
+        let headers = parse(frame.link, bytes);
+        let known = headers.as_ref().map_err(|reason| *reason);
+        let own = self.classifiers[way.index()].classify(known);
+        let next = self.flows.len() as u64;
+        let flow = *self.flows.entry((way, own.0)).or_insert(next);
+        let link = way.index() as u32;
+        if flow == next {
+            let open = Event::Open {
+                flow,
+                from: link,
+                to: 1 - link,
+                edge: false,
+                longest: None,
+            };
+            self.push(at, open);
+        }
+        let packet = self.sent;
+        self.sent += 1;
+        self.packets[way.index()].push(packet);
+        let len = if self.layer.raw {
+            len
+        } else {
+            frame.network_len()
+        };
+        let len = len.min(FlowConfig::MAX_PACKET_LEN);
+        let send = Event::Send {
+            packet,
+            flow,
+            len,
+            back: false,
+        };
+        self.push(at, send);
+        self.push(at, Event::Arrive { packet, link });
+    }
+
+    fn fate(&mut self, way: Way, number: u64, _: u32, fate: Fate) {
+        let link = way.index() as u32;
+        let Some(packet) = self.packets[way.index()].get(number as usize).copied() else {
+            return;
+        };
+        match fate {
+            Fate::Dropped { at, reason } => {
+                let reason = reason.name().to_owned();
+                let drop = Event::Drop {
+                    packet,
+                    link,
+                    reason,
+                };
+                self.push(at, drop);
+            }
+            Fate::Sent {
+                start,
+                end,
+                due,
+                lost,
+                ..
+            } => {
+                let end = end.as_picos();
+                self.push(start, Event::Transmit { packet, link, end });
+                if lost {
+                    self.push(start, Event::Lose { packet, link });
+                } else {
+                    self.push(due, Event::Deliver { packet });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Reads the record of a run.
+
+use std::path::Path;
+
+use roundelay::{DropReason, Instant};
+use roundelay_trace::{Capture, CaptureError, LinkType};
+use thiserror::Error;
+
+use crate::line::Fate;
+use crate::record::{End, FORMAT, Line, NOTES, Note, PRIVATE, Start};
+use crate::settings::{Change, Way};
+
+/// An entry of a record, in the order of the run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    /// A frame arrives.
+    Arrival {
+        /// The direction.
+        way: Way,
+        /// When.
+        at: Instant,
+        /// The frame, cut.
+        frame: Vec<u8>,
+        /// Its whole length.
+        len: u32,
+    },
+    /// A change takes effect.
+    Change {
+        /// The direction.
+        way: Way,
+        /// When.
+        at: Instant,
+        /// The change.
+        change: Change,
+    },
+    /// The fate of a frame.
+    Fate(Line),
+    /// The end of the run.
+    End(Box<End>),
+}
+
+/// A record that cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The file is no capture.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The capture is no record of a run.
+    #[error("{name}: not a record of `roundelay live`; expected a file written by its --record")]
+    NoRecord {
+        /// The file.
+        name: String,
+    },
+    /// A text in the record is wrong.
+    #[error("{name}: packet {packet}: {error}")]
+    Note {
+        /// The file.
+        name: String,
+        /// Number of the packet in the file, from 1, as Wireshark counts.
+        packet: u64,
+        /// The fault, and what was expected.
+        error: String,
+    },
+    /// A setting in the record cannot be.
+    #[error("{name}: {error}")]
+    Settings {
+        /// The file.
+        name: String,
+        /// The fault.
+        error: String,
+    },
+}
+
+/// A record, read entry by entry.
+pub struct Recording {
+    capture: Capture,
+    start: Start,
+    packets: u64,
+    /// Fates of the last packet that are not yet given.
+    fates: std::vec::IntoIter<Line>,
+}
+
+/// Whether a capture begins as a record does; the start. None for any other capture, and for a file
+/// that cannot be read.
+pub fn start_of(path: &Path) -> Option<Start> {
+    Recording::open(path).ok().map(|recording| recording.start)
+}
+
+impl Recording {
+    /// Opens a record.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is none.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        Self::read(Capture::open(path)?)
+    }
+
+    /// Reads the start of a record.
+    ///
+    /// # Errors
+    /// The capture cannot be read, or is no record.
+    pub fn read(mut capture: Capture) -> Result<Self, RecordError> {
+        let name = capture.name().to_owned();
+        let text = match capture.next()? {
+            Some(frame) if frame.link == LinkType(PRIVATE) && frame.tap.name == Some(NOTES) => {
+                frame.bytes.to_vec()
+            }
+            _ => return Err(RecordError::NoRecord { name }),
+        };
+        let wrong = |error| RecordError::Note {
+            name,
+            packet: 1,
+            error,
+        };
+        let start = match serde_json::from_slice(&text) {
+            Ok(Note::Start(start)) => start,
+            Ok(_) => return Err(wrong("expected the settings first".to_owned())),
+            Err(error) => return Err(wrong(format!("the settings: {error}"))),
+        };
+        if start.format != FORMAT {
+            return Err(wrong(format!(
+                "format {}, and this version reads {FORMAT}: use version {}",
+                start.format, start.version
+            )));
+        }
+        Ok(Self {
+            capture,
+            start,
+            packets: 1,
+            fates: Vec::new().into_iter(),
+        })
+    }
+
+    /// The settings, and the start of the run.
+    pub const fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// The file.
+    pub fn name(&self) -> &str {
+        self.capture.name()
+    }
+
+    /// The next entry; None at the end of the file.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an error ends the record, which an Iterator does not say"
+    )]
+    pub fn next(&mut self) -> Result<Option<Entry>, RecordError> {
+        loop {
+            if let Some(fate) = self.fates.next() {
+                return Ok(Some(Entry::Fate(fate)));
+            }
+            let Some(frame) = self.capture.next()? else {
+                return Ok(None);
+            };
+            self.packets += 1;
+            let since = frame.time_nanos.saturating_sub(self.start.unix_nanos);
+            let at = Instant::from_nanos(since.max(0) as u64);
+            let way = Way::BOTH
+                .into_iter()
+                .find(|way| frame.tap.name == Some(way.name()));
+            if let Some(way) = way {
+                return Ok(Some(Entry::Arrival {
+                    way,
+                    at,
+                    frame: frame.bytes.to_vec(),
+                    len: frame.original_len,
+                }));
+            }
+            let text = String::from_utf8_lossy(frame.bytes).into_owned();
+            if let Some(entry) = self.note(&text)? {
+                return Ok(Some(entry));
+            }
+        }
+    }
+
+    /// The entry of a text; none for fates, which are kept.
+    fn note(&mut self, text: &str) -> Result<Option<Entry>, RecordError> {
+        if !text.starts_with('{') {
+            let mut fates = Vec::new();
+            for line in text.lines() {
+                fates.push(fate(line).ok_or_else(|| {
+                    self.wrong(format!(
+                        "'{line}': expected the fate of a frame, as in 'up 17 flow 3 dropped 1000 full'"
+                    ))
+                })?);
+            }
+            self.fates = fates.into_iter();
+            return Ok(None);
+        }
+        match serde_json::from_str(text) {
+            Ok(Note::Change { way, at, change }) => Ok(Some(Entry::Change {
+                way,
+                at: Instant::from_nanos(at),
+                change,
+            })),
+            Ok(Note::End(end)) => Ok(Some(Entry::End(Box::new(end)))),
+            Ok(Note::Start(_)) => Err(self.wrong("a second start".to_owned())),
+            Err(error) => Err(self.wrong(error.to_string())),
+        }
+    }
+
+    fn wrong(&self, error: String) -> RecordError {
+        RecordError::Note {
+            name: self.name().to_owned(),
+            packet: self.packets,
+            error,
+        }
+    }
+}
+
+/// Reads a line with a fate.
+fn fate(line: &str) -> Option<Line> {
+    let mut words = line.split(' ');
+    let name = words.next()?;
+    let way = Way::BOTH.into_iter().find(|way| way.name() == name)?;
+    let number = words.next()?.parse().ok()?;
+    if words.next()? != "flow" {
+        return None;
+    }
+    let flow = words.next()?.parse().ok()?;
+    let fate = match words.next()? {
+        "sent" => {
+            let [start, end, due] = [
+                instant(&mut words)?,
+                instant(&mut words)?,
+                instant(&mut words)?,
+            ];
+            let rest: Vec<&str> = words.by_ref().collect();
+            let (marked, lost) = match rest[..] {
+                [] => (false, false),
+                ["marked"] => (true, false),
+                ["lost"] => (false, true),
+                ["marked", "lost"] => (true, true),
+                _ => return None,
+            };
+            Fate::Sent {
+                start,
+                end,
+                due,
+                marked,
+                lost,
+            }
+        }
+        "dropped" => {
+            let at = instant(&mut words)?;
+            let name = words.next()?;
+            let reason = DropReason::ALL
+                .into_iter()
+                .find(|reason| reason.name() == name)?;
+            Fate::Dropped { at, reason }
+        }
+        _ => return None,
+    };
+    words.next().is_none().then_some(Line {
+        way,
+        number,
+        flow,
+        fate,
+    })
+}
+
+fn instant<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Instant> {
+    words.next()?.parse().ok().map(Instant::from_picos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fate_is_read_as_it_was_written() {
+        let at = |picos| Instant::from_picos(picos);
+        let sent = |marked, lost| Fate::Sent {
+            start: at(1),
+            end: at(20),
+            due: at(300),
+            marked,
+            lost,
+        };
+        let mut fates = vec![sent(false, false), sent(true, false), sent(false, true)];
+        fates.push(sent(true, true));
+        for reason in DropReason::ALL {
+            fates.push(Fate::Dropped { at: at(7), reason });
+        }
+        for (number, each) in fates.into_iter().enumerate() {
+            for way in Way::BOTH {
+                let line = Line {
+                    way,
+                    number: number as u64,
+                    flow: 5,
+                    fate: each,
+                };
+                assert_eq!(fate(&line.to_string()), Some(line));
+            }
+        }
+        for wrong in [
+            "",
+            "up",
+            "up 1 flow 2 sent 1 2",
+            "left 1 flow 2 dropped 3 full",
+        ] {
+            assert_eq!(fate(wrong), None, "{wrong}");
+        }
+        assert_eq!(fate("up 1 flow 2 dropped 3 full more"), None);
+        assert_eq!(fate("up 1 flow 2 dropped 3 tired"), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! Session: a run between two interfaces, with its record, its changes, and its verdict.
+
+use std::io;
+use std::path::Path;
+
+use roundelay::Instant;
+
+use crate::bottleneck::Bottleneck;
+use crate::clock::WallClock;
+use crate::device::Device as _;
+use crate::driver::{Driver, DriverError};
+use crate::fidelity::{Fidelity, Measured, Verdict, WayFidelity};
+use crate::packet_socket::PacketSocket;
+use crate::record::{End, Recorder};
+use crate::settings::{Change, Settings, SettingsError, Way};
+use crate::slots::Slots;
+use crate::sys;
+
+/// Slots of a run: frames in both queues and on both wires at most.
+const SLOTS: u32 = 65_536;
+/// Bytes of a slot beyond the MTU: headers of Ethernet, two VLAN tags.
+const HEADERS: u32 = 14 + 8;
+
+/// A run.
+pub struct Session {
+    driver: Driver<PacketSocket, WallClock>,
+    /// Settings of the start, with the changes since.
+    now: Settings,
+    real_time: bool,
+    congestion_control: Option<String>,
+}
+
+impl Session {
+    /// Opens two interfaces of this namespace; the way up goes from the first to the second. Frames
+    /// are received from now on.
+    ///
+    /// # Errors
+    /// A setting is wrong, or an interface cannot be opened.
+    pub fn open(settings: &Settings, interfaces: [&str; 2]) -> Result<Self, DriverError> {
+        let [near, far] = interfaces;
+        if near == far {
+            return Err(
+                format!("{near}: the same interface twice; expected two interfaces").into(),
+            );
+        }
+        let mut longest = 0;
+        for interface in interfaces {
+            let told = |error: io::Error| format!("{interface}: {error}");
+            let (mtu, is_up) = sys::mtu_and_state(interface).map_err(told)?;
+            if !is_up {
+                let mend = format!("ip link set dev {interface} up");
+                return Err(format!(
+                    "{interface}: the interface is down; turn it on first: {mend}"
+                )
+                .into());
+            }
+            longest = longest.max(mtu);
+        }
+        let size = (longest + HEADERS).next_multiple_of(64) as usize;
+        let bottleneck = Bottleneck::new(settings, Slots::new(SLOTS, size))?;
+        let open =
+            |name: &str| PacketSocket::open(name).map_err(|error| format!("{name}: {error}"));
+        let devices = [open(near)?, open(far)?];
+        Ok(Self {
+            driver: Driver::new(devices, bottleneck, WallClock::start()),
+            now: settings.clone(),
+            real_time: false,
+            congestion_control: None,
+        })
+    }
+
+    /// Records the run in a file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn record(&mut self, path: &Path) -> io::Result<()> {
+        let recorder = Recorder::create(path, self.driver.start_unix_nanos(), &self.now)?;
+        self.driver.bottleneck_mut().set_journal(Box::new(recorder));
+        Ok(())
+    }
+
+    /// Notes the congestion control at the ends.
+    pub fn set_congestion_control(&mut self, name: String) {
+        self.congestion_control = Some(name);
+    }
+
+    /// Asks for real-time priority and exact timers. Without the right to, the run goes on without.
+    pub fn use_real_time(&mut self) {
+        sys::use_exact_timers();
+        self.real_time = sys::use_real_time().is_ok();
+    }
+
+    /// Gives up all privileges but, if `may_set_interfaces`, the right to set interfaces.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    pub fn drop_privileges(may_set_interfaces: bool) -> io::Result<()> {
+        sys::drop_privileges(may_set_interfaces)
+    }
+
+    /// Plans a change.
+    pub fn plan(&mut self, at: Instant, way: Way, change: Change) {
+        self.driver.bottleneck_mut().plan(at, way, change);
+    }
+
+    /// Makes a change now.
+    ///
+    /// # Errors
+    /// The change cannot be: nothing has changed.
+    pub fn change(&mut self, way: Way, change: &Change) -> Result<(), SettingsError> {
+        self.driver.bottleneck_mut().change(way, change)?;
+        Ok(())
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(&self) -> f64 {
+        use crate::clock::Clock as _;
+        self.driver.clock().now() as f64 / 1e9
+    }
+
+    /// The bottleneck.
+    pub const fn bottleneck(&self) -> &Bottleneck {
+        self.driver.bottleneck()
+    }
+
+    /// Runs until `goes_on` says no, which is asked every few milliseconds.
+    ///
+    /// # Errors
+    /// A frame cannot be sorted, or the system does not let us wait.
+    pub fn run(
+        &mut self,
+        mut goes_on: impl FnMut(&mut Bottleneck, f64) -> io::Result<bool>,
+    ) -> Result<(), DriverError> {
+        self.driver.run(|driver| {
+            use crate::clock::Clock as _;
+            let seconds = driver.clock().now() as f64 / 1e9;
+            goes_on(driver.bottleneck_mut(), seconds)
+        })
+    }
+
+    /// What the run says about itself up to now.
+    pub fn fidelity(&mut self) -> Fidelity {
+        let seconds = self.seconds();
+        let mut outside = [Default::default(); 2];
+        let mut unfinished = [0; 2];
+        for (place, device) in self.driver.devices_mut().iter_mut().enumerate() {
+            outside[place] = device.outside();
+            unfinished[place] = device.unfinished();
+        }
+        let ways = Way::BOTH.map(|way| {
+            let bottleneck = self.driver.bottleneck();
+            WayFidelity::of(Measured {
+                way,
+                queue: bottleneck.queue(way).to_owned(),
+                rate: bottleneck.rate(way),
+                books: bottleneck.books(way),
+                outside: outside[way.index()],
+                lateness: self.driver.lateness(way),
+            })
+        });
+        let mut fidelity = Fidelity {
+            seconds,
+            ways,
+            real_time: self.real_time,
+            clock_steps: self.driver.clock_steps(),
+            full_turns: self.driver.full_turns(),
+            unfinished,
+            went_down: self.driver.went_down(),
+            congestion_control: self.congestion_control.clone(),
+            verdict: Verdict {
+                is_valid: false,
+                reasons: Vec::new(),
+            },
+        };
+        fidelity.judge();
+        fidelity
+    }
+
+    /// Ends the run, and its record.
+    ///
+    /// # Errors
+    /// The record cannot be written.
+    pub fn finish(mut self) -> io::Result<Fidelity> {
+        let fidelity = self.fidelity();
+        let (_, mut bottleneck) = self.driver.into_parts();
+        let end = End {
+            until: Way::BOTH.map(|way| bottleneck.decided(way).as_picos()),
+            books: Way::BOTH.map(|way| bottleneck.books(way).clone()),
+            outside: [0, 1].map(|place| fidelity.ways[place].outside),
+            verdict: fidelity.verdict.text(),
+        };
+        if let Some(recorder) = bottleneck.take_journal().as_recorder() {
+            recorder.finish(&end)?;
+        }
+        Ok(fidelity)
+    }
+}

@@ -1,0 +1,152 @@
+//! Slots: room for frames, numbered. A queue holds the number, the frame stays where it was received.
+
+use roundelay::Ecn;
+use roundelay_trace::Sorted;
+
+/// The number of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slot(pub u32);
+
+/// A fixed number of slots of one size.
+#[derive(Debug)]
+pub struct Slots {
+    bytes: Vec<u8>,
+    size: usize,
+    contents: Vec<Content>,
+    /// The newest first: a short queue touches few slots.
+    free: Vec<Slot>,
+}
+
+/// What is known about the frame in a slot.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Content {
+    /// Bytes in the slot.
+    stored: u32,
+    /// Bytes of the frame, stored or not.
+    pub(crate) len: u32,
+    /// Number of the frame in its direction, from 0.
+    pub(crate) number: u64,
+    /// None before the frame has arrived at the queue.
+    pub(crate) sorted: Option<Sorted>,
+}
+
+impl Content {
+    /// Whether the frame came with CE.
+    pub(crate) fn came_marked(&self) -> bool {
+        self.sorted
+            .is_some_and(|sorted| sorted.ecn() == Ecn::Marked)
+    }
+}
+
+impl Slots {
+    /// `count` free slots of `size` bytes each.
+    pub fn new(count: u32, size: usize) -> Self {
+        Self {
+            // Zeroed by the system when first touched.
+            bytes: vec![0; count as usize * size],
+            size,
+            contents: vec![Content::default(); count as usize],
+            free: (0..count).rev().map(Slot).collect(),
+        }
+    }
+
+    /// Bytes of a slot.
+    pub const fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Number of free slots.
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Number of slots.
+    pub fn count(&self) -> usize {
+        self.contents.len()
+    }
+
+    /// Takes a free slot.
+    pub fn take(&mut self) -> Option<Slot> {
+        self.free.pop()
+    }
+
+    /// Gives a slot back, with whatever it holds.
+    pub fn release(&mut self, slot: Slot) {
+        self.contents[slot.0 as usize] = Content::default();
+        self.free.push(slot);
+    }
+
+    /// The whole slot.
+    pub fn room(&mut self, slot: Slot) -> &mut [u8] {
+        let at = slot.0 as usize * self.size;
+        &mut self.bytes[at..at + self.size]
+    }
+
+    /// All slots, side by side.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn all_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Notes the length of the frame that was written into the slot.
+    ///
+    /// # Panics
+    /// The frame is longer than the slot.
+    pub fn set_len(&mut self, slot: Slot, len: usize) {
+        self.set_cut(slot, len, len as u32);
+    }
+
+    /// Notes that the first `stored` bytes of a frame of `len` bytes were written into the slot.
+    ///
+    /// # Panics
+    /// There are more bytes than the slot or the frame has.
+    pub fn set_cut(&mut self, slot: Slot, stored: usize, len: u32) {
+        assert!(
+            stored <= self.size && stored <= len as usize,
+            "a frame fits its slot"
+        );
+        let content = &mut self.contents[slot.0 as usize];
+        (content.stored, content.len) = (stored as u32, len);
+    }
+
+    /// The frame in a slot.
+    pub fn frame(&self, slot: Slot) -> &[u8] {
+        let at = slot.0 as usize * self.size;
+        &self.bytes[at..at + self.contents[slot.0 as usize].stored as usize]
+    }
+
+    /// The frame in a slot, to change its bytes.
+    pub(crate) fn frame_mut(&mut self, slot: Slot) -> &mut [u8] {
+        let at = slot.0 as usize * self.size;
+        &mut self.bytes[at..at + self.contents[slot.0 as usize].stored as usize]
+    }
+
+    pub(crate) fn content(&self, slot: Slot) -> Content {
+        self.contents[slot.0 as usize]
+    }
+
+    pub(crate) fn content_mut(&mut self, slot: Slot) -> &mut Content {
+        &mut self.contents[slot.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_taken_and_given_back() {
+        let mut slots = Slots::new(2, 4);
+        let (first, second) = (slots.take().unwrap(), slots.take().unwrap());
+        assert_eq!((slots.take(), slots.free()), (None, 0));
+        slots.room(second)[..3].copy_from_slice(b"abc");
+        slots.set_len(second, 3);
+        assert_eq!(
+            (slots.frame(second), slots.frame(first)),
+            (&b"abc"[..], &b""[..])
+        );
+        slots.release(second);
+        assert_eq!(slots.take(), Some(second), "the newest first");
+        assert_eq!(slots.frame(second), b"", "empty again");
+    }
+}

@@ -1,0 +1,255 @@
+//! World: three network namespaces in a row, near, middle and far. Traffic between near and far goes
+//! through the middle, where the bottleneck is.
+//!
+//! The namespaces have no names: they end with the last process that holds them, however it ends, and
+//! nothing is left to undo. An ordinary user makes them in a user namespace, where they are root.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use crate::offloads;
+use crate::sys;
+
+/// The near end's address.
+pub const NEAR: &str = "10.77.0.1";
+/// The far end's address.
+pub const FAR: &str = "10.77.0.2";
+const NEAR_V6: &str = "fd77::1";
+const FAR_V6: &str = "fd77::2";
+/// The interface at both ends.
+const END: &str = "eth0";
+/// The middle's interfaces, towards near and far.
+pub const MIDDLE: [&str; 2] = ["near0", "far0"];
+
+/// A place of the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Where the first command runs.
+    Near,
+    /// Where the second command runs.
+    Far,
+    /// Where the bottleneck is.
+    Middle,
+}
+
+/// The namespaces.
+#[derive(Debug)]
+pub struct World {
+    near: OwnedFd,
+    far: OwnedFd,
+    middle: OwnedFd,
+}
+
+/// The world cannot be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// The system allows no namespaces.
+    #[error(
+        "no network namespaces here ({0}): run as root, or allow ordinary users to make user namespaces (sysctl user.max_user_namespaces, \
+         kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
+    )]
+    Forbidden(io::Error),
+    /// The command `ip` is missing or failed.
+    #[error("{0}")]
+    Ip(String),
+    /// Another call failed.
+    #[error("{what}: {error}")]
+    Call {
+        /// What was tried.
+        what: String,
+        /// The system's error.
+        error: io::Error,
+    },
+}
+
+/// Whether this process is root, in its user namespace.
+pub fn is_root() -> bool {
+    sys::is_root()
+}
+
+/// An error of a call.
+fn failed(what: &str) -> impl FnOnce(io::Error) -> WorldError {
+    let what = what.to_owned();
+    move |error| WorldError::Call { what, error }
+}
+
+impl World {
+    /// Makes the namespaces, with addresses at both ends, and leaves this thread in the middle. The
+    /// process must have one thread.
+    ///
+    /// # Errors
+    /// The system does not allow it, or `ip` of iproute2 is missing.
+    pub fn build() -> Result<Self, WorldError> {
+        if !sys::is_root() {
+            become_root()?;
+        }
+        let [near, far, middle] = [new_namespace()?, new_namespace()?, new_namespace()?];
+        let world = Self { near, far, middle };
+        world.enter(Place::Middle)?;
+        // A bottleneck has no addresses, not even those that IPv6 gives itself.
+        let quiet = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
+        if fs::exists(quiet).unwrap_or(false) {
+            fs::write(quiet, "1").map_err(failed(quiet))?;
+        }
+        for (ours, place) in MIDDLE.into_iter().zip([Place::Near, Place::Far]) {
+            let namespace = world.namespace(place).as_raw_fd();
+            let theirs = format!("/proc/{}/fd/{namespace}", std::process::id());
+            ip(&[
+                "link", "add", "name", ours, "type", "veth", "peer", "name", END, "netns", &theirs,
+            ])?;
+            ip(&["link", "set", "dev", ours, "up"])?;
+            offloads::turn_off(ours).map_err(failed("offloads of the middle"))?;
+        }
+        for (place, v4, v6) in [(Place::Near, NEAR, NEAR_V6), (Place::Far, FAR, FAR_V6)] {
+            world.enter(place)?;
+            // The sender makes each packet as it is to be on the link, with its checksum.
+            offloads::turn_off(END).map_err(failed("offloads of the ends"))?;
+            ip(&["link", "set", "dev", END, "gso_max_segs", "1"])?;
+            ip(&["link", "set", "dev", "lo", "up"])?;
+            ip(&["link", "set", "dev", END, "up"])?;
+            ip(&["addr", "add", &format!("{v4}/24"), "dev", END])?;
+            if fs::exists("/proc/sys/net/ipv6").unwrap_or(false) {
+                let v6 = format!("{v6}/64");
+                ip(&["-6", "addr", "add", &v6, "dev", END, "nodad"])?;
+            }
+        }
+        world.enter(Place::Middle)?;
+        Ok(world)
+    }
+
+    const fn namespace(&self, place: Place) -> &OwnedFd {
+        match place {
+            Place::Near => &self.near,
+            Place::Far => &self.far,
+            Place::Middle => &self.middle,
+        }
+    }
+
+    /// Moves this thread.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    pub fn enter(&self, place: Place) -> Result<(), WorldError> {
+        sys::enter(sys::as_fd(self.namespace(place))).map_err(failed("entering a namespace"))
+    }
+
+    /// Starts a command at a place. It ends when this process ends. This thread is in the middle
+    /// afterwards.
+    ///
+    /// # Errors
+    /// The command cannot be started.
+    pub fn start(&self, place: Place, command: &mut Command) -> Result<Child, WorldError> {
+        self.enter(place)?;
+        sys::end_with_us(command);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let child = command.spawn().map_err(failed(&name));
+        self.enter(Place::Middle)?;
+        child
+    }
+
+    /// Waits until somebody listens at a place, `most` at most. This thread is in the middle
+    /// afterwards.
+    ///
+    /// # Errors
+    /// The system does not let us enter.
+    pub fn wait_for_listener(&self, place: Place, most: Duration) -> Result<bool, WorldError> {
+        self.enter(place)?;
+        let end = Instant::now() + most;
+        let mut listens = has_listener();
+        while !listens && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(20));
+            listens = has_listener();
+        }
+        self.enter(Place::Middle)?;
+        Ok(listens)
+    }
+
+    /// The default congestion control of TCP at the ends.
+    ///
+    /// # Errors
+    /// The system does not let us enter.
+    pub fn congestion_control(&self) -> Result<String, WorldError> {
+        self.enter(Place::Near)?;
+        let name = fs::read_to_string(CONGESTION_CONTROL).unwrap_or_default();
+        self.enter(Place::Middle)?;
+        Ok(name.trim().to_owned())
+    }
+
+    /// Sets the default congestion control of TCP at both ends.
+    ///
+    /// # Errors
+    /// The system does not have it, or does not allow it here.
+    pub fn set_congestion_control(&self, name: &str) -> Result<(), WorldError> {
+        for place in [Place::Near, Place::Far] {
+            self.enter(place)?;
+            let written = fs::write(CONGESTION_CONTROL, name);
+            let found = fs::read_to_string(CONGESTION_CONTROL).unwrap_or_default();
+            let allowed = fs::read_to_string(ALLOWED).unwrap_or_default();
+            self.enter(Place::Middle)?;
+            if written.is_err() || found.trim() != name {
+                return Err(WorldError::Ip(format!(
+                    "congestion control {name}: this system allows here: {}",
+                    allowed.trim()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+const CONGESTION_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// Whether somebody listens for TCP, or has a UDP port, in the namespace of this thread.
+fn has_listener() -> bool {
+    let listens = |file: &str, state: &str| {
+        let table = fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
+        table
+            .lines()
+            .skip(1)
+            .any(|line| line.split_whitespace().nth(3) == Some(state))
+    };
+    // The states TCP_LISTEN, and TCP_CLOSE of a UDP socket without a peer.
+    listens("tcp", "0A") || listens("tcp6", "0A") || listens("udp", "07") || listens("udp6", "07")
+}
+
+/// A new network namespace; this thread is in it.
+fn new_namespace() -> Result<OwnedFd, WorldError> {
+    sys::new_network_namespace().map_err(WorldError::Forbidden)?;
+    let file = fs::File::open("/proc/thread-self/ns/net").map_err(failed("a new namespace"))?;
+    Ok(file.into())
+}
+
+/// Root of a user namespace of its own.
+fn become_root() -> Result<(), WorldError> {
+    let (user, group) = sys::user_and_group();
+    sys::new_user_namespace().map_err(WorldError::Forbidden)?;
+    let tell = |file: &str, text: String| {
+        fs::write(format!("/proc/self/{file}"), text).map_err(WorldError::Forbidden)
+    };
+    tell("setgroups", "deny".to_owned())?;
+    tell("uid_map", format!("0 {user} 1"))?;
+    tell("gid_map", format!("0 {group} 1"))
+}
+
+/// Runs `ip` of iproute2.
+fn ip(words: &[&str]) -> Result<(), WorldError> {
+    let output = Command::new("ip").args(words).stdin(Stdio::null()).output();
+    let output = output
+        .map_err(|error| WorldError::Ip(format!("cannot run ip: {error}; install iproute2")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(WorldError::Ip(format!(
+        "ip {}: {}",
+        words.join(" "),
+        message.trim()
+    )))
+}

@@ -1,0 +1,7 @@
+//! Tests of the bottleneck under a fake clock, of records and replays, and of runs in namespaces.
+
+mod fake;
+#[cfg(target_os = "linux")]
+mod namespaces;
+mod records;
+mod worlds;

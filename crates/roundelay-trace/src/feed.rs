@@ -1,0 +1,298 @@
+//! Feed: sorts frames into flows for one queue, one frame at a time, as a comparison sorts the packets
+//! of a capture.
+//!
+//! For a driver whose packets have not all come yet. [`compare`](crate::compare) gives the same
+//! flows, weights, lengths and urgencies for the same frames: both use one classifier, one table of
+//! present flows and one marker.
+
+use std::error::Error;
+
+use roundelay::schedulers::{AnyArena, AnyDiscipline, Discipline as _};
+use roundelay::{
+    ConfigError, Ecn, FlowConfig, FlowId, Instant, Limit, LinkLayer, Packet, QueueSpec, Scheduler,
+    tree,
+};
+
+use crate::capture::Frame;
+use crate::classifier::{Classifier, Flow, FlowBy};
+use crate::headers::{TCP, parse};
+use crate::offered::lengths;
+use crate::presence::Presence;
+use crate::tree::TreeFile;
+use crate::urgency::{Known, Marker, Offer, RulePlace, reads_sizes};
+use crate::weights::{WeightRule, WeightRules};
+
+/// A queue: a discipline with its limit, or a tree with the rules that select the flows of each
+/// leaf.
+#[derive(Debug, Clone)]
+pub enum Queue {
+    /// A discipline.
+    Discipline(QueueSpec),
+    /// A tree of disciplines.
+    Tree(Box<TreeFile>),
+}
+
+impl Queue {
+    /// The discipline; for a tree, without any flow's leaf.
+    pub fn discipline(&self) -> AnyDiscipline {
+        match self {
+            Self::Discipline(spec) => spec.discipline.clone(),
+            Self::Tree(tree) => AnyDiscipline::Tree(tree.config().clone()),
+        }
+    }
+
+    /// The limit of the whole queue.
+    pub fn limit(&self) -> Limit {
+        match self {
+            Self::Discipline(spec) => spec.limit_or_default(),
+            Self::Tree(_) => tree::Config::DEFAULT_LIMIT,
+        }
+    }
+
+    /// Whether the queue orders packets by the sizes of flows, which nobody knows before their last
+    /// packet.
+    pub fn reads_sizes(&self) -> bool {
+        match self {
+            Self::Discipline(spec) => reads_sizes(spec),
+            Self::Tree(tree) => tree.config().nodes().any(|node| reads_sizes(&node.spec)),
+        }
+    }
+
+    /// Checks the largest weight of the rules against the range of each discipline.
+    ///
+    /// # Errors
+    /// A discipline takes no weights as large as that.
+    pub fn check_weights(&self, weights: &WeightRules) -> Result<(), ConfigError> {
+        let nodes = match self {
+            Self::Discipline(spec) => vec![spec.discipline.info()],
+            Self::Tree(tree) => tree
+                .config()
+                .nodes()
+                .map(|node| node.spec.discipline.info())
+                .collect(),
+        };
+        for info in nodes.into_iter().filter(|info| info.weighted) {
+            let most = info.max_weight.into();
+            ConfigError::in_range(info.name, "weight", weights.largest().into(), 1, most)?;
+        }
+        Ok(())
+    }
+
+    fn marker(&self, weights: &WeightRules) -> Marker {
+        let urgencies = weights.rules().iter().map(WeightRule::urgency).collect();
+        let known = Known {
+            urgencies,
+            ..Known::default()
+        };
+        Marker::new(self.discipline().info().priority, known)
+    }
+}
+
+/// A frame after it was sorted: its flow, and what disciplines read of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Sorted {
+    /// The flow.
+    pub flow: FlowId,
+    offer: Offer,
+}
+
+impl Sorted {
+    /// Bytes on the link.
+    pub const fn len(&self) -> u32 {
+        self.offer.len
+    }
+
+    /// Whether the frame takes no time on the link.
+    pub const fn is_empty(&self) -> bool {
+        self.offer.len == 0
+    }
+
+    /// The frame's ECN field.
+    pub const fn ecn(&self) -> Ecn {
+        self.offer.ecn
+    }
+}
+
+/// Sorts the frames of one queue.
+pub struct Feed {
+    queue: Queue,
+    weights: WeightRules,
+    layer: LinkLayer,
+    classifier: Classifier,
+    presence: Presence,
+    marker: Marker,
+    /// Scratch space: flows that leave.
+    leaving: Vec<FlowId>,
+}
+
+/// A value that a scheduler refuses.
+pub type FeedError = Box<dyn Error + Send + Sync>;
+
+impl Feed {
+    /// A feed without any flow.
+    ///
+    /// # Errors
+    /// A weight is out of the range of the queue's discipline.
+    pub fn new(
+        queue: Queue,
+        weights: WeightRules,
+        layer: LinkLayer,
+        (by, max_flows): (FlowBy, usize),
+    ) -> Result<Self, ConfigError> {
+        queue.check_weights(&weights)?;
+        let marker = queue.marker(&weights);
+        Ok(Self {
+            queue,
+            weights,
+            layer,
+            classifier: Classifier::with_max_flows(by, max_flows),
+            presence: Presence::default(),
+            marker,
+            leaving: Vec::new(),
+        })
+    }
+
+    /// The queue.
+    pub const fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// The flows by number.
+    pub fn flows(&self) -> &[Flow] {
+        self.classifier.flows()
+    }
+
+    /// Sorts a frame that arrives at `at`: flows silent for long leave the scheduler, and the
+    /// frame's flow joins if it must. Advance the port to `at` before, and let the frame's
+    /// [`packet`](Self::packet) arrive next.
+    ///
+    /// # Errors
+    /// The scheduler refuses the flow.
+    pub fn sort<T>(
+        &mut self,
+        at: Instant,
+        frame: &Frame<'_>,
+        scheduler: &mut AnyArena<T>,
+    ) -> Result<Sorted, FeedError> {
+        let headers = parse(frame.link, frame.bytes);
+        let known = headers.as_ref().map_err(|reason| *reason);
+        let flow = self.classifier.classify(known);
+        let (_, len) = lengths(frame, self.layer);
+        let len = len.min(FlowConfig::MAX_PACKET_LEN);
+        let is_tcp = headers.is_ok_and(|headers| headers.protocol == TCP);
+        let (ecn, dscp) =
+            headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
+        let offer = Offer {
+            len,
+            ecn,
+            dscp,
+            is_bare: is_tcp && frame.is_bare_acknowledgement(),
+        };
+        let leaving = &mut self.leaving;
+        self.presence
+            .let_quiet_flows_leave(at, |flow| leaving.push(flow));
+        for flow in self.leaving.drain(..) {
+            scheduler.remove_flow(flow);
+        }
+        if flow.index() == self.presence.len() {
+            self.meet(at, flow, scheduler)?;
+        }
+        if let Some(config) = self.presence.arrive(at, flow, len) {
+            self.join(flow, config, scheduler)?;
+        }
+        Ok(Sorted { flow, offer })
+    }
+
+    /// The packet of a sorted frame.
+    pub fn packet<T>(&mut self, at: Instant, sorted: Sorted, payload: T) -> Packet<T> {
+        self.marker.packet(at, sorted.flow, sorted.offer, payload)
+    }
+
+    /// Other rules for weights, for the flows present and to come.
+    ///
+    /// # Errors
+    /// A weight is out of the range of the queue's discipline: nothing has changed.
+    pub fn set_weights<T>(
+        &mut self,
+        weights: WeightRules,
+        scheduler: &mut AnyArena<T>,
+    ) -> Result<(), FeedError> {
+        self.queue.check_weights(&weights)?;
+        self.weights = weights;
+        self.marker = self.queue.marker(&self.weights);
+        self.tell_leaves(scheduler)?;
+        for flow in self.known() {
+            let weight = self.weights.weight(self.classifier.headers(flow));
+            if let Some(config) = self.presence.reweigh(flow, weight) {
+                self.join(flow, config, scheduler)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Another queue, with a new scheduler that holds no packets: the flows present join it.
+    ///
+    /// # Errors
+    /// A weight is out of the range of the new discipline: the feed has not changed.
+    pub fn set_queue<T>(
+        &mut self,
+        queue: Queue,
+        scheduler: &mut AnyArena<T>,
+    ) -> Result<(), FeedError> {
+        queue.check_weights(&self.weights)?;
+        self.queue = queue;
+        self.marker = self.queue.marker(&self.weights);
+        self.tell_leaves(scheduler)?;
+        for flow in self.known() {
+            if let Some(config) = self.presence.present(flow) {
+                self.join(flow, config, scheduler)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All flows met so far.
+    fn known(&self) -> impl Iterator<Item = FlowId> + use<> {
+        (0..self.presence.len() as u32).map(FlowId)
+    }
+
+    /// Meets a new flow: its weight, and its leaf in a tree.
+    fn meet<T>(
+        &mut self,
+        at: Instant,
+        flow: FlowId,
+        scheduler: &mut AnyArena<T>,
+    ) -> Result<(), FeedError> {
+        let weight = self.weights.weight(self.classifier.headers(flow));
+        self.presence.meet(weight, at);
+        self.tell_leaf(flow, scheduler)
+    }
+
+    fn join<T>(
+        &mut self,
+        flow: FlowId,
+        config: FlowConfig,
+        scheduler: &mut AnyArena<T>,
+    ) -> Result<(), FeedError> {
+        let place = self.weights.place(self.classifier.headers(flow));
+        self.marker.join(flow, RulePlace::of(place));
+        scheduler.set_flow(flow, config)?;
+        Ok(())
+    }
+
+    fn tell_leaves<T>(&mut self, scheduler: &mut AnyArena<T>) -> Result<(), FeedError> {
+        for flow in self.known() {
+            self.tell_leaf(flow, scheduler)?;
+        }
+        Ok(())
+    }
+
+    fn tell_leaf<T>(&mut self, flow: FlowId, scheduler: &mut AnyArena<T>) -> Result<(), FeedError> {
+        if let Queue::Tree(tree) = &self.queue {
+            let leaf = tree.leaf(self.classifier.headers(flow));
+            scheduler.assign(flow, leaf)?;
+            self.marker.take_for(flow, tree.meaning(leaf));
+        }
+        Ok(())
+    }
+}
