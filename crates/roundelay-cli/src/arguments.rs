@@ -19,6 +19,7 @@ use roundelay_trace::arguments::{
 };
 use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
+use crate::live::arguments::Live;
 use crate::outputs::{
     Bounding, Comparing, GROUP, Measuring, Outputs, Publishing, Simulating, Verifying,
 };
@@ -98,8 +99,8 @@ pub(crate) enum Command {
     Objective(Box<Objective>),
     /// Check the log of a simulation for events that are impossible in a real network
     ///
-    /// Reads the log written by `roundelay simulate --log`, and nothing else. Exit status 1 if the
-    /// log has a fault.
+    /// Reads the log written by `roundelay simulate --log`, or the record of `roundelay live
+    /// --record`, and nothing else. Exit status 1 if the log has a fault.
     Verify(Verify),
     /// Measure the cost of a packet, enqueue plus dequeue, under the loads of the QFQ paper
     ///
@@ -120,6 +121,13 @@ pub(crate) enum Command {
     ///
     /// The bounds are proven: nothing is replayed or simulated. See docs/bounds.md.
     Bounds(Bounds),
+    /// Put a discipline between two interfaces, or at the bottleneck of a link around a command, and
+    /// say whether the run may be used
+    ///
+    /// Linux only. Around a command no privileges are needed where ordinary users may make user
+    /// namespaces. A run recorded with --record replays to the packet: see `roundelay compare` and
+    /// docs/live.md.
+    Live(Box<Live>),
     /// List all disciplines, with a line of description each
     List {
         /// Print JSON
@@ -153,9 +161,10 @@ pub(crate) struct Compare {
     #[arg(long = "tree", value_name = "FILE")]
     pub(crate) trees: Vec<PathBuf>,
 
-    /// Link rate: 20mbit, 1gbit
+    /// Link rate: 20mbit, 1gbit; needed for every capture but the record of a live run, which is
+    /// replayed as it was without this option
     #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
-    pub(crate) rate: Rate,
+    pub(crate) rate: Option<Rate>,
 
     /// Kind of link, by a keyword of tc-cake(8): docsis, ethernet, "ethernet ether-vlan",
     /// pppoe-ptm, conservative, ...; sets overhead, minimum length and framing
@@ -457,7 +466,7 @@ pub(crate) struct Simulate {
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// Log file; - reads standard input
+    /// Log file, or the record of a live run; - reads a log from standard input
     pub(crate) log: PathBuf,
 
     /// Stop after this number of faults
@@ -496,9 +505,14 @@ fn parse_interface(text: &str) -> Result<InterfaceName, Infallible> {
     Ok(InterfaceName::from(text))
 }
 
-fn parse_flow_by(text: &str) -> Result<FlowBy, String> {
+pub(crate) fn parse_flow_by(text: &str) -> Result<FlowBy, String> {
     text.parse()
         .map_err(|error: roundelay_trace::FlowByError| error.to_string())
+}
+
+/// Returns the text unchanged if it is a rule.
+pub(crate) fn parse_weight_text(text: &str) -> Result<String, String> {
+    parse_weight(text).map(|_| text.to_owned())
 }
 
 fn parse_weight(text: &str) -> Result<WeightRule, String> {

@@ -20,11 +20,14 @@ use crate::failure::Failure;
 use crate::outputs::{Comparing, Opened};
 use crate::progress::Bar;
 use crate::threads::in_pool;
-use crate::{MEMORY_ADVICE, pipe, print, style, text_file};
+use crate::{MEMORY_ADVICE, live, pipe, print, style, text_file};
 
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
+    if arguments.rate.is_none() && live::is_record(&arguments.capture) {
+        return live::compare(&arguments.capture);
+    }
     _ = MEMORY_ADVICE.set("; flows take most of it: --max-flows, or fewer disciplines");
     if let Some(warning) = long_comparison(arguments).filter(|_| !arguments.quiet) {
         eprintln!("roundelay: {warning}");
@@ -126,8 +129,11 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         .iter()
         .rev()
         .for_each(|rule| weights.push_first(rule.clone()));
+    let rate = arguments.rate.ok_or_else(|| {
+        Failure::usage("the following required arguments were not provided:\n  --rate <RATE>")
+    })?;
     let mut options = Options::new(
-        arguments.rate,
+        rate,
         chosen(&arguments.disciplines, !arguments.trees.is_empty()),
     );
     options.trees = arguments

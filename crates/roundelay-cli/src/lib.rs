@@ -21,6 +21,7 @@ mod compare;
 mod disciplines;
 mod failure;
 mod interrupt;
+mod live;
 mod objective;
 mod outputs;
 mod papers;
@@ -58,6 +59,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
+    if let Command::Live(arguments) = &arguments.command {
+        // Handles signals in its own way, and begins with one thread.
+        return ended(live::run(arguments));
+    }
     interrupt::listen();
     let outcome = match arguments.command {
         Command::Compare(arguments) => compare::run(&arguments),
@@ -69,6 +74,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Papers(arguments) => papers::run(&arguments),
         Command::Bounds(arguments) => bounds::run(&arguments),
+        Command::Live(_) => Ok(()),
         Command::List { json } => print(&disciplines::list(json)),
         Command::Help {
             discipline: Some(name),
@@ -82,8 +88,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             print(&String::from_utf8_lossy(&script))
         }
     };
+    ended(outcome.map(|()| 0))
+}
+
+/// The exit status of a command; a failure is printed.
+fn ended(outcome: Result<u8, Failure>) -> u8 {
     match outcome {
-        Ok(()) => 0,
+        Ok(status) => status,
         Err(failure) => {
             // Messages contain names and lines of untrusted files.
             let message: Vec<_> = failure.to_string().lines().map(clean).collect();

@@ -9,7 +9,7 @@ use roundelay_verify::{Inspection, VerifyError, inspect};
 
 use crate::arguments::Verify;
 use crate::failure::Failure;
-use crate::print;
+use crate::{live, print};
 
 pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let name = if arguments.log.as_os_str() == "-" {
@@ -17,14 +17,35 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     } else {
         clean(&arguments.log.display().to_string())
     };
+    if live::is_record(&arguments.log) {
+        return of_record(&name, arguments);
+    }
     let log = open(&arguments.log).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let inspection =
         inspect(log, arguments.faults.into()).map_err(|error| unreadable(&name, error))?;
+    tell(&name, arguments, &inspection)
+}
+
+/// Checks the record of a live run.
+fn of_record(name: &str, arguments: &Verify) -> Result<(), Failure> {
+    let (log, changes) = live::log_of(&arguments.log)?;
+    let inspection = inspect(log.as_bytes(), arguments.faults.into())
+        .map_err(|error| unreadable(name, error))?;
+    if changes > 0 {
+        eprintln!(
+            "roundelay: {name}: checked up to the first change of rate, queue or weights; the replay is checked to the end"
+        );
+    }
+    tell(name, arguments, &inspection)
+}
+
+/// Prints what was found. A fault is a failure.
+fn tell(name: &str, arguments: &Verify, inspection: &Inspection) -> Result<(), Failure> {
     print(
         &arguments
             .outputs
-            .printed(&inspection)?
-            .unwrap_or_else(|| verified(&name, &inspection)),
+            .printed(inspection)?
+            .unwrap_or_else(|| verified(name, inspection)),
     )?;
     match inspection.faults.len() {
         0 => Ok(()),

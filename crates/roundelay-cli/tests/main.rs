@@ -7,6 +7,8 @@ mod command;
 mod dependencies;
 mod documents;
 mod index;
+#[cfg(target_os = "linux")]
+mod live;
 mod meter;
 mod objective;
 mod outputs;

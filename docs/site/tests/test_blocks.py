@@ -228,4 +228,9 @@ def test_lines_that_do_not_run_say_why():
     assert marked == {
         "tcpdump -i eth0 -s 128 -w capture.pcap": "needs root and an interface",
         "roundelay papers mqfq figure-4 --full": "the published length, minutes to hours",
+        "roundelay live --demo": "takes 22 seconds",
+        "roundelay live --rate 20mbit fq_codel -- iperf3 -C cubic -c {far} -- iperf3 -s -1": "needs iperf3",
+        'roundelay live --between eth1 eth2 --rate 100mbit "fq_codel target 5ms"': "needs root and two interfaces",
+        "roundelay live --restore": "needs root",
+        'roundelay live set --name home rate 50mbit queue "fq_codel target 10ms" --way down': "needs a running session",
     }

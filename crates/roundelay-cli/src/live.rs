@@ -1,0 +1,153 @@
+//! `roundelay live`: a discipline between two interfaces, or around a command; and what other
+//! commands do with the record of a run.
+
+pub(crate) mod arguments;
+#[cfg(target_os = "linux")]
+mod run;
+
+use std::path::Path;
+
+use roundelay::Rate;
+use roundelay_live::{
+    Change, QueueText, Recording, Replayed, ReplayedWay, Start, Way, WeightTexts, log, replay,
+};
+use roundelay_metrics::units::{counted, seconds};
+use roundelay_trace::arguments::{parse_rate, parse_spec};
+
+use crate::failure::Failure;
+use crate::print;
+#[cfg(not(target_os = "linux"))]
+use arguments::Live;
+
+#[cfg(target_os = "linux")]
+pub(crate) use run::run;
+
+/// Real packets need Linux.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn run(_: &Live) -> Result<u8, Failure> {
+    Err(Failure::usage(
+        "live: packets of interfaces are read on Linux only; expected Linux",
+    ))
+}
+
+/// A change as written: a setting and its value.
+fn change(setting: &str, value: &str) -> Result<Change, Failure> {
+    match setting {
+        "rate" => {
+            let rate = parse_rate(value)
+                .map_err(|error| Failure::usage(format!("rate {value}: {error}")))?;
+            Ok(Change::Rate(rate.bits_per_second()))
+        }
+        "queue" => {
+            parse_spec(value).map_err(|error| Failure::usage(format!("queue {value}: {error}")))?;
+            Ok(Change::Queue(QueueText::Discipline(value.to_owned())))
+        }
+        "weight" => {
+            let rules = vec![value.to_owned()];
+            let texts = WeightTexts { rules, file: None };
+            texts
+                .rules()
+                .map_err(|error| Failure::usage(format!("weight {value}: {error}")))?;
+            Ok(Change::Weights(texts))
+        }
+        _ => Err(Failure::usage(format!(
+            "unknown setting '{setting}'; choose one of rate, queue, weight"
+        ))),
+    }
+}
+
+/// `roundelay compare` of a record without --rate: both directions are replayed as they were.
+pub(crate) fn compare(path: &Path) -> Result<(), Failure> {
+    let recording = Recording::open(path).map_err(Failure::usage)?;
+    let (name, start) = (recording.name().to_owned(), recording.start().clone());
+    let replayed = replay(recording).map_err(Failure::usage)?;
+    print(&text(&name, &start, &replayed))?;
+    if replayed.is_equal() {
+        return Ok(());
+    }
+    Err(Failure::run(format!(
+        "{name}: the replay gives other departures than the run"
+    )))
+}
+
+/// A replay in words.
+fn text(name: &str, start: &Start, replayed: &Replayed) -> String {
+    let mut text = format!("{name}: a run of roundelay live {}\n", start.version);
+    for (way, found) in Way::BOTH.into_iter().zip(&replayed.ways) {
+        let own = start.settings.way(way);
+        let rate = Rate::from_bits_per_second(own.rate).map(|rate| rate.to_string());
+        let rate = rate.unwrap_or_default();
+        text += &format!("{way}: {rate} under {}", own.queue);
+        if found.changes > 0 {
+            text += &format!(" at first, {} on the way", counted(found.changes, "change"));
+        }
+        text += &format!(
+            "\n  {} in, {} sent, {} dropped, {} marked",
+            found.arrived, found.sent, found.dropped, found.marked
+        );
+        if found.lost > 0 {
+            text += &format!(", {} lost on the wire", found.lost);
+        }
+        text += &delays(found);
+        text += &agreement(found);
+    }
+    text += &match &replayed.end {
+        Some(end) => format!("The run's own verdict: {}", end.verdict),
+        None => "The record stops without an end: the run was cut off.\n".to_owned(),
+    };
+    text += &format!(
+        "Other disciplines on the same packets: roundelay compare {name} --interface up --rate RATE\n"
+    );
+    text
+}
+
+fn delays(found: &ReplayedWay) -> String {
+    let at = |q| {
+        found
+            .delays
+            .quantile(q)
+            .map(|delay| seconds(delay.as_secs_f64()))
+    };
+    match (at(0.5), at(0.99)) {
+        (Some(p50), Some(p99)) => format!("\n  delay in queue and link: p50 {p50}, p99 {p99}\n"),
+        _ => "\n".to_owned(),
+    }
+}
+
+fn agreement(found: &ReplayedWay) -> String {
+    let recorded = counted(found.recorded, "fate");
+    if found.is_equal() {
+        return format!("  {recorded} in the record, all the same in the replay\n");
+    }
+    let mut text = format!(
+        "  {recorded} in the record, {} in the replay, {} the same\n",
+        found.replayed, found.equal
+    );
+    if let Some((recorded, replayed)) = &found.first_difference {
+        let show = |line: &Option<String>| line.clone().unwrap_or_else(|| "nothing".to_owned());
+        text += &format!(
+            "  first difference: recorded {}, replayed {}\n",
+            show(recorded),
+            show(replayed)
+        );
+    }
+    text
+}
+
+/// Whether a file is the record of a run.
+pub(crate) fn is_record(path: &Path) -> bool {
+    roundelay_live::start_of(path).is_some()
+}
+
+/// The log of a record, for `roundelay verify`. Fails if its replay gives other departures.
+pub(crate) fn log_of(path: &Path) -> Result<(String, u64), Failure> {
+    let recording = Recording::open(path).map_err(Failure::usage)?;
+    let name = recording.name().to_owned();
+    let log = log(recording).map_err(Failure::usage)?;
+    if !log.replayed.is_equal() {
+        return Err(Failure::run(format!(
+            "{name}: the replay gives other departures than the run; roundelay compare {name} shows the first"
+        )));
+    }
+    Ok((log.text, log.changes))
+}

@@ -1,0 +1,210 @@
+//! Arguments of `roundelay live`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use roundelay::{Billionths, Duration, Framing, LinkLayer, Rate};
+use roundelay_trace::FlowBy;
+use roundelay_trace::arguments::{parse_rate, parse_spec, whole};
+
+use crate::arguments::{parse_flow_by, parse_weight_text};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Live {
+    #[command(subcommand)]
+    pub(crate) command: Option<LiveCommand>,
+
+    /// The queue in both directions, in tc syntax: "fq_codel target 5ms"; default: fifo
+    #[arg(value_parser = parse_queue, value_name = "DISCIPLINE")]
+    pub(crate) discipline: Option<String>,
+
+    /// The queue in both directions; the same as DISCIPLINE
+    #[arg(long, value_parser = parse_queue, value_name = "DISCIPLINE", conflicts_with = "discipline")]
+    pub(crate) queue: Option<String>,
+
+    /// The queue on the way up, in place of that of both directions
+    #[arg(long, value_parser = parse_queue, value_name = "DISCIPLINE")]
+    pub(crate) queue_up: Option<String>,
+
+    /// The queue on the way down, in place of that of both directions
+    #[arg(long, value_parser = parse_queue, value_name = "DISCIPLINE")]
+    pub(crate) queue_down: Option<String>,
+
+    /// TOML file with a tree of disciplines, as the queue in both directions
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["discipline", "queue"])]
+    pub(crate) tree: Option<PathBuf>,
+
+    /// Two interfaces to put the bottleneck between, as root: the way up goes from the first to the
+    /// second. Without this option, a command runs at the end of a link of its own
+    #[arg(long, num_args = 2, value_names = ["NEAR", "FAR"], conflicts_with = "command_line")]
+    pub(crate) between: Vec<String>,
+
+    /// Link rate in both directions: 20mbit, 1gbit
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_rate)]
+    pub(crate) rate: Option<Rate>,
+
+    /// Link rate from near to far
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_rate, value_name = "RATE")]
+    pub(crate) up: Option<Rate>,
+
+    /// Link rate from far to near
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_rate, value_name = "RATE")]
+    pub(crate) down: Option<Rate>,
+
+    /// Delay of the wire behind the link, in each direction: 20ms
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0ms")]
+    pub(crate) delay: Duration,
+
+    /// Most of a random delay beside it; packets keep their order
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0ms")]
+    pub(crate) jitter: Duration,
+
+    /// Share of packets lost on the wire: .01 or 1%
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "0")]
+    pub(crate) loss: Billionths,
+
+    /// A change of both directions on the way: '5s rate 1mbit', '10s queue fq_codel target 5ms'; may
+    /// be repeated
+    #[arg(long = "at", value_name = "CHANGE", value_parser = parse_planned)]
+    pub(crate) at: Vec<Planned>,
+
+    /// Kind of link, by a keyword of tc-cake(8): see `roundelay help compare`
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<LinkLayer>())]
+    pub(crate) link: Option<LinkLayer>,
+
+    /// Bytes that the link adds to each IP packet, -64 to 65535
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::OVERHEAD))]
+    pub(crate) overhead: Option<i32>,
+
+    /// Minimum length of a packet in bytes, overhead included, 0 to 65535
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole(LinkLayer::MPU))]
+    pub(crate) mpu: Option<u32>,
+
+    /// Framing of the link: none, atm or ptm
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| text.parse::<Framing>())]
+    pub(crate) framing: Option<Framing>,
+
+    /// Header fields that define a flow: 5tuple, src, dst or dscp
+    #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
+    pub(crate) flow_by: FlowBy,
+
+    /// Rule for weights of flows, as in 'dst port 443 = 10'; the first matching rule counts; may be
+    /// repeated
+    #[arg(long = "weight", value_name = "RULE", value_parser = parse_weight_text)]
+    pub(crate) weight: Vec<String>,
+
+    /// TOML file with weight rules, tried after those of --weight
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
+
+    /// Maximum number of separate flows; all further flows are one
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 65_536, value_parser = whole(1_u32..=1_000_000))]
+    pub(crate) max_flows: u32,
+
+    /// Seed of hashes, losses and jitter
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    pub(crate) seed: u64,
+
+    /// Congestion control of TCP at both ends, if the system allows it: cubic, reno
+    #[arg(long, value_name = "NAME", conflicts_with = "between")]
+    pub(crate) congestion: Option<String>,
+
+    /// Record the run in a capture that `roundelay compare` and `roundelay verify` read
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Name of the run, for `roundelay live set`
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+
+    /// End the run after this time: 30s
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Print a line of JSON each second, and the verdict as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Bulk transfers, a ping and a call share 1 Mbit/s: first under fifo, then under fq_codel
+    #[arg(long, conflicts_with_all = ["between", "command_line", "discipline", "queue", "rate", "up", "down", "tree", "duration", "at"])]
+    pub(crate) demo: bool,
+
+    /// Restore the settings of interfaces that a run with --between has left after a crash
+    #[arg(long, exclusive = true)]
+    pub(crate) restore: bool,
+
+    /// No text but the verdict
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// The command at the near end, and after another --, the command at the far end; {near} and
+    /// {far} stand for the addresses
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command_line: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LiveCommand {
+    /// Change a running session: rate, queue or weights, without losing a packet
+    Set(Set),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Set {
+    /// Name of the session
+    #[arg(long)]
+    pub(crate) name: String,
+
+    /// Change one direction only: up or down
+    #[arg(long, value_name = "WAY", value_parser = ["up", "down"])]
+    pub(crate) way: Option<String>,
+
+    /// Pairs of a setting and its value: rate 50mbit queue "fq_codel target 10ms" weight 'dst port
+    /// 443 = 10'
+    #[arg(required = true, num_args = 2.., value_names = ["SETTING", "VALUE"])]
+    pub(crate) settings: Vec<String>,
+}
+
+/// A change at a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Planned {
+    pub(crate) at: Duration,
+    pub(crate) setting: String,
+    pub(crate) value: String,
+}
+
+fn parse_queue(text: &str) -> Result<String, String> {
+    parse_spec(text).map(|_| text.to_owned())
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let time: Duration = text.parse().map_err(|error| format!("{error}"))?;
+    Ok(time)
+}
+
+fn parse_share(text: &str) -> Result<Billionths, String> {
+    let expected = || "expected a share from 0 to 1, as in .01 or 1%".to_owned();
+    let share = match text.strip_suffix('%') {
+        Some(percent) => Billionths(percent.parse::<Billionths>().map_err(|_| expected())?.0 / 100),
+        None => text.parse().map_err(|_| expected())?,
+    };
+    if share > Billionths::ONE {
+        return Err(expected());
+    }
+    Ok(share)
+}
+
+fn parse_planned(text: &str) -> Result<Planned, String> {
+    let expected = "expected a time and a change, as in '5s rate 1mbit'";
+    let mut parts = text.trim().splitn(3, ' ');
+    let (Some(at), Some(setting), Some(value)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(expected.to_owned());
+    };
+    Ok(Planned {
+        at: parse_time(at)?,
+        setting: setting.to_owned(),
+        value: value.to_owned(),
+    })
+}

@@ -1,0 +1,462 @@
+//! A run of `roundelay live`.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration as Span;
+
+use roundelay::{Duration, Instant, LinkLayer, Rate};
+use roundelay_live::control::{self, Control};
+use roundelay_live::demo::{self, Demo};
+use roundelay_live::offloads::{self, Changed};
+use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
+use roundelay_live::{
+    Bottleneck, Change, Fidelity, LinkText, QueueText, Session, Settings, Slots, Way, WeightTexts,
+};
+use roundelay_trace::Stop;
+
+use super::arguments::{Live, LiveCommand, Set};
+use super::change;
+use crate::failure::Failure;
+use crate::{print, text_file};
+
+/// Longest wait for the far command to listen.
+const LISTENS: Span = Span::from_secs(2);
+
+/// Runs the command: the exit status is that of the near command, if there is one.
+pub(crate) fn run(arguments: &Live) -> Result<u8, Failure> {
+    if let Some(LiveCommand::Set(set)) = &arguments.command {
+        return send(set).map(|()| 0);
+    }
+    if arguments.restore {
+        let lines = offloads::restore_all().map_err(Failure::run)?;
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        return print(if text.is_empty() {
+            "nothing to restore\n"
+        } else {
+            &text
+        })
+        .map(|()| 0);
+    }
+    if arguments.demo {
+        return demo(arguments);
+    }
+    let settings = settings(arguments)?;
+    let stop = signals().map_err(Failure::run)?;
+    if !arguments.between.is_empty() {
+        return between(arguments, &settings, &stop);
+    }
+    if arguments.command_line.is_empty() {
+        return Err(Failure::usage(
+            "live: expected a command after --, --between with two interfaces, or --demo",
+        ));
+    }
+    around_commands(arguments, &settings, &stop)
+}
+
+/// `roundelay live set`.
+fn send(set: &Set) -> Result<(), Failure> {
+    let mut changes = Vec::new();
+    for pair in set.settings.chunks(2) {
+        let [setting, value] = pair else {
+            return Err(Failure::usage(format!(
+                "{}: expected a value after each setting",
+                pair[0]
+            )));
+        };
+        changes.push(change(setting, value)?);
+    }
+    let way = match set.way.as_deref() {
+        Some("up") => Some(Way::Up),
+        Some(_) => Some(Way::Down),
+        None => None,
+    };
+    let command = control::Command { way, changes };
+    let answer = control::send(&set.name, &command).map_err(Failure::run)?;
+    if answer.is_done {
+        return print(&format!("{}\n", answer.text));
+    }
+    Err(Failure::usage(answer.text))
+}
+
+/// The settings in the arguments.
+fn settings(arguments: &Live) -> Result<Settings, Failure> {
+    let rates = [arguments.up, arguments.down].map(|rate| rate.or(arguments.rate));
+    let [Some(up), Some(down)] = rates else {
+        return Err(Failure::usage(
+            "the following required arguments were not provided:\n  --rate <RATE>, or --up <RATE> and --down <RATE>",
+        ));
+    };
+    let discipline = arguments.queue.as_ref().or(arguments.discipline.as_ref());
+    let both = match &arguments.tree {
+        Some(path) => {
+            let what = "a tree in TOML, as docs/trees.md describes it";
+            let text = text_file::read(path, what, &Stop::default())?;
+            let name = path.display().to_string();
+            QueueText::Tree { name, text }
+        }
+        None => QueueText::Discipline(discipline.map_or("fifo", String::as_str).to_owned()),
+    };
+    let mut settings = Settings::new(up, both);
+    settings.down.rate = down.bits_per_second();
+    for (own, queue) in [
+        (&mut settings.up, &arguments.queue_up),
+        (&mut settings.down, &arguments.queue_down),
+    ] {
+        if let Some(text) = queue {
+            own.queue = QueueText::Discipline(text.clone());
+        }
+        own.delay = arguments.delay.as_picos();
+        own.jitter = arguments.jitter.as_picos();
+        own.loss = arguments.loss.0;
+    }
+    settings.guard = guard(arguments.delay).as_picos();
+    settings.seed = arguments.seed;
+    settings.flow_by = arguments.flow_by.to_string();
+    settings.max_flows = arguments.max_flows;
+    settings.weights = WeightTexts {
+        rules: arguments.weight.clone(),
+        file: match &arguments.weights {
+            Some(path) => Some(weights_file(path)?),
+            None => None,
+        },
+    };
+    settings.weights.rules().map_err(Failure::usage)?;
+    settings.link = LinkText::from(LinkLayer::replaced(
+        arguments.link,
+        arguments.overhead,
+        arguments.mpu,
+        arguments.framing,
+    ));
+    // All settings are checked before anything is made.
+    Bottleneck::new(&settings, Slots::new(1, 64)).map_err(Failure::usage)?;
+    for planned in &arguments.at {
+        change(&planned.setting, &planned.value)?;
+    }
+    Ok(settings)
+}
+
+/// The guard is part of the way, so a long wire may have a longer one at no cost: then frames that
+/// are told late still arrive when they arrived.
+fn guard(delay: Duration) -> Duration {
+    const LEAST: Duration = Duration::from_micros(100);
+    const MOST: Duration = Duration::from_millis(5);
+    let half = Duration::from_nanos(delay.as_nanos() / 2);
+    half.clamp(LEAST, MOST)
+}
+
+fn weights_file(path: &Path) -> Result<(String, String), Failure> {
+    let what = "rules for weights in TOML, as docs/compare.md describes them";
+    let text = text_file::read(path, what, &Stop::default())?;
+    Ok((path.display().to_string(), text))
+}
+
+/// Signals that end a run in order: the flag is set then.
+fn signals() -> io::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
+/// A session with its record and its planned changes.
+fn open(arguments: &Live, settings: &Settings, interfaces: [&str; 2]) -> Result<Session, Failure> {
+    let mut session = Session::open(settings, interfaces).map_err(Failure::usage)?;
+    for way in Way::BOTH {
+        let queue = &settings.way(way).queue;
+        if queue.queue().is_ok_and(|queue| queue.reads_sizes()) {
+            eprintln!(
+                "roundelay: {way}: {queue} orders flows by their sizes, which a live link does not know: all packets count alike"
+            );
+        }
+    }
+    for planned in &arguments.at {
+        let change = change(&planned.setting, &planned.value)?;
+        for way in Way::BOTH {
+            session.plan(Instant::ZERO + planned.at, way, change.clone());
+        }
+    }
+    if let Some(path) = &arguments.record {
+        session
+            .record(path)
+            .map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
+    }
+    Ok(session)
+}
+
+/// The socket for `live set`.
+fn listen(arguments: &Live) -> Result<Option<Control>, Failure> {
+    let Some(name) = &arguments.name else {
+        return Ok(None);
+    };
+    let path = control::path_of(name).map_err(Failure::usage)?;
+    let control = Control::listen(path).map_err(Failure::run)?;
+    Ok(Some(control))
+}
+
+/// What is looked at while a session runs.
+struct Watch<'a> {
+    arguments: &'a Live,
+    stop: &'a AtomicBool,
+    control: Option<Control>,
+    /// Time of the next line of JSON, seconds.
+    next_line: f64,
+}
+
+impl Watch<'_> {
+    fn goes_on(&mut self, bottleneck: &mut Bottleneck, seconds: f64) -> io::Result<bool> {
+        if let Some(control) = &mut self.control {
+            control.serve(bottleneck)?;
+        }
+        if self.arguments.json && seconds >= self.next_line {
+            self.next_line += 1.0;
+            let line = serde_json::json!({
+                "seconds": seconds,
+                "up": bottleneck.books(Way::Up),
+                "down": bottleneck.books(Way::Down),
+            });
+            let mut stdout = io::stdout().lock();
+            writeln!(stdout, "{line}")?;
+        }
+        let is_over = self
+            .arguments
+            .duration
+            .is_some_and(|duration| seconds >= duration.as_secs_f64());
+        Ok(!is_over && !self.stop.load(Ordering::Relaxed))
+    }
+}
+
+/// Ends a session with its report. A run without a command reports on standard output.
+fn report(arguments: &Live, session: Session, has_command: bool) -> Result<Fidelity, Failure> {
+    let fidelity = session.finish().map_err(Failure::run)?;
+    if arguments.json {
+        let line = serde_json::to_string(&fidelity).map_err(Failure::run)?;
+        print(&format!("{line}\n"))?;
+        return Ok(fidelity);
+    }
+    let text = if arguments.quiet {
+        fidelity.verdict.text()
+    } else {
+        fidelity.text()
+    };
+    if has_command {
+        // Standard output belongs to the command.
+        eprint!("{text}");
+    } else {
+        print(&text)?;
+    }
+    Ok(fidelity)
+}
+
+/// `roundelay live --between A B`.
+fn between(arguments: &Live, settings: &Settings, stop: &AtomicBool) -> Result<u8, Failure> {
+    let [near, far] = &arguments.between[..] else {
+        return Err(Failure::usage("--between: expected two interfaces"));
+    };
+    let mut session = open(arguments, settings, [near, far])?;
+    let changed = Changed::turn_off(&[near, far])
+        .map_err(|error| Failure::run(format!("offloads of {near} and {far}: {error}")))?;
+    let control = listen(arguments)?;
+    session.use_real_time();
+    let outcome = Session::drop_privileges(true)
+        .map_err(Failure::run)
+        .and_then(|()| {
+            let mut watch = Watch {
+                arguments,
+                stop,
+                control,
+                next_line: 1.0,
+            };
+            session
+                .run(|bottleneck, seconds| watch.goes_on(bottleneck, seconds))
+                .map_err(Failure::run)
+        });
+    for message in changed.restore() {
+        eprintln!("roundelay: cannot restore {message}");
+    }
+    outcome?;
+    report(arguments, session, false)?;
+    Ok(0)
+}
+
+/// Bits per second of the demo.
+const DEMO_RATE: u64 = 1_000_000;
+/// A buffer of .7 s at this rate, as in many modems.
+const DEMO_QUEUES: [&str; 2] = ["fifo limit 60", "fq_codel limit 60"];
+/// Seconds before a part's figures count, and of the part.
+const DEMO_PART: [f64; 2] = [3.0, 8.0];
+
+/// `roundelay live --demo`.
+fn demo(arguments: &Live) -> Result<u8, Failure> {
+    let stop = signals().map_err(Failure::run)?;
+    let control = listen(arguments)?;
+    let world = Arc::new(World::build().map_err(Failure::run)?);
+    let queue = QueueText::Discipline(DEMO_QUEUES[0].to_owned());
+    let rate = Rate::from_bits_per_second(DEMO_RATE).ok_or_else(|| Failure::run("no rate"))?;
+    let mut settings = Settings::new(rate, queue);
+    settings.down.rate = 10 * DEMO_RATE;
+    for way in Way::BOTH {
+        settings.way_mut(way).delay = Duration::from_millis(10).as_picos();
+    }
+    settings.guard = guard(Duration::from_millis(10)).as_picos();
+    let mut session = open(arguments, &settings, MIDDLE)?;
+    session.set_congestion_control(format!(
+        "{} (the transfers use {})",
+        world.congestion_control().map_err(Failure::run)?,
+        demo::CONTROL
+    ));
+    let traffic = Demo::start(&world).map_err(Failure::run)?;
+    let [settling, length] = DEMO_PART;
+    for (part, text) in DEMO_QUEUES.into_iter().enumerate().skip(1) {
+        let queue = QueueText::Discipline(text.to_owned());
+        let at = Duration::from_millis(((settling + length) * 1e3) as u64 * part as u64);
+        session.plan(Instant::ZERO + at, Way::Up, Change::Queue(queue));
+    }
+    session.use_real_time();
+    Session::drop_privileges(false).map_err(Failure::run)?;
+    if !arguments.quiet && !arguments.json {
+        print(&format!(
+            "A link of 1 Mbit/s up: two bulk transfers, a ping and a call of 64 kbit/s, {} s for each queue\n{:18}{}\n",
+            settling + length,
+            "",
+            Demo::head()
+        ))?;
+    }
+    let mut watch = Watch {
+        arguments,
+        stop: &stop,
+        control,
+        next_line: 1.0,
+    };
+    let mut shown = 0;
+    session
+        .run(|bottleneck, seconds| {
+            let part = (seconds / (settling + length)) as usize;
+            let counts = seconds - part as f64 * (settling + length) >= settling;
+            traffic.enter_part(if counts { part } else { usize::MAX });
+            if part > shown && !arguments.json {
+                let line = traffic.line(shown, length);
+                let mut stdout = io::stdout().lock();
+                writeln!(stdout, "{:18}{line}", DEMO_QUEUES[shown])?;
+            }
+            shown = part;
+            Ok(watch.goes_on(bottleneck, seconds)? && part < DEMO_QUEUES.len())
+        })
+        .map_err(Failure::run)?;
+    report(arguments, session, false)?;
+    Ok(0)
+}
+
+/// The commands at both ends.
+fn commands(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
+    let mut parts = words.split(|word| word == "--");
+    let near = parts.next().unwrap_or_default().to_vec();
+    let far = parts.next().unwrap_or_default().to_vec();
+    (near, far)
+}
+
+/// The command, with the addresses in their places.
+fn command(words: &[OsString]) -> Option<Command> {
+    let mut places = words.iter().map(|word| match word.to_str() {
+        Some(text) => text.replace("{far}", FAR).replace("{near}", NEAR).into(),
+        None => word.clone(),
+    });
+    let mut command = Command::new(places.next()?);
+    command.args(places);
+    Some(command)
+}
+
+/// Commands at the ends of a link of their own.
+fn around_commands(
+    arguments: &Live,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<u8, Failure> {
+    let (near, far) = commands(&arguments.command_line);
+    let Some(mut near) = command(&near) else {
+        return Err(Failure::usage("expected a command after --"));
+    };
+    let control = listen(arguments)?;
+    let world = World::build().map_err(Failure::run)?;
+    if let Some(name) = &arguments.congestion {
+        world.set_congestion_control(name).map_err(Failure::usage)?;
+    }
+    let mut session = open(arguments, settings, MIDDLE)?;
+    session.set_congestion_control(world.congestion_control().map_err(Failure::run)?);
+    let mut children = Children::default();
+    if let Some(mut far) = command(&far) {
+        children.far = Some(world.start(Place::Far, &mut far).map_err(Failure::usage)?);
+        world
+            .wait_for_listener(Place::Far, LISTENS)
+            .map_err(Failure::run)?;
+    }
+    children.near = Some(
+        world
+            .start(Place::Near, &mut near)
+            .map_err(Failure::usage)?,
+    );
+    session.use_real_time();
+    Session::drop_privileges(false).map_err(Failure::run)?;
+    let mut watch = Watch {
+        arguments,
+        stop,
+        control,
+        next_line: 1.0,
+    };
+    let mut status = None;
+    session
+        .run(|bottleneck, seconds| {
+            if let Some(near) = &mut children.near {
+                status = near.try_wait()?;
+            }
+            Ok(watch.goes_on(bottleneck, seconds)? && status.is_none())
+        })
+        .map_err(Failure::run)?;
+    children.end();
+    report(arguments, session, true)?;
+    Ok(exit_status(status))
+}
+
+/// The processes of the commands, ended with the run.
+#[derive(Default)]
+struct Children {
+    near: Option<Child>,
+    far: Option<Child>,
+}
+
+impl Children {
+    fn end(&mut self) {
+        for child in [self.near.take(), self.far.take()].into_iter().flatten() {
+            end(child);
+        }
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn end(mut child: Child) {
+    if !matches!(child.try_wait(), Ok(Some(_))) {
+        _ = child.kill();
+        _ = child.wait();
+    }
+}
+
+/// The command's own exit status; 128 and the signal's number after a signal, as in a shell.
+fn exit_status(status: Option<ExitStatus>) -> u8 {
+    use std::os::unix::process::ExitStatusExt as _;
+    let Some(status) = status else { return 0 };
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}

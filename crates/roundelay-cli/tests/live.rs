@@ -1,0 +1,390 @@
+//! `roundelay live` in namespaces of its own: as the user of the tests, and, if that is root, as an
+//! ordinary user too. Where the system allows no namespaces, the reason is printed.
+//!
+//! No test measures time: order and books hold on any machine.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// The user `nobody`.
+const NOBODY: u32 = 65_534;
+/// Datagrams to a port without a listener: the kernel at the far end answers some of them.
+const DATAGRAMS: &str = "for i in {1..300}; do echo 0123456789012345678901234567890123456789 > /dev/udp/{far}/9; done; sleep .3";
+
+/// Users to run as: none is that of the tests.
+fn users() -> Vec<Option<u32>> {
+    let id = Command::new("id").arg("-u").output().expect("id runs");
+    if String::from_utf8_lossy(&id.stdout).trim() == "0" {
+        vec![None, Some(NOBODY)]
+    } else {
+        vec![None]
+    }
+}
+
+/// A folder that every user may write to.
+fn folder(name: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = std::env::temp_dir().join(format!("roundelay-live-{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("a folder of ours");
+    folder
+}
+
+/// The program, where every user may run it.
+fn program(folder: &Path) -> PathBuf {
+    let program = folder.join("roundelay");
+    if !program.exists() {
+        fs::copy(env!("CARGO_BIN_EXE_roundelay"), &program).expect("a copy");
+    }
+    program
+}
+
+fn command(folder: &Path, user: Option<u32>, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program(folder));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("XDG_RUNTIME_DIR")
+        .stdin(Stdio::null());
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    command
+}
+
+fn run(folder: &Path, user: Option<u32>, arguments: &[&str]) -> Output {
+    command(folder, user, arguments).output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Whether namespaces are allowed; if not, the reason is printed.
+fn may_run(user: Option<u32>, output: &Output) -> bool {
+    let message = text(&output.stderr);
+    let forbidden = ["no network namespaces here", "cannot run ip", "ip link add"];
+    if forbidden.iter().any(|reason| message.contains(reason)) {
+        println!("not run as {user:?}: {message}");
+        return false;
+    }
+    true
+}
+
+#[test]
+fn a_recorded_run_replays_to_the_packet_and_its_books_balance() {
+    let folder = folder("record");
+    for user in users() {
+        let queues = [
+            "fifo limit 30",
+            "fq_codel target 1ms",
+            "qfq",
+            "sfq perturb 1s",
+        ];
+        for (number, queue) in queues.into_iter().enumerate() {
+            let file = format!("run-{user:?}-{number}.pcapng").replace(['(', ')'], "-");
+            let changes = [
+                "--at",
+                "100ms rate 500kbit",
+                "--at",
+                "200ms queue drr",
+                "--at",
+                "300ms weight dst port 9 = 3",
+            ];
+            let mut arguments = vec![
+                "live", "--up", "1mbit", "--down", "10mbit", "--delay", "2ms",
+            ];
+            arguments.extend([
+                "--jitter", "1ms", "--loss", "5%", "--json", "--record", &file, queue,
+            ]);
+            if number % 2 == 1 {
+                arguments.extend(changes);
+            }
+            arguments.extend(["--", "bash", "-c", DATAGRAMS]);
+            let output = run(&folder, user, &arguments);
+            if !may_run(user, &output) {
+                break;
+            }
+            let messages = text(&output.stderr);
+            assert!(output.status.success(), "{queue}: {messages}");
+            let lines = text(&output.stdout);
+            let last = lines.lines().last().expect("a verdict");
+            let verdict: Value = serde_json::from_str(last).expect("JSON");
+            balances(&verdict);
+            assert!(
+                verdict["ways"][0]["books"]["arrived"].as_u64() >= Some(300),
+                "{last}"
+            );
+            let compared = run(&folder, user, &["compare", &file]);
+            let replay = text(&compared.stdout);
+            assert!(
+                compared.status.success(),
+                "{replay}{}",
+                text(&compared.stderr)
+            );
+            assert_eq!(
+                replay.matches("all the same in the replay").count(),
+                2,
+                "{replay}"
+            );
+            let verified = run(&folder, user, &["verify", &file]);
+            assert!(verified.status.success(), "{}", text(&verified.stderr));
+            let again = run(
+                &folder,
+                user,
+                &[
+                    "compare",
+                    &file,
+                    "drr",
+                    "--rate",
+                    "1mbit",
+                    "--interface",
+                    "up",
+                    "--no-cost",
+                ],
+            );
+            assert!(again.status.success(), "{}", text(&again.stderr));
+        }
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// Each frame is in the books, and nothing was lost outside.
+fn balances(verdict: &Value) {
+    for way in verdict["ways"].as_array().expect("both directions") {
+        let books = &way["books"];
+        let number = |name: &str| books[name].as_u64().expect("a number");
+        let dropped: u64 = books["dropped"]
+            .as_array()
+            .expect("reasons")
+            .iter()
+            .filter_map(Value::as_u64)
+            .sum();
+        assert_eq!(
+            number("arrived"),
+            number("waiting") + dropped + number("sent"),
+            "{books}"
+        );
+        let sent = ["on_the_way", "lost", "delivered", "refused"].map(number);
+        assert_eq!(number("sent"), sent.iter().sum::<u64>(), "{books}");
+    }
+}
+
+#[test]
+fn the_exit_status_and_the_output_are_those_of_the_near_command() {
+    let folder = folder("status");
+    for user in users() {
+        let near = ["bash", "-c", "echo near at {near}, far at {far}; exit 7"];
+        let far = ["bash", "-c", "sleep 60"];
+        let mut arguments = vec!["live", "--rate", "10mbit", "--"];
+        arguments.extend(near);
+        arguments.push("--");
+        arguments.extend(far);
+        let output = run(&folder, user, &arguments);
+        if !may_run(user, &output) {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
+        assert_eq!(
+            text(&output.stdout),
+            "near at 10.77.0.1, far at 10.77.0.2\n"
+        );
+        let report = text(&output.stderr);
+        assert!(
+            report.contains("up: 10mbit under fifo") && report.contains("late"),
+            "{report}"
+        );
+        assert!(
+            report.contains("TCP's default congestion control at both ends: "),
+            "{report}"
+        );
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// Ends the process with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
+    let folder = folder("set");
+    for user in users() {
+        let name = format!("test-{}", std::process::id());
+        let mut arguments = vec![
+            "live",
+            "--rate",
+            "10mbit",
+            "--name",
+            &name,
+            "--record",
+            "set.pcapng",
+        ];
+        arguments.extend([
+            "--",
+            "bash",
+            "-c",
+            "while true; do echo 1 > /dev/udp/{far}/9; sleep .01; done",
+        ]);
+        _ = fs::remove_file(folder.join("set.pcapng"));
+        let mut start = command(&folder, user, &arguments);
+        let child = start.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut session = Ended(child.expect("it runs"));
+        let set = |settings: &[&str]| {
+            let mut arguments = vec!["live", "set", "--name", &name];
+            arguments.extend(settings);
+            run(&folder, user, &arguments)
+        };
+        let end = Instant::now() + Duration::from_secs(60);
+        let mut done = set(&["rate", "5mbit"]);
+        while !done.status.success()
+            && Instant::now() < end
+            && matches!(session.0.try_wait(), Ok(None))
+        {
+            thread::sleep(Duration::from_millis(100));
+            done = set(&["rate", "5mbit"]);
+        }
+        if let Ok(Some(_)) = session.0.try_wait() {
+            let child = std::mem::replace(&mut session, Ended(idle()));
+            let output = into_output(child);
+            assert!(!may_run(user, &output), "{}", text(&output.stderr));
+            continue;
+        }
+        assert_eq!(
+            text(&done.stdout),
+            "up: rate 5mbit\ndown: rate 5mbit\n",
+            "{}",
+            text(&done.stderr)
+        );
+        let done = set(&[
+            "--way",
+            "down",
+            "queue",
+            "fq_codel target 10ms",
+            "weight",
+            "udp = 5",
+        ]);
+        assert_eq!(
+            text(&done.stdout),
+            "down: queue fq_codel target 10ms\ndown: weights udp = 5\n"
+        );
+        for (wrong, message) in [
+            (["rate", "0mbit"], "rate 0mbit"),
+            (["queue", "fq_codl"], "did you mean 'fq_codel'"),
+            (["weight", "udp = 70000"], "weight from 1 to"),
+            (
+                ["size", "5"],
+                "unknown setting 'size'; choose one of rate, queue, weight",
+            ),
+        ] {
+            let refused = set(&wrong);
+            assert_eq!(refused.status.code(), Some(2));
+            let found = text(&refused.stderr);
+            assert!(
+                found.contains(message) || found.contains("legal range"),
+                "{found}"
+            );
+        }
+        let pid = session.0.id().to_string();
+        let kill = Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(kill.expect("kill runs").success());
+        let child = std::mem::replace(&mut session, Ended(idle()));
+        let output = into_output(child);
+        let report = text(&output.stderr);
+        assert!(
+            report.contains("down: 5mbit under fq_codel target 10ms"),
+            "{report}"
+        );
+        let compared = run(&folder, user, &["compare", "set.pcapng"]);
+        assert!(compared.status.success(), "{}", text(&compared.stdout));
+        assert!(
+            text(&compared.stdout).contains("3 changes on the way"),
+            "{}",
+            text(&compared.stdout)
+        );
+        let gone = set(&["rate", "5mbit"]);
+        assert!(
+            text(&gone.stderr).contains("no session"),
+            "{}",
+            text(&gone.stderr)
+        );
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// A process that ends at once.
+fn idle() -> Child {
+    Command::new("true").spawn().expect("true runs")
+}
+
+fn into_output(mut ended: Ended) -> Output {
+    let child = std::mem::replace(&mut ended.0, idle());
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_what_is_legal() {
+    let folder = folder("wrong");
+    let cases: [(&[&str], &str); 9] = [
+        (
+            &["--", "true"],
+            "--rate <RATE>, or --up <RATE> and --down <RATE>",
+        ),
+        (&["--rate", "1mbit"], "expected a command after --"),
+        (
+            &["--rate", "1mbit", "--between", "lo", "lo"],
+            "lo: the same interface twice",
+        ),
+        (
+            &["--rate", "1mbit", "--between", "lo", "nobody0"],
+            "nobody0: ",
+        ),
+        (
+            &["--rate", "1mbit", "--delay", "2h", "--", "true"],
+            "--delay",
+        ),
+        (
+            &["--rate", "1mbit", "--loss", "200%", "--", "true"],
+            "expected a share from 0 to 1",
+        ),
+        (
+            &["--rate", "1mbit", "lstf preempt", "--", "true"],
+            "no real link interrupts a packet",
+        ),
+        (
+            &["--rate", "1mbit", "--at", "rate 5", "--", "true"],
+            "expected a time and a change",
+        ),
+        (
+            &["set", "--name", "a b", "rate", "1mbit"],
+            "letters, digits",
+        ),
+    ];
+    for (arguments, message) in cases {
+        let mut all = vec!["live"];
+        all.extend(arguments);
+        let output = run(&folder, None, &all);
+        let found = text(&output.stderr);
+        assert!(found.contains(message), "{arguments:?}: {found}");
+        assert!(!output.status.success());
+    }
+    let none = run(&folder, None, &["compare", env!("CARGO_MANIFEST_DIR")]);
+    assert!(
+        text(&none.stderr).contains("--rate <RATE>"),
+        "{}",
+        text(&none.stderr)
+    );
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
