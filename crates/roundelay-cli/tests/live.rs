@@ -14,8 +14,10 @@ use serde_json::Value;
 
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
-/// Datagrams to a port without a listener: the kernel at the far end answers some of them.
-const DATAGRAMS: &str = "for i in {1..300}; do echo 0123456789012345678901234567890123456789 > /dev/udp/{far}/9; done; sleep .3";
+/// Datagrams to a port without a listener: the kernel at the far end answers some of them. The first
+/// one finds the far end's address.
+const DATAGRAMS: &str = "echo 1 > /dev/udp/{far}/9; sleep .3; \
+    for i in {1..300}; do echo 0123456789012345678901234567890123456789 > /dev/udp/{far}/9; done; sleep .3";
 
 /// Users to run as: none is that of the tests.
 fn users() -> Vec<Option<u32>> {

@@ -299,7 +299,6 @@ fn demo(arguments: &Live) -> Result<u8, Failure> {
     let queue = QueueText::Discipline(DEMO_QUEUES[0].to_owned());
     let rate = Rate::from_bits_per_second(DEMO_RATE).ok_or_else(|| Failure::run("no rate"))?;
     let mut settings = Settings::new(rate, queue);
-    settings.down.rate = 10 * DEMO_RATE;
     for way in Way::BOTH {
         settings.way_mut(way).delay = Duration::from_millis(10).as_picos();
     }
@@ -321,7 +320,7 @@ fn demo(arguments: &Live) -> Result<u8, Failure> {
     Session::drop_privileges(false).map_err(Failure::run)?;
     if !arguments.quiet && !arguments.json {
         print(&format!(
-            "A link of 1 Mbit/s up: two bulk transfers, a ping and a call of 64 kbit/s, {} s for each queue\n{:18}{}\n",
+            "A link of 1 Mbit/s: two bulk transfers, a ping and a call of 64 kbit/s, {} s for each queue\n{:18}{}\n",
             settling + length,
             "",
             Demo::head()
