@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -259,6 +259,9 @@ papers: bench-program setup-valgrind ## every table, figure and theorem of the p
 
 papers-full: bench-program setup-valgrind ## the same as published, and docs/papers written anew
 	$(PAPERS) all --full --cache $(PAPERS_CACHE) --pages docs/papers
+
+papers-faults: bench-program setup-valgrind ## every fault planted in the papers' plans: the claims named there must notice
+	$(PAPERS) all --faults --cache $(PAPERS_CACHE)
 
 papers-pages: bench-program ## write docs/papers anew from the records there
 	$(PAPERS) --pages docs/papers

@@ -7,7 +7,9 @@ mod sweep;
 
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -353,16 +355,24 @@ pub(crate) struct Papers {
     /// A paper (qfq, qfq-plus, mqfq, afq, ups), all, or a plan file like those in papers/
     pub(crate) paper: Option<String>,
 
-    /// An item of the paper, as in table-2, figure-4 or theorem-1
-    pub(crate) item: Option<String>,
+    /// An item of the paper, as in table-2, figure-4 or theorem-1; with all, the items of this name
+    /// in every paper
+    #[arg(num_args = 0..)]
+    pub(crate) item: Vec<String>,
 
     /// Run as long and as often as published, not the quick setting
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Number of runs of each column and variation, with seeds from 1 [default: the plan's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "pages", value_parser = whole(1_u16..=10_000))]
-    pub(crate) seeds: Option<u16>,
+    /// Runs of each column and variation: a number of seeds from 1, or seeds as in 5..8 [default:
+    /// the plan's]; with --pages, seeds that are on record stay there
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_seeds)]
+    pub(crate) seeds: Option<RangeInclusive<u64>>,
+
+    /// Time for the runs: 90s, 30min, 2h; begins no seed after it. With --pages, the next command
+    /// goes on from the record
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_budget)]
+    pub(crate) budget: Option<Duration>,
 
     /// Exit with status 1 if a verdict differs from the expected verdict in the plan
     #[arg(long)]
@@ -371,6 +381,11 @@ pub(crate) struct Papers {
     /// Replace the examined disciplines by this one, to test that verdicts change
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_text_of_spec, conflicts_with = "pages")]
     pub(crate) instead: Option<String>,
+
+    /// Run the planted faults of the items' plans, in the quick setting, and exit with status 1 if a
+    /// claim that should notice a fault keeps its verdict
+    #[arg(long, conflicts_with_all = ["full", "seeds", "budget", "check", "instead"])]
+    pub(crate) faults: bool,
 
     #[command(flatten)]
     pub(crate) outputs: Outputs<Publishing>,
@@ -400,14 +415,56 @@ impl Papers {
             .is_some_and(|name| name.ends_with(".toml"))
     }
 
+    /// The name of the item, if any. Item names have no spaces: several words are a slip.
+    pub(crate) fn item(&self) -> Option<String> {
+        (!self.item.is_empty()).then(|| self.item.join(" "))
+    }
+
     /// True if an option asks for results.
     pub(crate) const fn runs_something(&self) -> bool {
         self.full
             || self.check
+            || self.faults
             || self.instead.is_some()
             || self.seeds.is_some()
+            || self.budget.is_some()
             || self.outputs.is_any()
     }
+}
+
+/// Reads `8` as the seeds 1 to 8, and `5..8` as 5 to 8.
+fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let seed = |text: &str| {
+        let number = text.trim().parse().ok();
+        number.filter(|number| (1..=10_000).contains(number))
+    };
+    let (first, last) = match text.split_once("..") {
+        Some((first, last)) => (seed(first), seed(last)),
+        None => (Some(1), seed(text)),
+    };
+    match (first, last) {
+        (Some(first), Some(last)) if first <= last => Ok(first..=last),
+        _ => Err(
+            "expected a number of seeds, 1 to 10000, or the first and the last of them as in 5..8"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Reads `90s`, `30min` or `2h`.
+fn parse_budget(text: &str) -> Result<Duration, String> {
+    let units = [("min", 60.0), ("h", 3600.0), ("s", 1.0)];
+    for (unit, seconds) in units {
+        let Some(number) = text.strip_suffix(unit) else {
+            continue;
+        };
+        if let Ok(number) = number.trim().parse::<f64>()
+            && (0.0..=10_000.0).contains(&number)
+        {
+            return Ok(Duration::from_secs_f64(number * seconds));
+        }
+    }
+    Err("expected a time of up to 10000 s, min or h, as in 90s, 30min or 2h".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -1,26 +1,29 @@
 //! `roundelay papers`: runs the papers' tables, figures and theorems and prints verdicts.
 
+mod chosen;
+mod faults;
 mod memory;
+mod recorded;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use roundelay_papers::cache::{Cache, hash};
 use roundelay_papers::catalogue::{Item, Paper, Work, papers};
 #[cfg(feature = "parquet")]
 use roundelay_papers::figures::Samples;
 use roundelay_papers::page::{Judged, Target, section};
 use roundelay_papers::plan::{Plan, Setting};
-use roundelay_papers::record::Record;
 use roundelay_papers::runner::{Ran, Runner, Versions};
-use roundelay_papers::site::{Site, record_path};
 use roundelay_papers::text;
 #[cfg(feature = "parquet")]
 use roundelay_report::Measurement;
-use roundelay_report::{ItemPage, item_html, provenance, write_text};
+use roundelay_report::{ItemPage, item_html, provenance};
 use roundelay_sim::scenario::Measures;
 
 use crate::arguments::Papers;
@@ -37,7 +40,11 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
         return match arguments.outputs.path("pages") {
             Some(folder) => {
                 arguments.outputs.check([], &Measures::default(), 1)?;
-                write_pages(&papers, folder)
+                recorded::write_pages(&papers, folder)?;
+                if arguments.check {
+                    recorded::check(&papers, folder)?;
+                }
+                Ok(())
             }
             None if arguments.runs_something() => Err(Failure::usage("name a paper, or all")),
             None => print(&text::list(&papers, None)),
@@ -45,51 +52,18 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
     };
     if arguments.names_a_file() {
         let paper = of_file(Path::new(name))?;
-        return run_all(arguments, &[(&paper, &paper.items[0])], &papers);
+        let items = [(&paper, &paper.items[0])];
+        if arguments.faults {
+            return faults::run(arguments, &items);
+        }
+        return run_all(arguments, &items, &papers);
     }
-    let known = || {
-        papers
-            .iter()
-            .map(|paper| paper.slug.as_str())
-            .chain([ALL])
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let chosen: Vec<_> = papers
-        .iter()
-        .filter(|paper| name == ALL || *name == paper.slug)
-        .collect();
-    if chosen.is_empty() {
-        return Err(Failure::usage(format!(
-            "no paper is called '{name}': {}, or a file like those in papers/",
-            known()
-        )));
-    }
-    if arguments.item.is_none() && name != ALL && !arguments.runs_something() {
+    let chosen = chosen::papers(&papers, name)?;
+    let item = arguments.item();
+    if item.is_none() && name != ALL && !arguments.runs_something() {
         return print(&text::list(&papers, Some(name)));
     }
-    let items = chosen
-        .iter()
-        .flat_map(|paper| paper.items.iter().map(move |item| (*paper, item)));
-    let items: Vec<_> = items
-        .filter(|(_, item)| {
-            arguments
-                .item
-                .as_ref()
-                .is_none_or(|name| *name == item.name)
-        })
-        .collect();
-    if let (Some(item), true) = (&arguments.item, items.is_empty()) {
-        let names = chosen
-            .iter()
-            .flat_map(|paper| &paper.items)
-            .map(|item| item.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", ");
-        return Err(Failure::usage(format!(
-            "{name} has no item '{item}': {names}"
-        )));
-    }
+    let items = chosen::items(&chosen, name, item.as_deref())?;
     if let [
         (
             _,
@@ -116,7 +90,18 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
     {
         return print(&format!("{label}: not attempted yet. {why}\n"));
     }
+    if arguments.faults {
+        return faults::run(arguments, &items);
+    }
     run_all(arguments, &items, &papers)
+}
+
+/// Versions of the code that runs depend on.
+fn versions() -> Result<Versions, Failure> {
+    Ok(Versions {
+        program: program()?,
+        of_simulation: sweep::version_of,
+    })
 }
 
 /// A paper with a single plan, from a file.
@@ -146,13 +131,12 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         } else {
             Setting::Quick
         },
-        versions: Versions {
-            program: program()?,
-            of_simulation: sweep::version_of,
-        },
+        versions: versions()?,
         instead: arguments.instead.clone(),
-        seeds: arguments.seeds.map(u64::from),
+        seeds: arguments.seeds.clone(),
+        until: arguments.budget.map(|budget| Instant::now() + budget),
     };
+    let pages = arguments.outputs.path("pages");
     let bar = bar(arguments, &runner, &plans)?;
     let files = read_files(arguments, &runner, &plans)?;
     arguments.outputs.check(
@@ -166,18 +150,28 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     let mut outputs = arguments.outputs.begin(&Measures::default(), &())?;
     let (mut changed, mut timed, mut failed, mut all) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut caches, mut undecided) = (BTreeMap::new(), 0);
+    let (mut caches, mut undecided, mut left) = (BTreeMap::new(), 0, Vec::new());
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
         if !caches.contains_key(&paper.slug) {
             caches.insert(paper.slug.clone(), cache(arguments, paper));
         }
         let cache = &caches[&paper.slug];
-        memory::forget_peak();
-        let ran = match in_pool(arguments.threads, || {
-            runner.run(plan, cache, &|| bar.inc(1))
-        })? {
-            Ok(ran) => ran,
+        let kept = match pages {
+            Some(folder) if !arguments.fresh => {
+                recorded::kept(folder, &paper.slug, &item.name, &runner, plan)?
+            }
+            _ => None,
+        };
+        let together = in_pool(arguments.threads, || {
+            recorded::run(&runner, plan, kept, cache, &|| bar.inc(1))
+        })?;
+        let recorded::Together { record, ran } = match together {
+            Ok(Some(together)) => together,
+            Ok(None) => {
+                left.push(format!("{} {}", paper.slug, item.name));
+                continue;
+            }
             Err(error) => {
                 failed.push(format!("{} {}: {error}", paper.slug, item.name));
                 continue;
@@ -188,8 +182,6 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         } else {
             Cow::Borrowed(*plan)
         };
-        let record =
-            Record::new(plan, runner.setting, &ran, memory::peak_bytes()).map_err(Failure::run)?;
         let mut judged = match Judged::new(item, plan, text, record) {
             Ok(judged) => judged,
             Err(error) => {
@@ -219,12 +211,8 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         outputs
             .drain(..)
             .try_for_each(|output| output.finish(&result))?;
-        if let Some(folder) = arguments
-            .outputs
-            .path("pages")
-            .filter(|_| arguments.instead.is_none())
-        {
-            result.write_record(folder)?;
+        if let Some(folder) = pages {
+            recorded::write(folder, &paper.slug, &item.name, &judged.record)?;
         }
         judged.ran = ran;
         if arguments.outputs.has("json") {
@@ -238,12 +226,15 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         let json = serde_json::to_string_pretty(&all).map_err(Failure::run)?;
         print(&(json + "\n"))?;
     }
-    if let Some(folder) = arguments.outputs.path("pages") {
-        write_pages(papers, folder)?;
+    if let Some(folder) = pages {
+        recorded::write_pages(papers, folder)?;
+    }
+    if !left.is_empty() {
+        eprintln!("No time was left for {}", left.join(", "));
     }
     if arguments.check && !timed.is_empty() {
         eprintln!(
-            "{} verdicts on times are others on this machine\n  {}",
+            "{} timing verdicts differ on this machine\n  {}",
             timed.len(),
             timed.join("\n  ")
         );
@@ -362,8 +353,15 @@ fn bar(
     if arguments.quiet || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {msg}, {eta} left")
-        .map_err(Failure::run)?;
+    // Before the first run nothing is known of the time left: indicatif says 0s.
+    let left = |state: &ProgressState, text: &mut dyn fmt::Write| {
+        if state.pos() > 0 {
+            _ = write!(text, ", {} left", HumanDuration(state.eta()));
+        }
+    };
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {msg}{left}")
+        .map_err(Failure::run)?
+        .with_key("left", left);
     Ok(ProgressBar::new(runs as u64).with_style(style))
 }
 
@@ -468,27 +466,4 @@ impl ItemResult<'_> {
         }
         rows
     }
-
-    fn write_record(&self, folder: &Path) -> Result<(), Failure> {
-        let path = folder.join(record_path(&self.paper.slug, &self.judged.item.name));
-        let json = serde_json::to_string(&self.judged.record).map_err(Failure::run)?;
-        write_in_folder(&path, &(json + "\n"))
-    }
-}
-
-fn write_pages(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
-    let site = Site::read(papers, folder).map_err(Failure::run)?;
-    for (path, text) in site.files() {
-        write_in_folder(&folder.join(path), &text)?;
-    }
-    Ok(())
-}
-
-/// Writes a file, and creates its folder.
-fn write_in_folder(path: &Path, text: &str) -> Result<(), Failure> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)
-            .map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
-    }
-    write_text(path, text).map_err(Failure::run)
 }

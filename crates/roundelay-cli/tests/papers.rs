@@ -199,8 +199,27 @@ fn rows_and_drawings_are_written() {
 fn what_is_wrong_is_said_with_what_is_legal() {
     let folder = Folder::new("errors");
     for (arguments, status, expected) in [
-        (&["qfqq"][..], 2, "no paper is called 'qfqq': "),
-        (&["qfq", "table-9"], 2, "qfq has no item 'table-9': "),
+        (
+            &["qfqq"][..],
+            2,
+            "no paper is called 'qfqq' (did you mean 'qfq'?): ",
+        ),
+        (&["nothing"], 2, "no paper is called 'nothing': "),
+        (
+            &["qfq", "tabel-2"],
+            2,
+            "qfq has no item 'tabel-2' (did you mean 'table-2'?): ",
+        ),
+        (
+            &["ups", "table", "1"],
+            2,
+            "ups has no item 'table 1' (did you mean 'table-1'?): ",
+        ),
+        (
+            &["all", "figure4"],
+            2,
+            "all has no item 'figure4' (did you mean 'figure-4'?): ",
+        ),
         (
             &["no-such-plan.toml"],
             2,
@@ -212,6 +231,16 @@ fn what_is_wrong_is_said_with_what_is_legal() {
             "--parquet tells of one item, not of ",
         ),
         (&["qfq", "table-2", "--instead", "fiffo"], 2, "fiffo"),
+        (
+            &["qfq", "table-2", "--seeds", "8..5"],
+            2,
+            "or the first and the last of them as in 5..8",
+        ),
+        (
+            &["qfq", "table-2", "--budget", "30"],
+            2,
+            "as in 90s, 30min or 2h",
+        ),
     ] {
         let output = papers(arguments);
         assert_eq!(output.status.code(), Some(status), "{arguments:?}");
@@ -431,6 +460,71 @@ fn a_swapped_open_value_fails_the_check() {
                 "expected 'holds, but not if', now fails as the plan stands, holds with columns.DRR = drr limit 50"
             ),
         "{message}"
+    );
+}
+
+/// Runs on record are kept, whichever command made them; a record tells how many it lacks.
+#[test]
+fn a_record_is_made_by_several_commands() {
+    let folder = Folder::new("parts");
+    let pages = folder.path("pages");
+    let full = |options: &[&str]| {
+        let output = folder.run(&[&["--full", "--fresh", "--pages", &*pages], options].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    let record = || -> Value {
+        let json = fs::read_to_string(folder.path("pages/records/plans/plan.json")).unwrap();
+        serde_json::from_str(&json).unwrap()
+    };
+    full(&["--seeds", "2..2"]);
+    assert_eq!(record()["seeds"], serde_json::json!([2]));
+    // --fresh makes the record anew; without it, the record's runs stay.
+    let more = |options: &[&str]| {
+        let output = folder.run(&[&["--full", "--pages", &*pages], options].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    assert!(more(&["--seeds", "1"]).contains("undecided (2 runs)"));
+    assert_eq!(record()["seeds"], serde_json::json!([1, 2]));
+    assert!(
+        more(&["--budget", "0s"]).contains("undecided (2 runs)"),
+        "no time for a third"
+    );
+    assert!(more(&["--budget", "1h"]).contains("    holds\n"));
+    let whole = record();
+    assert_eq!(whole["seeds"], serde_json::json!([1, 2, 3]));
+    full(&[]);
+    assert_eq!(record()["variations"], whole["variations"]);
+}
+
+/// A plan's faults are run, and a claim that keeps its verdict under a fault is told.
+#[test]
+fn planted_faults_are_noticed_or_told() {
+    let folder = Folder::new("faults");
+    let fault = "[[fault]]\nname = \"one queue\"\nnoticed = [\"Round robin shares evenly.\"]\n";
+    let wrong = format!("{PLAN}{fault}instead = \"fifo limit 50\"\n");
+    fs::write(folder.path("plan.toml"), &wrong).unwrap();
+    let output = folder.run(&["--faults"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report = text(&output.stdout);
+    assert!(
+        report.contains("notices: Round robin shares evenly.")
+            && report.ends_with("The planted fault is noticed.\n"),
+        "{report}"
+    );
+    let right = wrong.replace("\"fifo limit 50\"", "\"drr limit 40\"");
+    fs::write(folder.path("plan.toml"), right).unwrap();
+    let output = folder.run(&["--faults"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("MISSES IT: Round robin"));
+    assert!(text(&output.stderr).contains("'one queue' by 'Round robin shares evenly.'"));
+    let page = folder.path("page.html");
+    assert!(folder.run(&["--html", &page]).status.success());
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("Which wrong discipline would be noticed?"),
+        "{page}"
     );
 }
 

@@ -12,6 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use roundelay_bench::cpu_seconds;
 use roundelay_report::write_text;
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +95,25 @@ impl Cache {
             .unwrap_or_else(PoisonError::into_inner)
             .get(key)
             .cloned()
+    }
+
+    /// Finds a finished run, or runs and keeps it.
+    ///
+    /// # Errors
+    /// The failure of the run, or the error of the operating system, with the path.
+    pub fn find_or_run(
+        &self,
+        key: &str,
+        run: impl FnOnce() -> Result<Outcome, Failed>,
+    ) -> Result<Done, Failed> {
+        if let Some(done) = self.find(key) {
+            return Ok(done);
+        }
+        let began = cpu_seconds();
+        let mut outcome = run()?;
+        // A division by zero is not a number: the figure has no value with this seed.
+        outcome.rows.retain(|row| row.value.is_finite());
+        self.add(key.to_owned(), cpu_seconds() - began, outcome)
     }
 
     /// Writes a run to the cache.

@@ -161,11 +161,23 @@ pub fn measured(interval: Interval, runs: Runs) -> String {
 
 /// Rounds to four significant digits.
 pub fn rounded(value: f64) -> String {
+    significant(value, 4)
+}
+
+/// Rounds to a number of significant digits; four and more keep all digits before the point.
+pub(crate) fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
-    let text = format!("{value:.digits$}");
+    let after_point = digits - 1 - value.abs().log10().floor() as i32;
+    let places = after_point.clamp(0, 9) as usize;
+    let text = if digits < 4 && after_point < 0 {
+        // 488 to two digits is 490.
+        let unit = 10.0_f64.powi(-after_point);
+        format!("{:.0}", (value / unit).round() * unit)
+    } else {
+        format!("{value:.places$}")
+    };
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {

@@ -6,10 +6,13 @@
 
 pub mod cache;
 pub mod catalogue;
+pub mod essay;
 pub mod experiments;
+pub mod faults;
 pub mod figures;
 pub mod finding;
 pub mod kind;
+pub mod noise;
 pub mod open;
 pub mod page;
 pub mod places;

@@ -298,12 +298,13 @@ mod tests {
             .zip(least.iter().map(|value| figures(*value)))
             .collect();
         let ran = Ran {
+            seeds: (1..=3).collect(),
             variations,
             traces: Vec::new(),
             seconds: 0.0,
             runs: [0, 0],
         };
-        let record = Record::new(&plan, Setting::Full, &ran, None).unwrap();
+        let record = Record::new(&plan, Setting::Full, &ran, None, None).unwrap();
         let work = Work::Plan(Box::new(plan.clone()), text.to_owned());
         let item = Item {
             name: "figure-1".to_owned(),

@@ -1,20 +1,22 @@
 //! Pages: Markdown of a paper with its items, and the index of all papers.
 //!
-//! All content comes from plans, records and `essay.md`; except in essays, no number is written by
-//! hand.
+//! All content comes from plans, records and `essay.md`; no number of ours is written by hand.
 
 use std::fmt::Write;
 
 use roundelay_report::{Axis, Chart, Curve, Drawn, Point, Scaling};
 
 use crate::catalogue::{Item, Paper, Work};
+use crate::essay;
 use crate::figures::{Reference, deviation, modes};
 use crate::finding::{Truth, measured, rounded};
 use crate::kind::{Counts, Kind};
+use crate::noise;
 use crate::open;
-use crate::plan::{ChartSpec, Plan, Setting};
+use crate::plan::{CannotTell, ChartSpec, Plan, Setting};
 use crate::record::Record;
 use crate::runner::Ran;
+use crate::site::again;
 use crate::verdict::{Verdict, judge};
 
 /// An item with its results and verdicts.
@@ -34,6 +36,10 @@ pub struct Judged<'a> {
     pub verdicts: Vec<Verdict>,
     /// True if the item measures time: its verdicts then depend on the machine.
     pub is_timed: bool,
+    /// Number of seeds in the plan; the record may have fewer.
+    pub planned: u64,
+    /// True if the record is older than the code.
+    pub is_stale: bool,
 }
 
 impl<'a> Judged<'a> {
@@ -48,11 +54,20 @@ impl<'a> Judged<'a> {
         record: Record,
     ) -> Result<Self, String> {
         let ran = record.ran(plan)?;
-        let verdicts: Vec<Verdict> = plan
-            .claims
-            .iter()
-            .map(|claim| judge(plan, claim, &ran.variations, record.setting()))
-            .collect();
+        let is_timed = ran.variations[0]
+            .0
+            .experiment()
+            .map_err(|wrong| wrong.message)?
+            .runs_alone();
+        let planned = ran.variations[0].0.seeds;
+        let mut verdicts = Vec::new();
+        for claim in &plan.claims {
+            let mut verdict = judge(plan, claim, &ran.variations, record.setting());
+            if is_timed {
+                verdict.unless_noisy(noise::of_claim(claim, &ran.variations[0].1));
+            }
+            verdicts.push(verdict);
+        }
         let is_quick = record.setting() == Setting::Quick;
         let judged = plan
             .claims
@@ -68,11 +83,6 @@ impl<'a> Judged<'a> {
                 missing.words
             ));
         }
-        let is_timed = ran.variations[0]
-            .0
-            .experiment()
-            .map_err(|wrong| wrong.message)?
-            .runs_alone();
         Ok(Self {
             item,
             plan,
@@ -81,18 +91,20 @@ impl<'a> Judged<'a> {
             ran,
             verdicts,
             is_timed,
+            planned,
+            is_stale: false,
         })
     }
 
-    /// Claims with a verdict other than expected by the plan. Claims with too few runs do not count,
-    /// and in the quick setting neither claims with an undecided verdict, nor with an undecided one
-    /// expected.
+    /// Claims with a verdict other than expected by the plan. Claims with too few runs or noisy times
+    /// do not count, and in the quick setting neither claims with an undecided verdict, nor with an
+    /// undecided one expected.
     pub fn changed(&self) -> Vec<String> {
         let is_quick = self.record.setting() == Setting::Quick;
         let pairs = self.plan.claims.iter().zip(&self.verdicts);
         let changed = pairs.filter(|(claim, verdict)| {
             let kinds = [claim.expect, verdict.kind];
-            let may_be_undecided = is_quick || verdict.too_few().is_some();
+            let may_be_undecided = is_quick || verdict.is_noisy || verdict.too_few().is_some();
             kinds[0] != kinds[1] && !(may_be_undecided && kinds.contains(&Kind::Undecided))
         });
         changed
@@ -129,6 +141,20 @@ impl<'a> Judged<'a> {
     /// All verdicts in a line: `3 hold, 1 does not hold; ours: 2 hold`.
     pub fn summary(&self) -> String {
         self.counts().words()
+    }
+
+    /// True if the record has fewer seeds than the plan.
+    pub fn lacks_seeds(&self) -> bool {
+        (self.record.seeds.len() as u64) < self.planned
+    }
+
+    /// Number of recorded runs: `4 of 20 runs recorded`, or `20 seeds`.
+    fn recorded(&self) -> String {
+        match (self.record.seeds.len(), self.lacks_seeds()) {
+            (recorded, true) => format!("{recorded} of {} runs recorded", self.planned),
+            (1, false) => "1 run".to_owned(),
+            (recorded, false) => format!("{recorded} seeds"),
+        }
     }
 
     /// Published values beside our own: figure, published, ours, ratio.
@@ -286,7 +312,16 @@ pub fn one_line(item: &Item, judged: Option<&Judged<'_>>) -> String {
     match (&item.work, judged) {
         (Work::Nothing(why), _) => format!("nothing to measure: {why}"),
         (Work::NotAttempted(why), _) => format!("not attempted yet: {why}"),
-        (Work::Plan(..), Some(judged)) => judged.summary(),
+        (Work::Plan(..), Some(judged)) => {
+            let mut text = judged.summary();
+            if judged.lacks_seeds() {
+                text += &format!(" ({})", judged.recorded());
+            }
+            if judged.is_stale {
+                text += " (older code)";
+            }
+            text
+        }
         (Work::Plan(..), None) => "not attempted yet: no results".to_owned(),
     }
 }
@@ -354,13 +389,17 @@ fn totals(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
 }
 
 /// The page of a paper.
-pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
+///
+/// # Errors
+/// The essay has a sentence that the records do not support.
+pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
+    let essay = essay::fill(paper, judged)?;
     let about = &paper.about;
     let (short, title, authors) = (&about.short, &about.title, about.authors.join(", "));
     let mut text = format!(
         "# {short}: {title}\n\n{authors}. {}.\n\n{}\n",
         about.venue,
-        paper.essay.trim()
+        essay.trim()
     );
     _ = write!(
         text,
@@ -382,7 +421,7 @@ pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
     for judged in judged.iter().flatten() {
         text += &section(paper, judged, Target::Repository);
     }
-    text
+    Ok(text)
 }
 
 /// Context of a section.
@@ -408,6 +447,13 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
         capital(&judged.summary())
     );
     _ = write!(text, " ({})\n\n{}\n\n", plan.page, plan.method);
+    if judged.is_stale {
+        let again = again(&paper.slug, &item.name, record);
+        _ = write!(
+            text,
+            "**Recorded with older code**: disciplines, sources or the simulator behave differently today. `{again} --pages docs/papers` records it again.\n\n"
+        );
+    }
     text += &claims(paper, judged, target);
     text += &comparison(judged);
     for (number, chart) in judged
@@ -435,6 +481,7 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     for mode in judged.modes() {
         _ = write!(text, "{mode}\n\n");
     }
+    text += &faults(plan);
     if !plan.differs.is_empty() {
         _ = write!(
             text,
@@ -519,6 +566,38 @@ fn claims(paper: &Paper, judged: &Judged<'_>, target: Target) -> String {
     text + "\n"
 }
 
+/// Which planted faults the claims notice. `make papers-faults` runs them.
+fn faults(plan: &Plan) -> String {
+    let mut text = String::new();
+    if let Some(CannotTell { because }) = &plan.cannot_tell {
+        _ = write!(
+            text,
+            "**This item cannot tell a wrong discipline from a right one**, because {because}\n\n"
+        );
+    }
+    if plan.faults.is_empty() {
+        return text;
+    }
+    text += "**Which wrong discipline would be noticed?**\n\n";
+    for fault in &plan.faults {
+        let mut claims = Vec::new();
+        for (number, claim) in plan.claims.iter().enumerate() {
+            if fault.noticed.iter().any(|name| claim.is_called(name)) {
+                claims.push((number + 1).to_string());
+            }
+        }
+        let verb = if claims.len() == 1 { "claim" } else { "claims" };
+        _ = writeln!(
+            text,
+            "- {} ({}): noticed by {verb} {}.",
+            fault.name,
+            fault.words(),
+            claims.join(", ")
+        );
+    }
+    text + "\n"
+}
+
 const fn mark(truth: Truth) -> &'static str {
     match truth {
         Truth::Holds => "",
@@ -559,27 +638,13 @@ fn comparison(judged: &Judged<'_>) -> String {
 }
 
 fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
-    let Judged {
-        item, record, ran, ..
-    } = judged;
-    let seeds = ran.variations[0].0.seeds;
+    let Judged { item, record, .. } = judged;
     let memory = record.peak_bytes.map_or_else(String::new, |bytes| {
         format!(", {} MB at most", bytes.div_ceil(1_000_000))
     });
-    let full = if record.setting == "full" {
-        " --full"
-    } else {
-        ""
-    };
-    let runs = if seeds == 1 {
-        "1 run".to_owned()
-    } else {
-        format!("{seeds} seeds")
-    };
+    let (again, runs) = (again(&paper.slug, &item.name, record), judged.recorded());
     format!(
-        "`roundelay papers {} {}{full}` ({} setting, {runs} a variation, {} processor seconds{memory}); every row as Parquet: `--parquet rows.parquet`.\n",
-        paper.slug,
-        item.name,
+        "`{again}` ({} setting, {runs} a variation, {} processor seconds{memory}); every row as Parquet: `--parquet rows.parquet`.\n",
         record.setting,
         rounded(record.seconds),
     )

@@ -1,6 +1,7 @@
 //! Plans: a table, figure or theorem of a paper as data in TOML: the experiment, the published
 //! numbers, the claims.
 
+mod fault;
 mod variation;
 
 use roundelay_trace::file::Reader;
@@ -13,6 +14,7 @@ use crate::places::{PlanError, Wrong, located, read};
 use crate::predicate::Predicate;
 use crate::table::set;
 
+pub use fault::{CannotTell, Fault};
 pub use variation::Variation;
 
 /// A plan as in its file.
@@ -52,6 +54,11 @@ pub struct Plan {
     /// Charts.
     #[serde(default, rename = "chart")]
     pub charts: Vec<ChartSpec>,
+    /// Planted faults, and the claims that notice them.
+    #[serde(default, rename = "fault")]
+    pub faults: Vec<Fault>,
+    /// Why no fault would change a claim of the paper.
+    pub cannot_tell: Option<CannotTell>,
 }
 
 /// A number or a curve printed in the paper.
@@ -76,6 +83,8 @@ pub struct Published {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
+    /// Short name, for faults and essays.
+    pub id: Option<String>,
     /// The claim, in a sentence of ours.
     pub says: String,
     /// Location in the paper, if not that of the item.
@@ -249,6 +258,7 @@ impl Plan {
                 ));
             }
         }
+        self.check_faults()?;
         for (number, published) in self.published.iter().enumerate() {
             let path = format!("published.{number}.figure");
             Reference::parse(&published.figure)
@@ -318,6 +328,15 @@ impl Plan {
             }
         }
         Ok(variations)
+    }
+
+    /// Number of seeds in a setting.
+    ///
+    /// # Errors
+    /// A path does not exist.
+    pub fn seeds(&self, setting: Setting) -> Result<u64, Wrong> {
+        let stands = self.variations(setting)?.swap_remove(0);
+        Ok(stands.seeds)
     }
 
     /// The plan without the reasons of its verdicts, which do not apply to a replaced discipline.

@@ -1,7 +1,9 @@
 //! Records: the results of a plan's run that its page needs, in a JSON file beside the pages.
 //!
-//! A page is rendered from its plan and its record alone. The record has the hash of the run; a
-//! page older than its plan is thus detected.
+//! A page is rendered from its plan and its record alone. The record has the hash of its plan's
+//! runs, so that a record older than its plan is detected, and the version of the behaviours that
+//! the runs rest on, so that one older than the code is. It may be made in parts, by several
+//! commands: runs of the same plan and version are kept, and missing seeds are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +14,7 @@ use crate::experiments::Row;
 use crate::figures::{Figures, Reference, Samples};
 use crate::plan::{Plan, Setting, Variation};
 use crate::predicate::Predicate;
-use crate::runner::Ran;
+use crate::runner::{Ran, Versions};
 
 /// Results of a plan's run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +25,19 @@ pub struct Record {
     pub setting: String,
     /// Version of Roundelay.
     pub version: String,
+    /// Version of the simulated behaviours that the runs rest on, see [`behaviour`]; None if nothing
+    /// is simulated, or in records from before versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behaviour: Option<String>,
+    /// Seeds of the runs.
+    #[serde(default)]
+    pub seeds: BTreeSet<u64>,
+    /// Names of the figures kept for the plan as it stands.
+    #[serde(default)]
+    pub shown: BTreeSet<String>,
+    /// Names of the figures kept for all variations.
+    #[serde(default)]
+    pub judged: BTreeSet<String>,
     /// CPU seconds of all runs.
     pub seconds: f64,
     /// Peak memory of the process, if the system reports it.
@@ -50,17 +65,35 @@ pub struct Recorded {
     pub curves: BTreeMap<String, Vec<(f64, Seeds)>>,
 }
 
-/// Hash of all runs of a plan with a setting, and of the recorded figures' names.
+/// Hash of a plan's runs in a setting, without their seeds.
 ///
 /// # Errors
 /// A path of the plan does not exist.
 pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     let variations = plan.variations(setting).map_err(|wrong| wrong.message)?;
-    let runs = variations
-        .iter()
-        .map(|variation| format!("{} {}", variation.identity(), variation.seeds));
-    let texts: Vec<String> = runs.chain(shown(plan)).chain(judged(plan)).collect();
-    Ok(hash(texts.iter().map(String::as_str)))
+    let runs: Vec<String> = variations.iter().map(Variation::identity).collect();
+    Ok(hash(runs.iter().map(String::as_str)))
+}
+
+/// Version of the behaviours that a plan's runs in a setting rest on; None if nothing is simulated.
+///
+/// # Errors
+/// A fault of the plan.
+pub fn behaviour(
+    plan: &Plan,
+    setting: Setting,
+    versions: &Versions,
+) -> Result<Option<String>, String> {
+    let mut all = BTreeSet::new();
+    for variation in plan.variations(setting).map_err(|wrong| wrong.message)? {
+        let experiment = variation.read().map_err(|wrong| wrong.message)?;
+        for part in experiment.parts() {
+            if let Some(scenario) = experiment.rests_on(&part) {
+                all.insert((versions.of_simulation)(&scenario).unwrap_or_default());
+            }
+        }
+    }
+    Ok((!all.is_empty()).then(|| hash(all.iter().map(String::as_str))))
 }
 
 /// Names of the figures in claims.
@@ -102,6 +135,7 @@ impl Record {
         plan: &Plan,
         setting: Setting,
         ran: &Ran,
+        behaviour: Option<String>,
         peak_bytes: Option<u64>,
     ) -> Result<Self, String> {
         let (shown, judged) = (shown(plan), judged(plan));
@@ -111,19 +145,76 @@ impl Record {
             } else {
                 &judged
             };
-            Recorded::new(&variation.name, figures, variation.seeds, |name| {
-                wanted.contains(name)
-            })
+            let last = ran.seeds.last().copied().unwrap_or(0);
+            Recorded::new(&variation.name, figures, last, |name| wanted.contains(name))
         };
+        let variations = ran.variations.iter().map(record).collect();
         Ok(Self {
             plan: identity(plan, setting)?,
             setting: setting.name().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            behaviour,
+            seeds: ran.seeds.clone(),
             seconds: short(ran.seconds),
             peak_bytes,
-            variations: ran.variations.iter().map(record).collect(),
+            variations,
+            shown,
+            judged,
             traces: ran.traces.clone(),
         })
+    }
+
+    /// A record from before records were made in parts, with its seeds and figures: these were a part
+    /// of its plan's hash.
+    ///
+    /// # Errors
+    /// A path of the plan does not exist.
+    pub fn completed(mut self, plan: &Plan) -> Result<Self, String> {
+        if !self.seeds.is_empty() {
+            return Ok(self);
+        }
+        let variations = plan
+            .variations(self.setting())
+            .map_err(|wrong| wrong.message)?;
+        let mut texts = Vec::new();
+        for variation in &variations {
+            texts.push(format!("{} {}", variation.identity(), variation.seeds));
+        }
+        texts.extend(shown(plan));
+        texts.extend(judged(plan));
+        if self.plan == hash(texts.iter().map(String::as_str)) {
+            self.plan = identity(plan, self.setting())?;
+            self.seeds = (1..=variations[0].seeds).collect();
+            self.shown = shown(plan);
+            self.judged = judged(plan);
+        }
+        Ok(self)
+    }
+
+    /// True if the record has the runs and figures of the plan.
+    ///
+    /// # Errors
+    /// A path of the plan does not exist.
+    pub fn fits(&self, plan: &Plan) -> Result<bool, String> {
+        let has_figures =
+            shown(plan).is_subset(&self.shown) && judged(plan).is_subset(&self.judged);
+        Ok(has_figures && self.plan == identity(plan, self.setting())?)
+    }
+
+    /// This record with the runs of another one of the same plan and behaviours.
+    pub fn with(mut self, other: Self) -> Self {
+        for (own, added) in self.variations.iter_mut().zip(other.variations) {
+            own.add(added);
+        }
+        for (part, trace) in other.traces {
+            if !self.traces.iter().any(|(known, _)| *known == part) {
+                self.traces.push((part, trace));
+            }
+        }
+        self.seeds.extend(other.seeds);
+        self.seconds = short(self.seconds + other.seconds);
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        self
     }
 
     /// The setting of the run.
@@ -153,6 +244,7 @@ impl Record {
             recorded.push((variation, figures));
         }
         Ok(Ran {
+            seeds: self.seeds.clone(),
             variations: recorded,
             traces: self.traces.clone(),
             seconds: self.seconds,
@@ -190,6 +282,23 @@ impl Recorded {
         }
     }
 
+    /// Adds the values of other seeds.
+    fn add(&mut self, other: Self) {
+        for (name, values) in other.scalars {
+            fill(self.scalars.entry(name).or_default(), values);
+        }
+        for (name, points) in other.curves {
+            let own = self.curves.entry(name).or_default();
+            for (x, values) in points {
+                match own.iter_mut().find(|(at, _)| *at == x) {
+                    Some((_, known)) => fill(known, values),
+                    None => own.push((x, values)),
+                }
+            }
+            own.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        }
+    }
+
     fn figures(&self) -> Figures {
         let mut figures = Figures::default();
         let mut add = |name: &str, x: Option<f64>, samples: &[Option<f64>]| {
@@ -223,6 +332,16 @@ impl Recorded {
     }
 }
 
+/// Adds values of seeds without one.
+fn fill(known: &mut Seeds, values: Seeds) {
+    if known.len() < values.len() {
+        known.resize(values.len(), None);
+    }
+    for (place, value) in known.iter_mut().zip(values) {
+        *place = place.or(value);
+    }
+}
+
 /// Six significant digits: more would only make files longer.
 fn short(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
@@ -233,7 +352,7 @@ mod tests {
     use super::*;
     use crate::cache::Cache;
     use crate::plan::tests::PLAN;
-    use crate::runner::{Runner, Versions};
+    use crate::runner::Runner;
     use crate::verdict::judge;
 
     #[test]
@@ -244,9 +363,10 @@ mod tests {
             versions: Versions::of_program(""),
             instead: None,
             seeds: None,
+            until: None,
         };
         let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
-        let record = Record::new(&plan, Setting::Quick, &ran, None).unwrap();
+        let record = Record::new(&plan, Setting::Quick, &ran, None, None).unwrap();
         let read: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
         assert_eq!(read, record);
         let again = read.ran(&plan).unwrap();
@@ -256,6 +376,80 @@ mod tests {
             again.variations[0].1.names().len() < ran.variations[0].1.names().len(),
             "what nothing refers to is not kept"
         );
+    }
+
+    /// A record of several commands is that of one, whichever seeds come first.
+    #[test]
+    fn a_record_is_made_in_parts() {
+        let plan = Plan::parse(PLAN).unwrap();
+        let record = |seeds| {
+            let runner = Runner {
+                setting: Setting::Full,
+                versions: Versions::of_program(""),
+                instead: None,
+                seeds: Some(seeds),
+                until: None,
+            };
+            let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
+            Record::new(&plan, Setting::Full, &ran, None, None).unwrap()
+        };
+        let (whole, first, last) = (record(1..=3), record(1..=1), record(2..=3));
+        let few = judge(
+            &plan,
+            &plan.claims[0],
+            &first.ran(&plan).unwrap().variations,
+            Setting::Full,
+        );
+        assert_eq!(few.words, "undecided (1 run)");
+        for parts in [first.clone().with(last.clone()), last.with(first)] {
+            assert_eq!(parts.seeds, BTreeSet::from([1, 2, 3]));
+            assert_eq!(parts.variations, whole.variations);
+            assert!(parts.fits(&plan).unwrap());
+        }
+    }
+
+    /// A claim less needs no other record, a figure more does.
+    #[test]
+    fn a_record_fits_a_plan_with_its_runs_and_figures() {
+        let fits = |text: &str| {
+            let plan = Plan::parse(PLAN).unwrap();
+            let ran = Ran {
+                seeds: BTreeSet::new(),
+                variations: Vec::new(),
+                traces: Vec::new(),
+                seconds: 0.0,
+                runs: [0, 0],
+            };
+            let record = Record::new(&plan, Setting::Full, &ran, None, None).unwrap();
+            record.fits(&Plan::parse(text).unwrap()).unwrap()
+        };
+        assert!(fits(PLAN));
+        let left_out = "left_out = \"a\"\nexpect = \"left out\"";
+        let needs = "needs = [{ is = \"published\", of = \"DRR: least, kbit/s\", within = 0.1 }]\nexpect = \"holds\"";
+        assert!(fits(&PLAN.replace(needs, left_out)));
+        assert!(!fits(
+            &PLAN.replace("of = \"DRR: least", "of = \"DRR: most")
+        ));
+        assert!(!fits(&PLAN.replace("pairs = 10", "pairs = 11")));
+        assert!(
+            fits(&PLAN.replace("seeds = 3", "seeds = 4")),
+            "a seed can be added"
+        );
+    }
+
+    #[test]
+    fn a_version_is_of_what_is_simulated() {
+        let plan = Plan::parse(PLAN).unwrap();
+        let version = |of_simulation| {
+            let versions = Versions {
+                program: String::new(),
+                of_simulation,
+            };
+            behaviour(&plan, Setting::Full, &versions).unwrap()
+        };
+        let one = version(|_| Some("one".to_owned()));
+        assert!(one.is_some() && one == version(|_| Some("one".to_owned())));
+        assert_ne!(one, version(|_| Some("other".to_owned())));
     }
 
     #[test]
@@ -269,9 +463,10 @@ mod tests {
             identity(PLAN),
             identity(&PLAN.replace("pairs = 10", "pairs = 11"))
         );
-        assert_ne!(
+        assert_eq!(
             identity(PLAN),
-            identity(&PLAN.replace("seeds = 3", "seeds = 4"))
+            identity(&PLAN.replace("seeds = 3", "seeds = 4")),
+            "a record may have a part of the seeds"
         );
     }
 }

@@ -2,10 +2,11 @@
 //! cached runs.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use roundelay_bench::cpu_seconds;
 use roundelay_sim::scenario::Scenario;
 
 use crate::cache::{Cache, Done, hash};
@@ -22,8 +23,10 @@ pub struct Runner {
     pub versions: Versions,
     /// A replacement for the examined disciplines: a deliberate fault.
     pub instead: Option<String>,
-    /// Number of seeds of each variation; None: as in the plan.
-    pub seeds: Option<u64>,
+    /// Seeds of each variation; None: from 1 to the number in the plan.
+    pub seeds: Option<RangeInclusive<u64>>,
+    /// No seed is begun after this time.
+    pub until: Option<Instant>,
 }
 
 /// Versions of the code that runs depend on.
@@ -45,7 +48,7 @@ impl Versions {
         }
     }
 
-    fn of(&self, experiment: &dyn Experiment, part: &str) -> String {
+    pub(crate) fn of(&self, experiment: &dyn Experiment, part: &str) -> String {
         experiment
             .simulated(part)
             .and_then(|scenario| (self.of_simulation)(&scenario))
@@ -56,6 +59,8 @@ impl Versions {
 /// Results of a plan.
 #[derive(Debug, Clone)]
 pub struct Ran {
+    /// Seeds that were run.
+    pub seeds: BTreeSet<u64>,
     /// Figures of each variation, the plan as it stands first.
     pub variations: Vec<(Variation, Figures)>,
     /// Counterexamples of the plan as it stands, by part.
@@ -80,46 +85,56 @@ impl Runner {
     /// # Errors
     /// The fault of the plan, or the failure.
     pub fn run(&self, plan: &Plan, cache: &Cache, tell: &(dyn Fn() + Sync)) -> Result<Ran, Failed> {
-        let mut variations = plan.variations(self.setting)?;
-        if let Some(seeds) = self.seeds {
-            variations
-                .iter_mut()
-                .for_each(|variation| variation.seeds = seeds);
-        }
+        self.run_seeds(plan, &self.seeds(plan)?, cache, tell)
+    }
+
+    /// The seeds of the setting, or those asked for.
+    ///
+    /// # Errors
+    /// The fault of the plan.
+    pub fn seeds(&self, plan: &Plan) -> Result<BTreeSet<u64>, Failed> {
+        Ok(match &self.seeds {
+            Some(seeds) => seeds.clone().collect(),
+            None => (1..=plan.seeds(self.setting)?).collect(),
+        })
+    }
+
+    /// Runs a plan with these seeds. With `until`, seed by seed as long as there is time.
+    ///
+    /// # Errors
+    /// The fault of the plan, or the failure.
+    pub fn run_seeds(
+        &self,
+        plan: &Plan,
+        seeds: &BTreeSet<u64>,
+        cache: &Cache,
+        tell: &(dyn Fn() + Sync),
+    ) -> Result<Ran, Failed> {
+        let variations = plan.variations(self.setting)?;
         let experiments = variations
             .iter()
             .map(|variation| self.experiment(variation))
             .collect::<Result<Vec<_>, _>>()?;
-        let jobs = self.jobs(&variations, &experiments);
-        let known = jobs
-            .iter()
-            .filter(|job| cache.find(&job.key).is_some())
-            .count();
-        let one = |job: &Job| -> Result<Done, Failed> {
-            let done = match cache.find(&job.key) {
-                Some(done) => done,
-                None => {
-                    let began = cpu_seconds();
-                    let outcome = experiments[job.variation].run(&job.part, job.seed);
-                    let mut outcome = outcome.map_err(|Failed(why)| {
-                        Failed(format!("{}, seed {}: {why}", job.part, job.seed))
-                    })?;
-                    // A division by zero is not a number: the figure has no value with this seed.
-                    outcome.rows.retain(|row| row.value.is_finite());
-                    cache.add(job.key.clone(), cpu_seconds() - began, outcome)?
-                }
-            };
-            tell();
-            Ok(done)
-        };
-        let done: Vec<Done> = if experiments.iter().any(|experiment| experiment.runs_alone()) {
-            jobs.iter().map(one).collect::<Result<_, _>>()?
-        } else {
-            jobs.par_iter().map(one).collect::<Result<_, _>>()?
-        };
-        let mut ran = Ran::gather(variations, &jobs, done, known);
+        let mut ran = Ran::new(variations);
         for ((_, figures), experiment) in ran.variations.iter_mut().zip(&experiments) {
             figures.is_exact = experiment.is_exact();
+        }
+        let batches: Vec<BTreeSet<u64>> = match self.until {
+            Some(_) => seeds.iter().map(|seed| BTreeSet::from([*seed])).collect(),
+            None => vec![seeds.clone()],
+        };
+        for batch in batches {
+            if self.until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+            let jobs = self.jobs(&ran.variations, &experiments, &batch);
+            let known = jobs
+                .iter()
+                .filter(|job| cache.find(&job.key).is_some())
+                .count();
+            let done = all_done(&jobs, &experiments, cache, tell)?;
+            ran.add(&jobs, done, known);
+            ran.seeds.extend(batch);
         }
         Ok(ran)
     }
@@ -129,10 +144,11 @@ impl Runner {
     /// # Errors
     /// The fault of the plan.
     pub fn count(&self, plan: &Plan) -> Result<usize, Failed> {
+        let seeds = self.seeds(plan)?.len();
         let variations = plan.variations(self.setting)?;
         let counts = variations.iter().map(|variation| {
             let parts = self.experiment(variation)?.parts().len();
-            Ok(parts * self.seeds.unwrap_or(variation.seeds) as usize)
+            Ok(parts * seeds)
         });
         counts.sum()
     }
@@ -163,13 +179,19 @@ impl Runner {
         Ok(experiment)
     }
 
-    fn jobs(&self, variations: &[Variation], experiments: &[Box<dyn Experiment>]) -> Vec<Job> {
+    fn jobs(
+        &self,
+        variations: &[(Variation, Figures)],
+        experiments: &[Box<dyn Experiment>],
+        seeds: &BTreeSet<u64>,
+    ) -> Vec<Job> {
         let mut jobs = Vec::new();
-        for (number, (variation, experiment)) in variations.iter().zip(experiments).enumerate() {
+        for (number, ((variation, _), experiment)) in variations.iter().zip(experiments).enumerate()
+        {
             let identity = variation.identity();
             for part in experiment.parts() {
                 let version = self.versions.of(experiment.as_ref(), &part);
-                for seed in 1..=variation.seeds {
+                for &seed in seeds {
                     let instead = self.instead.as_deref().unwrap_or("");
                     let run = hash([identity.as_str(), &part, &seed.to_string(), instead]);
                     let key = format!("{version}-{run}");
@@ -186,25 +208,61 @@ impl Runner {
     }
 }
 
+/// Runs the jobs, or finds them in the cache, in their order.
+fn all_done(
+    jobs: &[Job],
+    experiments: &[Box<dyn Experiment>],
+    cache: &Cache,
+    tell: &(dyn Fn() + Sync),
+) -> Result<Vec<Done>, Failed> {
+    let one = |job: &Job| -> Result<Done, Failed> {
+        let done = cache.find_or_run(&job.key, || {
+            let outcome = experiments[job.variation].run(&job.part, job.seed);
+            outcome.map_err(|Failed(why)| Failed(format!("{}, seed {}: {why}", job.part, job.seed)))
+        })?;
+        tell();
+        Ok(done)
+    };
+    if experiments.iter().any(|experiment| experiment.runs_alone()) {
+        jobs.iter().map(one).collect()
+    } else {
+        jobs.par_iter().map(one).collect()
+    }
+}
+
 impl Ran {
-    fn gather(variations: Vec<Variation>, jobs: &[Job], done: Vec<Done>, known: usize) -> Self {
-        let mut figures = vec![Figures::default(); variations.len()];
-        let mut traces = Vec::new();
-        let seconds = done.iter().map(|done| done.seconds).sum();
-        for (job, Done { outcome, .. }) in jobs.iter().zip(done) {
-            figures[job.variation].add(job.seed, &outcome.rows);
-            if job.variation == 0
-                && !outcome.trace.is_empty()
-                && !traces.iter().any(|(part, _)| *part == job.part)
-            {
-                traces.push((job.part.clone(), outcome.trace));
-            }
+    fn new(variations: Vec<Variation>) -> Self {
+        let mut empty = Vec::new();
+        for variation in variations {
+            empty.push((variation, Figures::default()));
         }
         Self {
-            variations: variations.into_iter().zip(figures).collect(),
-            traces,
-            seconds,
-            runs: [jobs.len(), known],
+            seeds: BTreeSet::new(),
+            variations: empty,
+            traces: Vec::new(),
+            seconds: 0.0,
+            runs: [0, 0],
+        }
+    }
+
+    fn add(&mut self, jobs: &[Job], done: Vec<Done>, known: usize) {
+        self.runs[0] += jobs.len();
+        self.runs[1] += known;
+        for (
+            job,
+            Done {
+                outcome, seconds, ..
+            },
+        ) in jobs.iter().zip(done)
+        {
+            self.seconds += seconds;
+            self.variations[job.variation]
+                .1
+                .add(job.seed, &outcome.rows);
+            let is_first = !self.traces.iter().any(|(part, _)| *part == job.part);
+            if job.variation == 0 && !outcome.trace.is_empty() && is_first {
+                self.traces.push((job.part.clone(), outcome.trace));
+            }
         }
     }
 }
@@ -222,6 +280,7 @@ mod tests {
             versions: Versions::of_program("test"),
             instead: instead.map(str::to_owned),
             seeds: None,
+            until: None,
         }
     }
 
@@ -235,7 +294,7 @@ mod tests {
         };
         let verdict = |instead| {
             let runner = Runner {
-                seeds: Some(3),
+                seeds: Some(1..=3),
                 ..runner(instead)
             };
             let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
@@ -299,6 +358,38 @@ mod tests {
                 .iter()
                 .any(|discipline| discipline.name() == "drr")
         })
+    }
+
+    #[test]
+    fn no_seed_begins_after_the_time_is_over() {
+        let plan = Plan::parse(PLAN).unwrap();
+        let over = Runner {
+            until: Some(Instant::now()),
+            ..runner(None)
+        };
+        let ran = over.run(&plan, &Cache::none(), &|| ()).unwrap();
+        assert_eq!((ran.seeds.len(), ran.runs), (0, [0, 0]));
+        let hour = std::time::Duration::from_secs(3600);
+        let enough = Runner {
+            until: Some(Instant::now() + hour),
+            ..runner(None)
+        };
+        let [by_seed, at_once] =
+            [enough, runner(None)].map(|runner| runner.run(&plan, &Cache::none(), &|| ()).unwrap());
+        assert_eq!(by_seed.seeds, BTreeSet::from([1, 2]));
+        assert_eq!(by_seed.variations, at_once.variations);
+    }
+
+    /// Items with the same runs run them once in a command, also without a cache in a folder.
+    #[test]
+    fn items_that_are_alike_share_their_runs() {
+        let own = "item = 'Figure 2'\ntitle = 'a'\npage = 'b'\nmethod = 'c'\nlike = 'figure-1'
+[[claim]]\nsays = 'd'\nneeds = [{ is = 'interval', of = 'DRR: most, kbit/s', from = 1 }]\nexpect = 'holds'\n";
+        let plan = Plan::parse(PLAN).unwrap();
+        let like = Plan::parse_beside(own, |_| Some(PLAN)).unwrap();
+        let cache = Cache::none();
+        let runs = |plan| runner(None).run(plan, &cache, &|| ()).unwrap().runs;
+        assert_eq!([runs(&plan), runs(&like)], [[12, 0], [12, 12]]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::open;
 use crate::page::{self, Judged, chart_file};
 use crate::plan::Setting;
 use crate::record::{self, Record};
+use crate::runner::Versions;
 
 /// Path of an item's record, relative to the folder of the pages.
 pub fn record_path(paper: &str, item: &str) -> PathBuf {
@@ -24,16 +25,17 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Reads the records in `folder`. An item without a record counts as not attempted.
+    /// Reads the records in `folder`. An item without a record counts as not attempted; `versions`
+    /// tell which records are older than the code.
     ///
     /// # Errors
     /// A record is unreadable, or belongs to another version of the plan.
-    pub fn read(papers: &'a [Paper], folder: &Path) -> Result<Self, Failed> {
+    pub fn read(papers: &'a [Paper], folder: &Path, versions: &Versions) -> Result<Self, Failed> {
         let judged = |paper: &'a Paper| {
             let items = paper
                 .items
                 .iter()
-                .map(|item| judged(&paper.slug, item, folder));
+                .map(|item| judged(&paper.slug, item, folder, versions));
             Ok((paper, items.collect::<Result<Vec<_>, Failed>>()?))
         };
         Ok(Self {
@@ -49,12 +51,15 @@ impl<'a> Site<'a> {
     }
 
     /// All files, by path in the folder.
-    pub fn files(&self) -> Vec<(PathBuf, String)> {
+    ///
+    /// # Errors
+    /// An essay has a sentence that the records do not support.
+    pub fn files(&self) -> Result<Vec<(PathBuf, String)>, Failed> {
         let mut files = vec![(PathBuf::from("index.md"), page::index(&self.papers))];
         for (paper, judged) in &self.papers {
             files.push((
                 PathBuf::from(format!("{}.md", paper.slug)),
-                page::page(paper, judged),
+                page::page(paper, judged).map_err(Failed)?,
             ));
             for judged in judged.iter().flatten() {
                 let drawn = judged
@@ -73,34 +78,63 @@ impl<'a> Site<'a> {
                 );
             }
         }
-        files
+        Ok(files)
     }
 }
 
-fn judged<'a>(paper: &str, item: &'a Item, folder: &Path) -> Result<Option<Judged<'a>>, Failed> {
+fn judged<'a>(
+    paper: &str,
+    item: &'a Item,
+    folder: &Path,
+    versions: &Versions,
+) -> Result<Option<Judged<'a>>, Failed> {
     let Some((plan, text)) = item.plan() else {
         return Ok(None);
     };
-    let path = folder.join(record_path(paper, &item.name));
+    let Some(record) = read_record(folder, paper, &item.name)? else {
+        return Ok(None);
+    };
+    let wrong = |error: String| {
+        let path = folder.join(record_path(paper, &item.name));
+        Failed(format!("{}: {error}", path.display()))
+    };
+    let record = record.completed(plan).map_err(wrong)?;
+    if !record.fits(plan).map_err(wrong)? {
+        let again = again(paper, &item.name, &record);
+        return Err(wrong(format!(
+            "older than its plan: {again} --pages {}",
+            folder.display()
+        )));
+    }
+    let behaviour = record::behaviour(plan, record.setting(), versions).map_err(wrong)?;
+    let is_stale = record.behaviour != behaviour;
+    let mut judged = Judged::new(item, plan, text, record).map_err(wrong)?;
+    judged.is_stale = is_stale;
+    Ok(Some(judged))
+}
+
+/// The record of an item in the folder of the pages, if there is one.
+///
+/// # Errors
+/// The record is unreadable.
+pub fn read_record(folder: &Path, paper: &str, item: &str) -> Result<Option<Record>, Failed> {
+    let path = folder.join(record_path(paper, item));
     let json = match fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(|error| Failed(format!("{}: {error}", path.display())))?,
     };
-    let wrong = |error: String| Failed(format!("{}: {error}", path.display()));
-    let record: Record = serde_json::from_str(&json).map_err(|error| wrong(error.to_string()))?;
-    if record.plan != record::identity(plan, record.setting()).map_err(Failed)? {
-        let full = if record.setting() == Setting::Full {
-            " --full"
-        } else {
-            ""
-        };
-        return Err(wrong(format!(
-            "older than its plan: roundelay papers {paper} {}{full} --pages {}",
-            item.name,
-            folder.display()
-        )));
-    }
-    Judged::new(item, plan, text, record)
+    let record = serde_json::from_str(&json);
+    record
         .map(Some)
-        .map_err(wrong)
+        .map_err(|error| Failed(format!("{}: {error}", path.display())))
+}
+
+/// The command that records an item again.
+pub(crate) fn again(paper: &str, item: &str, record: &Record) -> String {
+    let full = if record.setting() == Setting::Full {
+        " --full"
+    } else {
+        ""
+    };
+    format!("roundelay papers {paper} {item}{full}")
 }

@@ -92,8 +92,14 @@ pub fn report(paper: &str, judged: &Judged<'_>) -> String {
     }
     text += &comparison(judged);
     text += &open(judged);
+    // Times depend on the machine: another verdict there is no change of the program.
+    let changed = if judged.is_timed {
+        "On this machine"
+    } else {
+        "CHANGED"
+    };
     for change in judged.changed() {
-        _ = writeln!(text, "\n  CHANGED {change}");
+        _ = writeln!(text, "\n  {changed} {change}");
     }
     text + "\n"
 }

@@ -3,6 +3,7 @@
 use crate::figures::Figures;
 use crate::finding::{Finding, Runs, Truth, truth_of};
 use crate::kind::Kind;
+use crate::noise::STEADY;
 use crate::plan::{Claim, Plan, Setting, Variation};
 use crate::predicate::World;
 
@@ -15,6 +16,8 @@ pub struct Verdict {
     pub words: String,
     /// The deciding findings of each variation, the plan as it stands first.
     pub by_variation: Vec<Vec<Finding>>,
+    /// True if measured times vary too much for a verdict.
+    pub is_noisy: bool,
 }
 
 impl Verdict {
@@ -30,6 +33,16 @@ impl Verdict {
         }
         let findings = self.findings().iter();
         findings.filter_map(|finding| finding.runs.too_few()).min()
+    }
+
+    /// Leaves a verdict on times undecided if these vary too much on this machine.
+    pub fn unless_noisy(&mut self, noise: f64) {
+        let is_judged = !matches!(self.kind, Kind::CannotBe | Kind::LeftOut);
+        if is_judged && noise > STEADY {
+            self.kind = Kind::Undecided;
+            self.is_noisy = true;
+            self.words = format!("undecided: times vary by {:.0}% here", 100.0 * noise);
+        }
     }
 
     /// The truth with a variation.
@@ -73,6 +86,7 @@ pub fn judge(
         kind,
         words,
         by_variation,
+        is_noisy: false,
     }
 }
 
@@ -257,6 +271,19 @@ mod tests {
             ("undecided (2 runs)", Some(2))
         );
         assert_eq!((three.kind, three.too_few()), (Kind::Holds, None));
+    }
+
+    /// Formerly a verdict on times changed because the machine was busy.
+    #[test]
+    fn noisy_times_are_undecided_with_their_noise() {
+        let mut verdict = verdicts([500.0, 510.0, 490.0]).swap_remove(0);
+        verdict.unless_noisy(0.09);
+        assert_eq!(verdict.kind, Kind::Holds);
+        verdict.unless_noisy(0.31);
+        assert_eq!(
+            (verdict.kind, verdict.words.as_str()),
+            (Kind::Undecided, "undecided: times vary by 31% here")
+        );
     }
 
     #[test]

@@ -114,6 +114,12 @@ pub trait Experiment: Send + Sync {
         None
     }
 
+    /// A scenario with all that the outcome of a part depends on in the simulator, for the version
+    /// of a record. Unlike [`simulated`](Self::simulated), the outcome may depend on more.
+    fn rests_on(&self, part: &str) -> Option<Scenario> {
+        self.simulated(part)
+    }
+
     /// Files that the scenario of a part reads.
     fn files(&self, part: &str) -> Vec<PathBuf> {
         self.simulated(part)

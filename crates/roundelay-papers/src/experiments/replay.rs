@@ -138,6 +138,10 @@ impl Experiment for Replay {
         self.columns.keys().cloned().collect()
     }
 
+    fn rests_on(&self, part: &str) -> Option<Scenario> {
+        self.scenario(part).ok().map(|(original, _)| original)
+    }
+
     fn files(&self, part: &str) -> Vec<PathBuf> {
         self.scenario(part)
             .map(|(scenario, _)| scenario.files)

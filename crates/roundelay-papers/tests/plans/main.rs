@@ -1,5 +1,6 @@
 //! Checks plans against the papers' numbers, and pages against plans and records.
 
+mod faults;
 mod pages;
 mod published;
 mod theory;

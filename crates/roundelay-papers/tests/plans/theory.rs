@@ -24,6 +24,7 @@ fn changed(item: &str, edit: impl Fn(&str) -> String) -> Vec<String> {
         versions: Versions::of_program(""),
         instead: None,
         seeds: None,
+        until: None,
     };
     let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
     let claims = plan.claims.iter().map(|claim| {
@@ -99,7 +100,8 @@ fn one_or_two_runs_of_table_2_decide_nothing() {
             setting: Setting::Quick,
             versions: Versions::of_program(""),
             instead: None,
-            seeds: Some(seeds),
+            seeds: Some(1..=seeds),
+            until: None,
         };
         let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
         for claim in &plan.claims {

@@ -1,0 +1,55 @@
+//! The papers and items named on the command line, and what to say of a wrong name.
+
+use roundelay::suggestion::nearest;
+use roundelay_papers::catalogue::{Item, Paper};
+
+use super::ALL;
+use crate::failure::Failure;
+
+/// The papers called `name`: one, or all.
+pub(super) fn papers<'a>(papers: &'a [Paper], name: &str) -> Result<Vec<&'a Paper>, Failure> {
+    let chosen: Vec<_> = papers
+        .iter()
+        .filter(|paper| name == ALL || name == paper.slug)
+        .collect();
+    if !chosen.is_empty() {
+        return Ok(chosen);
+    }
+    let mut names: Vec<_> = papers.iter().map(|paper| paper.slug.as_str()).collect();
+    names.push(ALL);
+    Err(Failure::usage(format!(
+        "no paper is called '{name}'{}: {}, or a file like those in papers/",
+        meant(name, &names),
+        names.join(", ")
+    )))
+}
+
+/// The items of these papers: all, or those called `item`.
+pub(super) fn items<'a>(
+    papers: &[&'a Paper],
+    name: &str,
+    item: Option<&str>,
+) -> Result<Vec<(&'a Paper, &'a Item)>, Failure> {
+    let mut all = Vec::new();
+    for paper in papers {
+        all.extend(paper.items.iter().map(|item| (*paper, item)));
+    }
+    let Some(wanted) = item else { return Ok(all) };
+    let names: Vec<_> = all.iter().map(|(_, item)| item.name.as_str()).collect();
+    if names.contains(&wanted) {
+        all.retain(|(_, item)| item.name == wanted);
+        return Ok(all);
+    }
+    Err(Failure::usage(format!(
+        "{name} has no item '{wanted}'{}: {}",
+        meant(wanted, &names),
+        names.join(", ")
+    )))
+}
+
+fn meant(written: &str, known: &[&str]) -> String {
+    match nearest(written, known.iter().copied()) {
+        Some(name) => format!(" (did you mean '{name}'?)"),
+        None => String::new(),
+    }
+}

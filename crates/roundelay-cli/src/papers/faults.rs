@@ -1,0 +1,67 @@
+//! `roundelay papers .. --faults`: the planted faults of plans, and the claims that notice.
+
+use roundelay_papers::catalogue::{Item, Paper};
+use roundelay_papers::faults::{self, report};
+
+use super::{cache, versions};
+use crate::arguments::Papers;
+use crate::failure::Failure;
+use crate::print;
+use crate::threads::in_pool;
+
+/// Runs the faults of the items and prints which claims notice.
+///
+/// # Errors
+/// A run fails, or a claim that has to notice a fault keeps its truth.
+pub(super) fn run(arguments: &Papers, items: &[(&Paper, &Item)]) -> Result<(), Failure> {
+    if arguments.outputs.is_any() {
+        return Err(Failure::usage(
+            "--faults prints its results and writes no file: leave the outputs out",
+        ));
+    }
+    let versions = versions()?;
+    let (mut planted, mut missed, mut without) = (0, Vec::new(), Vec::new());
+    for (paper, item) in items {
+        let Some((plan, _)) = item.plan() else {
+            continue;
+        };
+        let name = format!("{} {}", paper.slug, item.name);
+        if !plan.tells_faults() {
+            without.push(name.clone());
+        }
+        let cache = cache(arguments, paper);
+        for fault in &plan.faults {
+            let claims = in_pool(arguments.threads, || {
+                faults::run(plan, fault, &versions, &cache, &|| ())
+            })?;
+            let claims = claims.map_err(|error| Failure::run(format!("{name}: {error}")))?;
+            planted += 1;
+            print(&report(&name, fault, &claims))?;
+            for claim in claims
+                .iter()
+                .filter(|claim| claim.must && !claim.is_noticed())
+            {
+                missed.push(format!("{name}: '{}' by '{}'", fault.name, claim.says));
+            }
+        }
+    }
+    if !missed.is_empty() {
+        return Err(Failure::run(format!(
+            "{} planted faults are not noticed\n  {}",
+            missed.len(),
+            missed.join("\n  ")
+        )));
+    }
+    if !without.is_empty() {
+        print(&format!(
+            "Without a fault that a claim of the paper notices: {}.\n",
+            without.join(", ")
+        ))?;
+    }
+    let faults = if planted == 1 {
+        "The planted fault is".to_owned()
+    } else {
+        format!("All {planted} planted faults are")
+    };
+    print(&format!("{faults} noticed.\n"))
+}

@@ -1,0 +1,356 @@
+//! Essays: numbers filled in from records, and sentences that fail when their record no longer
+//! supports them.
+//!
+//! In an essay, `{{ITEM | RUN: FIGURE}}` stands for the recorded mean, `{{ITEM | A: X over B: Y}}`
+//! for a ratio. A third part is the number of digits that count (`2`), `2%` for percent of a part of
+//! one, or `range` for the smallest and the largest run. `{{holds ITEM | CLAIM}}`, `fails` and
+//! `undecided` stand for nothing, and are an error if the claim, by `id` or sentence, is otherwise as
+//! the plan stands; so is `{{if ITEM | RUN: FIGURE | 0.9 to 1.1}}` if the mean is elsewhere. Numbers
+//! of the paper, and settings of a plan, are marked: `[paper: 0.21%]`, `[plan: 64 KB]`.
+
+use crate::catalogue::Paper;
+use crate::figures::{Reference, Samples};
+use crate::finding::{Truth, significant};
+use crate::page::Judged;
+
+/// Marks of numbers that are no results of ours.
+const MARKS: [&str; 2] = ["[paper: ", "[plan: "];
+
+/// Fills in the numbers of a paper's essay.
+///
+/// # Errors
+/// A template that cannot be read, or a sentence without support, with file and line.
+pub fn fill(paper: &Paper, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
+    let mut filled = String::new();
+    for (number, line) in paper.essay.lines().enumerate() {
+        let line = fill_line(line, judged)
+            .map_err(|why| format!("papers/{}/essay.md:{}: {why}", paper.slug, number + 1))?;
+        filled += &line;
+        filled.push('\n');
+    }
+    Ok(filled)
+}
+
+fn fill_line(line: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
+    let (mut filled, mut rest) = (String::new(), line);
+    while let Some((before, template)) = rest.split_once("{{") {
+        let Some((template, after)) = template.split_once("}}") else {
+            return Err("{{ without }}".to_owned());
+        };
+        filled += before;
+        filled += &value(template, judged).map_err(|why| format!("{{{{{template}}}}}: {why}"))?;
+        rest = after;
+    }
+    filled += rest;
+    Ok(without_marks(&filled))
+}
+
+/// `[paper: 0.21%]` as `0.21%`.
+fn without_marks(line: &str) -> String {
+    let mut line = line.to_owned();
+    for mark in MARKS {
+        while let Some(start) = line.find(mark) {
+            let Some(length) = line[start..].find(']') else {
+                return line;
+            };
+            let inner = line[start + mark.len()..start + length].to_owned();
+            line.replace_range(start..=start + length, &inner);
+        }
+    }
+    line
+}
+
+/// The text for a template.
+fn value(template: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
+    let parts: Vec<&str> = template.split(" | ").map(str::trim).collect();
+    let (verb, item) = match parts[0].split_once(' ') {
+        Some((verb, item)) => (verb, item.trim()),
+        None => ("", parts[0]),
+    };
+    let judged = judged
+        .iter()
+        .flatten()
+        .find(|judged| judged.item.name == item)
+        .ok_or_else(|| format!("no item '{item}' is on record"))?;
+    match (verb, &parts[1..]) {
+        ("", [figure]) => number(judged, figure, "4"),
+        ("", [figure, format]) => number(judged, figure, format),
+        ("holds", [claim]) => asserted(judged, claim, Truth::Holds),
+        ("fails", [claim]) => asserted(judged, claim, Truth::Fails),
+        ("undecided", [claim]) => asserted(judged, claim, Truth::Undecided),
+        ("if", [figure, range]) => within(judged, figure, range),
+        _ => Err("expected ITEM | RUN: FIGURE, holds ITEM | CLAIM, or if ITEM | RUN: FIGURE | RANGE; see docs/papers/verdicts.md".to_owned()),
+    }
+}
+
+fn number(judged: &Judged<'_>, figure: &str, format: &str) -> Result<String, String> {
+    let samples = samples(judged, figure)?;
+    if format == "range" {
+        let values = samples.values();
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let [least, most] = [least, most].map(|value| significant(value, 2));
+        return Ok(if least == most {
+            least
+        } else {
+            format!("{least} to {most}")
+        });
+    }
+    let mean = mean(&samples)?;
+    let (digits, factor, unit) = match format.strip_suffix('%') {
+        Some(digits) => (digits, 100.0, "%"),
+        None => (format, 1.0, ""),
+    };
+    match digits.trim().parse() {
+        Ok(digits @ 1..=9) => Ok(significant(factor * mean, digits) + unit),
+        _ => Err(format!(
+            "'{format}': expected 1 to 9 digits, as in 2 or 2%, or range"
+        )),
+    }
+}
+
+fn within(judged: &Judged<'_>, figure: &str, range: &str) -> Result<String, String> {
+    let mean = mean(&samples(judged, figure)?)?;
+    let limit = |text: &str| {
+        let number = text.trim().parse::<f64>();
+        number.map_err(|_| format!("'{range}': expected 0.9 to 1.1, at least 2, or at most 3"))
+    };
+    let (from, to) = if let Some(from) = range.strip_prefix("at least ") {
+        (limit(from)?, f64::INFINITY)
+    } else if let Some(to) = range.strip_prefix("at most ") {
+        (f64::NEG_INFINITY, limit(to)?)
+    } else {
+        let (from, to) = range.split_once(" to ").unwrap_or((range, ""));
+        (limit(from)?, limit(to)?)
+    };
+    if from <= mean && mean <= to {
+        return Ok(String::new());
+    }
+    Err(format!("the record says {}", significant(mean, 4)))
+}
+
+fn asserted(judged: &Judged<'_>, name: &str, wanted: Truth) -> Result<String, String> {
+    for (claim, verdict) in judged.plan.claims.iter().zip(&judged.verdicts) {
+        if !claim.is_called(name) {
+            continue;
+        }
+        if verdict.truth(0) == wanted {
+            return Ok(String::new());
+        }
+        return Err(format!("the record says: {}", verdict.words));
+    }
+    Err(format!("no claim has the id or sentence '{name}'"))
+}
+
+/// A recorded figure, or a ratio seed by seed.
+fn samples(judged: &Judged<'_>, figure: &str) -> Result<Samples, String> {
+    let one = |text: &str| -> Result<Samples, String> {
+        let reference = Reference::parse(text.trim())?;
+        let figures = &judged.ran.variations[0].1;
+        let published = || {
+            let value = judged.plan.published_at(&reference.figure, reference.x)?;
+            Some(Samples(
+                figures_seeds(judged).map(|seed| (seed, value)).collect(),
+            ))
+        };
+        let found = if reference.is_published {
+            published()
+        } else {
+            figures.at(&reference.figure, reference.x).cloned()
+        };
+        found.ok_or_else(|| format!("{reference} is not on record"))
+    };
+    match figure.split_once(" over ") {
+        // A figure's own name may have the word.
+        Some((above, below)) if Reference::parse(below).is_ok() => {
+            Ok(one(above)?.with(&one(below)?, |above, below| above / below))
+        }
+        _ => one(figure),
+    }
+}
+
+fn figures_seeds<'a>(judged: &'a Judged<'_>) -> impl Iterator<Item = u64> + 'a {
+    judged.record.seeds.iter().copied()
+}
+
+fn mean(samples: &Samples) -> Result<f64, String> {
+    let interval = samples.interval();
+    interval
+        .map(|interval| interval.mean)
+        .ok_or_else(|| "no seed has a value".to_owned())
+}
+
+/// Numbers with a unit in an essay that are neither filled in nor marked, with their lines.
+pub fn bare_numbers(essay: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (number, line) in essay.lines().enumerate() {
+        let line = prose(line);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        for (place, word) in words.iter().enumerate() {
+            let word = word.trim_matches(|letter: char| "(),.;:*_\"".contains(letter));
+            let next = words.get(place + 1).map_or("", |next| {
+                next.trim_end_matches(|letter: char| "(),.;:*_\"".contains(letter))
+            });
+            let is_number = word.parse::<f64>().is_ok();
+            let with_unit = word
+                .strip_suffix('%')
+                .is_some_and(|word| word.parse::<f64>().is_ok());
+            if with_unit || is_number && UNITS.contains(&next) {
+                found.push((number + 1, format!("{word} {next}")));
+            }
+        }
+    }
+    found
+}
+
+const UNITS: [&str; 18] = [
+    "%",
+    "s",
+    "ms",
+    "us",
+    "µs",
+    "ns",
+    "bytes",
+    "kB",
+    "KB",
+    "MB",
+    "bit/s",
+    "kbit/s",
+    "Mbit/s",
+    "Gbit/s",
+    "times",
+    "percent",
+    "instructions",
+    "seconds",
+];
+
+/// A line without templates, marks and code.
+fn prose(line: &str) -> String {
+    let mut line = line.to_owned();
+    let pairs = [("{{", "}}"), (MARKS[0], "]"), (MARKS[1], "]"), ("`", "`")];
+    for (open, close) in pairs {
+        while let Some(start) = line.find(open) {
+            let inner = start + open.len();
+            let Some(length) = line[inner..].find(close) else {
+                break;
+            };
+            line.replace_range(start..inner + length + close.len(), "");
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cache::Cache;
+    use crate::plan::{Plan, Setting, tests::PLAN};
+    use crate::record::Record;
+    use crate::runner::{Runner, Versions};
+
+    /// Fills an essay in, with the record of `PLAN` as figure-1.
+    fn filled(essay: &str) -> Result<String, String> {
+        let mut paper = Paper::of_plan("figure-1", PLAN, |_| None).unwrap();
+        paper.essay = essay.to_owned();
+        let (plan, text) = paper.items[0].plan().unwrap();
+        let runner = Runner {
+            setting: Setting::Full,
+            versions: Versions::of_program(""),
+            instead: None,
+            seeds: None,
+            until: None,
+        };
+        let plan = Plan {
+            open: Vec::new(),
+            ..plan.clone()
+        };
+        let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
+        let record = Record::new(&plan, Setting::Full, &ran, None, None).unwrap();
+        assert_eq!(record.seeds, BTreeSet::from([1, 2, 3]));
+        let judged = Judged::new(&paper.items[0], &plan, text, record).unwrap();
+        fill(&paper, &[Some(judged)])
+    }
+
+    #[test]
+    fn numbers_come_from_the_record() {
+        let of = |template: &str| filled(&format!("It is {{{{{template}}}}}.")).unwrap();
+        assert_eq!(of("figure-1 | DRR: least, kbit/s"), "It is 494.\n");
+        assert_eq!(of("figure-1 | DRR: least, kbit/s | 2"), "It is 490.\n");
+        assert_eq!(of("figure-1 | DRR: least, kbit/s | range"), "It is 490.\n");
+        let ratio = "figure-1 | DRR: least, kbit/s over published DRR: least, kbit/s";
+        assert_eq!(of(ratio), "It is 0.988.\n");
+        assert_eq!(of(&format!("{ratio} | 2%")), "It is 99%.\n");
+        let marked = filled("Theirs is [paper: 0.5 ms], of [plan: 64 KB].").unwrap();
+        assert_eq!(marked, "Theirs is 0.5 ms, of 64 KB.\n");
+    }
+
+    #[test]
+    fn a_sentence_that_its_record_does_not_support_is_an_error() {
+        let holds = "{{holds figure-1 | Round robin shares evenly.}}It shares.";
+        assert_eq!(filled(holds).unwrap(), "It shares.\n");
+        let error = filled(&holds.replace("{{holds", "\n{{fails")).unwrap_err();
+        assert!(
+            error.starts_with("papers/plans/essay.md:2: ")
+                && error.ends_with("the record says: holds"),
+            "{error}"
+        );
+        let range = |range: &str| {
+            filled(&format!(
+                "{{{{if figure-1 | DRR: least, kbit/s | {range}}}}}Half."
+            ))
+        };
+        for supported in ["400 to 500", "at least 480", "at most 500"] {
+            assert_eq!(range(supported).unwrap(), "Half.\n");
+        }
+        for unsupported in ["500 to 600", "at least 500", "at most 480"] {
+            assert!(
+                range(unsupported)
+                    .unwrap_err()
+                    .ends_with("the record says 494")
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_template_is_said() {
+        for (essay, expected) in [
+            ("{{figure-1 | DRR: least, kbit/s", "{{ without }}"),
+            (
+                "{{figure-2 | DRR: least, kbit/s}}",
+                "no item 'figure-2' is on record",
+            ),
+            ("{{figure-1 | DRR: lest}}", "DRR: lest is not on record"),
+            (
+                "{{figure-1 | DRR: least, kbit/s | two}}",
+                "expected 1 to 9 digits",
+            ),
+            (
+                "{{holds figure-1 | order}}",
+                "no claim has the id or sentence 'order'",
+            ),
+            (
+                "{{if figure-1 | DRR: least, kbit/s | 4}}",
+                "expected 0.9 to 1.1",
+            ),
+            ("{{figure-1}}", "expected ITEM | RUN: FIGURE"),
+        ] {
+            let error = filled(essay).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn bare_numbers_are_those_neither_filled_in_nor_marked() {
+        let essay = "Ours is {{a | B: c}} ms.\nTheirs is [paper: 0.21%] of `5 ms` in 2009.\nBoth are 4.5 ms (12%), or 3 times more, of 39 items.";
+        assert_eq!(
+            bare_numbers(essay),
+            [
+                (3, "4.5 ms".to_owned()),
+                (3, "12% or".to_owned()),
+                (3, "3 times".to_owned())
+            ]
+        );
+    }
+}

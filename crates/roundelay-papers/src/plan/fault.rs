@@ -1,0 +1,192 @@
+//! Planted faults: a wrong discipline or rule in a plan, and the claims that have to notice it.
+
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Claim, Plan, Setting, Variation};
+use crate::experiments::Experiment;
+use crate::finding::Truth;
+use crate::kind::Kind;
+use crate::places::Wrong;
+use crate::table::set;
+
+/// A wrong discipline or rule, and the claims that must not keep their verdict.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The fault in words.
+    pub name: String,
+    /// A discipline in place of all examined ones.
+    pub instead: Option<String>,
+    /// Values by dotted path in `run`.
+    #[serde(default)]
+    pub set: Table,
+    /// Claims that notice the fault, by `id` or `says`.
+    pub noticed: Vec<String>,
+    /// True if the fault runs in `make test`.
+    #[serde(default)]
+    pub cheap: bool,
+}
+
+/// The reason why no planted fault would change a claim of the paper.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CannotTell {
+    /// The reason.
+    pub because: String,
+}
+
+impl Fault {
+    /// What is done, in words: `every discipline is fifo`.
+    pub fn words(&self) -> String {
+        let mut words = Vec::new();
+        if let Some(discipline) = &self.instead {
+            words.push(format!(
+                "`{discipline}` in place of each discipline examined"
+            ));
+        }
+        for (path, value) in &self.set {
+            words.push(format!("`{path} = {value}`"));
+        }
+        words.join(", ")
+    }
+}
+
+impl Claim {
+    /// True if `name` is the claim's `id` or its sentence.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id.as_deref() == Some(name) || self.says == name
+    }
+
+    /// The expected truth for the plan as it stands; None if it is not known.
+    pub const fn expected_truth(&self) -> Option<Truth> {
+        match self.expect {
+            Kind::Holds | Kind::HoldsButNotIf => Some(Truth::Holds),
+            Kind::FailsButHoldsIf | Kind::DoesNotHold | Kind::DiffersHere => Some(Truth::Fails),
+            Kind::CannotBe | Kind::LeftOut | Kind::Undecided => None,
+        }
+    }
+}
+
+impl Plan {
+    /// The claim with this `id` or sentence.
+    pub fn claim(&self, name: &str) -> Option<&Claim> {
+        self.claims.iter().find(|claim| claim.is_called(name))
+    }
+
+    /// The experiment of the plan as it stands, in the quick setting, with a fault.
+    ///
+    /// # Errors
+    /// A path does not exist, or the faulty experiment cannot run.
+    pub fn with_fault(&self, fault: &Fault) -> Result<(Variation, Box<dyn Experiment>), Wrong> {
+        let stands = self.variations(Setting::Quick)?.swap_remove(0);
+        let mut run = stands.run;
+        for (path, value) in &fault.set {
+            set(&mut run, path, value.clone()).map_err(|message| Wrong::new("set", message))?;
+        }
+        let variation = Variation { run, ..stands };
+        let mut experiment = variation.experiment()?;
+        if let Some(discipline) = &fault.instead {
+            experiment
+                .instead(discipline)
+                .map_err(|failed| Wrong::new("instead", failed))?;
+            experiment.check()?;
+        }
+        Ok((variation, experiment))
+    }
+
+    /// True if a fault is noticed by a claim of the paper, or the plan says why none can be.
+    pub fn tells_faults(&self) -> bool {
+        let is_of_paper = |name: &String| self.claim(name).is_some_and(|claim| !claim.ours);
+        self.cannot_tell.is_some()
+            || self
+                .faults
+                .iter()
+                .any(|fault| fault.noticed.iter().any(is_of_paper))
+    }
+
+    /// Checks that each fault can run, and that the claims which notice it exist and are judged.
+    pub(super) fn check_faults(&self) -> Result<(), Wrong> {
+        for (number, claim) in self.claims.iter().enumerate() {
+            let Some(id) = &claim.id else { continue };
+            if self.claims[..number]
+                .iter()
+                .any(|other| other.is_called(id))
+            {
+                let message = format!("id '{id}' is the name of another claim");
+                return Err(Wrong::new(format!("claim.{number}.id"), message));
+            }
+        }
+        for (number, fault) in self.faults.iter().enumerate() {
+            let wrong = |message: String| {
+                let message = format!("fault '{}': {message}", fault.name);
+                Wrong::new(format!("fault.{number}"), message)
+            };
+            if fault.instead.is_none() && fault.set.is_empty() {
+                return Err(wrong("needs instead or set".to_owned()));
+            }
+            if fault.noticed.is_empty() {
+                return Err(wrong("noticed: name a claim or more".to_owned()));
+            }
+            for name in &fault.noticed {
+                self.check_noticed(name).map_err(wrong)?;
+            }
+            self.with_fault(fault)
+                .map_err(|error| wrong(error.message))?;
+        }
+        Ok(())
+    }
+
+    fn check_noticed(&self, name: &str) -> Result<(), String> {
+        let Some(claim) = self.claim(name) else {
+            return Err(format!("noticed: no claim has the id or sentence '{name}'"));
+        };
+        if claim.only_full.is_some() {
+            return Err(format!(
+                "noticed: '{name}' is not judged in the quick setting, in which faults run"
+            ));
+        }
+        if claim.expected_truth().is_none() {
+            let expected = claim.expect.name();
+            return Err(format!(
+                "noticed: '{name}' is expected as '{expected}': name claims that hold or fail"
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Plan, tests::PLAN};
+
+    const FAULT: &str = "[[fault]]\nname = \"one queue\"\ninstead = \"fifo limit 50\"\nnoticed = [\"Round robin shares evenly.\"]\n";
+
+    fn error(from: &str, to: &str) -> String {
+        let text = format!("{PLAN}{FAULT}");
+        assert!(text.contains(from));
+        Plan::parse(&text.replace(from, to)).unwrap_err().message
+    }
+
+    #[test]
+    fn a_fault_names_what_is_wrong_and_which_claim_notices() {
+        let plan = Plan::parse(&format!("{PLAN}{FAULT}")).unwrap();
+        assert!(plan.tells_faults() && !Plan::parse(PLAN).unwrap().tells_faults());
+        let nothing = "instead = \"fifo limit 50\"\nnoticed";
+        assert!(error(nothing, "noticed").contains("fault 'one queue': needs instead or set"));
+        assert!(error("[\"Round robin", "[\"No robin").contains("no claim has the id or sentence"));
+        assert!(
+            error(
+                "[\"Round robin shares evenly.",
+                "[\"The longer queue does not matter."
+            )
+            .contains("claims that hold or fail")
+        );
+        assert!(error("\"fifo limit 50\"\nnoticed", "\"fiffo\"\nnoticed").contains("fiffo"));
+        let set = "set = { \"scenario.source.7.rate\" = \"1mbit\" }\nnoticed";
+        assert!(error(nothing, set).contains("no '7' there"));
+        let ours = "ours = true\nexpect = \"holds\"";
+        let only_ours = format!("{PLAN}{FAULT}").replacen("expect = \"holds\"", ours, 1);
+        assert!(!Plan::parse(&only_ours).unwrap().tells_faults());
+    }
+}

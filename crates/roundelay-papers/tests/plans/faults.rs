@@ -1,0 +1,152 @@
+//! Planted faults: the cheap ones are noticed, and each item has one or says why not.
+
+use roundelay_papers::cache::Cache;
+use roundelay_papers::catalogue::papers;
+use roundelay_papers::faults::{report, run};
+use roundelay_papers::runner::Versions;
+
+/// Items without a fault that a claim of the paper notices: the list may only become shorter.
+const WITHOUT: &[&str] = &[
+    "afq decision-costs",
+    "afq figure-1",
+    "afq figure-10",
+    "afq figure-11",
+    "afq figure-12",
+    "afq figure-13",
+    "afq figure-14",
+    "afq figure-15",
+    "afq figure-16",
+    "afq figure-2",
+    "afq figure-3",
+    "afq figure-4",
+    "afq figure-5",
+    "afq figure-6",
+    "afq figure-7",
+    "afq figure-8",
+    "afq figure-9",
+    "afq free-decisions",
+    "afq measured-costs",
+    "afq section-3-3",
+    "afq section-5",
+    "afq without-deadlines",
+    "mqfq claims",
+    "mqfq figure-1",
+    "mqfq figure-10",
+    "mqfq figure-11",
+    "mqfq figure-12",
+    "mqfq figure-2",
+    "mqfq figure-3",
+    "mqfq figure-4",
+    "mqfq figure-5",
+    "mqfq figure-6",
+    "mqfq figure-7",
+    "mqfq figure-8",
+    "mqfq figure-9",
+    "qfq-plus delay",
+    "qfq-plus hierarchy",
+    "qfq-plus instructions",
+    "qfq-plus leftover",
+    "qfq-plus table-1",
+    "qfq-plus tso",
+    "qfq figure-10-instructions",
+    "qfq figure-10",
+    "qfq figure-4",
+    "qfq figure-5",
+    "qfq figure-6",
+    "qfq lemma-1",
+    "qfq lemma-2",
+    "qfq lemma-3",
+    "qfq lemma-4",
+    "qfq section-2",
+    "qfq section-4-3",
+    "qfq section-5",
+    "qfq table-2-best-effort",
+    "qfq table-2",
+    "qfq table-3",
+    "qfq table-4",
+    "qfq tables-2-3-s-kps",
+    "qfq theorem-1",
+    "qfq theorem-2",
+    "qfq theorem-3",
+    "qfq theorem-4",
+    "qfq theorem-5",
+    "qfq theorem-6",
+    "qfq theorem-7",
+    "qfq theorem-8",
+    "ups appendix-a-2",
+    "ups appendix-a-4",
+    "ups appendix-a-5",
+    "ups appendix-a-6",
+    "ups congestion-points",
+    "ups datacenter",
+    "ups figure-1",
+    "ups figure-10",
+    "ups figure-11",
+    "ups figure-2",
+    "ups figure-3",
+    "ups figure-4",
+    "ups figure-5",
+    "ups figure-6",
+    "ups figure-7",
+    "ups figure-8",
+    "ups figure-9",
+    "ups fq-fifo-plus",
+    "ups key-observation",
+    "ups key-result-1",
+    "ups key-result-2",
+    "ups key-result-3",
+    "ups levels",
+    "ups necessary-condition",
+    "ups observation-1",
+    "ups p-heap",
+    "ups preemption",
+    "ups priorities",
+    "ups r-est",
+    "ups rocketfuel",
+    "ups settled",
+    "ups smallest",
+    "ups table-1",
+    "ups table-2",
+    "ups table-3",
+    "ups table-4",
+    "ups theorem-1",
+    "ups theorem-2",
+    "ups two-classes",
+    "ups two-packets",
+    "ups weighted-fairness",
+];
+
+#[test]
+fn cheap_faults_are_noticed() {
+    let versions = Versions::of_program("");
+    for paper in papers().unwrap() {
+        for item in &paper.items {
+            let Some((plan, _)) = item.plan() else {
+                continue;
+            };
+            for fault in plan.faults.iter().filter(|fault| fault.cheap) {
+                let claims = run(plan, fault, &versions, &Cache::none(), &|| ()).unwrap();
+                for claim in claims.iter().filter(|claim| claim.must) {
+                    let name = format!("{} {}", paper.slug, item.name);
+                    assert!(claim.is_noticed(), "{}", report(&name, fault, &claims));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_item_notices_a_fault_or_says_why_it_cannot() {
+    for paper in papers().unwrap() {
+        for item in &paper.items {
+            let Some((plan, _)) = item.plan() else {
+                continue;
+            };
+            let name = format!("{} {}", paper.slug, item.name);
+            assert!(
+                plan.tells_faults() || WITHOUT.contains(&name.as_str()),
+                "{name}: plant a [[fault]] that a claim of the paper notices, or say why not: [cannot_tell] because"
+            );
+        }
+    }
+}
