@@ -370,8 +370,8 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
 /// A line a paper: how many of its claims have which verdict.
 fn totals(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
     let mut text = String::from(
-        "| claims of | hold | hold, but not if .. | fail, but hold if .. | do not hold | differ here | cannot be | cannot be judged | undecided | beside them, ours |\n\
-         |---|---|---|---|---|---|---|---|---|---|\n",
+        "| claims of | hold | hold, but not if .. | fail, but hold if .. | do not hold | differ here | cannot be | cannot be judged | undecided | beside them, ours | items not recorded |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (paper, judged) in papers {
         let mut counts = Counts::default();
@@ -382,9 +382,13 @@ fn totals(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
         for kind in Kind::ALL {
             _ = write!(text, " {} |", counts.of_paper(kind));
         }
-        _ = writeln!(text, " {} |", counts.ours());
+        let items = paper.items.iter().zip(judged);
+        let missing = items
+            .filter(|(item, judged)| item.plan().is_some() && judged.is_none())
+            .count();
+        _ = writeln!(text, " {} | {missing} |", counts.ours());
     }
-    text + "\nThese are the papers' claims. *Ours* are claims that a paper does not make, such as rules of kernels and controls. \
+    text + "\nThese are the papers' claims, of items on record. *Ours* are claims that a paper does not make, such as rules of kernels and controls. \
             *Differ here*: the claim fails, but our program, machine or setting is another one than the paper's, so the failure refutes nothing.\n\n"
 }
 

@@ -128,10 +128,10 @@ impl World<'_> {
         one: &Reference,
         other: &Reference,
         what: impl Fn(f64, f64) -> f64,
-    ) -> Result<Samples, Finding> {
+    ) -> Result<Samples, Box<Finding>> {
         let samples = |reference: &Reference| {
             self.samples(reference)
-                .ok_or_else(|| Finding::missing(reference))
+                .ok_or_else(|| Box::new(Finding::missing(reference)))
         };
         let (first, second) = (samples(one)?, samples(other)?);
         let published = |samples: &Samples| samples.0.get(&0).copied();
@@ -157,7 +157,7 @@ impl World<'_> {
         };
         let samples = match self.pairs(&one, &other, what) {
             Ok(samples) => samples,
-            Err(finding) => return finding,
+            Err(finding) => return *finding,
         };
         let Some(interval) = samples.interval() else {
             return Finding::missing(format!("a seed that both {one} and {other} have"));
@@ -350,8 +350,8 @@ fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> F
     }
 }
 
-fn curve<'a>(world: World<'a>, of: &str) -> Result<Vec<(f64, &'a Samples)>, Finding> {
-    let missing = || Finding::missing(format!("the curve {of}"));
+fn curve<'a>(world: World<'a>, of: &str) -> Result<Vec<(f64, &'a Samples)>, Box<Finding>> {
+    let missing = || Box::new(Finding::missing(format!("the curve {of}")));
     world
         .figures
         .curve(of)
@@ -363,7 +363,7 @@ fn curve<'a>(world: World<'a>, of: &str) -> Result<Vec<(f64, &'a Samples)>, Find
 fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64) -> Vec<Finding> {
     let points = match curve(world, of) {
         Ok(points) => points,
-        Err(finding) => return vec![finding],
+        Err(finding) => return vec![*finding],
     };
     let step = |pair: &[(f64, &Samples)]| {
         let gains = pair[0].1.with(pair[1].1, &gain);
@@ -391,7 +391,7 @@ fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64
 fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
     let points = match curve(world, of) {
         Ok(points) => points,
-        Err(finding) => return vec![finding],
+        Err(finding) => return vec![*finding],
     };
     let intervals: Vec<_> = points
         .iter()
@@ -433,7 +433,7 @@ fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
 fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Option<f64>) -> Finding {
     let (upper, lower) = match (curve(world, of), curve(world, with)) {
         (Ok(upper), Ok(lower)) => (upper, lower),
-        (Err(finding), _) | (_, Err(finding)) => return finding,
+        (Err(finding), _) | (_, Err(finding)) => return *finding,
     };
     let mut by_seed: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
     for (x, above) in upper {

@@ -733,7 +733,7 @@ pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec
     {
         let expected =
             "planner and worker must run the same version of Roundelay and of your classes";
-        return Err(Failure::run(format!("{expected}")));
+        return Err(Failure::run(expected.to_string()));
     }
     let Task {
         name,

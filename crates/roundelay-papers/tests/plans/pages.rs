@@ -61,6 +61,10 @@ fn the_index_begins_with_the_number_of_each_papers_claims_by_verdict() {
         }
         let numbers = counts.map(|count| count.to_string());
         assert_eq!(cells[1..=numbers.len()], numbers, "{row}");
+        let recorded = site.judged().filter(|(of, _)| of.slug == paper.slug);
+        let planned = paper.items.iter().filter(|item| item.plan().is_some());
+        let missing = format!("{} |", planned.count() - recorded.count());
+        assert_eq!(cells.last(), Some(&&*missing), "{row}");
     }
 }
 
