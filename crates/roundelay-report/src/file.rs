@@ -1,7 +1,9 @@
 //! Atomic file output: a file is either complete or absent.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::collections::hash_map::RandomState;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -75,18 +77,10 @@ impl PartialFile {
                 partial: None,
             });
         }
-        // Follows a symbolic link: the target is replaced, not the link.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let target = target_of(path).map_err(ReportError::file("create", path))?;
         remove_leftovers(&target);
-        let partial = beside(&target);
-        let mut unfinished = unfinished();
-        if !unfinished.insert(partial.clone()) {
-            return Err(ReportError::file("create", path)(
-                io::ErrorKind::AlreadyExists.into(),
-            ));
-        }
-        let file = File::create(&partial)
-            .inspect_err(|_| _ = unfinished.remove(&partial))
+        let kept = fs::metadata(&target).map(|metadata| metadata.permissions());
+        let (file, partial) = create_beside(&target, kept.ok(), random_suffix)
             .map_err(ReportError::file("create", path))?;
         Ok(Self {
             file,
@@ -147,11 +141,93 @@ impl Drop for PartialFile {
     }
 }
 
-/// A name in the same folder, hence on the same file system, unique to this process among all
-/// machines that share the folder.
-fn beside(path: &Path) -> PathBuf {
+/// The file to replace: the end of a symbolic link, if `path` is one.
+///
+/// # Errors
+/// The system does not let this process follow the link: another user's, in a folder where all may
+/// write. `canonicalize` alone would not ask.
+fn target_of(path: &Path) -> io::Result<PathBuf> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
+        Err(error) => Err(error),
+        Ok(_) => fs::canonicalize(path),
+    }
+}
+
+/// Attempts to find a free name, before an error. Names are random: one attempt is enough unless
+/// somebody knows them in advance.
+const ATTEMPTS: u32 = 16;
+
+/// Creates an empty file in the folder of `target`, hence on the same file system, under a name
+/// that nobody can know in advance. Whatever has this name already, also a symbolic link, is left
+/// alone and another name tried. `kept`: the permissions of the file to be replaced.
+fn create_beside(
+    target: &Path,
+    kept: Option<Permissions>,
+    mut suffix: impl FnMut() -> u64,
+) -> io::Result<(File, PathBuf)> {
+    let mut attempts = 0;
+    loop {
+        let partial = beside(target, suffix());
+        // Under the lock: a process about to end removes all unfinished files, then starts none.
+        let mut unfinished = unfinished();
+        match create_new(&partial, kept.as_ref()) {
+            Ok(file) => {
+                unfinished.insert(partial.clone());
+                return Ok((file, partial));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < ATTEMPTS => {
+                attempts += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A new file. With permissions, nobody else can open the file before it has them.
+fn create_new(path: &Path, kept: Option<&Permissions>) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if kept.is_some() {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let file = options.open(path)?;
+    if let Some(kept) = kept {
+        file.set_permissions(plain(kept))
+            .inspect_err(|_| remove(path))?;
+    }
+    Ok(file)
+}
+
+/// Permissions to read, write and execute; none to act as the file's owner.
+#[cfg(unix)]
+fn plain(permissions: &Permissions) -> Permissions {
+    use std::os::unix::fs::PermissionsExt as _;
+    Permissions::from_mode(permissions.mode() & 0o777)
+}
+
+/// A file that cannot be written has no partial file either: the new one is writable.
+#[cfg(not(unix))]
+fn plain(permissions: &Permissions) -> Permissions {
+    let mut plain = permissions.clone();
+    plain.set_readonly(false);
+    plain
+}
+
+/// Random bits of the operating system, by way of the standard library's random hash keys.
+fn random_suffix() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// A name in the same folder. Machine and process tell later runs whose file it is.
+fn beside(path: &Path, suffix: u64) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.{}.partial", host(), process::id()))
+    path.with_file_name(format!(
+        ".{name}.{}.{}.{suffix:016x}.partial",
+        host(),
+        process::id()
+    ))
 }
 
 /// This machine until its next start, and the namespace of process numbers, which containers have
@@ -186,16 +262,18 @@ fn remove_leftovers(path: &Path) {
     let host = format!(".{}", host());
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let parts = name
-            .strip_suffix(".partial")
-            .and_then(|rest| rest.rsplit_once('.'));
-        let of_this_machine =
-            parts.filter(|(before, _)| before.starts_with('.') && before.ends_with(&host));
-        let process = of_this_machine.and_then(|(_, id)| id.parse::<u32>().ok());
-        if process.is_some_and(|id| id != process::id() && has_ended(id)) {
+        if process_of(&name, &host).is_some_and(|id| id != process::id() && has_ended(id)) {
             remove(&entry.path());
         }
     }
+}
+
+/// The process that writes a temporary file, from the file's name, if one of this machine.
+fn process_of(name: &str, host: &str) -> Option<u32> {
+    let rest = name.strip_prefix('.')?.strip_suffix(".partial")?;
+    let (rest, _suffix) = rest.rsplit_once('.')?;
+    let (rest, process) = rest.rsplit_once('.')?;
+    process.parse().ok().filter(|_| rest.ends_with(host))
 }
 
 /// Whether a process does not exist. False where the system does not tell, or hides the processes
@@ -262,15 +340,16 @@ mod tests {
         let mut child = process::Command::new("true").spawn().unwrap();
         let ended = child.id();
         child.wait().unwrap();
-        let leftover = |host: &str, id: u32| format!(".report.html.{host}.{id}.partial");
+        let leftover =
+            |host: &str, id: u32| format!(".report.html.{host}.{id}.0123456789abcdef.partial");
         let kept = [
             leftover("0123456789ab", ended),
             leftover(&host(), 1),
-            format!("a.{}.{ended}.partial", host()),
+            format!("a.{}.{ended}.0123456789abcdef.partial", host()),
         ];
         let removed = [
             leftover(&host(), ended),
-            format!(".other.html.{}.{ended}.partial", host()),
+            format!(".other.html.{}.{ended}.0123456789abcdef.partial", host()),
         ];
         for name in kept.iter().chain(&removed) {
             fs::write(folder.join(name), "half").unwrap();
@@ -286,6 +365,103 @@ mod tests {
             "files of other machines, of processes that run, and of other names stay"
         );
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Regression: another user could place a symbolic link where root's temporary file would go,
+    /// and have any file overwritten.
+    #[cfg(unix)]
+    #[test]
+    fn a_symbolic_link_in_place_of_the_temporary_file_is_not_followed() {
+        let folder = folder("planted");
+        let victim = folder.join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let path = folder.join("report.html");
+        let predictable = folder.join(format!(".report.html.{}.{}.partial", host(), process::id()));
+        std::os::unix::fs::symlink(&victim, &predictable).unwrap();
+        write_text(&path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+
+        // Even a name known in advance is left alone.
+        std::os::unix::fs::symlink(&victim, beside(&path, 1)).unwrap();
+        let mut suffix = 0;
+        let next = || {
+            suffix += 1;
+            suffix
+        };
+        let (mut file, partial) = create_beside(&path, None, next).unwrap();
+        file.write_all(b"newer").unwrap();
+        unfinished().remove(&partial);
+        assert_eq!(partial, beside(&path, 2));
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        let error = create_beside(&path, None, || 1).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Regression: a report with mode 0600 became readable by all.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_keeps_the_mode_of_the_one_that_it_replaces() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = folder("mode");
+        let path = folder.join("report.html");
+        for (before, after) in [
+            (0o600, 0o600),
+            (0o640, 0o640),
+            (0o4_755, 0o755),
+            (0o444, 0o444),
+        ] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(before)).unwrap();
+            let mut file = PartialFile::create(&path).unwrap();
+            file.write_all(b"new").unwrap();
+            let partial = file.partial.clone().unwrap();
+            let early = fs::metadata(&partial).unwrap().permissions().mode();
+            assert_eq!(early & 0o7777, after, "before it has its name");
+            file.finish().unwrap();
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o7777, after);
+            fs::remove_file(&path).unwrap();
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Linux lets nobody follow another user's link in a folder like `/tmp` (protected_symlinks):
+    /// `canonicalize` reads the link without this check.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_of_another_user_in_a_shared_folder_is_not_followed() {
+        use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
+        let folder = folder("shared");
+        fs::set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
+        let outside = std::env::temp_dir().join(format!("roundelay-victim-{}", process::id()));
+        fs::write(&outside, "precious").unwrap();
+        let link = folder.join("report.html");
+        symlink(&outside, &link).unwrap();
+        let is_protected = fs::read_to_string("/proc/sys/fs/protected_symlinks")
+            .is_ok_and(|setting| setting.trim() == "1");
+        let is_owned_by_another = lchown(&link, Some(65_534), Some(65_534)).is_ok();
+        if !is_protected || !is_owned_by_another {
+            eprintln!("not run: needs root, and fs.protected_symlinks = 1");
+        } else {
+            let error = write_text(&link, "new").unwrap_err().to_string();
+            assert!(error.contains("cannot create"), "{error}");
+            assert_eq!(fs::read_to_string(&outside).unwrap(), "precious");
+        }
+        // One's own link is followed, and stays.
+        drop(lchown(&link, Some(own_user(&outside)), None));
+        write_text(&link, "new").unwrap();
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        fs::remove_file(outside).unwrap();
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// The user of this process, as the owner of a file just made.
+    #[cfg(target_os = "linux")]
+    fn own_user(made: &Path) -> u32 {
+        std::os::linux::fs::MetadataExt::st_uid(&fs::metadata(made).unwrap())
     }
 
     #[test]
