@@ -308,13 +308,13 @@ impl Preference<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::capture::Capture;
     use crate::compare::{Options, compare};
 
     /// A call of 100 packets of 200 bytes.
-    fn capture() -> Capture {
+    pub(crate) fn capture() -> Capture {
         let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
         let mut bytes: Vec<u8> = header
             .iter()

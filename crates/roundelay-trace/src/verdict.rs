@@ -756,6 +756,97 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{Options, compare};
+    use crate::preference::tests::capture;
+
+    /// Results of drr, qfq and sfq, whose figures the tests below replace.
+    fn results() -> Vec<DisciplineResult> {
+        let specs = ["drr", "qfq", "sfq"].map(|text| text.parse().unwrap());
+        let options = Options {
+            measure_cost: false,
+            ..Options::new("10mbit".parse().unwrap(), specs.to_vec())
+        };
+        compare(capture(), &options, &mut ()).unwrap().disciplines
+    }
+
+    fn standing(on_linux: bool, keeps_order: bool) -> Standing {
+        Standing {
+            on_linux,
+            keeps_order,
+            one_queue: false,
+            obstacle: None,
+        }
+    }
+
+    /// With this quotient, and where all flows are bulk this part of a fair share lacking.
+    fn harm(regret: f64, lacking: f64) -> Harm {
+        Harm {
+            is_felt: true,
+            regret,
+            regret_among_all: regret,
+            hurt: Some(Kind::Bulk),
+            lacking,
+            total: 1.0,
+        }
+    }
+
+    /// Without contention: order, then Linux, then memory, as docs/compare.md says.
+    #[test]
+    fn the_simplest_keeps_order_first_and_is_on_linux_next() {
+        let mut results = results();
+        for (result, bytes) in results.iter_mut().zip([3, 2, 1]) {
+            (result.fixed_bytes, result.bytes_per_flow) = (bytes, 0);
+        }
+        let (on_linux, in_order) = (true, true);
+        let of = |standings: [(bool, bool); 3]| {
+            let standings = standings.map(|(linux, order)| standing(linux, order));
+            simplest(&results, &standings, &[0, 1, 2])
+        };
+        let unordered = (on_linux, !in_order);
+        let elsewhere = (!on_linux, in_order);
+        let neither = (!on_linux, !in_order);
+        let both = (on_linux, in_order);
+        assert_eq!(of([unordered, elsewhere, neither]), 1, "order before Linux");
+        assert_eq!(of([both, elsewhere, unordered]), 0, "Linux before memory");
+        assert_eq!(of([both, both, unordered]), 1, "memory");
+        assert_eq!(of([neither, neither, neither]), 2, "memory");
+    }
+
+    /// Among disciplines of about equal harm: Linux, then the division, then order, then memory.
+    #[test]
+    fn the_best_is_on_linux_first_and_keeps_order_later() {
+        let results = results();
+        let of = |harms: [Harm; 3], standings: [(bool, bool); 3]| {
+            let standings = standings.map(|(linux, order)| standing(linux, order));
+            best(&results, &harms, &standings, &[0, 1, 2])
+        };
+        let equal = || [harm(1.0, 0.0), harm(1.4, 0.0), harm(1.6, 0.0)];
+        let one_on_linux = [(false, true), (true, false), (true, true)];
+        assert_eq!(of(equal(), one_on_linux), 1, "the third is too harmful");
+        let one_in_order = [(true, false), (true, true), (true, true)];
+        assert_eq!(of(equal(), one_in_order), 1);
+        let unfair = [harm(1.0, 0.1), harm(1.4, 0.2), harm(1.4, 0.0)];
+        let fair_out_of_order = [(true, true), (true, true), (true, false)];
+        assert_eq!(of(unfair, fair_out_of_order), 2, "division before order");
+    }
+
+    /// "About as good" has disciplines of Linux, as little harmful, that divide the link as well.
+    #[test]
+    fn peers_do_as_little_harm_and_divide_as_well() {
+        let results = results();
+        let of = |harms: [Harm; 3], on_linux: [bool; 3]| {
+            let standings = on_linux.map(|linux| standing(linux, true));
+            peers(&results, &harms, &standings, &[0, 1, 2], 0)
+        };
+        let all = [true; 3];
+        let fair = [harm(1.0, 0.1), harm(1.2, 0.1), harm(1.3, 0.1)];
+        assert_eq!(of(fair, all).unwrap(), "About as good: qfq.");
+        let less_fair = [harm(1.0, 0.1), harm(1.0, 0.2), harm(1.0, 0.0)];
+        assert_eq!(of(less_fair, all).unwrap(), "About as good: sfq.");
+        let equal = || [harm(1.0, 0.0), harm(1.0, 0.0), harm(1.0, 0.0)];
+        assert_eq!(of(equal(), all).unwrap(), "About as good: qfq, sfq.");
+        assert_eq!(of(equal(), [true, false, false]), None);
+    }
 
     /// The fractions lost once, twice, ... times the following wait.
     #[test]
