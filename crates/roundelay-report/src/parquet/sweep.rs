@@ -9,6 +9,7 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
 use super::file::{schema, small_file};
+use crate::digest::Digest;
 use crate::tables::{KEYS, SWEEP_FIGURES, SweepFile, SweepRow, sweep_columns};
 
 impl SweepFile {
@@ -22,15 +23,37 @@ impl SweepFile {
         static SCHEMA: LazyLock<Arc<Type>> = LazyLock::new(|| {
             Arc::new(schema(&sweep_columns(&[])).expect("names of columns are legal"))
         });
-        small_file(&SCHEMA, &sweep_columns(&self.rows), &self.metadata)
+        let mut metadata = self.metadata.clone();
+        metadata.push((DIGEST.to_owned(), self.digest().hex()));
+        small_file(&SCHEMA, &sweep_columns(&self.rows), &metadata)
             .map_err(|error| error.to_string())
+    }
+
+    /// The digest of all that is read back.
+    fn digest(&self) -> Digest {
+        let mut digest = Digest::default();
+        for (key, value) in &self.metadata {
+            digest.add_whole(key.as_bytes());
+            digest.add_whole(value.as_bytes());
+        }
+        for row in &self.rows {
+            digest.add_whole(row.identity.as_bytes());
+            digest.add_whole(row.source.as_bytes());
+            digest.add(&row.seed.to_le_bytes());
+            digest.add(&row.replica.to_le_bytes());
+            for figure in &row.figures {
+                digest.add(&[u8::from(figure.is_some())]);
+                digest.add(&figure.unwrap_or(0.0).to_bits().to_le_bytes());
+            }
+        }
+        digest
     }
 
     /// Reads a file.
     ///
     /// # Errors
     ///
-    /// The file is unreadable, or no file of a sweep.
+    /// The file is unreadable, no file of a sweep, or not as it was written.
     pub fn read(path: &Path) -> Result<Self, String> {
         let wrong = |problem: String| format!("{}: {problem}", path.display());
         let file =
@@ -55,9 +78,9 @@ impl SweepFile {
         }
         let entries = header.key_value_metadata().into_iter().flatten();
         let metadata = entries.filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)));
-        let metadata = metadata
+        let (digests, metadata): (Vec<_>, Vec<_>) = metadata
             .filter(|(key, _)| key.starts_with("roundelay."))
-            .collect();
+            .partition(|(key, _)| key == DIGEST);
         let rows = reader
             .get_row_iter(None)
             .map_err(|error| wrong(error.to_string()))?;
@@ -65,12 +88,24 @@ impl SweepFile {
             row.and_then(|row| read_row(&row))
                 .map_err(|error| wrong(error.to_string()))
         });
-        Ok(Self {
+        let file = Self {
             metadata,
             rows: rows.collect::<Result<_, _>>()?,
-        })
+        };
+        match digests.as_slice() {
+            [(_, digest)] if *digest == file.digest().hex() => Ok(file),
+            [] => Err(wrong(format!(
+                "no {DIGEST}: of an older version, or damaged"
+            ))),
+            _ => Err(wrong(format!(
+                "damaged: another {DIGEST} than when written"
+            ))),
+        }
     }
 }
+
+/// Key of the digest in the file's metadata.
+const DIGEST: &str = "roundelay.digest";
 
 fn read_row(row: &Row) -> Result<SweepRow, ParquetError> {
     let (mut texts, mut numbers, mut figures) = (Vec::new(), Vec::new(), Vec::new());
@@ -133,5 +168,39 @@ mod tests {
         assert_eq!(read, Ok(file.clone()));
         assert_eq!(file.bytes(), read.unwrap().bytes());
         assert!(broken.unwrap_err().contains("no Parquet file"));
+    }
+
+    /// Regression: of 190 files with a changed byte one counted as cached, with a wrong mean.
+    #[test]
+    fn no_changed_byte_gives_other_values() {
+        let figures = (0..SWEEP_FIGURES.len()).map(|number| Some((number as f64).sqrt()));
+        let file = SweepFile {
+            metadata: vec![("roundelay.point".to_owned(), "cd".to_owned())],
+            rows: vec![SweepRow {
+                identity: "ab".into(),
+                seed: 7,
+                replica: 0,
+                source: "calls".into(),
+                figures: figures.collect(),
+            }],
+        };
+        let path = std::env::temp_dir().join(format!(
+            "roundelay-report-mutated-{}.parquet",
+            std::process::id()
+        ));
+        let bytes = file.bytes().unwrap();
+        let mut noticed = 0;
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1 << (place % 8);
+            std::fs::write(&path, changed).unwrap();
+            match SweepFile::read(&path) {
+                // A byte without meaning: the program's name, the version of the format.
+                Ok(read) => assert_eq!(read, file, "byte {place}"),
+                Err(_) => noticed += 1,
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(noticed > bytes.len() / 2, "{noticed} of {}", bytes.len());
     }
 }
