@@ -9,7 +9,6 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::{self, Write as _};
-use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -70,5 +69,20 @@ fn end(bytes: usize) {
         "roundelay: out of memory: the system refuses {bytes} more bytes{advice}"
     );
     try_abandon_files();
-    process::exit(1);
+    exit();
+}
+
+/// Ends the process with status 1, without a look at what other code holds: `process::exit` waits
+/// for locks of the standard library, one of which the failed allocation may hold.
+#[cfg(unix)]
+fn exit() -> ! {
+    unsafe extern "C" {
+        safe fn _exit(status: i32) -> !;
+    }
+    _exit(1)
+}
+
+#[cfg(not(unix))]
+fn exit() -> ! {
+    std::process::exit(1)
 }

@@ -231,9 +231,10 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
 
-    /// Maximum number of separate flows; all further flows are counted as one
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 65_536, value_parser = whole(1_u32..=1_000_000))]
-    pub(crate) max_flows: u32,
+    /// Maximum number of separate flows; all further flows are counted as one [default: as many as
+    /// take 2 GB, at least 65536]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u32..=1_000_000))]
+    pub(crate) max_flows: Option<u32>,
 
     /// Seed of hashes and random choices; the same seed gives the same result
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::outputs::{Comparing, Opened};
 use crate::progress::Bar;
 use crate::threads::in_pool;
-use crate::{MEMORY_ADVICE, live, pipe, print, style, text_file};
+use crate::{MEMORY_ADVICE, live, pipe, print, style, tell, text_file};
 
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     }
     _ = MEMORY_ADVICE.set("; flows take most of it: --max-flows, or fewer disciplines");
     if let Some(warning) = long_comparison(arguments).filter(|_| !arguments.quiet) {
-        eprintln!("roundelay: {warning}");
+        tell(&warning);
     }
     let compared = compute(arguments, &Host::default())?;
     print(
@@ -51,8 +51,8 @@ const MANY_PACKETS: u64 = 100_000_000;
 const MUCH_MEMORY: u64 = 2_000_000_000;
 /// Assumed bytes of a packet in a capture, with the record's header.
 const RECORD_BYTES: u64 = 100;
-/// Measured bytes of a flow in each discipline, and once beside them.
-const FLOW_BYTES: u64 = 750;
+/// The same of the smallest packets: headers only, as of a scan or a flood. Each may be a flow.
+const SMALLEST_RECORD_BYTES: u64 = 44;
 
 /// A sentence before a comparison of minutes, or of much memory. None for standard input, which has
 /// no size.
@@ -64,8 +64,11 @@ fn long_comparison(arguments: &Compare) -> Option<String> {
     let lanes = (chosen(&arguments.disciplines, !arguments.trees.is_empty()).len()
         + arguments.trees.len()) as u64;
     let packets = size / RECORD_BYTES;
-    let flows = packets.min(arguments.max_flows.into());
-    let memory = flows.saturating_mul(FLOW_BYTES * (lanes + 1));
+    let most = arguments
+        .max_flows
+        .map_or_else(|| Options::usual_flows(lanes) as u64, u64::from);
+    let flows = most.min(size / SMALLEST_RECORD_BYTES);
+    let memory = Options::memory_of_flows(flows, lanes);
     (packets.saturating_mul(lanes) > MANY_PACKETS || memory > MUCH_MEMORY).then(|| {
         let (packets, gigabytes) = (packets as f64, memory as f64 / 1e9);
         format!(
@@ -143,7 +146,7 @@ fn options(arguments: &Compare, stop: &Stop) -> Result<Options, Failure> {
         .collect::<Result<_, _>>()?;
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;
-    options.max_flows = arguments.max_flows as usize;
+    options.max_flows = arguments.max_flows.map(|most| most as usize);
     options.weights = weights;
     options.seed = arguments.seed;
     options.measure_cost = !arguments.no_cost;

@@ -54,8 +54,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = match Arguments::of(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // A closed pipe is not an error.
-            drop(error.print());
+            show(&error);
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
@@ -96,12 +95,28 @@ fn ended(outcome: Result<u8, Failure>) -> u8 {
     match outcome {
         Ok(status) => status,
         Err(failure) => {
-            // Messages contain names and lines of untrusted files.
-            let message: Vec<_> = failure.to_string().lines().map(clean).collect();
-            eprintln!("roundelay: {}", message.join("\n"));
+            tell(&failure.to_string());
             failure.status()
         }
     }
+}
+
+/// Prints a message on stderr. It may contain names and lines of untrusted files, or words of the
+/// command line from elsewhere. Where nobody can read the message, the exit status still tells.
+pub(crate) fn tell(message: &str) {
+    let lines: Vec<_> = message.lines().map(clean).collect();
+    drop(writeln!(io::stderr(), "roundelay: {}", lines.join("\n")));
+}
+
+/// Prints help on stdout, or an error in the arguments on stderr. A closed pipe is not an error.
+fn show(error: &clap::Error) {
+    let text = error.render().to_string();
+    if !error.use_stderr() {
+        drop(io::stdout().write_all(text.as_bytes()));
+        return;
+    }
+    let lines: String = text.lines().map(|line| clean(line) + "\n").collect();
+    drop(io::stderr().write_all(lines.as_bytes()));
 }
 
 /// Prints the help of a command or a discipline.

@@ -18,7 +18,7 @@ use crate::call::Host;
 use crate::failure::Failure;
 use crate::outputs::files_of;
 use crate::progress::Gauge;
-use crate::scenario::Read;
+use crate::scenario::{Read, check_length};
 use crate::threads::in_pool;
 use crate::{print, style};
 
@@ -53,6 +53,8 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
         name
     };
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
+    check_length(&scenario, arguments.runs.long)
+        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let plan = Plan::new(arguments, &name, &scenario)?;
     notes.extend(scenario.flattened(&plan.slack));
     notes.extend(plan.notes(&scenario));

@@ -3,22 +3,22 @@
 #[cfg(target_os = "linux")]
 pub(crate) use linux::open;
 
-use std::fs;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use roundelay_trace::Stop;
+use roundelay_trace::file::read_text;
 
-/// All bytes of a file or a named pipe.
+/// All bytes of a file of text or a named pipe.
 ///
 /// # Errors
-/// The operating system's error, or a stop was requested while a pipe had nothing to read.
+/// The operating system's error, or the text is too long, or a stop was requested while a pipe had nothing to read.
 pub(crate) fn read(path: &Path, stop: &Stop) -> io::Result<Vec<u8>> {
-    let Some(mut pipe) = open(path, stop) else {
-        return fs::read(path);
+    let Some(pipe) = open(path, stop) else {
+        return File::open(path).and_then(read_text);
     };
-    let mut bytes = Vec::new();
-    pipe.read_to_end(&mut bytes).map(|_| bytes)
+    read_text(pipe)
 }
 
 /// No other system is known to wait in `poll` for the first writer.

@@ -1,5 +1,6 @@
 //! `roundelay replay`: records a schedule and replays it under other disciplines.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ use crate::arguments::Replay;
 use crate::call::Host;
 use crate::failure::Failure;
 use crate::outputs::files_of;
-use crate::scenario::Read;
+use crate::scenario::{Read, check_length};
 use crate::threads::in_pool;
 use crate::{print, style};
 
@@ -87,6 +88,8 @@ pub(crate) fn compute(arguments: &Replay, host: &Host) -> Result<Computed, Failu
         .outputs
         .check(read, &Measures::default(), arguments.runs.replicas.into())?;
     let name = arguments.scenario.display().to_string();
+    check_length(&scenario, arguments.runs.long)
+        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let text = host.set_controls(&name, &mut scenario, text)?;
     let listed = if arguments.on.is_some() {
         Some(listed(arguments, &scenario)?)
@@ -365,11 +368,12 @@ fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
         each(run.recording + replaying, run.packet_hops),
         each(plain, results.packet_hops),
     ];
-    eprintln!(
+    let line = format!(
         "seed {}: recorded in {:.2} s, replayed and compared in {replaying:.2} s, {ours:.0} ns a packet-hop; a plain run takes {plainly:.0} ns: {:.2} times as long",
         run.recorded.seed,
         run.recording,
         ours / plainly
     );
+    drop(writeln!(std::io::stderr(), "{line}"));
     Ok(())
 }

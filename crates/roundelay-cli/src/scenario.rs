@@ -3,13 +3,14 @@
 mod captures;
 
 use std::cell::RefCell;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay_report::clean;
-use roundelay_sim::scenario::{ReadCapture, Scenario, ScenarioError};
+use roundelay_sim::scenario::{Estimate, ReadCapture, Scenario, ScenarioError};
 use roundelay_trace::Stop;
+use roundelay_trace::file::read_text;
 
 use crate::call::{Host, Text};
 use crate::failure::Failure;
@@ -78,6 +79,24 @@ impl Read {
     }
 }
 
+/// Events of a run that take minutes, more than most scenarios mean.
+const LONG_RUN: f64 = 1e10;
+
+/// Refuses a run of minutes or days that was not asked for with `--long`: a time of 1 ns in place
+/// of 1 ms is easily written.
+///
+/// # Errors
+/// The estimate is above 10^10 events.
+pub(crate) fn check_length(scenario: &Scenario, is_wanted: bool) -> Result<(), String> {
+    let events = Estimate::of(scenario).events;
+    if is_wanted || events <= LONG_RUN {
+        return Ok(());
+    }
+    Err(format!(
+        "at most about {events:.1e} events a run, ten to thirty million a second: shorten the run, slow down the sources, or use --long"
+    ))
+}
+
 type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, ScenarioError>;
 
 /// Name and text of the scenario file.
@@ -93,11 +112,10 @@ pub(crate) fn text(path: &Path, host: &Host) -> Result<(String, String), Failure
         return Ok((name.clone(), text.clone()));
     }
     let name = "standard input";
-    let text = io::read_to_string(io::stdin()).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => {
-            Failure::usage(format!("{name}: no text in UTF-8; expected {EXPECTED}"))
-        }
-        _ => Failure::usage(format!("{name}: cannot read: {error}; expected {EXPECTED}")),
+    let bytes = read_text(io::stdin()).map_err(|error| {
+        Failure::usage(format!("{name}: cannot read: {error}; expected {EXPECTED}"))
     })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format!("{name}: no text in UTF-8; expected {EXPECTED}")))?;
     Ok((name.to_owned(), text))
 }

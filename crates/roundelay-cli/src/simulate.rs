@@ -12,9 +12,9 @@ use crate::arguments::Simulate;
 use crate::call::{Host, Ran};
 use crate::failure::Failure;
 use crate::outputs::{Run, files_of};
-use crate::scenario::Read;
+use crate::scenario::{Read, check_length};
 use crate::threads::in_pool;
-use crate::{print, style};
+use crate::{print, style, tell};
 use first_run::FirstRun;
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
@@ -34,8 +34,9 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     }
     let host = Host::default();
     let read = read(path, arguments, &host)?;
+    check(path, arguments, &read.0)?;
     if let Some(warning) = long_run(&read.0, arguments).filter(|_| !arguments.runs.quiet) {
-        eprintln!("roundelay: {warning}");
+        tell(&warning);
     }
     let (ran, written) = computed(path, arguments, &host, read)?;
     // Print the results even if writing the files failed.
@@ -54,7 +55,16 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
 /// # Errors
 /// An argument or a file is wrong, a file cannot be written, or a stop was requested.
 pub(crate) fn compute(path: &Path, arguments: &Simulate, host: &Host) -> Result<Computed, Failure> {
-    computed(path, arguments, host, read(path, arguments, host)?)
+    let read = read(path, arguments, host)?;
+    check(path, arguments, &read.0)?;
+    computed(path, arguments, host, read)
+}
+
+/// # Errors
+/// The run would be long, and was not asked for.
+fn check(path: &Path, arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
+    check_length(scenario, arguments.runs.long)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
 type Computed = (Ran, Result<(), Failure>);
@@ -65,7 +75,10 @@ fn computed(
     host: &Host,
     read: (Scenario, String, Vec<String>),
 ) -> Result<Computed, Failure> {
-    let (scenario, text, mut notes) = read;
+    let (mut scenario, text, mut notes) = read;
+    // An output that cannot be written ends the run, as the caller can.
+    let stop = host.stop.child();
+    scenario.topology.network.set_stop(stop.clone());
     arguments.outputs.check(
         files_of(path, &scenario),
         &scenario.measures,
@@ -77,13 +90,19 @@ fn computed(
         scenario: &scenario,
         network: &scenario.network(scenario.seed),
         metadata: &metadata,
+        stop: &stop,
     };
     let first_run = FirstRun::new(
         arguments.outputs.begin(&scenario.measures, &run)?,
         arguments.outputs.has("html"),
     );
-    let results = replicas(&scenario, arguments, &first_run, host)?;
+    let results = replicas(&scenario, arguments, &first_run, host);
     let (outputs, curves) = first_run.finish();
+    let failure = outputs.iter().find_map(|output| output.failure());
+    let results = results.map_err(|error| match failure {
+        Some(failure) if !error.is_stopped() => failure,
+        _ => error,
+    })?;
     notes.extend(equal_replicas(&results));
     notes.extend(host.notes.all());
     let simulated = Simulated {

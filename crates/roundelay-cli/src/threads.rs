@@ -36,5 +36,10 @@ pub(crate) fn in_pool<R: Send>(
         pool.broadcast(|_| ());
         pool.install(work)
     };
-    pool.build_scoped(run, after_start).map_err(Failure::run)
+    let outcome = pool.build_scoped(run, after_start);
+    outcome.map_err(|error| {
+        Failure::run(format!(
+            "cannot start the threads of the pool: {error}; --threads 1 needs the fewest"
+        ))
+    })
 }

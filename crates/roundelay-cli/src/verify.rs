@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use roundelay_report::{clean, verified};
+use roundelay_report::{clean, faults_in_words, verified};
 use roundelay_verify::{Inspection, VerifyError, inspect};
 
 use crate::arguments::Verify;
@@ -47,15 +47,11 @@ fn tell(name: &str, arguments: &Verify, inspection: &Inspection) -> Result<(), F
             .printed(inspection)?
             .unwrap_or_else(|| verified(name, inspection)),
     )?;
-    match inspection.faults.len() {
-        0 => Ok(()),
-        1 => Err(Failure::run(format!(
-            "{name}: no network does that: one fault"
-        ))),
-        number => Err(Failure::run(format!(
-            "{name}: no network does that: {number} faults"
-        ))),
-    }
+    faults_in_words(inspection).map_or(Ok(()), |found| {
+        Err(Failure::run(format!(
+            "{name}: no network does that: {found}"
+        )))
+    })
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {

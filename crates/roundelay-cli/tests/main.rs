@@ -6,7 +6,10 @@ mod captures;
 mod command;
 mod dependencies;
 mod documents;
+mod faults;
+mod full_disk;
 mod index;
+mod limits;
 #[cfg(target_os = "linux")]
 mod live;
 mod meter;

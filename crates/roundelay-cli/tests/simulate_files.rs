@@ -202,7 +202,19 @@ fn lies_in_a_log_are_found_with_their_lines() {
             found >= line,
             "{name}: the fault is in line {line}, not in {found}"
         );
-        assert!(stderr(&output).contains("no network does that"));
+        // Both streams count alike.
+        let (first, message) = (said.lines().next().unwrap(), stderr(&output));
+        let count = |text: &str, before: &str, after: &str| {
+            let rest = text
+                .split_once(before)
+                .unwrap_or_else(|| panic!("{text}"))
+                .1;
+            rest.trim_end().trim_end_matches(after).to_owned()
+        };
+        assert_eq!(
+            count(first, "standard input: ", "."),
+            count(&message, "no network does that: ", "")
+        );
     }
 }
 
@@ -473,7 +485,7 @@ fn places_that_cannot_be_written_to_are_told_before_a_run() {
     fs::write(&file, "").unwrap();
     let cases = [
         ("--html", "no-such-folder/page.html", "cannot create"),
-        ("--parquet", &file, "file: File exists"),
+        ("--parquet", &file, "file: not a folder; expected a folder"),
     ];
     for (option, path, message) in cases {
         let output = run(&["simulate", &scenario, option, path], "");

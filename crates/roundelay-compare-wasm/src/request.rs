@@ -120,7 +120,7 @@ impl Request {
         options.flow_by =
             option("--flow-by <WHAT>", &self.flow_by, parse::<FlowBy>)?.unwrap_or(options.flow_by);
         let max_flows = option("--max-flows <N>", &self.max_flows, whole(MAX_FLOWS))?;
-        options.max_flows = max_flows.unwrap_or(options.max_flows);
+        options.max_flows = max_flows;
         options.seed =
             option("--seed <N>", &self.seed, whole(0..=u64::MAX))?.unwrap_or(options.seed);
         let rules = self

@@ -31,3 +31,7 @@ struct ReadmeExamples;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/edge-codel.md")]
 struct EdgeCodelExamples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/fair-queue-in-a-server.md")]
+struct ServerExamples;

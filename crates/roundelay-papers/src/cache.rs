@@ -2,7 +2,8 @@
 //!
 //! The key of a run is the version of its code ([`Versions`](crate::runner::Versions)), and the
 //! hash of the `[run]` table and the seed: other code, another plan or seed runs again; a changed
-//! comment in a plan does not. Lines left incomplete by an interrupted process are skipped. Above
+//! comment in a plan does not. Lines left incomplete by an interrupted process are skipped, and so
+//! are lines that are not as they were written: each begins with a digest of the rest. Above
 //! 128 MiB a paper's cache is cut to its newest 64 MiB when opened. Several processes may share a
 //! cache: each writer holds the lock file beside the cache while writing.
 
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use roundelay_bench::cpu_seconds;
-use roundelay_report::write_text;
+use roundelay_report::{sealed, unsealed, write_text};
 use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
@@ -79,7 +80,8 @@ impl Cache {
         }
         let done = text
             .lines()
-            .filter_map(|line| serde_json::from_str::<Done>(line).ok());
+            .filter_map(unsealed)
+            .filter_map(|line| serde_json::from_str::<Done>(&line).ok());
         let done = done.map(|done| (done.key.clone(), done)).collect();
         Ok(Self {
             path: Some(path),
@@ -136,7 +138,7 @@ impl Cache {
         // Start with a new line, in case an interrupted process left an incomplete one.
         let line = format!(
             "\n{}\n",
-            serde_json::to_string(&done).map_err(Failed::from)?
+            sealed(&serde_json::to_string(&done).map_err(Failed::from)?)
         );
         let _guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let write = || {
@@ -200,6 +202,26 @@ mod tests {
         );
         assert_eq!(again.find("two").map(|done| done.seconds), Some(0.5));
         assert_eq!(again.done.lock().unwrap().len(), 2);
+    }
+
+    /// Regression: a value edited in the cache was printed as ours.
+    #[test]
+    fn a_changed_line_is_not_found() {
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-cache-changed-{}", std::process::id()));
+        let outcome = Outcome {
+            rows: vec![Row::scalar("A", "delay", 0.25)],
+            trace: Vec::new(),
+        };
+        let cache = Cache::open(&folder, "qfq").unwrap();
+        cache.add("one".to_owned(), 0.5, outcome).unwrap();
+        let path = folder.join("qfq.jsonl");
+        let whole = fs::read_to_string(&path).unwrap();
+        assert!(Cache::open(&folder, "qfq").unwrap().find("one").is_some());
+        fs::write(&path, whole.replace("0.25", "0.35")).unwrap();
+        let changed = Cache::open(&folder, "qfq").unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(whole.contains("0.25") && changed.find("one").is_none());
     }
 
     #[test]

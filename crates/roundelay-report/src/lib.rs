@@ -21,6 +21,7 @@
 //! final name.
 
 mod chart;
+mod digest;
 mod document;
 mod error;
 mod figures;
@@ -45,6 +46,7 @@ pub use roundelay_metrics::units::counted;
 mod verified;
 
 pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
+pub use digest::{Digest, sealed, unsealed};
 pub use document::Document;
 pub use error::ReportError;
 pub use figures::Means;
@@ -73,4 +75,4 @@ pub use tables::{
     Setting, SweepFile, SweepRow, TRANSFERS, Table, TableOf, sweep_rows, sweep_table,
 };
 pub use text::{clean, width};
-pub use verified::verified;
+pub use verified::{faults_in_words, verified};

@@ -7,7 +7,7 @@ use roundelay_verify::log::Header;
 use roundelay_verify::{Checks, Inspection, Verified};
 
 use crate::text::clean;
-use crate::units::{count, seconds};
+use crate::units::{count, counted, in_number, seconds};
 
 /// The verifier's findings as text: summary of the log, number of checks of each kind, and the
 /// first faults with their lines.
@@ -30,15 +30,10 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
     } = *totals;
     let name = clean(name);
     let mut text = String::new();
-    let in_wakes: u64 = faults.iter().map(|fault| fault.wake).sum();
-    let all = faults.len() as u64 + in_wakes;
-    let verdict = match (all, is_cut) {
-        (0, _) => "all of it can be".to_owned(),
-        (number, false) => format!("{} of its lines cannot be", count(number)),
-        (number, true) => format!(
-            "{} of its lines cannot be, and it was not read further",
-            count(number)
-        ),
+    let verdict = match (faults_in_words(inspection), is_cut) {
+        (None, _) => "all of it can be".to_owned(),
+        (Some(found), false) => found,
+        (Some(found), true) => format!("{found}; it was not read further"),
     };
     let _ = writeln!(text, "{name}: {verdict}.");
     let (nodes, links) = (count(header.nodes.into()), count(header.links.len() as u64));
@@ -80,6 +75,22 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
         }
     }
     text
+}
+
+/// The number of faults, and of lines with other faults about the same links, which may follow from
+/// these. None: no fault.
+pub fn faults_in_words(inspection: &Inspection) -> Option<String> {
+    let faults = &inspection.faults;
+    let wake: u64 = faults.iter().map(|fault| fault.wake).sum();
+    let found = counted(faults.len() as u64, "fault");
+    match (faults.is_empty(), wake) {
+        (true, _) => None,
+        (false, 0) => Some(found),
+        (false, wake) => {
+            let follow = in_number(wake, "line {that may follow|lines that may follow}");
+            Some(format!("{found}, and {follow}"))
+        }
+    }
 }
 
 /// Location of a fault: the names of the link's ends.

@@ -6,5 +6,7 @@ mod hostile;
 mod sample;
 
 #[cfg(feature = "parquet")]
+mod corpora;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod report;

@@ -4,6 +4,7 @@ use roundelay_sim::{Probe, Simulation};
 
 mod conservation;
 mod controls;
+mod corpora;
 mod cubic_window;
 mod dumbbell;
 mod edge_codel;

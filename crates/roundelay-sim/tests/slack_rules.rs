@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use roundelay::Seed;
 use roundelay::{Duration, Instant, Slack};
 use roundelay_sim::scenario::{Results, Scenario};
 use roundelay_sim::sources::{Facts, HeaderFields, SlackRule, Stamp, Urgency};
@@ -237,7 +238,7 @@ fn slacks(urgency: &str) -> Vec<[i64; 2]> {
         stamp: Stamp::new(rule, 1, 4000, 1000),
         slacks: Arc::clone(&slacks),
     };
-    let mut simulation = Simulation::new(network, 1).expect("legal");
+    let mut simulation = Simulation::new(network, Seed::new(1)).expect("legal");
     simulation.spawn(Box::new(burst), Instant::ZERO);
     simulation.run(Instant::MAX).expect("a route");
     let millis = |slack: Slack| slack.as_picos() / 1_000_000_000;

@@ -17,6 +17,7 @@ const fn millis(count: u64) -> Duration {
 fn ups_s_ns_2_is_what_its_scripts_set() {
     let ups = Config::ns2_newreno_sack1();
     let expected = Config {
+        wrap_differences: false,
         flavour: Flavour::NewReno,
         control: Control::Reno,
         segment_len: 1460,

@@ -74,7 +74,7 @@ struct Key {
 }
 
 impl Classifier {
-    /// Default limit of distinct flows.
+    /// Default limit of distinct flows. A comparison sets its own, by the memory of its disciplines.
     pub const DEFAULT_MAX_FLOWS: usize = 65_536;
 
     /// A classifier for up to [`Classifier::DEFAULT_MAX_FLOWS`] flows.
@@ -120,6 +120,16 @@ impl Classifier {
     /// flow.
     pub fn headers(&self, flow: FlowId) -> Option<&Headers> {
         self.flows.get(flow.index())?.headers()
+    }
+
+    /// The flow of all packets of flows beyond the maximum number, if any.
+    pub const fn others(&self) -> Option<FlowId> {
+        self.others
+    }
+
+    /// The maximum number of distinct flows.
+    pub const fn max_flows(&self) -> usize {
+        self.max_flows
     }
 
     /// Number of packets with unreadable headers, by reason.

@@ -6,17 +6,50 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A request to stop, shared by all clones. Loops read the request every few thousand packets or
 /// events; until then results are the same as without it.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    own: Arc<AtomicBool>,
+    /// The request that this one was made from.
+    parent: Option<Arc<AtomicBool>>,
+}
 
 impl Stop {
     /// Asks all holders of a clone to stop.
     pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.own.store(true, Ordering::Relaxed);
+    }
+
+    /// A request that also hears this one, and does not reach it: one part of the work can end
+    /// another, and the caller still knows who asked.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self {
+            own: Arc::default(),
+            parent: Some(self.own.clone()),
+        }
     }
 
     /// Whether a stop was requested.
     #[inline]
     pub fn is_requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.own.load(Ordering::Relaxed)
+            || self
+                .parent
+                .as_ref()
+                .is_some_and(|parent| parent.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_hears_its_parent_and_not_the_other_way_round() {
+        let parent = Stop::default();
+        let [one, other] = [parent.child(), parent.child()];
+        one.clone().request();
+        assert!(one.is_requested() && !other.is_requested() && !parent.is_requested());
+        parent.request();
+        assert!(other.is_requested());
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::*;
 use roundelay::schedulers::{AnyDiscipline, custom, lifo};
-use roundelay::{ByCopy, FlowId, Instant, Limit, QueueSpec, Rate};
+use roundelay::{ByCopy, FlowId, Instant, Limit, Purpose, QueueSpec, Rate, Scheduler, Seed};
 use roundelay_trace::{
     Capture, CompareError, Comparison, DisciplineResult, FlowResult, Options, PacketFate,
     PacketRecord, PacketSink, Progress, ReplayObserver, Stop, WeightRules, compare,
@@ -1148,7 +1148,7 @@ fn flows_beyond_the_limit_share_one() {
     let comparison = run(
         &samples,
         &Options {
-            max_flows: 10,
+            max_flows: Some(10),
             ..options("1mbit", all_specs())
         },
     );
@@ -1160,6 +1160,25 @@ fn flows_beyond_the_limit_share_one() {
         ),
         ("other flows", 1600)
     );
+    let note = "1,600 packets belong to flows beyond the first 10 flows. ";
+    assert!(
+        comparison
+            .capture
+            .notes
+            .iter()
+            .any(|line| line.starts_with(note)),
+        "{:?}",
+        comparison.capture.notes
+    );
+}
+
+/// Regression: 100,000 flows were 65,537, one of them heavy, and nothing said so.
+#[test]
+fn the_usual_number_of_flows_falls_with_the_number_of_disciplines() {
+    let most = [1, 4, 100].map(Options::usual_flows);
+    assert_eq!(most, [952_380, 333_333, 65_536]);
+    let two = options("1mbit", all_specs()[..2].to_vec());
+    assert_eq!(two.most_flows(), Options::usual_flows(2));
 }
 
 #[test]
@@ -1757,4 +1776,61 @@ fn no_lower_figure_goes_without_a_word() {
         }
     }
     assert!(explained > 5, "{explained}");
+}
+
+/// Flows, in order of their first packets, that share the first one's queue under this seed:
+/// computed in public, as an attacker would, with the discipline itself.
+fn colliding(spec: &QueueSpec, run: u64, count: usize) -> Vec<u16> {
+    let seed = Seed::new(run).derive(Purpose::Queue, 0);
+    let scheduler = spec.discipline.build::<()>(seed).unwrap();
+    let victims = scheduler.queues_of(FlowId(0));
+    let meets = |flow: &u16| scheduler.queues_of(FlowId((*flow).into())) == victims;
+    let found: Vec<_> = (1..60_000).filter(meets).take(count).collect();
+    assert_eq!(found.len(), count, "{spec:?}");
+    found
+}
+
+/// The promise that outsiders cannot choose colliding flows needs a secret seed: with a known one,
+/// such as the default, eight flows that collide by choice take the share of the first.
+#[test]
+fn a_known_seed_lets_senders_collide_and_a_secret_one_does_not() {
+    for spec in specs(&["sfq", "fq_codel"]) {
+        let flows = colliding(&spec, 1, 8);
+        // Each flow up to the last gets its number by a small packet; then the chosen ones send.
+        let last = u64::from(*flows.last().unwrap());
+        let mut samples: Vec<_> = (0..=last)
+            .map(|flow| sample(flow * MILLISECOND / 20, flow as u16, 60))
+            .collect();
+        let begin = (last + 2_000) * MILLISECOND / 20;
+        let attack = (0..10_000).map(|number: u64| {
+            let flow = flows[number as usize % flows.len()];
+            sample(begin + number * MILLISECOND / 10, flow, 1_000)
+        });
+        let victim = (0..100).map(|number| sample(begin + number * 10 * MILLISECOND, 0, 100));
+        let mut later: Vec<_> = attack.chain(victim).collect();
+        later.sort_by_key(|sample| sample.at);
+        samples.append(&mut later);
+        let mut bytes = nanosecond_pcap();
+        for sample in &samples {
+            bytes.extend(write_sample(sample));
+        }
+        let victims_loss = |seed: u64| {
+            let options = Options {
+                seed,
+                ..options("20mbit", vec![spec.clone()])
+            };
+            let capture = Capture::from_reader("attack.pcap", Cursor::new(bytes.clone())).unwrap();
+            let comparison = compare(capture, &options, &mut ()).unwrap();
+            comparison.disciplines[0].flows[0].outcome.loss
+        };
+        let [known, secret] = [1, 0x5eed_0f00_c0de_1234].map(victims_loss);
+        assert!(
+            known > 0.2,
+            "{spec:?}: {known} of the victim's packets lost"
+        );
+        assert!(
+            secret < 0.01,
+            "{spec:?}: {secret} of the victim's packets lost"
+        );
+    }
 }

@@ -7,8 +7,14 @@ use crate::common::*;
 
 #[path = "../../../fuzz/checks/capture.rs"]
 mod capture;
+#[path = "../../../fuzz/checks/filter.rs"]
+mod filter;
 #[path = "../../../fuzz/checks/headers.rs"]
 mod headers;
+#[path = "../../../fuzz/checks/mutate.rs"]
+mod mutate;
+#[path = "../../../fuzz/checks/tree.rs"]
+mod tree;
 #[path = "../../../fuzz/checks/weights.rs"]
 mod weights;
 
@@ -19,7 +25,7 @@ fn corpus(name: &str) -> PathBuf {
 }
 
 /// Runs a check on every file of a corpus; the failing file's name precedes the panic.
-fn replay(name: &str, check: fn(&[u8])) {
+fn replay(name: &str, check: impl Fn(&[u8])) {
     let mut count = 0;
     for entry in fs::read_dir(corpus(name)).unwrap() {
         let path = entry.unwrap().path();
@@ -28,6 +34,14 @@ fn replay(name: &str, check: fn(&[u8])) {
         count += 1;
     }
     assert!(count >= 5, "corpus {name} holds {count} files");
+}
+
+/// The check, and the same on mutations of the file.
+fn mutated(check: fn(&[u8])) -> impl Fn(&[u8]) {
+    move |bytes| {
+        check(bytes);
+        mutate::mutations(bytes, 200).for_each(|mutated| check(&mutated));
+    }
 }
 
 #[test]
@@ -43,6 +57,16 @@ fn headers_corpus() {
 #[test]
 fn weights_corpus() {
     replay("weights", weights::check);
+}
+
+#[test]
+fn filter_corpus() {
+    replay("filter", mutated(filter::check));
+}
+
+#[test]
+fn tree_corpus() {
+    replay("tree", mutated(tree::check));
 }
 
 /// Writes the seeds again; files added by a fuzzer stay.

@@ -19,6 +19,10 @@ pub(crate) struct Runs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(1_u16..=10_000))]
     pub(crate) replicas: u16,
 
+    /// Run a scenario of more than 10^10 events too: it takes minutes or days
+    #[arg(long)]
+    pub(crate) long: bool,
+
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16..=1024))]
     pub(crate) threads: Option<u16>,

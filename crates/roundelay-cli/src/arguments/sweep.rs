@@ -56,6 +56,10 @@ pub(crate) struct Sweep {
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,
 
+    /// Run points of more than 10^10 events too: each run takes minutes or days
+    #[arg(long)]
+    pub(crate) long: bool,
+
     /// Stop at the first failed run; without this option, the other runs go on
     #[arg(long)]
     pub(crate) fail_fast: bool,

@@ -42,7 +42,8 @@ pub(super) static OUTPUT: Output = Output {
 };
 
 /// Writes a table: a line of names, then a line for each row, each ended by a line feed. Texts with
-/// commas or quotes are quoted as in RFC 4180; an empty field is null.
+/// commas or quotes are quoted as in RFC 4180, those that look like formulas begin with an
+/// apostrophe; an empty field is null.
 fn write(path: &Path, table: &Table) -> Result<(), Failure> {
     let file = OpenFile::create(path)?;
     let mut writer = csv::Writer::from_writer(file.clone());
@@ -81,6 +82,25 @@ fn texts(column: &Column) -> Vec<String> {
         Cells::Numbers(values) => all(values),
         Cells::OptionalNumbers(values) => known(values),
         Cells::Flags(values) => all(values),
-        Cells::Texts(values) => all(&values),
+        Cells::Texts(values) => values.iter().map(|text| plain(text.to_string())).collect(),
+    }
+}
+
+/// A text that no spreadsheet takes for a formula: names come from untrusted files. An apostrophe
+/// before the first character makes it text.
+fn plain(text: String) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { format!("'{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_no_formulas() {
+        let given = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "a=1", "", "10.0.0.1:53"];
+        let expected = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "a=1", "", "10.0.0.1:53"];
+        assert_eq!(given.map(|text| plain(text.to_owned())), expected);
     }
 }

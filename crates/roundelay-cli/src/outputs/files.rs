@@ -2,9 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use roundelay_report::PartialFile;
+use roundelay_trace::Stop;
 
 use super::{Opened, TextOf, Writes};
 use crate::failure::Failure;
@@ -14,6 +15,10 @@ use crate::failure::Failure;
 pub(super) struct OpenFile {
     path: PathBuf,
     file: Arc<Mutex<PartialFile>>,
+    /// Message of the first failed write.
+    failure: Arc<OnceLock<String>>,
+    /// Requested at the first failed write: the run would go on in vain.
+    stop: Stop,
 }
 
 impl OpenFile {
@@ -33,14 +38,39 @@ impl OpenFile {
         Ok(Self {
             path: path.to_owned(),
             file: Arc::new(Mutex::new(file)),
+            failure: Arc::default(),
+            stop: Stop::default(),
+        })
+    }
+
+    /// Requests this stop at the first failed write.
+    pub(super) fn stopping(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// The first failed write, if any.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        self.failure.get().map(Failure::run)
+    }
+
+    fn message(&self, error: &io::Error) -> String {
+        format!("{}: cannot write: {error}", self.path.display())
+    }
+
+    /// Notes an error, and ends the run.
+    fn noted<T>(&self, written: io::Result<T>) -> io::Result<T> {
+        written.inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.failure.get_or_init(|| self.message(error));
+                self.stop.request();
+            }
         })
     }
 
     /// Gives the file its name, if all was written. Other clones are gone by then.
     pub(super) fn finish(self, written: io::Result<()>) -> Result<(), Failure> {
-        written.map_err(|error| {
-            Failure::run(format!("{}: cannot write: {error}", self.path.display()))
-        })?;
+        written.map_err(|error| Failure::run(self.message(&error)))?;
         let file = Arc::into_inner(self.file)
             .ok_or_else(|| Failure::run(format!("{}: still being written", self.path.display())))?;
         file.into_inner()
@@ -52,17 +82,13 @@ impl OpenFile {
 
 impl io::Write for OpenFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .write(bytes)
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        self.noted(file.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .flush()
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        self.noted(file.flush())
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) static OUTPUT: Output = Output {
 };
 
 fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
-    let file = OpenFile::create(path)?;
+    let file = OpenFile::create(path)?.stopping(run.stop.clone());
     let log = Log::new(file.clone(), run.network);
     Ok(Box::new(Events {
         file,
@@ -39,6 +39,10 @@ struct Events {
 impl Opened<Simulating> for Events {
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(&mut self.log)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.file.failure()
     }
 
     fn finish(self: Box<Self>, _: &Ran) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use roundelay_report::{COMPARED, ObjectiveResult, SIMULATED, Setting, TableOf};
 use roundelay_sim::scenario::{Measures, Scenario};
 use roundelay_sim::{Network, Probe};
-use roundelay_trace::PacketSink;
+use roundelay_trace::{PacketSink, Stop};
 use roundelay_verify::Inspection;
 
 use crate::bench::Measured;
@@ -269,6 +269,11 @@ pub(crate) trait Opened<C: Writes>: Send {
         None
     }
 
+    /// The failed write that made this output end the run, if any.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
+
     /// # Errors
     /// A file cannot be written.
     fn finish(self: Box<Self>, results: &C::Results<'_>) -> Result<(), Failure>;
@@ -282,6 +287,8 @@ pub(crate) struct Run<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) network: &'a Network,
     pub(crate) metadata: &'a Metadata,
+    /// Ends the run: requested at the first failed write.
+    pub(crate) stop: &'a Stop,
 }
 
 impl Output {

@@ -24,12 +24,14 @@ const PACKETS: &str = "packets";
 const HOPS: &str = "hops";
 
 fn open(folder: &Path, run: &Run<'_>) -> Opening<Simulating> {
+    let [packets, hops] = [PACKETS, HOPS].map(|name| parquet::file(folder, name));
     let packets =
-        SimulatedPackets::create(&parquet::file(folder, PACKETS), run.network, run.metadata)
-            .map_err(Failure::run)?;
-    let hops = SimulatedHops::create(&parquet::file(folder, HOPS), run.network, run.metadata)
-        .map_err(Failure::run)?;
-    Ok(Box::new(Rows((packets, hops))))
+        SimulatedPackets::create(&packets, run.network, run.metadata).map_err(Failure::run)?;
+    let hops = SimulatedHops::create(&hops, run.network, run.metadata).map_err(Failure::run)?;
+    Ok(Box::new(Rows((
+        packets.stopping(run.stop.clone()),
+        hops.stopping(run.stop.clone()),
+    ))))
 }
 
 struct Rows((SimulatedPackets, SimulatedHops));
@@ -37,6 +39,12 @@ struct Rows((SimulatedPackets, SimulatedHops));
 impl Opened<Simulating> for Rows {
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(&mut self.0)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        let Self((packets, hops)) = self;
+        let first = packets.failure().or(hops.failure());
+        first.map(Failure::run)
     }
 
     fn finish(self: Box<Self>, _: &Ran) -> Result<(), Failure> {

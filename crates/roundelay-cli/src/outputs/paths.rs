@@ -70,6 +70,12 @@ pub(super) fn try_folder(
     folder: &Path,
     files: impl IntoIterator<Item = String>,
 ) -> Result<(), Failure> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(Failure::run(format!(
+            "{}: not a folder; expected a folder, new or existing, for the files",
+            folder.display()
+        )));
+    }
     fs::create_dir_all(folder)
         .map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
     files

@@ -21,7 +21,7 @@ pub(super) static OUTPUT: Output = Output {
 };
 
 fn open(path: &Path, run: &Run<'_>) -> Opening<Simulating> {
-    let file = OpenFile::create(path)?;
+    let file = OpenFile::create(path)?.stopping(run.stop.clone());
     let capture = Pcapng::new(file.clone(), run.network)
         .with_marks(run.scenario.groups.iter().map(Group::marks));
     Ok(Box::new(Links { file, capture }))
@@ -35,6 +35,10 @@ struct Links {
 impl Opened<Simulating> for Links {
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(&mut self.capture)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.file.failure()
     }
 
     fn finish(self: Box<Self>, _: &Ran) -> Result<(), Failure> {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use roundelay_report::{SWEEP_FIGURES, SweepFile, SweepRow};
+use roundelay_report::{SWEEP_FIGURES, SweepFile, SweepRow, sealed, unsealed};
 use roundelay_trace::Stop;
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ struct Line {
 }
 
 impl Done {
-    /// A line without its end.
+    /// A line without its end, with its digest.
     pub(super) fn line(&self) -> String {
         let number =
             |figure: &Option<f64>| figure.map_or_else(String::new, |figure| figure.to_string());
@@ -73,17 +73,17 @@ impl Done {
             replica: self.replica,
             sources,
         };
-        serde_json::to_string(&line).expect("texts and numbers are JSON")
+        sealed(&serde_json::to_string(&line).expect("texts and numbers are JSON"))
     }
 
-    /// None for an incomplete line.
+    /// None for an incomplete line, and for one with another digest than when written.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let Line {
             point,
             seed,
             replica,
             sources,
-        } = serde_json::from_str(line).ok()?;
+        } = serde_json::from_str(&unsealed(line)?).ok()?;
         let figure = |text: &str| {
             if text.is_empty() {
                 Some(None)
@@ -547,6 +547,18 @@ mod tests {
         let line = done(u64::MAX).line();
         assert_eq!(Done::parse(&line), Some(done(u64::MAX)));
         (0..line.len()).for_each(|end| assert_eq!(Done::parse(&line[..end]), None));
+    }
+
+    /// Regression: a digit changed in a journal was a result.
+    #[test]
+    fn a_changed_line_is_no_result() {
+        let line = done(5).line();
+        for place in 0..line.len() {
+            let mut bytes = line.clone().into_bytes();
+            bytes[place] ^= 1;
+            let changed = String::from_utf8(bytes).unwrap();
+            assert_eq!(Done::parse(&changed), None, "{changed}");
+        }
     }
 
     #[test]

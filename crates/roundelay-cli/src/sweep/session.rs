@@ -22,7 +22,7 @@ use super::values::{quoted, word};
 use crate::arguments::Sweep;
 use crate::call::{Gauge, Host};
 use crate::failure::Failure;
-use crate::scenario::Read;
+use crate::scenario::{Read, check_length};
 use crate::threads::in_pool;
 
 /// Points and links of scenarios that stay in memory from the check until the run; others are read
@@ -199,6 +199,7 @@ pub(super) struct Options {
     pub(super) threads: Option<u16>,
     pub(super) figure: Option<String>,
     pub(super) fail_fast: bool,
+    long: bool,
     pub(super) quiet: bool,
     shard: Option<super::Shard>,
 }
@@ -261,6 +262,7 @@ impl Session {
             threads: arguments.threads,
             figure: arguments.figure.clone(),
             fail_fast: arguments.fail_fast,
+            long: arguments.long,
             quiet: arguments.quiet,
             shard: arguments.shard,
         };
@@ -789,7 +791,15 @@ fn points(
     let with_rows = options.figure.is_some();
     let hashes = FileHashes::default();
     let one = |values: &Values| {
-        let mut point = point(plan, values, folder, behaviours, &hashes, host)?;
+        let mut point = point(
+            plan,
+            values,
+            folder,
+            behaviours,
+            &hashes,
+            host,
+            options.long,
+        )?;
         if !with_rows {
             point
                 .stored
@@ -854,12 +864,14 @@ fn point(
     behaviours: &Behaviours,
     hashes: &FileHashes,
     host: &Host,
+    is_long: bool,
 ) -> Result<Point, String> {
     let (table, text) = text_of(plan, values)?;
     let scenario = match &host.parts {
         Some(parts) => (parts.make)().read(&plan.name, &text, &plan.folder, &host.stop)?,
         None => Read::of_text(&plan.name, &text, &plan.folder, &[], &host.stop)?,
     };
+    check_length(&scenario, is_long)?;
     let origin = Origin::new(&table, &scenario, behaviours, hashes)?;
     let identity = origin.identity();
     let labels = labels(values);

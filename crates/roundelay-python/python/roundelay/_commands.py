@@ -91,7 +91,7 @@ def compare(
     interface, by name or number. ``direction``: ``"from 192.168.1.0/24"``, ``"to 10.0.0.1"``, ``"in"``
     or ``"out"``. ``keep_duplicates``: replay copies of a packet too. ``mirrored``: leave out
     copies by a mirror port. ``flow_by``: header fields that define a flow. ``weight``: rules, ``{"dst port 443": 10}`` or ``["dst port 443 = 10"]``; the first
-    match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000.
+    match counts. ``weights``: a TOML file with rules, tried after those. ``max_flows``: 1 to 1000000, by default as many as take 2 GB.
 
     ``seed``: of hashes and random choices, by default 1. ``cost``: also measure the nanoseconds for a
     packet, the only result that differs from run to run. ``html``, ``parquet``, ``csv``, ``markdown``: files to
@@ -161,6 +161,7 @@ def simulate(
     log: Path | None = None,
     pcapng: Path | None = None,
     threads: int | None = None,
+    long: bool = False,
     progress: Progress = None,
     **more: Any,
 ) -> Simulation:
@@ -176,8 +177,8 @@ def simulate(
     over TCP, or one for each name of a source: ``"reno"``, ``"cubic"`` or a class written in Python
     (:class:`CongestionControl`). ``seed``: instead of the scenario's. ``replicas``: number of runs with
     consecutive seeds, 1 to 10000. ``html``, ``parquet``, ``csv``, ``markdown``, ``packets``, ``log``,
-    ``pcapng``: files to write, as the command does. ``threads``: by default one for each core. ``progress``: as in
-    :func:`compare`.
+    ``pcapng``: files to write, as the command does. ``threads``: by default one for each core. ``long``: run
+    a scenario of more than 10^10 events too. ``progress``: as in :func:`compare`.
 
     Raises :class:`UsageError` for a wrong scenario, :class:`RunError` if the run fails or a file cannot
     be written, and any exception of a scheduler or a congestion control written in Python. Ctrl-C ends
@@ -202,6 +203,7 @@ def simulate(
             "log": log,
             "pcapng": pcapng,
             "threads": threads,
+            "long": long,
         }
     )
     words = line(["--quiet", *words, *further("simulate", more)], path)
@@ -235,6 +237,7 @@ def replay(
     parquet: Path | None = None,
     markdown: Path | None = None,
     threads: int | None = None,
+    long: bool = False,
     progress: Progress = None,
     **more: Any,
 ) -> Replay:
@@ -245,7 +248,7 @@ def replay(
     a schedule in Parquet. ``slack``: initial slack, ``"wait"``, ``"path-end"`` or ``"none"``.
     ``resolution``: round slack down to multiples of this time. ``threshold``: packets late by more
     are counted separately. Times are texts with a unit, or seconds. ``congestion``: of the recorded run,
-    as in :func:`simulate`. ``progress``: as in :func:`compare`.
+    as in :func:`simulate`. ``long``: as in :func:`simulate`. ``progress``: as in :func:`compare`.
 
     Raises :class:`UsageError` for a wrong argument or file, and :class:`RunError` if the run fails.
     """
@@ -265,6 +268,7 @@ def replay(
             "parquet": parquet,
             "markdown": markdown,
             "threads": threads,
+            "long": long,
         }
     )
     words = line(["--quiet", *words, *further("replay", more)], path)

@@ -146,6 +146,7 @@ def sweep(
     max_replicas: int | None = None,
     shard: str | None = None,
     fail_fast: bool = False,
+    long: bool = False,
     threads: int | None = None,
     progress: Progress = None,
     **more: Any,
@@ -174,7 +175,7 @@ def sweep(
 
     ``figure``: a figure whose means and intervals the result's text shows, ``"calls.delay_p99"``. ``until``: adds runs
     to each point up to this precision of the figure, ``"ci=2%"``, ``max_replicas`` at most; on threads of this
-    process only. ``shard``: a part of the runs, ``"3/16"``. ``fail_fast``: the first failed run ends the sweep;
+    process only. ``shard``: a part of the runs, ``"3/16"``. ``long``: run points of more than 10^10 events too. ``fail_fast``: the first failed run ends the sweep;
     by default failed runs are in the result's ``failed``, and do not stop the others. ``threads``: by default one for each core.
 
     ``progress``: True or False for a bar or none, by default a bar in notebooks if tqdm is installed; or a
@@ -189,7 +190,7 @@ def sweep(
     _check_executor(executor)
     text, classes, files = _plan(scenario, over, congestion)
     values = {"seed": seed, "replicas": None if seeds is None else scalar("seeds", seeds), "threads": threads, "until": until, "figure": figure}
-    words = [*options("sweep", {**values, "max_replicas": max_replicas, "fail_fast": fail_fast, "shard": shard}), *further("sweep", more)]
+    words = [*options("sweep", {**values, "max_replicas": max_replicas, "fail_fast": fail_fast, "long": long, "shard": shard}), *further("sweep", more)]
     if classes is not None:
         _check_pickle(executor, classes)
     store = _store(out)

@@ -1,6 +1,6 @@
 //! Parquet file of columns: plain values, and only the parts of the format needed here.
 
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,13 +9,14 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
 };
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{FileMetaData, KeyValue};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, Type};
 
 use crate::ReportError;
+use crate::digest::Digesting;
 use crate::file::PartialFile;
 use crate::tables::{Column, Values};
 
@@ -110,7 +111,7 @@ fn write_optional<T: DataType, W: Write + Send>(
 
 /// A Parquet file that gets its name when complete.
 pub(crate) struct ColumnFile {
-    writer: SerializedFileWriter<std::fs::File>,
+    writer: SerializedFileWriter<Digesting<std::fs::File>>,
     file: PartialFile,
     path: PathBuf,
 }
@@ -124,7 +125,7 @@ impl ColumnFile {
     ) -> Result<Self, ReportError> {
         let file = PartialFile::create(path)?;
         let handle = file.handle().map_err(ReportError::file("create", path))?;
-        let writer = started(handle, columns, metadata).map_err(failure(path))?;
+        let writer = started(Digesting::new(handle), columns, metadata).map_err(failure(path))?;
         Ok(Self {
             writer,
             file,
@@ -148,9 +149,56 @@ impl ColumnFile {
             file,
             path,
         } = self;
+        seal(&mut writer, &path)?;
         writer.finish().map_err(failure(&path))?;
         drop(writer);
         file.finish()
+    }
+}
+
+/// Key of the digest of all bytes before the footer: their number and the digest. (The encoder
+/// writes no checksums of pages.)
+const PAGES: &str = "roundelay.pages";
+
+/// Adds the digest of all pages to the footer.
+fn seal(
+    writer: &mut SerializedFileWriter<Digesting<std::fs::File>>,
+    path: &Path,
+) -> Result<(), ReportError> {
+    writer.flush().map_err(ReportError::file("write", path))?;
+    let Digesting { digest, bytes, .. } = writer.inner();
+    let value = format!("{bytes} {}", digest.hex());
+    writer.append_key_value_metadata(KeyValue::new(PAGES.to_owned(), value));
+    Ok(())
+}
+
+/// Checks the pages of a file with a digest of these. A file of another program has none.
+///
+/// # Errors
+/// The pages are not those that were written.
+pub(super) fn check_pages(file: &mut std::fs::File, metadata: &FileMetaData) -> Result<(), String> {
+    let entries = metadata.key_value_metadata().into_iter().flatten();
+    let Some(sealed) = entries.into_iter().find(|entry| entry.key == PAGES) else {
+        return Ok(());
+    };
+    let value = sealed.value.as_deref().unwrap_or_default();
+    let expected = value.split_once(' ');
+    let (bytes, expected) = expected
+        .and_then(|(bytes, digest)| Some((bytes.parse::<u64>().ok()?, digest)))
+        .ok_or_else(|| format!("damaged: {PAGES} is no digest"))?;
+    let mut digesting = Digesting::new(io::sink());
+    file.rewind()
+        .and_then(|()| io::copy(&mut file.take(bytes), &mut digesting))
+        .map_err(|error| format!("cannot read: {error}"))?;
+    let Digesting {
+        digest,
+        bytes: read,
+        ..
+    } = digesting;
+    if (read, digest.hex().as_str()) == (bytes, expected) {
+        Ok(())
+    } else {
+        Err("damaged: other bytes than were written".to_owned())
     }
 }
 

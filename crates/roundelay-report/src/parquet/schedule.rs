@@ -11,7 +11,7 @@ use parquet::schema::types::Type;
 use roundelay_sim::Direction;
 use roundelay_sim::replay::{Line, Replay, Schedule};
 
-use super::file::ColumnFile;
+use super::file::{ColumnFile, check_pages};
 use crate::ReportError;
 use crate::tables::{Column, GROUP_ROWS, shared};
 
@@ -125,13 +125,15 @@ const NEEDED: usize = 6;
 /// the row.
 pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
     let wrong = |what: String| format!("{}: {what}", path.display());
-    let file = File::open(path).map_err(|error| {
+    let unreadable = |error: std::io::Error| {
         wrong(format!(
             "cannot read: {error}; expected a schedule in Parquet"
         ))
-    })?;
-    let reader = SerializedFileReader::new(file)
+    };
+    let mut file = File::open(path).map_err(unreadable)?;
+    let reader = SerializedFileReader::new(file.try_clone().map_err(unreadable)?)
         .map_err(|error| wrong(format!("no Parquet file: {error}")))?;
+    check_pages(&mut file, reader.metadata().file_metadata()).map_err(wrong)?;
     let columns = columns_read(reader.metadata().file_metadata().schema()).map_err(wrong)?;
     let rows = reader
         .get_row_iter(Some(columns))
@@ -321,6 +323,23 @@ mod tests {
             panic!("{lines:?}")
         };
         assert_eq!((from.as_str(), to.as_str()), ("left", "right"));
+    }
+
+    #[test]
+    fn no_changed_byte_gives_another_schedule() {
+        let path = written("mutated", Values::Times(vec![1500]), None);
+        let bytes = std::fs::read(&path).unwrap();
+        let lines = |read: Result<Vec<Line>, String>| read.map(|lines| format!("{lines:?}"));
+        let whole = lines(read_schedule(&path)).unwrap();
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1 << (place % 8);
+            std::fs::write(&path, changed).unwrap();
+            let read = lines(read_schedule(&path));
+            let is_same = read.as_ref().is_ok_and(|lines| *lines == whole);
+            assert!(is_same || read.is_err(), "byte {place}: {read:?}");
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

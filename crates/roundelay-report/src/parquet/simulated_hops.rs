@@ -9,6 +9,7 @@ use std::path::Path;
 use bytes::Bytes;
 use roundelay::{Instant, Packet};
 use roundelay_sim::{LinkId, Network, PacketState, Probe, Tag};
+use roundelay_trace::Stop;
 
 use super::file::ColumnFile;
 use crate::ReportError;
@@ -32,6 +33,8 @@ pub struct SimulatedHops {
     rows: Vec<Row>,
     links: Vec<Bytes>,
     failure: Option<ReportError>,
+    /// Ends the run at the first failed write.
+    stop: Stop,
 }
 
 impl SimulatedHops {
@@ -52,7 +55,20 @@ impl SimulatedHops {
             rows: Vec::with_capacity(GROUP_ROWS),
             links: names(network),
             failure: None,
+            stop: Stop::default(),
         })
+    }
+
+    /// Requests this stop at the first failed write: the run would go on in vain.
+    #[must_use]
+    pub fn stopping(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// The first failed write, if any.
+    pub const fn failure(&self) -> Option<&ReportError> {
+        self.failure.as_ref()
     }
 
     /// Writes the remaining rows and renames the file to its final name.
@@ -70,8 +86,11 @@ impl SimulatedHops {
     fn flush(&mut self) {
         let columns = columns(&self.rows, &self.links);
         self.rows.clear();
-        if self.failure.is_none() {
-            self.failure = self.file.write(&columns).err();
+        if self.failure.is_none()
+            && let Err(error) = self.file.write(&columns)
+        {
+            self.failure = Some(error);
+            self.stop.request();
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Parquet file of a point of a sweep, written and read.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
 use super::file::{schema, small_file};
+use crate::digest::Digest;
 use crate::tables::{KEYS, SWEEP_FIGURES, SweepFile, SweepRow, sweep_columns};
 
 impl SweepFile {
@@ -22,20 +25,29 @@ impl SweepFile {
         static SCHEMA: LazyLock<Arc<Type>> = LazyLock::new(|| {
             Arc::new(schema(&sweep_columns(&[])).expect("names of columns are legal"))
         });
-        small_file(&SCHEMA, &sweep_columns(&self.rows), &self.metadata)
-            .map_err(|error| error.to_string())
+        let mut metadata = self.metadata.clone();
+        metadata.push((DIGEST.to_owned(), NO_DIGEST.to_owned()));
+        let mut bytes = small_file(&SCHEMA, &sweep_columns(&self.rows), &metadata)
+            .map_err(|error| error.to_string())?;
+        let place = place_of_digest(&bytes)
+            .filter(|place| bytes[place.clone()] == *NO_DIGEST.as_bytes())
+            .ok_or("the encoder left no room for a digest")?;
+        let digest = Digest::of(&bytes).hex();
+        bytes[place].copy_from_slice(digest.as_bytes());
+        Ok(bytes)
     }
 
     /// Reads a file.
     ///
     /// # Errors
     ///
-    /// The file is unreadable, or no file of a sweep.
+    /// The file is unreadable, no file of a sweep, or not as it was written.
     pub fn read(path: &Path) -> Result<Self, String> {
         let wrong = |problem: String| format!("{}: {problem}", path.display());
-        let file =
-            std::fs::File::open(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
-        let reader = SerializedFileReader::new(file)
+        let bytes = std::fs::read(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
+        // First, because the decoder panics at some damaged files.
+        check_digest(&bytes).map_err(|problem| wrong(problem.to_owned()))?;
+        let reader = SerializedFileReader::new(Bytes::from(bytes))
             .map_err(|error| wrong(format!("no Parquet file: {error}")))?;
         let header = reader.metadata().file_metadata();
         let names: Vec<_> = header
@@ -56,7 +68,7 @@ impl SweepFile {
         let entries = header.key_value_metadata().into_iter().flatten();
         let metadata = entries.filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)));
         let metadata = metadata
-            .filter(|(key, _)| key.starts_with("roundelay."))
+            .filter(|(key, _)| key.starts_with("roundelay.") && key != DIGEST)
             .collect();
         let rows = reader
             .get_row_iter(None)
@@ -69,6 +81,37 @@ impl SweepFile {
             metadata,
             rows: rows.collect::<Result<_, _>>()?,
         })
+    }
+}
+
+/// Key of the digest in the file's metadata: of the whole file, with zeros in its own place.
+const DIGEST: &str = "roundelay.digest";
+const NO_DIGEST: &str = "0000000000000000";
+/// Bytes between key and value in Thrift's compact protocol: the field's type, and the length.
+const BETWEEN: usize = 2;
+
+/// Place of the digest in the bytes of a file.
+fn place_of_digest(bytes: &[u8]) -> Option<Range<usize>> {
+    let key = DIGEST.as_bytes();
+    let found = bytes.windows(key.len()).rposition(|part| part == key)?;
+    let start = found + key.len() + BETWEEN;
+    let place = start..start + NO_DIGEST.len();
+    bytes.get(place.clone()).is_some().then_some(place)
+}
+
+/// # Errors
+/// The bytes are not those that were written.
+fn check_digest(bytes: &[u8]) -> Result<(), &'static str> {
+    if !bytes.starts_with(b"PAR1") || !bytes.ends_with(b"PAR1") {
+        return Err("no Parquet file");
+    }
+    let place = place_of_digest(bytes).ok_or("no digest: of an older version, or damaged")?;
+    let mut blank = bytes.to_vec();
+    blank[place.clone()].copy_from_slice(NO_DIGEST.as_bytes());
+    if Digest::of(&blank).hex().as_bytes() == &bytes[place] {
+        Ok(())
+    } else {
+        Err("damaged: not as it was written")
     }
 }
 
@@ -127,11 +170,41 @@ mod tests {
         ));
         std::fs::write(&path, file.bytes().unwrap()).unwrap();
         let read = SweepFile::read(&path);
-        std::fs::write(&path, "PAR1").unwrap();
+        std::fs::write(&path, "PAR2").unwrap();
         let broken = SweepFile::read(&path);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(read, Ok(file.clone()));
         assert_eq!(file.bytes(), read.unwrap().bytes());
         assert!(broken.unwrap_err().contains("no Parquet file"));
+    }
+
+    /// Regression: of 190 files with a changed byte one counted as cached, with a wrong mean.
+    #[test]
+    fn no_changed_byte_gives_other_values() {
+        let figures = (0..SWEEP_FIGURES.len()).map(|number| Some((number as f64).sqrt()));
+        let file = SweepFile {
+            metadata: vec![("roundelay.point".to_owned(), "cd".to_owned())],
+            rows: vec![SweepRow {
+                identity: "ab".into(),
+                seed: 7,
+                replica: 0,
+                source: "calls".into(),
+                figures: figures.collect(),
+            }],
+        };
+        let path = std::env::temp_dir().join(format!(
+            "roundelay-report-mutated-{}.parquet",
+            std::process::id()
+        ));
+        let bytes = file.bytes().unwrap();
+        let mut noticed = 0;
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1 << (place % 8);
+            std::fs::write(&path, changed).unwrap();
+            noticed += usize::from(SweepFile::read(&path).is_err());
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(noticed, bytes.len(), "every byte counts");
     }
 }

@@ -1,11 +1,12 @@
 //! Files named in a scenario: paths, text and captures.
 
 use std::cell::RefCell;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use roundelay::Duration;
+use roundelay_trace::file::read_text;
 
 use crate::sources::trace::{Entry, FlowBy};
 
@@ -92,7 +93,8 @@ pub(crate) fn text(path: &Path, name: &str, what: &str) -> Result<String, String
     if path.is_dir() {
         return Err(wrong("a folder".to_owned()));
     }
-    let bytes = fs::read(path).map_err(|error| match error.kind() {
+    let read = File::open(path).and_then(read_text);
+    let bytes = read.map_err(|error| match error.kind() {
         ErrorKind::NotFound => wrong("there is no such file".to_owned()),
         _ => wrong(error.to_string()),
     })?;

@@ -1,0 +1,331 @@
+//! Faults by the loop, as SQLite is tested: the n-th write, sync, rename, allocation or start of a
+//! thread fails, for n = 1 to the last. Whatever fails, the status and the message are right, files
+//! are whole or as they were, nothing is left over, and what was said to be done is not lost.
+//!
+//! Needs Linux with glibc and a C compiler; prints a reason where one is missing.
+
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use roundelay_report::{SweepFile, SweepRow};
+
+const SCENARIO: &str = "duration = '50ms'
+[topology]
+template = 'dumbbell'
+pairs = 1
+rate = '1mbit'
+[[source]]
+name = 'calls'
+kind = 'cbr'
+from = 's0'
+to = 'r0'
+rate = '500kbit'
+packet_len = 200
+";
+
+/// A paper's plan with one experiment of a few milliseconds.
+const PLAN: &str = include_str!("plan.toml");
+
+/// Calls that fail, and the words of their errors.
+const CALLS: [(&str, &str); 4] = [
+    ("write", "No space left on device (os error 28)"),
+    ("sync", "Input/output error (os error 5)"),
+    ("rename", "Input/output error (os error 5)"),
+    ("thread", "Resource temporarily unavailable (os error 11)"),
+];
+
+/// Files by path.
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// A folder for one test with the preloaded library, deleted on drop.
+struct Lab(PathBuf);
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+impl Lab {
+    /// None without a C compiler.
+    fn new(name: &str) -> Option<Self> {
+        let folder =
+            std::env::temp_dir().join(format!("roundelay-faults-{name}-{}", std::process::id()));
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("s.toml"), SCENARIO).unwrap();
+        fs::write(folder.join("plan.toml"), PLAN).unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/fail.c");
+        let built = Command::new("cc")
+            .args([
+                "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o",
+            ])
+            .arg(folder.join("fail.so"))
+            .arg(source)
+            .arg("-ldl")
+            .output();
+        match built {
+            Err(error) => {
+                println!("not run: no C compiler `cc`: {error}");
+                None
+            }
+            Ok(output) => {
+                let message = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{message}");
+                Some(Self(folder))
+            }
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Runs the command in the folder `out`. With a fault, also tells whether a call has failed.
+    fn run(&self, arguments: &[&str], fault: Option<&Fault>) -> (Output, bool) {
+        let mark = self.path("mark");
+        drop(fs::remove_file(&mark));
+        // `env` sets the library for the command alone, and `timeout` ends one that hangs.
+        let mut command = Command::new("timeout");
+        command.args(["120", "env"]);
+        if let Some(Fault {
+            call,
+            number,
+            lasts,
+        }) = fault
+        {
+            command.arg(format!("LD_PRELOAD={}", self.path("fail.so").display()));
+            command.arg(format!("FAIL_MARK={}", mark.display()));
+            command.args([format!("FAIL_CALL={call}"), format!("FAIL_NUMBER={number}")]);
+            command.args(lasts.then_some("FAIL_LASTS=1"));
+        }
+        let out = self.path("out");
+        fs::create_dir_all(&out).unwrap();
+        command
+            .arg(env!("CARGO_BIN_EXE_roundelay"))
+            .args(arguments)
+            .current_dir(out);
+        (command.output().unwrap(), mark.exists())
+    }
+
+    /// All files in the folder `out`.
+    fn files(&self) -> Files {
+        let mut all = Files::new();
+        add(&self.path("out"), &mut all);
+        all
+    }
+
+    fn clear(&self) {
+        drop(fs::remove_dir_all(self.path("out")));
+    }
+}
+
+fn add(folder: &Path, all: &mut Files) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            add(&path, all);
+        } else {
+            all.insert(path.clone(), fs::read(path).unwrap());
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Fault {
+    call: &'static str,
+    number: u32,
+    /// All later calls fail too, as on a disk that stays full.
+    lasts: bool,
+}
+
+fn message(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs with every fault of every kind. `check` gets the fault, and the output of the run in which
+/// it happened.
+fn all_faults(lab: &Lab, arguments: &[&str], check: impl Fn(&Fault, &Output)) -> u32 {
+    let mut faults = 0;
+    for (call, words) in CALLS {
+        for lasts in [false, true] {
+            for number in 1.. {
+                let fault = Fault {
+                    call,
+                    number,
+                    lasts,
+                };
+                let (output, has_failed) = lab.run(arguments, Some(&fault));
+                if !has_failed {
+                    break;
+                }
+                faults += 1;
+                let message = message(&output);
+                match output.status.code() {
+                    // The thread that waits for signals.
+                    Some(0) => assert_eq!(call, "thread", "{fault:?}: {message}"),
+                    status => {
+                        assert_eq!(status, Some(1), "{fault:?}: {message}");
+                        assert!(
+                            message.starts_with("roundelay: ") && message.contains(words),
+                            "{fault:?}: {message}"
+                        );
+                    }
+                }
+                check(&fault, &output);
+            }
+        }
+    }
+    faults
+}
+
+/// Files are whole or absent: those of a run without faults, or none.
+fn check_files(fault: &Fault, found: &Files, whole: &Files, is_done: bool) {
+    for (path, bytes) in found {
+        let name = path.display();
+        let expected = whole.get(path);
+        assert!(expected.is_some(), "{fault:?}: {name} is left over");
+        assert!(expected == Some(bytes), "{fault:?}: {name} is not whole");
+    }
+    if is_done {
+        assert_eq!(found.len(), whole.len(), "{fault:?}: a file is missing");
+    }
+}
+
+#[test]
+fn every_output_is_whole_or_absent_whatever_fails() {
+    let Some(lab) = Lab::new("outputs") else {
+        return;
+    };
+    let arguments = "simulate ../s.toml -q --threads 1 --html a.html --log a.log --pcapng a.pcapng \
+                     --markdown a.md --csv csv --parquet parquet --packets";
+    let arguments: Vec<_> = arguments.split_whitespace().collect();
+    let (output, _) = lab.run(&arguments, None);
+    assert!(output.status.success(), "{}", message(&output));
+    let whole = lab.files();
+    assert_eq!(whole.len(), 10);
+    lab.clear();
+    let faults = all_faults(&lab, &arguments, |fault, output| {
+        check_files(fault, &lab.files(), &whole, output.status.success());
+        lab.clear();
+    });
+    assert!(faults > 100, "only {faults} faults");
+}
+
+/// Runs in the journal of a sweep that failed are found by the next sweep, and the dataset becomes
+/// the same as without the fault.
+#[test]
+fn a_sweep_loses_no_run_and_ends_in_the_same_dataset_whatever_fails() {
+    let Some(lab) = Lab::new("sweep") else {
+        return;
+    };
+    let arguments = "sweep ../s.toml topology.rate=1mbit,2mbit --replicas 2 --threads 1 -q --out d";
+    let arguments: Vec<_> = arguments.split_whitespace().collect();
+    let (output, _) = lab.run(&arguments, None);
+    assert!(output.status.success(), "{}", message(&output));
+    let whole = lab.files();
+    let is_result = |path: &PathBuf| path.extension().is_some_and(|name| name == "parquet");
+    let results = whole.keys().filter(|path| is_result(path));
+    let rows: BTreeMap<_, _> = results
+        .map(|path| (path.clone(), SweepFile::read(path).unwrap().rows))
+        .collect();
+    assert_eq!(rows.len(), 2);
+    lab.clear();
+    let again = |fault: &Fault| {
+        let (output, _) = lab.run(&arguments, None);
+        assert!(output.status.success(), "{fault:?}: {}", message(&output));
+        check_files(fault, &lab.files(), &whole, true);
+        lab.clear();
+    };
+    let faults = all_faults(&lab, &arguments, |fault, output| {
+        if output.status.success() {
+            check_files(fault, &lab.files(), &whole, true);
+        }
+        // A result is whole, perhaps of fewer runs.
+        for path in lab.files().into_keys().filter(is_result) {
+            let read = SweepFile::read(&path).unwrap_or_else(|error| panic!("{fault:?}: {error}"));
+            let is_known = |row: &SweepRow| rows[&path].contains(row);
+            assert!(read.rows.iter().all(is_known), "{fault:?}: {path:?}");
+        }
+        again(fault);
+    });
+    assert!(faults > 10, "only {faults} faults");
+    // Before the journal is removed, all files of the file system are on disk.
+    let fault = Fault {
+        call: "syncfs",
+        number: 1,
+        lasts: false,
+    };
+    let (output, _) = lab.run(&arguments, Some(&fault));
+    let message = message(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("Input/output error"), "{message}");
+    let names: Vec<_> = lab.files().into_keys().collect();
+    let has_journal = names.iter().any(|path| path.ends_with("runs.jsonl"));
+    assert!(has_journal, "{names:?}");
+    again(&fault);
+}
+
+/// A run that the cache holds is the one that was run.
+#[test]
+fn the_cache_of_papers_has_whole_runs_whatever_fails() {
+    let Some(lab) = Lab::new("cache") else {
+        return;
+    };
+    let arguments = ["papers", "../plan.toml", "--cache", "cache"];
+    let (output, _) = lab.run(&arguments, None);
+    assert!(output.status.success(), "{}", message(&output));
+    let report = output.stdout;
+    lab.clear();
+    let faults = all_faults(&lab, &arguments, |fault, _| {
+        let (output, _) = lab.run(&arguments, None);
+        assert!(output.status.success(), "{fault:?}: {}", message(&output));
+        assert_eq!(output.stdout, report, "{fault:?}");
+        lab.clear();
+    });
+    assert!(faults > 2, "only {faults} faults");
+}
+
+/// Regression: a failed allocation could wait for ever for a lock that its own thread held.
+#[test]
+fn a_failed_allocation_ends_the_run_with_a_message_and_without_leftovers() {
+    let Some(lab) = Lab::new("memory") else {
+        return;
+    };
+    let arguments = "simulate ../s.toml -q --threads 1 --html a.html --log a.log --parquet parquet";
+    let arguments: Vec<_> = arguments.split_whitespace().collect();
+    let (output, _) = lab.run(&arguments, None);
+    assert!(output.status.success(), "{}", message(&output));
+    let whole = lab.files();
+    lab.clear();
+    let (mut number, mut faults) = (1, 0);
+    loop {
+        let fault = Fault {
+            call: "allocation",
+            number,
+            lasts: number % 2 == 0,
+        };
+        let (output, has_failed) = lab.run(&arguments, Some(&fault));
+        if !has_failed {
+            break;
+        }
+        faults += 1;
+        let message = message(&output);
+        if !output.status.success() {
+            assert_eq!(output.status.code(), Some(1), "{fault:?}: {message}");
+            assert!(
+                message.contains("out of memory") || message.contains("os error"),
+                "{fault:?}: {message}"
+            );
+        }
+        check_files(&fault, &lab.files(), &whole, output.status.success());
+        lab.clear();
+        // Every one of the first, which prepare, and then fewer: a run has thousands.
+        number += 1 + number / 30;
+    }
+    assert!(faults > 50, "only {faults} faults");
+}
