@@ -99,8 +99,26 @@ mod tests {
 
     #[test]
     fn texts_are_no_formulas() {
-        let given = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "a=1", "", "10.0.0.1:53"];
-        let expected = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "a=1", "", "10.0.0.1:53"];
+        let given = [
+            "=1+1",
+            "+1",
+            "-1",
+            "@SUM(A1)",
+            "\t=1",
+            "a=1",
+            "",
+            "10.0.0.1:53",
+        ];
+        let expected = [
+            "'=1+1",
+            "'+1",
+            "'-1",
+            "'@SUM(A1)",
+            "'\t=1",
+            "a=1",
+            "",
+            "10.0.0.1:53",
+        ];
         assert_eq!(given.map(|text| plain(text.to_owned())), expected);
     }
 }

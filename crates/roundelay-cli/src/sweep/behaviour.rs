@@ -165,7 +165,6 @@ fn of_tcp(protocol: &Protocol, all: &mut BTreeSet<String>) {
     let options = [
         option(protocol.ecn, "option.ecn"),
         option(protocol.pacing, "option.pacing"),
-        option(protocol.wrap_differences, "option.wrap_differences"),
     ];
     all.insert(format!("tcp.preset.{preset}"));
     all.extend(

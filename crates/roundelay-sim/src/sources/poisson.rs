@@ -236,13 +236,13 @@ impl Agent for Poisson {
 
 #[cfg(test)]
 mod tests {
-    use roundelay::Seed;
     use super::*;
     use crate::simulation::Simulation;
     use crate::sources::Urgency;
     use crate::sources::bench::{Bench, seconds};
     use rand::SeedableRng as _;
     use roundelay::Instant;
+    use roundelay::Seed;
 
     fn poisson(
         terms: Terms,

@@ -309,7 +309,7 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             )
         }));
     }
-    for name in ["ecn", "pacing", "wrap_differences"] {
+    for name in ["ecn", "pacing"] {
         all.push((format!("tcp.option.{name}"), tcp(&format!("{name} = true"))));
     }
     for rule in [
@@ -321,12 +321,9 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
         "deadline 20ms",
         "cautious 1ms 50mbit",
         "slack 10ms plus 1s",
-        "fair 2mbit at departure",
     ] {
         let name = if rule.contains("plus") {
             "plus"
-        } else if rule.contains("at departure") {
-            "at_departure"
         } else {
             rule.split(' ').next().unwrap()
         };
