@@ -16,8 +16,8 @@
 //!
 //! A queue emptied by push-out keeps the position until the next turn, and leaving needs no search.
 //! If packets arrive earlier, the queue has lost only the packet and the deficit. If the emptied
-//! queue holds the current turn and has sent so much that less than a quantum is left, the turn
-//! ends; otherwise a refilled queue, which starts with a quantum, would get more than one turn. A change of the quantum while packets wait takes effect at the next turn; a
+//! queue held the current turn, the turn ends; otherwise a refilled queue would get a second
+//! quantum in one turn. A change of the quantum while packets wait takes effect at the next turn; a
 //! smaller quantum also cuts the current turn.
 
 use alloc::vec::Vec;
@@ -367,7 +367,7 @@ impl<T, P: Storage<T>> Ring<T, P> {
             End::Newest => self.pool.pop_tail(queue),
         };
         if packet.is_some() && queue.is_empty() {
-            self.end_pushed_out(number);
+            self.end_backlog(number);
         }
         self.longest
             .changed(number, self.members[number].queue.size());
@@ -493,18 +493,6 @@ impl<T, P: Storage<T>> Ring<T, P> {
         }
     }
 
-    /// The queue has lost its last packet to push-out: the queue forfeits its deficit, and keeps its
-    /// position unless it has sent in the current turn. With a quantum or more left, a quantum for
-    /// what arrives later makes no more of the turn than was its due.
-    fn end_pushed_out(&mut self, number: usize) {
-        let member = &mut self.members[number];
-        if member.deficit < member.quantum(self.quantum) {
-            self.end_backlog(number);
-        } else {
-            member.end_backlog();
-        }
-    }
-
     /// Credits all queues at once for the rounds in which no queue can send.
     fn skip_rounds(&mut self) {
         let rounds_short = |number| {
@@ -602,7 +590,7 @@ impl<T> Ring<T> {
             }
         }
         if before > 0 && queue.is_empty() {
-            self.end_pushed_out(number);
+            self.end_backlog(number);
         }
         self.longest
             .changed(number, self.members[number].queue.size());
@@ -781,25 +769,6 @@ mod tests {
                     prop_assert!(member.deficit < member.quantum(ring.quantum) + 1600, "{member:?}");
                 }
             }
-        }
-    }
-
-    /// A queue pushed out at the front keeps its position, if the packets that it may send in this
-    /// turn are no more than without the push-out.
-    #[test]
-    fn a_queue_pushed_out_at_the_front_keeps_its_place_until_it_has_sent() {
-        for (sent, is_first) in [(0, true), (1, false)] {
-            let mut ring = ring(1000);
-            (0..2).for_each(|_| push(&mut ring, 0, 400));
-            push(&mut ring, 1, 400);
-            (0..sent).for_each(|_| _ = send(&mut ring));
-            while ring.give_up(0, End::Newest).is_some() {
-                ring.check_invariants(|number, flow| flow.index() == number);
-            }
-            push(&mut ring, 0, 400);
-            ring.check_invariants(|number, flow| flow.index() == number);
-            let first = if is_first { 0 } else { 1 };
-            assert_eq!(send(&mut ring), Some((first, 400)), "after {sent} sent");
         }
     }
 

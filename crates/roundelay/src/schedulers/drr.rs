@@ -43,8 +43,8 @@
 //! link in the packet before.
 //!
 //! Differences from the paper: weights multiply the quantum. A flow whose last packet was pushed
-//! out keeps its position in the ring, without credit, since leaving would need a search. A turn in
-//! which it has sent ends, because what arrives later starts with a quantum.
+//! out keeps its position in the ring until its turn, without credit, since leaving would need a
+//! search; a turn in progress ends.
 
 use alloc::vec::Vec;
 

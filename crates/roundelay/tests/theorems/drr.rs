@@ -687,23 +687,6 @@ fn an_on_off_flow_among_backlogged_ones_gets_its_share() {
     }
 }
 
-/// Regression: a flow at the front that had sent nothing went to the back when its only packet was
-/// pushed out, and waited for the turns of all others.
-#[test]
-fn a_flow_pushed_out_before_it_has_sent_keeps_its_place() {
-    for place in 0..3 {
-        let mut scheduler = scheduler(1_500);
-        for flow in 0..3 {
-            let packet = Packet::new(FlowId(flow), 1_000, ());
-            scheduler.enqueue(NOW, packet).expect("room");
-        }
-        let victim = scheduler.evict_flow(FlowId(place)).expect("backlogged");
-        scheduler.enqueue(NOW, victim).expect("room");
-        let order = [0; 3].map(|_| scheduler.dequeue(NOW).expect("backlogged").flow.0);
-        assert_eq!(order, [0, 1, 2], "flow {place} was pushed out");
-    }
-}
-
 /// A flow sends in its turn, loses the rest of its queue to an overflow and comes back at once: it
 /// must not begin another turn.
 #[test]
