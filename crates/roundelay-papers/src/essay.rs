@@ -60,6 +60,9 @@ fn without_marks(line: &str) -> String {
     line
 }
 
+/// Stands for a number of an item without a record.
+pub const NOT_ON_RECORD: &str = "(not on record)";
+
 /// The text for a template.
 fn value(template: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
     let parts: Vec<&str> = template.split(" | ").map(str::trim).collect();
@@ -67,11 +70,15 @@ fn value(template: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String
         Some((verb, item)) => (verb, item.trim()),
         None => ("", parts[0]),
     };
-    let judged = judged
+    let on_record = judged
         .iter()
         .flatten()
-        .find(|judged| judged.item.name == item)
-        .ok_or_else(|| format!("no item '{item}' is on record"))?;
+        .find(|judged| judged.item.name == item);
+    // A folder of pages may have records of some items only.
+    let Some(judged) = on_record else {
+        let is_number = verb.is_empty();
+        return Ok(if is_number { NOT_ON_RECORD } else { "" }.to_owned());
+    };
     match (verb, &parts[1..]) {
         ("", [figure]) => number(judged, figure, "4"),
         ("", [figure, format]) => number(judged, figure, format),
@@ -314,13 +321,15 @@ mod tests {
     }
 
     #[test]
+    fn an_item_without_a_record_is_told_in_place_of_its_number() {
+        let essay = "{{holds figure-2 | order}}It is {{figure-2 | DRR: least, kbit/s}}.";
+        assert_eq!(filled(essay).unwrap(), "It is (not on record).\n");
+    }
+
+    #[test]
     fn what_is_wrong_with_a_template_is_said() {
         for (essay, expected) in [
             ("{{figure-1 | DRR: least, kbit/s", "{{ without }}"),
-            (
-                "{{figure-2 | DRR: least, kbit/s}}",
-                "no item 'figure-2' is on record",
-            ),
             ("{{figure-1 | DRR: lest}}", "DRR: lest is not on record"),
             (
                 "{{figure-1 | DRR: least, kbit/s | two}}",

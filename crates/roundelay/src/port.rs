@@ -299,6 +299,7 @@ mod tests {
         let (mut port, mut spans) = port(0);
         port.take_over(millis(7));
         port.arrive(millis(2), Packet::new(FlowId(0), 1000, 1), &mut spans);
+        port.advance(millis(9), &mut spans);
         port.arrive(millis(9), Packet::new(FlowId(0), 1000, 2), &mut spans);
         port.drain(&mut spans);
         assert_eq!(

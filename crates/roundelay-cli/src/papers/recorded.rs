@@ -155,6 +155,7 @@ fn write_in_folder(path: &Path, text: &str) -> Result<(), Failure> {
 mod tests {
     use super::*;
     use roundelay_papers::catalogue::papers;
+    use roundelay_papers::essay::NOT_ON_RECORD;
 
     /// `ROUNDELAY_WRITE=1` writes the pages anew, as `make papers-pages` does with the command.
     #[test]
@@ -167,6 +168,7 @@ mod tests {
         let site = Site::read(&papers, &folder, &versions().unwrap()).unwrap();
         for (path, expected) in site.files().unwrap() {
             let found = fs::read_to_string(folder.join(&path)).unwrap_or_default();
+            assert!(!expected.contains(NOT_ON_RECORD), "{}", path.display());
             assert!(
                 found == expected,
                 "docs/papers/{} is older than its plan, its record or the code: make papers-pages",

@@ -315,6 +315,12 @@ fn a_failed_allocation_ends_the_run_with_a_message_and_without_leftovers() {
         }
         faults += 1;
         let message = message(&output);
+        // The C library ends the program itself if it cannot register a thread's destructor.
+        if message.contains("Fatal glibc error") {
+            lab.clear();
+            number += 1 + number / 30;
+            continue;
+        }
         if !output.status.success() {
             assert_eq!(output.status.code(), Some(1), "{fault:?}: {message}");
             assert!(
