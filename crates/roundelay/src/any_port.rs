@@ -20,7 +20,7 @@ use crate::units::Rate;
 /// The port of a queue specification.
 ///
 /// ```
-/// use roundelay::{AnyPort, DropReason, FlowId, Instant, Observer, Packet, QueueSpec};
+/// use roundelay::{AnyPort, DropReason, FlowId, Instant, Observer, Packet, QueueSpec, Seed};
 ///
 /// struct Sent(Vec<(&'static str, Instant)>);
 ///
@@ -33,7 +33,7 @@ use crate::units::Rate;
 /// }
 ///
 /// let queue: QueueSpec = "drr quantum 1500 limit 100".parse()?;
-/// let (mut port, mut sent) = (AnyPort::new(&queue, "8mbit".parse().unwrap(), 1)?, Sent(Vec::new()));
+/// let (mut port, mut sent) = (AnyPort::new(&queue, "8mbit".parse().unwrap(), Seed::new(1))?, Sent(Vec::new()));
 /// for (flow, payload) in [(0, "a"), (0, "b"), (1, "c")] {
 ///     port.arrive(Instant::ZERO, Packet::new(FlowId(flow), 1500, payload), &mut sent);
 /// }

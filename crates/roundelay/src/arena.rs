@@ -24,7 +24,7 @@ use crate::units::Rate;
 ///
 /// ```
 /// use roundelay::schedulers::{Discipline, drr};
-/// use roundelay::{Arena, FlowId, Instant, Packet, Scheduler};
+/// use roundelay::{Arena, FlowId, Instant, Packet, Scheduler, Seed};
 ///
 /// let mut drr = Arena::new(drr::Config { quantum: 1500 }.build_by_handle(Seed::new(1))?);
 /// drr.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "a")).expect("DRR takes every packet");
@@ -38,7 +38,7 @@ use crate::units::Rate;
 ///
 /// ```
 /// # use roundelay::schedulers::{Discipline, drr};
-/// # use roundelay::{Arena, FlowId, Instant, Packet, Scheduler};
+/// # use roundelay::{Arena, FlowId, Instant, Packet, Scheduler, Seed};
 /// # let mut drr = Arena::new(drr::Config { quantum: 1500 }.build_by_handle(Seed::new(1))?);
 /// drr.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "a")).expect("DRR takes every packet");
 /// let ticket = drr.newest().expect("a packet was enqueued");

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use roundelay::schedulers::{Discipline, drr};
-//! use roundelay::{FlowId, Handle, Instant, Packet, Scheduler};
+//! use roundelay::{FlowId, Handle, Instant, Packet, Scheduler, Seed};
 //!
 //! let arena = [(FlowId(0), "a"), (FlowId(0), "b"), (FlowId(1), "c")];
 //! let mut drr = drr::Config { quantum: 1500 }.build_by_handle(Seed::new(1))?;

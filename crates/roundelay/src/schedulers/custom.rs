@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use roundelay::schedulers::{AnyDiscipline, custom, fifo};
-//! use roundelay::{ByCopy, FlowId, Instant, Packet, Scheduler};
+//! use roundelay::{ByCopy, FlowId, Instant, Packet, Scheduler, Seed};
 //!
 //! let mine = AnyDiscipline::Custom(custom::Config::new("mine", |_seed| ByCopy::new(fifo::Fifo::default())));
 //! assert_eq!(mine.to_string(), "mine");

@@ -90,7 +90,7 @@ pub(super) struct Placed {
 ///
 /// ```
 /// use roundelay::tree::{Config, Node};
-/// use roundelay::{FlowId, Instant, Packet, Scheduler};
+/// use roundelay::{FlowId, Instant, Packet, Scheduler, Seed};
 ///
 /// let mut tree = Config::new(Node::new("link", "wf2q_plus".parse()?))?;
 /// tree.add_leaf("link", Node { weight: 3, ..Node::new("calls", "fifo limit 50".parse()?) })?;
