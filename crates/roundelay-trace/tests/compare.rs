@@ -1794,7 +1794,8 @@ fn colliding(spec: &QueueSpec, run: u64, count: usize) -> Vec<u16> {
 /// such as the default, eight flows that collide by choice take the share of the first.
 #[test]
 fn a_known_seed_lets_senders_collide_and_a_secret_one_does_not() {
-    for spec in specs(&["sfq", "fq_codel"]) {
+    // Measured: 97% under sfq, 5% under fq_codel.
+    for (spec, least) in specs(&["sfq", "fq_codel"]).into_iter().zip([0.5, 0.02]) {
         let flows = colliding(&spec, 1, 8);
         // Each flow up to the last gets its number by a small packet; then the chosen ones send.
         let last = u64::from(*flows.last().unwrap());
@@ -1826,7 +1827,7 @@ fn a_known_seed_lets_senders_collide_and_a_secret_one_does_not() {
         let [known, secret] = [1, 0x5eed_0f00_c0de_1234].map(victims_loss);
         println!("{spec:?}: {known} of the victim's packets lost, {secret} with a secret seed");
         assert!(
-            known > 0.02,
+            known > least,
             "{spec:?}: {known} of the victim's packets lost"
         );
         assert!(

@@ -44,7 +44,8 @@
 //!
 //! Differences from the paper: weights multiply the quantum. A flow whose last packet was pushed
 //! out keeps its position in the ring until its turn, without credit, since leaving would need a
-//! search; a turn in progress ends.
+//! search. The flow at the front of the ring has its turn, and loses its place even if it has not
+//! sent yet.
 
 use alloc::vec::Vec;
 
