@@ -5,8 +5,9 @@
 //! for a ratio. A third part is the number of digits that count (`2`), `2%` for percent of a part of
 //! one, or `range` for the smallest and the largest run. `{{holds ITEM | CLAIM}}`, `fails` and
 //! `undecided` stand for nothing, and are an error if the claim, by `id` or sentence, is otherwise as
-//! the plan stands; so is `{{if ITEM | RUN: FIGURE | 0.9 to 1.1}}` if the mean is elsewhere. Numbers
-//! of the paper, and settings of a plan, are marked: `[paper: 0.21%]`, `[plan: 64 KB]`.
+//! the plan stands; so is `{{if ITEM | RUN: FIGURE | 0.9 to 1.1}}` if the mean is elsewhere. `ITEM
+//! with PARAMETER = VALUE` is the item with an open value. Numbers of the paper, and settings of a
+//! plan, are marked: `[paper: 0.21%]`, `[plan: 64 KB]`.
 
 use crate::catalogue::Paper;
 use crate::figures::{Reference, Samples};
@@ -63,13 +64,20 @@ fn without_marks(line: &str) -> String {
 /// Stands for a number of an item without a record.
 pub const NOT_ON_RECORD: &str = "(not on record)";
 
+/// An item on record, with one of its variations.
+struct Recorded<'a> {
+    judged: &'a Judged<'a>,
+    variation: usize,
+}
+
 /// The text for a template.
 fn value(template: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String> {
     let parts: Vec<&str> = template.split(" | ").map(str::trim).collect();
-    let (verb, item) = match parts[0].split_once(' ') {
-        Some((verb, item)) => (verb, item.trim()),
-        None => ("", parts[0]),
+    let (verb, place) = match parts[0].split_once(' ') {
+        Some((verb, place)) if VERBS.contains(&verb) => (verb, place.trim()),
+        _ => ("", parts[0]),
     };
+    let (item, variation) = place.split_once(" with ").unwrap_or((place, ""));
     let on_record = judged
         .iter()
         .flatten()
@@ -79,105 +87,125 @@ fn value(template: &str, judged: &[Option<Judged<'_>>]) -> Result<String, String
         let is_number = verb.is_empty();
         return Ok(if is_number { NOT_ON_RECORD } else { "" }.to_owned());
     };
+    let of = Recorded::new(judged, variation)?;
     match (verb, &parts[1..]) {
-        ("", [figure]) => number(judged, figure, "4"),
-        ("", [figure, format]) => number(judged, figure, format),
-        ("holds", [claim]) => asserted(judged, claim, Truth::Holds),
-        ("fails", [claim]) => asserted(judged, claim, Truth::Fails),
-        ("undecided", [claim]) => asserted(judged, claim, Truth::Undecided),
-        ("if", [figure, range]) => within(judged, figure, range),
+        ("", [figure]) => of.number(figure, "4"),
+        ("", [figure, format]) => of.number(figure, format),
+        ("holds", [claim]) => of.asserted(claim, Truth::Holds),
+        ("fails", [claim]) => of.asserted(claim, Truth::Fails),
+        ("undecided", [claim]) => of.asserted(claim, Truth::Undecided),
+        ("if", [figure, range]) => of.within(figure, range),
         _ => Err("expected ITEM | RUN: FIGURE, holds ITEM | CLAIM, or if ITEM | RUN: FIGURE | RANGE; see docs/papers/verdicts.md".to_owned()),
     }
 }
 
-fn number(judged: &Judged<'_>, figure: &str, format: &str) -> Result<String, String> {
-    let samples = samples(judged, figure)?;
-    if format == "range" {
-        let values = samples.values();
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let [least, most] = [least, most].map(|value| significant(value, 2));
-        return Ok(if least == most {
-            least
-        } else {
-            format!("{least} to {most}")
-        });
-    }
-    let mean = mean(&samples)?;
-    let (digits, factor, unit) = match format.strip_suffix('%') {
-        Some(digits) => (digits, 100.0, "%"),
-        None => (format, 1.0, ""),
-    };
-    match digits.trim().parse() {
-        Ok(digits @ 1..=9) => Ok(significant(factor * mean, digits) + unit),
-        _ => Err(format!(
-            "'{format}': expected 1 to 9 digits, as in 2 or 2%, or range"
-        )),
-    }
-}
+const VERBS: [&str; 4] = ["holds", "fails", "undecided", "if"];
 
-fn within(judged: &Judged<'_>, figure: &str, range: &str) -> Result<String, String> {
-    let mean = mean(&samples(judged, figure)?)?;
-    let limit = |text: &str| {
-        let number = text.trim().parse::<f64>();
-        number.map_err(|_| format!("'{range}': expected 0.9 to 1.1, at least 2, or at most 3"))
-    };
-    let (from, to) = if let Some(from) = range.strip_prefix("at least ") {
-        (limit(from)?, f64::INFINITY)
-    } else if let Some(to) = range.strip_prefix("at most ") {
-        (f64::NEG_INFINITY, limit(to)?)
-    } else {
-        let (from, to) = range.split_once(" to ").unwrap_or((range, ""));
-        (limit(from)?, limit(to)?)
-    };
-    if from <= mean && mean <= to {
-        return Ok(String::new());
-    }
-    Err(format!("the record says {}", significant(mean, 4)))
-}
-
-fn asserted(judged: &Judged<'_>, name: &str, wanted: Truth) -> Result<String, String> {
-    for (claim, verdict) in judged.plan.claims.iter().zip(&judged.verdicts) {
-        if !claim.is_called(name) {
-            continue;
+impl<'a> Recorded<'a> {
+    /// The item as its plan stands, or with an open value: `credit = 16.0`.
+    fn new(judged: &'a Judged<'a>, variation: &str) -> Result<Self, String> {
+        let mut names = Vec::new();
+        for (number, (known, _)) in judged.ran.variations.iter().enumerate() {
+            if known.name == variation {
+                return Ok(Self {
+                    judged,
+                    variation: number,
+                });
+            }
+            names.push(known.name.as_str());
         }
-        if verdict.truth(0) == wanted {
+        Err(format!(
+            "no open value is '{variation}': one of {}",
+            names[1..].join("; ")
+        ))
+    }
+
+    fn number(&self, figure: &str, format: &str) -> Result<String, String> {
+        let samples = self.samples(figure)?;
+        if format == "range" {
+            let values = samples.values();
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let [least, most] = [least, most].map(|value| significant(value, 2));
+            return Ok(if least == most {
+                least
+            } else {
+                format!("{least} to {most}")
+            });
+        }
+        let mean = mean(&samples)?;
+        let (digits, factor, unit) = match format.strip_suffix('%') {
+            Some(digits) => (digits, 100.0, "%"),
+            None => (format, 1.0, ""),
+        };
+        match digits.trim().parse() {
+            Ok(digits @ 1..=9) => Ok(significant(factor * mean, digits) + unit),
+            _ => Err(format!(
+                "'{format}': expected 1 to 9 digits, as in 2 or 2%, or range"
+            )),
+        }
+    }
+
+    fn within(&self, figure: &str, range: &str) -> Result<String, String> {
+        let mean = mean(&self.samples(figure)?)?;
+        let limit = |text: &str| {
+            let number = text.trim().parse::<f64>();
+            number.map_err(|_| format!("'{range}': expected 0.9 to 1.1, at least 2, or at most 3"))
+        };
+        let (from, to) = if let Some(from) = range.strip_prefix("at least ") {
+            (limit(from)?, f64::INFINITY)
+        } else if let Some(to) = range.strip_prefix("at most ") {
+            (f64::NEG_INFINITY, limit(to)?)
+        } else {
+            let (from, to) = range.split_once(" to ").unwrap_or((range, ""));
+            (limit(from)?, limit(to)?)
+        };
+        if from <= mean && mean <= to {
             return Ok(String::new());
         }
-        return Err(format!("the record says: {}", verdict.words));
+        Err(format!("the record says {}", significant(mean, 4)))
     }
-    Err(format!("no claim has the id or sentence '{name}'"))
-}
 
-/// A recorded figure, or a ratio seed by seed.
-fn samples(judged: &Judged<'_>, figure: &str) -> Result<Samples, String> {
-    let one = |text: &str| -> Result<Samples, String> {
+    fn asserted(&self, name: &str, wanted: Truth) -> Result<String, String> {
+        let claims = self.judged.plan.claims.iter();
+        for (claim, verdict) in claims.zip(&self.judged.verdicts) {
+            if !claim.is_called(name) {
+                continue;
+            }
+            if verdict.truth(self.variation) == wanted {
+                return Ok(String::new());
+            }
+            return Err(format!("the record says: {}", verdict.words));
+        }
+        Err(format!("no claim has the id or sentence '{name}'"))
+    }
+
+    /// A recorded figure, or a ratio seed by seed.
+    fn samples(&self, figure: &str) -> Result<Samples, String> {
+        match figure.split_once(" over ") {
+            // A figure's own name may have the word.
+            Some((above, below)) if Reference::parse(below).is_ok() => {
+                let (above, below) = (self.figure(above)?, self.figure(below)?);
+                Ok(above.with(&below, |above, below| above / below))
+            }
+            _ => self.figure(figure),
+        }
+    }
+
+    fn figure(&self, text: &str) -> Result<Samples, String> {
         let reference = Reference::parse(text.trim())?;
-        let figures = &judged.ran.variations[0].1;
-        let published = || {
-            let value = judged.plan.published_at(&reference.figure, reference.x)?;
-            Some(Samples(
-                figures_seeds(judged).map(|seed| (seed, value)).collect(),
-            ))
-        };
+        let Judged {
+            plan, record, ran, ..
+        } = self.judged;
         let found = if reference.is_published {
-            published()
+            let value = plan.published_at(&reference.figure, reference.x);
+            value.map(|value| Samples(record.seeds.iter().map(|seed| (*seed, value)).collect()))
         } else {
+            let figures = &ran.variations[self.variation].1;
             figures.at(&reference.figure, reference.x).cloned()
         };
         found.ok_or_else(|| format!("{reference} is not on record"))
-    };
-    match figure.split_once(" over ") {
-        // A figure's own name may have the word.
-        Some((above, below)) if Reference::parse(below).is_ok() => {
-            Ok(one(above)?.with(&one(below)?, |above, below| above / below))
-        }
-        _ => one(figure),
     }
-}
-
-fn figures_seeds<'a>(judged: &'a Judged<'_>) -> impl Iterator<Item = u64> + 'a {
-    judged.record.seeds.iter().copied()
 }
 
 fn mean(samples: &Samples) -> Result<f64, String> {
@@ -253,7 +281,7 @@ mod tests {
 
     use super::*;
     use crate::cache::Cache;
-    use crate::plan::{Plan, Setting, tests::PLAN};
+    use crate::plan::{Setting, tests::PLAN};
     use crate::record::Record;
     use crate::runner::{Runner, Versions};
 
@@ -269,14 +297,10 @@ mod tests {
             seeds: None,
             until: None,
         };
-        let plan = Plan {
-            open: Vec::new(),
-            ..plan.clone()
-        };
-        let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
-        let record = Record::new(&plan, Setting::Full, &ran, None, None).unwrap();
+        let ran = runner.run(plan, &Cache::none(), &|| ()).unwrap();
+        let record = Record::new(plan, Setting::Full, &ran, None, None).unwrap();
         assert_eq!(record.seeds, BTreeSet::from([1, 2, 3]));
-        let judged = Judged::new(&paper.items[0], &plan, text, record).unwrap();
+        let judged = Judged::new(&paper.items[0], plan, text, record).unwrap();
         fill(&paper, &[Some(judged)])
     }
 
@@ -318,6 +342,32 @@ mod tests {
                     .ends_with("the record says 494")
             );
         }
+    }
+
+    /// Formerly what an essay said of an open value was a number by hand, which nothing checked.
+    #[test]
+    fn a_sentence_may_be_about_an_open_value() {
+        let of = |essay: &str| filled(essay);
+        let least = "DRR: least, kbit/s";
+        assert_eq!(
+            of(&format!(
+                "{{{{figure-1 with rate = 2mbit | {least}}}}}, not {{{{figure-1 | {least}}}}}"
+            ))
+            .unwrap(),
+            "492, not 494\n"
+        );
+        let even = "Round robin shares evenly.";
+        let holds = format!("{{{{holds figure-1 with rate = 600kbit | {even}}}}}Even.");
+        assert_eq!(of(&holds).unwrap(), "Even.\n");
+        assert!(of(&holds.replace("{{holds", "{{fails")).is_err());
+        let range = format!("{{{{if figure-1 with rate = 2mbit | {least} | 500 to 600}}}}");
+        assert!(of(&range).unwrap_err().contains("the record says 49"));
+        let unknown = of(&holds.replace("600kbit", "3mbit")).unwrap_err();
+        assert!(
+            unknown
+                .ends_with("no open value is 'rate = 3mbit': one of rate = 600kbit; rate = 2mbit"),
+            "{unknown}"
+        );
     }
 
     #[test]
