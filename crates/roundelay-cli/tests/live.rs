@@ -30,7 +30,7 @@ fn users() -> Vec<Option<u32>> {
 }
 
 /// A folder that every user may write to.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = std::env::temp_dir().join(format!("roundelay-live-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
@@ -47,7 +47,7 @@ fn program(folder: &Path) -> PathBuf {
     program
 }
 
-fn command(folder: &Path, user: Option<u32>, arguments: &[&str]) -> Command {
+pub(crate) fn command(folder: &Path, user: Option<u32>, arguments: &[&str]) -> Command {
     let mut command = Command::new(program(folder));
     command
         .args(arguments)
@@ -60,11 +60,11 @@ fn command(folder: &Path, user: Option<u32>, arguments: &[&str]) -> Command {
     command
 }
 
-fn run(folder: &Path, user: Option<u32>, arguments: &[&str]) -> Output {
+pub(crate) fn run(folder: &Path, user: Option<u32>, arguments: &[&str]) -> Output {
     command(folder, user, arguments).output().expect("it runs")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -158,7 +158,7 @@ fn a_recorded_run_replays_to_the_packet_and_its_books_balance() {
 }
 
 /// Each frame is in the books, and nothing was lost outside.
-fn balances(verdict: &Value) {
+pub(crate) fn balances(verdict: &Value) {
     for way in verdict["ways"].as_array().expect("both directions") {
         let books = &way["books"];
         let number = |name: &str| books[name].as_u64().expect("a number");
@@ -211,7 +211,7 @@ fn the_exit_status_and_the_output_are_those_of_the_near_command() {
 }
 
 /// Ends the process with the test.
-struct Ended(Child);
+pub(crate) struct Ended(pub(crate) Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
@@ -270,6 +270,21 @@ fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
             "{}",
             text(&done.stderr)
         );
+        // Nothing is left of the privileges, and nobody else may use the socket.
+        assert_eq!(capabilities(session.0.id()), [0]);
+        let socket = match user {
+            None if users().len() > 1 => format!("/run/roundelay-live-0-{name}.sock"),
+            Some(user) => format!("/tmp/roundelay-live-{user}-{name}.sock"),
+            None => String::new(),
+        };
+        if !socket.is_empty() {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = fs::metadata(&socket)
+                .expect("a socket")
+                .permissions()
+                .mode();
+            assert_eq!(mode & 0o777, 0o600, "{socket}");
+        }
         let done = set(&[
             "--way",
             "down",
@@ -326,12 +341,32 @@ fn a_running_session_is_changed_and_ends_in_order_with_a_signal() {
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 
+/// The capabilities of a process, by its status: of each thread, permitted or inheritable. No thread
+/// may gain any by a program that it starts.
+pub(crate) fn capabilities(process: u32) -> Vec<u64> {
+    let mut found = Vec::new();
+    for task in fs::read_dir(format!("/proc/{process}/task")).expect("a process") {
+        let status = task.expect("a thread").path().join("status");
+        let status = fs::read_to_string(status).expect("a thread");
+        let value = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let digits = line.expect("a line of the status").trim();
+            u64::from_str_radix(digits, 16).expect("a number in hexadecimal")
+        };
+        assert_eq!(value("NoNewPrivs:"), 1, "{status}");
+        found.push(value("CapPrm:") | value("CapEff:") | value("CapInh:"));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// A process that ends at once.
-fn idle() -> Child {
+pub(crate) fn idle() -> Child {
     Command::new("true").spawn().expect("true runs")
 }
 
-fn into_output(mut ended: Ended) -> Output {
+pub(crate) fn into_output(mut ended: Ended) -> Output {
     let child = std::mem::replace(&mut ended.0, idle());
     child.wait_with_output().expect("it ends")
 }

@@ -1,6 +1,8 @@
 //! Tests of the command: one program, so that the crates under test are linked once.
 
 mod bench;
+#[cfg(target_os = "linux")]
+mod between;
 mod bounds;
 mod captures;
 mod command;

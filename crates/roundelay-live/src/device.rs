@@ -34,6 +34,11 @@ pub trait Device {
     /// The first frame can never be sent.
     fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize>;
 
+    /// Whether the interface does not exist any more. Asked after it went down.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     /// Frames lost here since the start, where no queue saw them.
     fn outside(&mut self) -> Outside;
 

@@ -94,6 +94,11 @@ impl<D: Device, C: Clock> Driver<D, C> {
         self.went_down
     }
 
+    /// Whether an interface does not exist any more, near and far.
+    pub fn gone(&self) -> [bool; 2] {
+        [0, 1].map(|place| self.went_down[place] > 0 && self.devices[place].is_gone())
+    }
+
     /// Turns in which frames had to stay in the kernel, because no slot was free.
     pub const fn full_turns(&self) -> u64 {
         self.full
@@ -189,7 +194,8 @@ impl<D: Device, C: Clock> Driver<D, C> {
 const BLOCKED: u64 = 50_000;
 
 impl<D: Device> Driver<D, crate::clock::WallClock> {
-    /// Turns until `goes_on` says no, which is asked every few milliseconds.
+    /// Turns until `goes_on` says no, which is asked every few milliseconds, or an interface is
+    /// gone.
     ///
     /// # Errors
     /// A frame's flow cannot be told to the discipline, or the system does not let us wait.
@@ -210,7 +216,7 @@ impl<D: Device> Driver<D, crate::clock::WallClock> {
             let now = self.clock.now();
             if now - asked >= ASK {
                 asked = now;
-                if !goes_on(self)? {
+                if !goes_on(self)? || self.gone().contains(&true) {
                     return Ok(());
                 }
             }

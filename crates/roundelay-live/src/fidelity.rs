@@ -32,6 +32,8 @@ pub struct Fidelity {
     pub unfinished: [u64; 2],
     /// How often an interface went down, near and far.
     pub went_down: [u64; 2],
+    /// Whether an interface vanished, near and far.
+    pub gone: [bool; 2],
     /// The congestion control of TCP at the ends, if they are ours.
     pub congestion_control: Option<String>,
     /// The verdict.
@@ -176,6 +178,19 @@ impl Fidelity {
                 ));
             }
         }
+        for (end, is_gone) in ["near", "far"].iter().zip(self.gone) {
+            if is_gone {
+                reasons.push(format!(
+                    "The {end} interface does not exist any more: the run ended."
+                ));
+            }
+        }
+        if self.full_turns > 0 {
+            reasons.push(format!(
+                "All slots for frames were taken {}, and frames had to wait in the kernel: use a shorter delay, or a smaller limit of the queue.",
+                counted(self.full_turns, "time")
+            ));
+        }
         if self.ways.iter().all(|way| way.books.arrived == 0) {
             reasons.push("No frame came from either side.".to_owned());
         }
@@ -301,6 +316,7 @@ mod tests {
             full_turns: 0,
             unfinished: [0; 2],
             went_down: [0; 2],
+            gone: [false; 2],
             congestion_control: None,
             verdict: Verdict {
                 is_valid: false,
@@ -325,7 +341,7 @@ mod tests {
     #[test]
     fn each_fault_makes_a_run_invalid_with_a_reason() {
         // A full packet takes 12 ms at 1 Mbit/s.
-        let faults: [(&str, Fault); 9] = [
+        let faults: [(&str, Fault); 11] = [
             ("late or more", |run| {
                 run.ways[0] = way(Way::Up, Duration::from_millis(13))
             }),
@@ -341,6 +357,8 @@ mod tests {
             ("The clock was set", |run| run.clock_steps = 1),
             ("without a checksum", |run| run.unfinished[1] = 1),
             ("far interface went down", |run| run.went_down[1] = 1),
+            ("near interface does not exist", |run| run.gone[0] = true),
+            ("All slots for frames were taken", |run| run.full_turns = 3),
         ];
         for (part, fault) in faults {
             let verdict = judged(fault);

@@ -16,6 +16,8 @@ mod driver;
 mod fidelity;
 mod line;
 mod log;
+#[cfg(target_os = "linux")]
+mod loops;
 mod marking;
 #[cfg(target_os = "linux")]
 pub mod offloads;

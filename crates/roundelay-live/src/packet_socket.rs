@@ -1,5 +1,6 @@
 //! A device over a packet socket (packet(7)): any interface of Linux.
 
+use std::ffi::c_int;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -16,6 +17,7 @@ const TAG: usize = 4;
 #[derive(Debug)]
 pub struct PacketSocket {
     name: String,
+    index: c_int,
     socket: OwnedFd,
     outside: Outside,
     /// Frames whose checksum the sender left to hardware: the receiver will refuse them.
@@ -30,9 +32,11 @@ impl PacketSocket {
     /// # Errors
     /// There is no such interface, or no right to open it.
     pub fn open(name: &str) -> io::Result<Self> {
-        let socket = sys::packet_socket(sys::interface_index(name)?)?;
+        let index = sys::interface_index(name)?;
+        let socket = sys::packet_socket(index, sys::ALL)?;
         Ok(Self {
             name: name.to_owned(),
+            index,
             socket,
             outside: Outside::default(),
             unfinished: 0,
@@ -119,6 +123,10 @@ impl Device for PacketSocket {
             Err(error) if sys::is_for_later(&error) => Ok(0),
             outcome => outcome,
         }
+    }
+
+    fn is_gone(&self) -> bool {
+        !sys::has_interface(self.index)
     }
 
     fn outside(&mut self) -> Outside {

@@ -10,6 +10,7 @@ use crate::clock::WallClock;
 use crate::device::Device as _;
 use crate::driver::{Driver, DriverError};
 use crate::fidelity::{Fidelity, Measured, Verdict, WayFidelity};
+use crate::loops;
 use crate::packet_socket::PacketSocket;
 use crate::record::{End, Recorder};
 use crate::settings::{Change, Settings, SettingsError, Way};
@@ -38,24 +39,7 @@ impl Session {
     /// A setting is wrong, or an interface cannot be opened.
     pub fn open(settings: &Settings, interfaces: [&str; 2]) -> Result<Self, DriverError> {
         let [near, far] = interfaces;
-        if near == far {
-            return Err(
-                format!("{near}: the same interface twice; expected two interfaces").into(),
-            );
-        }
-        let mut longest = 0;
-        for interface in interfaces {
-            let told = |error: io::Error| format!("{interface}: {error}");
-            let (mtu, is_up) = sys::mtu_and_state(interface).map_err(told)?;
-            if !is_up {
-                let mend = format!("ip link set dev {interface} up");
-                return Err(format!(
-                    "{interface}: the interface is down; turn it on first: {mend}"
-                )
-                .into());
-            }
-            longest = longest.max(mtu);
-        }
+        let longest = longest_packet(interfaces)?;
         let size = (longest + HEADERS).next_multiple_of(64) as usize;
         let bottleneck = Bottleneck::new(settings, Slots::new(SLOTS, size))?;
         let open =
@@ -67,6 +51,25 @@ impl Session {
             real_time: false,
             congestion_control: None,
         })
+    }
+
+    /// Checks that a bottleneck can be put between two interfaces: they are different and up, and
+    /// not of one network.
+    ///
+    /// # Errors
+    /// They are not, or they cannot be opened.
+    pub fn check(interfaces: [&str; 2]) -> Result<(), DriverError> {
+        longest_packet(interfaces)?;
+        let [near, far] = interfaces;
+        let found = loops::is_there(interfaces);
+        if found.map_err(|error| format!("{near} and {far}: {error}"))? {
+            return Err(format!(
+                "{near} and {far}: a loop, because frames that leave at one come in again at one of them; \
+                 expected interfaces of two networks that have no other way to each other"
+            )
+            .into());
+        }
+        Ok(())
     }
 
     /// Records the run in a file.
@@ -123,7 +126,7 @@ impl Session {
         self.driver.bottleneck()
     }
 
-    /// Runs until `goes_on` says no, which is asked every few milliseconds.
+    /// Runs until `goes_on` says no, which is asked every few milliseconds, or an interface is gone.
     ///
     /// # Errors
     /// A frame cannot be sorted, or the system does not let us wait.
@@ -166,6 +169,7 @@ impl Session {
             full_turns: self.driver.full_turns(),
             unfinished,
             went_down: self.driver.went_down(),
+            gone: self.driver.gone(),
             congestion_control: self.congestion_control.clone(),
             verdict: Verdict {
                 is_valid: false,
@@ -194,4 +198,32 @@ impl Session {
         }
         Ok(fidelity)
     }
+}
+
+/// The longest packet of two interfaces, which are different and up.
+fn longest_packet(interfaces: [&str; 2]) -> Result<u32, DriverError> {
+    let [near, far] = interfaces;
+    let index = |name: &str| sys::interface_index(name).map_err(|error| format!("{name}: {error}"));
+    // An interface may have several names.
+    if index(near)? == index(far)? {
+        let which = if near == far {
+            near.to_owned()
+        } else {
+            format!("{near} and {far}")
+        };
+        return Err(format!("{which}: the same interface twice; expected two interfaces").into());
+    }
+    let mut longest = 0;
+    for interface in interfaces {
+        let told = |error: io::Error| format!("{interface}: {error}");
+        let (mtu, is_up) = sys::mtu_and_state(interface).map_err(told)?;
+        if !is_up {
+            let mend = format!("ip link set dev {interface} up");
+            return Err(
+                format!("{interface}: the interface is down; turn it on first: {mend}").into(),
+            );
+        }
+        longest = longest.max(mtu);
+    }
+    Ok(longest)
 }

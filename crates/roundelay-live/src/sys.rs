@@ -74,8 +74,20 @@ pub(crate) fn interface_index(name: &str) -> io::Result<c_int> {
     Ok(index as c_int)
 }
 
-/// A socket that receives every frame that comes in at an interface, and sends frames out there.
-pub(crate) fn packet_socket(index: c_int) -> io::Result<OwnedFd> {
+/// Whether there is an interface of that number in this namespace.
+pub(crate) fn has_interface(index: c_int) -> bool {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: the kernel writes a name with its zero byte, at most as many bytes as given.
+    let found = unsafe { libc::if_indextoname(index as u32, name.as_mut_ptr()) };
+    !found.is_null()
+}
+
+/// All protocols, for [`packet_socket`].
+pub(crate) const ALL: u16 = libc::ETH_P_ALL as u16;
+
+/// A socket that receives each frame of a protocol that comes in at an interface, and sends frames
+/// out there.
+pub(crate) fn packet_socket(index: c_int, protocol: u16) -> io::Result<OwnedFd> {
     // No protocol yet: nothing is received before the socket is bound to its interface.
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: no pointers.
@@ -105,7 +117,7 @@ pub(crate) fn packet_socket(index: c_int) -> io::Result<OwnedFd> {
     // SAFETY: all zeros are a legal address without a family.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_protocol = protocol.to_be();
     address.sll_ifindex = index;
     let place: *const libc::sockaddr_ll = &raw const address;
     // SAFETY: the address is of the size given, and outlives the call.

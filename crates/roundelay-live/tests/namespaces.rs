@@ -7,6 +7,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -203,6 +204,12 @@ fn weights_share_the_link_and_tcp_gets_what_the_link_allows() {
     }
 }
 
+/// Runs `ip` of iproute2 in the namespace of this thread.
+fn ip(words: &[&str]) {
+    let status = Command::new("ip").args(words).status();
+    assert!(status.expect("ip runs").success(), "{words:?}");
+}
+
 #[test]
 fn an_interface_that_goes_down_or_vanishes_is_told() {
     let Some(world) = world() else { return };
@@ -211,12 +218,8 @@ fn an_interface_that_goes_down_or_vanishes_is_told() {
     let record = file("vanishes");
     session.record(&record).expect("a file");
     datagrams(&world, Duration::from_millis(2));
-    let ip = |words: &[&str]| {
-        let status = std::process::Command::new("ip").args(words).status();
-        assert!(status.expect("ip runs").success(), "{words:?}");
-    };
     // Lines after one another: down, up again, gone.
-    run(&mut session, &[0.3, 0.5, 0.8, 1.1], |hour| match hour {
+    run(&mut session, &[0.3, 0.5, 0.8, 60.0], |hour| match hour {
         0 => ip(&["link", "set", "dev", MIDDLE[1], "down"]),
         1 => ip(&["link", "set", "dev", MIDDLE[1], "up"]),
         2 => ip(&["link", "del", "dev", MIDDLE[1]]),
@@ -231,6 +234,9 @@ fn an_interface_that_goes_down_or_vanishes_is_told() {
             .text()
             .contains("The far interface went down")
     );
+    // The run ends by itself as soon as the interface is gone.
+    assert_eq!(fidelity.gone, [false, true]);
+    assert!(fidelity.seconds < 60.0);
     holds(&fidelity, &record);
 }
 
@@ -248,4 +254,96 @@ fn the_same_interface_twice_and_unknown_interfaces_are_refused() {
     assert!(refused("near0", "none0").starts_with("none0: "));
     assert!(refused("near0", "lo").contains("the interface is down"));
     assert!(refused("near0", "a-name-that-is-too-long").starts_with("a-name"));
+}
+
+/// Datagrams of 3,000 bytes from near to far, in one frame each if the MTU allows it.
+fn long_datagrams(world: &Arc<World>) {
+    let world = Arc::clone(world);
+    thread::spawn(move || {
+        world.enter(Place::Near).expect("a place");
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+        loop {
+            _ = socket.send_to(&[0; 3000], (FAR, 9));
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+}
+
+#[test]
+fn frames_that_no_longer_fit_are_counted_and_told() {
+    let Some(world) = world() else { return };
+    let session = Session::open(&settings("20mbit", "fifo"), MIDDLE);
+    let mut session = session.expect("two interfaces");
+    let record = file("mtu");
+    session.record(&record).expect("a file");
+    let counts = transfers(&world, 1);
+    long_datagrams(&world);
+    let mut received = [0; 2];
+    run(&mut session, &[0.4, 0.7, 1.2, 1.5], |hour| {
+        let set = |name: &str, mtu: &str| ip(&["link", "set", "dev", name, "mtu", mtu]);
+        match hour {
+            0 => set(MIDDLE[1], "1000"),
+            1 => set(MIDDLE[1], "1500"),
+            2 => {
+                set(MIDDLE[0], "4000");
+                let mut command = Command::new("ip");
+                command.args(["link", "set", "dev", "eth0", "mtu", "4000"]);
+                let child = world.start(Place::Near, &mut command);
+                let status = child.expect("ip runs").wait();
+                assert!(status.expect("ip ends").success());
+            }
+            _ => (),
+        }
+        if let 1 | 2 = hour {
+            received[hour - 1] = counts[0].load(Ordering::Relaxed);
+        }
+    });
+    let fidelity = session.finish().expect("a whole record");
+    let text = fidelity.text();
+    let up = &fidelity.ways[0];
+    assert!(up.books.refused > 0, "{text}");
+    assert!(up.outside.too_long > 0, "{text}");
+    assert!(received[1] > received[0], "it goes on: {received:?}");
+    assert!(text.contains("refused by the interface at the other end"));
+    assert!(text.contains("longer than the interface's packets"));
+    holds(&fidelity, &record);
+}
+
+#[test]
+fn interfaces_of_one_network_are_a_loop_and_refused() {
+    let Some(_world) = world() else { return };
+    Session::check(MIDDLE).expect("no loop");
+    let veth = |name: &str, peer: &str| {
+        ip(&[
+            "link", "add", "name", name, "type", "veth", "peer", "name", peer,
+        ]);
+        ip(&["link", "set", "dev", name, "up"]);
+        ip(&["link", "set", "dev", peer, "up"]);
+    };
+    let refused = |near: &str, far: &str| {
+        let found = Session::check([near, far]);
+        found
+            .expect_err(&format!("{near} and {far} are a loop"))
+            .to_string()
+    };
+    veth("a0", "a1");
+    assert!(refused("a0", "a1").contains("a0 and a1: a loop"));
+    // A bridge, which some systems do not have.
+    let bridge = Command::new("ip")
+        .args(["link", "add", "name", "br0", "type", "bridge"])
+        .status();
+    if bridge.is_ok_and(|status| status.success()) {
+        veth("b0", "b1");
+        ip(&["link", "set", "dev", "a1", "master", "br0"]);
+        ip(&["link", "set", "dev", "b1", "master", "br0"]);
+        ip(&["link", "set", "dev", "br0", "up"]);
+        assert!(refused("a0", "b0").contains("a loop"));
+    } else {
+        println!("without a bridge: this system has none");
+    }
+    let altname = [
+        "link", "property", "add", "dev", "near0", "altname", "same0",
+    ];
+    ip(&altname);
+    assert!(refused("near0", "same0").contains("near0 and same0: the same interface twice"));
 }

@@ -55,7 +55,7 @@ fn weight(port: u16) -> u32 {
 }
 
 /// What became of a frame at a port: number, start and end or the time of the drop, mark or reason.
-type Became = (
+pub(crate) type Became = (
     u64,
     Option<(Instant, Instant, bool)>,
     Option<(Instant, DropReason)>,
@@ -210,7 +210,7 @@ impl Plain {
 }
 
 /// The fates in a journal as those of a port.
-fn became(run: &Run, only: Way) -> Vec<Became> {
+pub(crate) fn became(run: &Run, only: Way) -> Vec<Became> {
     let mut all = Vec::new();
     for entry in &run.entries {
         if let Entry::Fate {
@@ -230,7 +230,7 @@ fn became(run: &Run, only: Way) -> Vec<Became> {
 }
 
 /// What a plain port makes of the arrivals and changes in a journal.
-fn plain(run: &Run, queue: &str, rate: Rate, only: Way) -> Vec<Became> {
+pub(crate) fn plain(run: &Run, queue: &str, rate: Rate, only: Way) -> Vec<Became> {
     let mut plain = Plain::new(queue, rate);
     for entry in &run.entries {
         match entry {

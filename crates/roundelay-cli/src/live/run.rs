@@ -258,29 +258,45 @@ fn between(arguments: &Live, settings: &Settings, stop: &AtomicBool) -> Result<u
     let [near, far] = &arguments.between[..] else {
         return Err(Failure::usage("--between: expected two interfaces"));
     };
-    let mut session = open(arguments, settings, [near, far])?;
-    let changed = Changed::turn_off(&[near, far])
+    let both = [near.as_str(), far];
+    Session::check(both).map_err(Failure::usage)?;
+    let changed = Changed::turn_off(&both)
         .map_err(|error| Failure::run(format!("offloads of {near} and {far}: {error}")))?;
-    let control = listen(arguments)?;
-    session.use_real_time();
-    let outcome = Session::drop_privileges(true)
-        .map_err(Failure::run)
-        .and_then(|()| {
-            let mut watch = Watch {
-                arguments,
-                stop,
-                control,
-                next_line: 1.0,
-            };
-            session
-                .run(|bottleneck, seconds| watch.goes_on(bottleneck, seconds))
-                .map_err(Failure::run)
-        });
+    let outcome = between_prepared(arguments, settings, stop, both);
     for message in changed.restore() {
         eprintln!("roundelay: cannot restore {message}");
     }
-    outcome?;
-    report(arguments, session, false)?;
+    outcome
+}
+
+/// A run between interfaces whose offloads are off.
+fn between_prepared(
+    arguments: &Live,
+    settings: &Settings,
+    stop: &AtomicBool,
+    interfaces: [&str; 2],
+) -> Result<u8, Failure> {
+    let mut session = open(arguments, settings, interfaces)?;
+    let control = listen(arguments)?;
+    session.use_real_time();
+    Session::drop_privileges(true).map_err(Failure::run)?;
+    let mut watch = Watch {
+        arguments,
+        stop,
+        control,
+        next_line: 1.0,
+    };
+    let outcome = session.run(|bottleneck, seconds| watch.goes_on(bottleneck, seconds));
+    // However the run ended, its record is whole.
+    let fidelity = report(arguments, session, false)?;
+    outcome.map_err(Failure::run)?;
+    for (interface, is_gone) in interfaces.iter().zip(fidelity.gone) {
+        if is_gone {
+            return Err(Failure::run(format!(
+                "{interface}: the interface does not exist any more, so the run ended"
+            )));
+        }
+    }
     Ok(0)
 }
 

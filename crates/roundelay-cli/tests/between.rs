@@ -1,0 +1,411 @@
+//! `roundelay live --between` on a real pair of interfaces: two veth pairs, with a host in a namespace
+//! of its own at either end. Needs root; a reason is printed where that is not so.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use roundelay_live::offloads::Before;
+use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
+use roundelay_live::{Device as _, PacketSocket, Slots};
+use serde_json::Value;
+
+use crate::live::{Ended, balances, capabilities, command, folder, idle, into_output, run, text};
+
+/// The right to set interfaces, of linux/capability.h.
+const NET_ADMIN: u64 = 1 << 12;
+
+/// Runs a test in the middle of a world, in a thread of its own, which stays in its namespace.
+fn in_the_middle(test: fn(&Arc<World>)) {
+    let thread = thread::spawn(move || {
+        if !roundelay_live::world::is_root() {
+            println!("not run: needs root");
+            return;
+        }
+        let world = match World::build() {
+            Ok(world) => Arc::new(world),
+            Err(error) => {
+                println!("not run: {error}");
+                return;
+            }
+        };
+        // As on a card of one's own: everything is on.
+        for interface in MIDDLE {
+            let all = format!("{{\"interface\":\"{interface}\",\"on\":[\"tx\",\"tso\",\"gso\"]}}");
+            let all: Before = serde_json::from_str(&all).expect("a note");
+            all.restore().expect("an interface of ours");
+            assert_eq!(on(interface), ["tx", "tso", "gso"]);
+        }
+        test(&world);
+    });
+    if let Err(error) = thread.join() {
+        std::panic::resume_unwind(error);
+    }
+}
+
+/// The offloads that are on.
+fn on(interface: &str) -> Vec<String> {
+    let now = Before::of(interface).expect("an interface");
+    let known = |name: &&String| ["tx", "tso", "gso"].contains(&name.as_str());
+    now.on().iter().filter(known).cloned().collect()
+}
+
+/// A session between the interfaces of the middle.
+struct Between<'a> {
+    folder: &'a Path,
+    name: String,
+    process: Ended,
+}
+
+impl<'a> Between<'a> {
+    /// Starts a session, and waits until it takes changes.
+    fn start(folder: &'a Path, name: &str, more: &[&str]) -> Self {
+        let name = format!("{name}-{}", std::process::id());
+        let [near, far] = MIDDLE;
+        let mut arguments = vec!["live", "--between", near, far, "--rate", "20mbit", "--json"];
+        arguments.extend(["--name", &name]);
+        arguments.extend(more);
+        let mut start = command(folder, None, &arguments);
+        let child = start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let process = Ended(child.expect("it runs"));
+        let mut session = Self {
+            folder,
+            name,
+            process,
+        };
+        let end = Instant::now() + Duration::from_secs(60);
+        while !session.set(&["rate", "10mbit"]).status.success() {
+            if let Ok(Some(_)) = session.process.0.try_wait() {
+                panic!("{}", text(&session.wait().stderr));
+            }
+            assert!(Instant::now() < end, "the session takes changes");
+            thread::sleep(Duration::from_millis(50));
+        }
+        session
+    }
+
+    fn set(&self, settings: &[&str]) -> Output {
+        let mut arguments = vec!["live", "set", "--name", &self.name];
+        arguments.extend(settings);
+        run(self.folder, None, &arguments)
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.process.0.id().to_string();
+        let kill = Command::new("kill").args([signal, &pid]).status();
+        assert!(kill.expect("kill runs").success());
+    }
+
+    fn wait(self) -> Output {
+        let Self { mut process, .. } = self;
+        into_output(std::mem::replace(&mut process, Ended(idle())))
+    }
+
+    /// Ends the session in order: its verdict.
+    fn end(self) -> Value {
+        self.signal("-TERM");
+        let output = self.wait();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        verdict(&output)
+    }
+}
+
+/// The verdict at the end of the output.
+fn verdict(output: &Output) -> Value {
+    let lines = text(&output.stdout);
+    let last = lines.lines().last().expect("a verdict");
+    let verdict: Value = serde_json::from_str(last).expect("JSON");
+    balances(&verdict);
+    verdict
+}
+
+/// The record replays to the packet, and has no fault.
+fn replays(folder: &Path, record: &str) -> String {
+    let compared = run(folder, None, &["compare", record]);
+    let replay = text(&compared.stdout);
+    assert!(compared.status.success(), "{replay}");
+    assert_eq!(
+        replay.matches("all the same in the replay").count(),
+        2,
+        "{replay}"
+    );
+    let verified = run(folder, None, &["verify", record]);
+    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    replay
+}
+
+/// The Internet checksum (RFC 1071).
+fn checksum(bytes: &[u8]) -> [u8; 2] {
+    let mut sum = 0_u32;
+    for pair in bytes.chunks(2) {
+        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    (!(sum as u16)).to_be_bytes()
+}
+
+/// An echo request in a frame for all stations (RFC 792).
+fn echo_request(from: &str, to: &str, number: u8) -> Vec<u8> {
+    let address = |text: &str| {
+        let address: std::net::Ipv4Addr = text.parse().expect("an address");
+        address.octets()
+    };
+    let mut icmp = vec![8, 0, 0, 0, 0x52, 0x4c, 0, number];
+    icmp.extend([7; 56]);
+    let sum = checksum(&icmp);
+    icmp[2..4].copy_from_slice(&sum);
+    let mut ip = vec![
+        0x45,
+        0,
+        0,
+        20 + icmp.len() as u8,
+        0,
+        number,
+        0,
+        0,
+        64,
+        1,
+        0,
+        0,
+    ];
+    ip.extend(address(from));
+    ip.extend(address(to));
+    let sum = checksum(&ip);
+    ip[10..12].copy_from_slice(&sum);
+    let mut frame = vec![0xff; 6];
+    frame.extend([2, 0, 0, 0, 0, 1, 8, 0]);
+    frame.extend(ip);
+    frame.extend(icmp);
+    frame
+}
+
+/// Whether the other host answers an echo request from here.
+fn answers(world: &Arc<World>, place: Place, from: &'static str, to: &'static str) -> bool {
+    let world = Arc::clone(world);
+    let thread = thread::spawn(move || {
+        world.enter(place).expect("a place");
+        let mut socket = PacketSocket::open("eth0").expect("an interface");
+        let mut slots = Slots::new(64, 2048);
+        // The first one may be lost to the search for the address.
+        for number in 0..20 {
+            let frame = echo_request(from, to, number);
+            socket.send(&[&frame]).expect("an interface that is up");
+            let end = Instant::now() + Duration::from_millis(500);
+            while Instant::now() < end {
+                let mut received = Vec::new();
+                socket.receive(&mut slots, &mut received).expect("it is up");
+                for came in received {
+                    let frame = slots.frame(came.slot);
+                    // An echo reply of ours.
+                    let is_reply = frame.len() > 42
+                        && frame[12..14] == [8, 0]
+                        && frame[23] == 1
+                        && frame[34] == 0
+                        && frame[38..40] == [0x52, 0x4c];
+                    if is_reply {
+                        return true;
+                    }
+                    slots.release(came.slot);
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        false
+    });
+    thread.join().expect("an answer or none")
+}
+
+/// Sends bytes from one host to the other; all must arrive, as they were.
+fn transfer(world: &Arc<World>, from: Place, to: (Place, &'static str), port: u16) {
+    const BYTES: usize = 400_000;
+    let byte = |number: usize| (number * 31 % 251) as u8;
+    let (receiver, sender) = (Arc::clone(world), Arc::clone(world));
+    let (tell, listens) = std::sync::mpsc::channel();
+    let (place, address) = to;
+    let receives = thread::spawn(move || {
+        receiver.enter(place).expect("a place");
+        let listener = TcpListener::bind((address, port)).expect("a free port");
+        tell.send(()).expect("somebody waits");
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("all of it");
+        bytes
+    });
+    listens.recv().expect("it listens");
+    let sends = thread::spawn(move || {
+        sender.enter(from).expect("a place");
+        let mut stream = TcpStream::connect((address, port)).expect("the other end listens");
+        let bytes: Vec<u8> = (0..BYTES).map(byte).collect();
+        stream.write_all(&bytes).expect("a connection");
+    });
+    sends.join().expect("it sends");
+    let bytes = receives.join().expect("it receives");
+    let expected: Vec<u8> = (0..BYTES).map(byte).collect();
+    assert!(
+        bytes == expected,
+        "{} of {BYTES} bytes, or others",
+        bytes.len()
+    );
+}
+
+#[test]
+fn ping_and_tcp_pass_both_ways_with_changes_and_the_record_replays() {
+    in_the_middle(|world| {
+        let folder = folder("between");
+        let session = Between::start(&folder, "pair", &["--record", "pair.pcapng", "fq_codel"]);
+        for interface in MIDDLE {
+            assert_eq!(on(interface), [""; 0], "{interface}: a queue sees packets");
+        }
+        // Each thread with its own: the one that writes the record has none.
+        assert_eq!(capabilities(session.process.0.id()), [0, NET_ADMIN]);
+        assert!(
+            answers(world, Place::Near, NEAR, FAR),
+            "ping to the far host"
+        );
+        assert!(
+            answers(world, Place::Far, FAR, NEAR),
+            "ping to the near host"
+        );
+        transfer(world, Place::Near, (Place::Far, FAR), 7001);
+        transfer(world, Place::Far, (Place::Near, NEAR), 7002);
+        // A change in the middle of a transfer each way.
+        let (up, down) = (Arc::clone(world), Arc::clone(world));
+        let transfers = [
+            thread::spawn(move || transfer(&up, Place::Near, (Place::Far, FAR), 7003)),
+            thread::spawn(move || transfer(&down, Place::Far, (Place::Near, NEAR), 7004)),
+        ];
+        thread::sleep(Duration::from_millis(100));
+        let set = session.set(&["rate", "8mbit", "queue", "drr limit 200"]);
+        let expected = "up: rate 8mbit\ndown: rate 8mbit\nup: queue drr limit 200\ndown: queue drr limit 200\n";
+        assert_eq!(text(&set.stdout), expected, "{}", text(&set.stderr));
+        for transfer in transfers {
+            transfer.join().expect("it ends");
+        }
+        let verdict = session.end();
+        for way in verdict["ways"].as_array().expect("both directions") {
+            assert_eq!(way["queue"], "drr limit 200");
+            assert_eq!(way["rate"], 8_000_000);
+            assert!(
+                way["books"]["delivered_bytes"].as_u64() > Some(800_000),
+                "{way}"
+            );
+            assert_eq!(way["books"]["changes"], 3, "{way}");
+        }
+        for interface in MIDDLE {
+            assert_eq!(on(interface), ["tx", "tso", "gso"], "as it was");
+        }
+        let replay = replays(&folder, "pair.pcapng");
+        assert_eq!(
+            replay.matches("3 changes on the way").count(),
+            2,
+            "{replay}"
+        );
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
+#[test]
+fn offloads_are_restored_after_sigkill_and_only_then() {
+    in_the_middle(|_| {
+        let folder = folder("restore");
+        let restore = || text(&run(&folder, None, &["live", "--restore"]).stdout);
+        let names = MIDDLE.join(", ");
+        let session = Between::start(&folder, "killed", &[]);
+        // A run that lives keeps its interfaces to itself.
+        let [near, far] = MIDDLE;
+        let second = ["live", "--between", near, far, "--rate", "1mbit"];
+        let second = text(&run(&folder, None, &second).stderr);
+        assert!(second.contains("another run is between them"), "{second}");
+        let told = restore();
+        assert!(
+            told.contains(&format!("{names}: left alone, because a run uses")),
+            "{told}"
+        );
+        assert_eq!(on(near), [""; 0]);
+        session.signal("-KILL");
+        assert!(!session.wait().status.success());
+        assert_eq!(on(near), [""; 0], "nobody has restored them yet");
+        let told = restore();
+        assert!(
+            told.contains(&format!("{names}: offloads restored")),
+            "{told}"
+        );
+        for interface in MIDDLE {
+            assert_eq!(on(interface), ["tx", "tso", "gso"]);
+        }
+        assert!(!restore().contains(&format!("{names}: offloads restored")));
+        // Without --restore, the next run does it.
+        let session = Between::start(&folder, "killed", &[]);
+        session.signal("-KILL");
+        session.wait();
+        Between::start(&folder, "killed", &[]).end();
+        for interface in MIDDLE {
+            assert_eq!(on(interface), ["tx", "tso", "gso"]);
+        }
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
+#[test]
+fn notes_of_another_namespace_are_left_alone() {
+    in_the_middle(|_| {
+        let folder = folder("elsewhere");
+        let session = Between::start(&folder, "elsewhere", &[]);
+        session.signal("-KILL");
+        session.wait();
+        // Interfaces of the same names, in another namespace.
+        let elsewhere = folder.clone();
+        let thread = thread::spawn(move || {
+            let _world = World::build().expect("a second world");
+            text(&run(&elsewhere, None, &["live", "--restore"]).stdout)
+        });
+        let told = thread.join().expect("it runs");
+        let names = MIDDLE.join(", ");
+        let expected = format!("{names}: left alone, because they are in another network");
+        assert!(told.contains(&expected), "{told}");
+        assert_eq!(on(MIDDLE[0]), [""; 0]);
+        let told = text(&run(&folder, None, &["live", "--restore"]).stdout);
+        assert!(
+            told.contains(&format!("{names}: offloads restored")),
+            "{told}"
+        );
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
+
+#[test]
+fn a_run_ends_with_its_interface_and_its_record_is_whole() {
+    in_the_middle(|world| {
+        let folder = folder("vanishes");
+        let session = Between::start(&folder, "vanishes", &["--record", "run.pcapng", "qfq"]);
+        assert!(answers(world, Place::Near, NEAR, FAR));
+        let ip = Command::new("ip")
+            .args(["link", "del", "dev", MIDDLE[1]])
+            .status();
+        assert!(ip.expect("ip runs").success());
+        let output = session.wait();
+        assert_eq!(output.status.code(), Some(1));
+        let message = text(&output.stderr);
+        assert!(
+            message.contains("far0: the interface does not exist any more"),
+            "{message}"
+        );
+        let verdict = verdict(&output);
+        assert_eq!(verdict["gone"], serde_json::json!([false, true]));
+        assert_eq!(verdict["verdict"]["is_valid"], false);
+        replays(&folder, "run.pcapng");
+        assert_eq!(
+            on(MIDDLE[0]),
+            ["tx", "tso", "gso"],
+            "the other one is as it was"
+        );
+        fs::remove_dir_all(folder).expect("a folder of ours");
+    });
+}
