@@ -3,6 +3,8 @@
 
 pub(crate) mod arguments;
 #[cfg(target_os = "linux")]
+mod home;
+#[cfg(target_os = "linux")]
 mod run;
 
 use std::path::Path;
@@ -76,7 +78,11 @@ fn text(name: &str, start: &Start, replayed: &Replayed) -> String {
     for (way, found) in Way::BOTH.into_iter().zip(&replayed.ways) {
         let own = start.settings.way(way);
         let rate = Rate::from_bits_per_second(own.rate).map(|rate| rate.to_string());
-        let rate = rate.unwrap_or_default();
+        let mut rate = rate.unwrap_or_default();
+        if let Some((trace, _)) = &own.trace {
+            let mean = own.rate as f64 / 1e6;
+            rate = format!("trace {trace}, {mean:.2} Mbit/s on average,");
+        }
         text += &format!("{way}: {rate} under {}", own.queue);
         if found.changes > 0 {
             text += &format!(" at first, {} on the way", counted(found.changes, "change"));

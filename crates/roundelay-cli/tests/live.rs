@@ -371,6 +371,214 @@ pub(crate) fn into_output(mut ended: Ended) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
+/// A trace of a link of 12 Mbit/s that stops for 50 ms in every 150.
+fn trace() -> String {
+    let mut lines = String::new();
+    for millis in 1..=100 {
+        lines += &format!("{millis}\n");
+    }
+    lines + "150\n"
+}
+
+#[test]
+fn a_link_follows_a_trace_and_its_record_replays() {
+    let folder = folder("trace");
+    fs::write(folder.join("up.trace"), trace()).expect("a file");
+    for user in users() {
+        _ = fs::remove_file(folder.join("run.pcapng"));
+        let mut arguments = vec!["live", "--link-trace-up", "up.trace", "--down", "20mbit"];
+        arguments.extend(["--json", "--record", "run.pcapng", "fq_codel"]);
+        arguments.extend(["--", "bash", "-c", DATAGRAMS]);
+        let output = run(&folder, user, &arguments);
+        if !may_run(user, &output) {
+            continue;
+        }
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let lines = text(&output.stdout);
+        let last = lines.lines().last().expect("a verdict");
+        let verdict: Value = serde_json::from_str(last).expect("JSON");
+        balances(&verdict);
+        assert_eq!(verdict["ways"][0]["trace"], "up.trace");
+        // 101 packets of 1514 bytes in 150 ms.
+        assert_eq!(verdict["ways"][0]["rate"], 101 * 1514 * 8 * 1000 / 150);
+        assert_eq!(verdict["ways"][1]["trace"], Value::Null);
+        let compared = run(&folder, user, &["compare", "run.pcapng"]);
+        let replay = text(&compared.stdout);
+        assert!(compared.status.success(), "{replay}");
+        assert!(
+            replay.contains("up: trace up.trace, 8.16 Mbit/s on average, under fq_codel"),
+            "{replay}"
+        );
+        let verified = run(&folder, user, &["verify", "run.pcapng"]);
+        let told = text(&verified.stderr);
+        assert!(
+            told.contains("the link follows the trace up.trace"),
+            "{told}"
+        );
+    }
+    let refused = |arguments: &[&str]| {
+        let mut all = vec!["live"];
+        all.extend(arguments);
+        all.extend(["--", "true"]);
+        let output = run(&folder, None, &all);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        text(&output.stderr)
+    };
+    fs::write(folder.join("bad.trace"), "1\n\n3\n").expect("a file");
+    let told = refused(&["--link-trace", "bad.trace"]);
+    assert!(
+        told.contains("bad.trace:2: '': expected a time in whole milliseconds"),
+        "{told}"
+    );
+    let told = refused(&["--link-trace", "none.trace"]);
+    assert!(told.contains("none.trace"), "{told}");
+    let told = refused(&["--link-trace-up", "up.trace"]);
+    assert!(
+        told.contains("required arguments were not provided"),
+        "{told}"
+    );
+    let told = refused(&["--link-trace", "up.trace", "--rate", "1mbit"]);
+    assert!(told.contains("cannot be used with"), "{told}");
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// A scenario with everything that a live run takes, and with much that it leaves.
+const SCENARIO: &str = "
+seed = 9
+duration = '5s'
+[queue]
+core = 'fq_codel limit 300 target 7ms'
+[[node]]
+name = 'server'
+host = true
+[[node]]
+name = 'isp'
+[[node]]
+name = 'modem'
+[[node]]
+name = 'laptop'
+host = true
+[[link]]
+from = 'server'
+to = 'isp'
+rate = '1gbit'
+delay = '9ms'
+[[link]]
+from = 'modem'
+to = 'isp'
+rate = '20mbit'
+delay = '4ms'
+[[link]]
+from = 'laptop'
+to = 'modem'
+rate = '100mbit'
+[[port]]
+from = 'modem'
+to = 'isp'
+rate = '5mbit'
+queue = 'tree home'
+loss = '1%'
+jitter = '2ms'
+[[port]]
+from = 'isp'
+to = 'modem'
+queue = 'qfq limit 200'
+[trees.home]
+[[trees.home.node]]
+name = 'root'
+discipline = 'drr'
+[[trees.home.node]]
+name = 'calls'
+parent = 'root'
+discipline = 'fifo limit 20'
+flows = ['dscp ef']
+[[trees.home.node]]
+name = 'rest'
+parent = 'root'
+discipline = 'sfq'
+default = true
+[[source]]
+name = 'films'
+kind = 'tcp'
+from = 'server'
+to = 'laptop'
+weight = 3
+[[source]]
+name = 'calls'
+kind = 'voip'
+from = 'laptop'
+to = 'server'
+dscp = 'ef'
+weight = 5
+";
+
+#[test]
+fn the_bottleneck_of_a_scenario_is_made_real() {
+    let folder = folder("home");
+    fs::write(folder.join("mine.toml"), SCENARIO).expect("a file");
+    for user in users() {
+        _ = fs::remove_file(folder.join("run.pcapng"));
+        let mut arguments = vec!["live", "mine.toml", "--record", "run.pcapng"];
+        arguments.extend(["--weight", "dst port 9 = 2", "--", "bash", "-c", DATAGRAMS]);
+        let output = run(&folder, user, &arguments);
+        if !may_run(user, &output) {
+            continue;
+        }
+        let told = text(&output.stderr);
+        assert!(output.status.success(), "{told}");
+        for expected in [
+            "mine.toml: the bottleneck is modem > isp, which is the way up",
+            "left to reality: weight 3 of films: no code point of its own",
+            "left to reality: the sources and their TCP (films, calls): your programs send",
+            "left to reality: 4 other links with rates, delays and queues",
+            "left to reality: duration and warmup",
+            "up 5mbit under tree home, down 20mbit under qfq limit 200p",
+        ] {
+            assert!(told.contains(expected), "{expected}: {told}");
+        }
+        let start = roundelay_live::start_of(&folder.join("run.pcapng")).expect("a record");
+        let settings = start.settings;
+        assert_eq!(settings.seed, 9);
+        assert_eq!(settings.weights.rules, ["dst port 9 = 2", "dscp 46 = 5"]);
+        let (up, down) = (&settings.up, &settings.down);
+        assert_eq!((up.rate, down.rate), (5_000_000, 20_000_000));
+        assert_eq!((up.delay, up.jitter), (4_000_000_000, 2_000_000_000));
+        assert_eq!((down.delay, down.jitter), (4_000_000_000, 0));
+        assert_eq!((up.loss, down.loss), (10_000_000, 0));
+        let compared = run(&folder, user, &["compare", "run.pcapng"]);
+        assert!(compared.status.success(), "{}", text(&compared.stdout));
+    }
+    // Options come first, and a template has a bottleneck too.
+    let example = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/scenarios/home.toml"
+    );
+    let mut arguments = vec!["live", example, "--queue", "drr", "--delay", "1ms"];
+    arguments.extend(["--rate", "3mbit", "--", "true"]);
+    let output = run(&folder, None, &arguments);
+    if may_run(None, &output) {
+        let told = text(&output.stderr);
+        assert!(
+            told.contains("up 3mbit under drr, down 3mbit under drr"),
+            "{told}"
+        );
+    }
+    let refused = |file: &str, content: &str| {
+        fs::write(folder.join(file), content).expect("a file");
+        let output = run(&folder, None, &["live", file, "--", "true"]);
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    let told = refused("wrong.toml", &SCENARIO.replace("'20mbit'", "'20mb'"));
+    assert!(told.contains("wrong.toml:"), "{told}");
+    let told = refused(
+        "one-way.toml",
+        &SCENARIO.replace("delay = '4ms'", "one_way = true"),
+    );
+    assert!(!told.is_empty());
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
 #[test]
 fn wrong_arguments_are_refused_with_what_is_legal() {
     let folder = folder("wrong");

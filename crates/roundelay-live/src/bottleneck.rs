@@ -83,6 +83,11 @@ impl Bottleneck {
         self.lines[way.index()].rate()
     }
 
+    /// The file of a direction's link trace, while the link follows one.
+    pub fn trace(&self, way: Way) -> Option<&str> {
+        self.lines[way.index()].trace_name()
+    }
+
     /// The present queue of a direction, as written.
     pub fn queue(&self, way: Way) -> &str {
         &self.lines[way.index()].queue

@@ -47,8 +47,10 @@ pub struct WayFidelity {
     pub way: &'static str,
     /// The queue at the end of the run.
     pub queue: String,
-    /// The rate at the end of the run.
+    /// The rate at the end of the run; with a trace, the mean.
     pub rate: u64,
+    /// The file of the link's trace, if the link follows one at the end of the run.
+    pub trace: Option<String>,
     /// The books.
     pub books: Books,
     /// Lost where no queue saw it, at the interface where frames come in.
@@ -73,6 +75,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) way: Way,
     pub(crate) queue: String,
     pub(crate) rate: Rate,
+    pub(crate) trace: Option<String>,
     pub(crate) books: &'a Books,
     pub(crate) outside: Outside,
     pub(crate) lateness: &'a Delays,
@@ -89,6 +92,7 @@ impl WayFidelity {
             way: measured.way.name(),
             queue: measured.queue,
             rate: measured.rate.bits_per_second(),
+            trace: measured.trace,
             books: measured.books.clone(),
             outside: measured.outside,
             late: (!is_empty).then(|| [at(0.5), at(0.99), at(0.999)]),
@@ -207,13 +211,15 @@ impl Fidelity {
         for way in &self.ways {
             let books = &way.books;
             let rate = Rate::from_bits_per_second(way.rate).map(|rate| rate.to_string());
-            _ = writeln!(
-                text,
-                "{}: {} under {}",
-                way.way,
-                rate.unwrap_or_default(),
-                way.queue
-            );
+            let rate = rate.unwrap_or_default();
+            let link = match &way.trace {
+                Some(trace) => {
+                    let mean = way.rate as f64 / 1e6;
+                    format!("trace {trace}, {mean:.2} Mbit/s on average,")
+                }
+                None => rate,
+            };
+            _ = writeln!(text, "{}: {link} under {}", way.way, way.queue);
             _ = write!(
                 text,
                 "  {} in, {} out ({:.2} Mbit/s), {} dropped",
@@ -301,6 +307,7 @@ mod tests {
             way,
             queue: "fifo".to_owned(),
             rate: "1mbit".parse().unwrap(),
+            trace: None,
             books: &books,
             outside: Outside::default(),
             lateness: &lateness,

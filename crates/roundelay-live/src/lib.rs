@@ -15,6 +15,7 @@ mod device;
 mod driver;
 mod fidelity;
 mod line;
+mod link_trace;
 mod log;
 #[cfg(target_os = "linux")]
 mod loops;

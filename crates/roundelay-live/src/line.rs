@@ -12,6 +12,7 @@ use roundelay::{
 use roundelay_trace::{Feed, FeedError, Flow, Frame, LinkType, Queue, Sorted, Tap};
 
 use crate::books::Books;
+use crate::link_trace::LinkTrace;
 use crate::marking::mark;
 use crate::random::{of_wire, seed_of_queue};
 use crate::record::Recorder;
@@ -89,6 +90,10 @@ pub(crate) struct Line {
     /// The queue as written.
     pub(crate) queue: String,
     port: Port<AnyArena<Slot>>,
+    /// The times at which the link carries packets, if it has no rate.
+    trace: Option<LinkTrace>,
+    /// Name of the trace.
+    trace_name: Option<String>,
     feed: Feed,
     wire: Wire,
     pub(crate) books: Books,
@@ -109,6 +114,9 @@ struct Wire {
 /// What a port's decisions touch, beside the port.
 struct Outlet<'a> {
     way: Way,
+    trace: Option<&'a mut LinkTrace>,
+    /// End of the transmission of a packet on a link with a trace.
+    ended: Option<Instant>,
     wire: &'a mut Wire,
     books: &'a mut Books,
     slots: &'a mut Slots,
@@ -118,6 +126,11 @@ struct Outlet<'a> {
 impl Observer<Slot> for Outlet<'_> {
     fn sent(&mut self, packet: Packet<Slot>, start: Instant, end: Instant) {
         let (slot, content) = (packet.payload, self.slots.content(packet.payload));
+        let mut end = end;
+        if let Some(trace) = &mut self.trace {
+            end = trace.carry(start, packet.len);
+            self.ended = Some(end);
+        }
         let marked = packet.ecn == Ecn::Marked && !content.came_marked();
         if marked {
             mark(self.slots.frame_mut(slot));
@@ -190,6 +203,23 @@ fn port_of(
     Ok(Port::new(scheduler, queue.limit(), rate))
 }
 
+/// Runs a link that follows a trace up to just before `until`. The port's own rate counts for
+/// nothing: the link picks a packet at the first time of the trace at which it can carry a byte, and
+/// is free when the trace has carried the last.
+fn advance_by_trace(port: &mut Port<AnyArena<Slot>>, until: Instant, outlet: &mut Outlet<'_>) {
+    while let Some(at) = port.next_event().filter(|at| *at < until) {
+        let opportunity = outlet.trace.as_ref().map_or(at, |trace| trace.next(at));
+        if opportunity > at {
+            port.take_over(opportunity);
+            continue;
+        }
+        port.pick(outlet);
+        if let Some(end) = outlet.ended.take() {
+            port.take_over(end);
+        }
+    }
+}
+
 /// The part of a frame that a queue looks at.
 fn seen(frame: &[u8], len: u32, snap: usize) -> Frame<'_> {
     Frame {
@@ -218,6 +248,8 @@ impl Line {
             snap: settings.snap as usize,
             queue: own.queue.to_string(),
             port,
+            trace: settings.trace(way)?,
+            trace_name: own.trace.as_ref().map(|(name, _)| name.clone()),
             feed,
             wire: Wire::new(own, guard, of_wire(settings.seed, way)),
             books: Books::default(),
@@ -233,6 +265,11 @@ impl Line {
     /// The link's rate.
     pub(crate) const fn rate(&self) -> roundelay::Rate {
         self.port.rate()
+    }
+
+    /// The name of the link's trace, while it follows one.
+    pub(crate) fn trace_name(&self) -> Option<&str> {
+        self.trace_name.as_deref()
     }
 
     /// The flows by number.
@@ -254,12 +291,18 @@ impl Line {
     pub(crate) fn advance(&mut self, until: Instant, slots: &mut Slots, journal: &mut dyn Journal) {
         let mut outlet = Outlet {
             way: self.way,
+            trace: self.trace.as_mut(),
+            ended: None,
             wire: &mut self.wire,
             books: &mut self.books,
             slots,
             journal,
         };
-        self.port.advance(until, &mut outlet);
+        if outlet.trace.is_some() {
+            advance_by_trace(&mut self.port, until, &mut outlet);
+        } else {
+            self.port.advance(until, &mut outlet);
+        }
         self.now = self.now.max(until);
     }
 
@@ -297,6 +340,8 @@ impl Line {
         let packet = self.feed.packet(at, sorted, slot);
         let mut outlet = Outlet {
             way: self.way,
+            trace: None,
+            ended: None,
             wire: &mut self.wire,
             books: &mut self.books,
             slots,
@@ -323,6 +368,8 @@ impl Line {
                 let rate = rate(*bits)?;
                 journal.changed(self.way, at, change);
                 self.port.set_rate(rate);
+                // The link has a rate from now on.
+                (self.trace, self.trace_name) = (None, None);
             }
             Change::Weights(texts) => {
                 let rules = texts.rules()?;

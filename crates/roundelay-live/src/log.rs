@@ -33,6 +33,13 @@ pub fn log(recording: Recording) -> Result<RunLog, RecordError> {
         name: recording.name().to_owned(),
         error: error.0,
     };
+    for way in Way::BOTH {
+        if let Some((trace, _)) = &settings.way(way).trace {
+            return Err(wrong(SettingsError(format!(
+                "{way}: the link follows the trace {trace}, and a log that verify checks has links with a rate alone; compare replays the record"
+            ))));
+        }
+    }
     let links = Way::BOTH.map(|way| link(&settings, way));
     let [up, down] = links;
     let header = Header {

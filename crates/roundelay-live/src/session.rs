@@ -156,6 +156,7 @@ impl Session {
                 way,
                 queue: bottleneck.queue(way).to_owned(),
                 rate: bottleneck.rate(way),
+                trace: bottleneck.trace(way).map(str::to_owned),
                 books: bottleneck.books(way),
                 outside: outside[way.index()],
                 lateness: self.driver.lateness(way),

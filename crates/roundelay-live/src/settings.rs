@@ -7,6 +7,8 @@ use roundelay_trace::{FlowBy, Queue, TreeFile, WeightRules};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::link_trace::LinkTrace;
+
 /// A direction of the bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -80,6 +82,10 @@ pub struct WaySettings {
     pub jitter: u64,
     /// Frames lost on the wire, in billionths.
     pub loss: u64,
+    /// A link trace in place of the rate, up to the first change of the rate: the name of its file,
+    /// and its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<(String, String)>,
 }
 
 /// A queue as written.
@@ -154,6 +160,7 @@ impl Settings {
             delay: 0,
             jitter: 0,
             loss: 0,
+            trace: None,
         };
         Self {
             seed: 1,
@@ -181,6 +188,26 @@ impl Settings {
         match way {
             Way::Up => &mut self.up,
             Way::Down => &mut self.down,
+        }
+    }
+
+    /// Puts a link trace in place of a direction's rate, which becomes the trace's mean.
+    ///
+    /// # Errors
+    /// A line of the trace is wrong: with its file, the line, and what is legal.
+    pub fn follow(&mut self, way: Way, name: &str, text: &str) -> Result<(), SettingsError> {
+        let trace = LinkTrace::parse(name, text, self.link.layer()?)?;
+        let own = self.way_mut(way);
+        own.rate = trace.mean_rate();
+        own.trace = Some((name.to_owned(), text.to_owned()));
+        Ok(())
+    }
+
+    /// The link trace of a direction.
+    pub(crate) fn trace(&self, way: Way) -> Result<Option<LinkTrace>, SettingsError> {
+        match &self.way(way).trace {
+            Some((name, text)) => LinkTrace::parse(name, text, self.link.layer()?).map(Some),
+            None => Ok(None),
         }
     }
 

@@ -6,4 +6,5 @@ mod fake;
 #[cfg(target_os = "linux")]
 mod namespaces;
 mod records;
+mod traces;
 mod worlds;

@@ -40,7 +40,7 @@ default = true
 ";
 
 /// A time in 2026.
-const START: i64 = 1_790_000_000_000_000_000;
+pub(crate) const START: i64 = 1_790_000_000_000_000_000;
 
 fn tree() -> QueueText {
     QueueText::Tree {
@@ -49,7 +49,7 @@ fn tree() -> QueueText {
     }
 }
 
-fn end(run: &Run) -> End {
+pub(crate) fn end(run: &Run) -> End {
     let books = Way::BOTH.map(|way| run.bottleneck.books(way).clone());
     End {
         until: Way::BOTH.map(|way| run.bottleneck.decided(way).as_picos()),

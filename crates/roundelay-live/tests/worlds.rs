@@ -26,7 +26,8 @@ pub(crate) fn disciplines() -> Vec<String> {
     let all = AnyDiscipline::all();
     let names: Vec<_> = all
         .iter()
-        .map(|one| format!("{} limit 25", one.name()))
+        // Without the unit, red's would be bytes, and no packet would fit.
+        .map(|one| format!("{} limit 25p", one.name()))
         .collect();
     assert!(names.len() > 20);
     names

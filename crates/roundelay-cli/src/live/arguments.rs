@@ -16,12 +16,14 @@ pub(crate) struct Live {
     #[command(subcommand)]
     pub(crate) command: Option<LiveCommand>,
 
-    /// The queue in both directions, in tc syntax: "fq_codel target 5ms"; default: fifo
-    #[arg(value_parser = parse_queue, value_name = "DISCIPLINE")]
+    /// The queue in both directions, in tc syntax: "fq_codel target 5ms"; default: fifo. Or a
+    /// scenario of `roundelay simulate`, a file .toml: the bottleneck's rate, delay, jitter, loss,
+    /// queue and weights, where no option says otherwise
+    #[arg(value_parser = parse_queue_or_scenario, value_name = "DISCIPLINE|SCENARIO")]
     pub(crate) discipline: Option<String>,
 
     /// The queue in both directions; the same as DISCIPLINE
-    #[arg(long, value_parser = parse_queue, value_name = "DISCIPLINE", conflicts_with = "discipline")]
+    #[arg(long, value_parser = parse_queue, value_name = "DISCIPLINE")]
     pub(crate) queue: Option<String>,
 
     /// The queue on the way up, in place of that of both directions
@@ -33,7 +35,7 @@ pub(crate) struct Live {
     pub(crate) queue_down: Option<String>,
 
     /// TOML file with a tree of disciplines, as the queue in both directions
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["discipline", "queue"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "queue")]
     pub(crate) tree: Option<PathBuf>,
 
     /// Two interfaces to put the bottleneck between, as root: the way up goes from the first to the
@@ -53,17 +55,30 @@ pub(crate) struct Live {
     #[arg(long, allow_hyphen_values = true, value_parser = parse_rate, value_name = "RATE")]
     pub(crate) down: Option<Rate>,
 
-    /// Delay of the wire behind the link, in each direction: 20ms
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0ms")]
-    pub(crate) delay: Duration,
+    /// Link trace in place of a rate, in both directions: a file with a line for each time in
+    /// milliseconds at which the link delivers a full packet, as mahimahi's mm-link reads it
+    #[arg(long, value_name = "FILE", conflicts_with = "rate")]
+    pub(crate) link_trace: Option<PathBuf>,
 
-    /// Most of a random delay beside it; packets keep their order
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0ms")]
-    pub(crate) jitter: Duration,
+    /// Link trace from near to far
+    #[arg(long, value_name = "FILE", conflicts_with = "up")]
+    pub(crate) link_trace_up: Option<PathBuf>,
 
-    /// Share of packets lost on the wire: .01 or 1%
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "0")]
-    pub(crate) loss: Billionths,
+    /// Link trace from far to near
+    #[arg(long, value_name = "FILE", conflicts_with = "down")]
+    pub(crate) link_trace_down: Option<PathBuf>,
+
+    /// Delay of the wire behind the link, in each direction: 20ms; default: 0
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) delay: Option<Duration>,
+
+    /// Most of a random delay beside it; packets keep their order; default: 0
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) jitter: Option<Duration>,
+
+    /// Share of packets lost on the wire: .01 or 1%; default: 0
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub(crate) loss: Option<Billionths>,
 
     /// A change of both directions on the way: '5s rate 1mbit', '10s queue fq_codel target 5ms'; may
     /// be repeated
@@ -103,9 +118,9 @@ pub(crate) struct Live {
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 65_536, value_parser = whole(1_u32..=1_000_000))]
     pub(crate) max_flows: u32,
 
-    /// Seed of hashes, losses and jitter
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
-    pub(crate) seed: u64,
+    /// Seed of hashes, losses and jitter; default: 1, or that of the scenario
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
+    pub(crate) seed: Option<u64>,
 
     /// Congestion control of TCP at both ends, if the system allows it: cubic, reno
     #[arg(long, value_name = "NAME", conflicts_with = "between")]
@@ -177,6 +192,16 @@ pub(crate) struct Planned {
 
 fn parse_queue(text: &str) -> Result<String, String> {
     parse_spec(text).map(|_| text.to_owned())
+}
+
+fn parse_queue_or_scenario(text: &str) -> Result<String, String> {
+    if std::path::Path::new(text)
+        .extension()
+        .is_some_and(|end| end == "toml")
+    {
+        return Ok(text.to_owned());
+    }
+    parse_queue(text)
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {

@@ -19,7 +19,7 @@ use roundelay_live::{
 use roundelay_trace::Stop;
 
 use super::arguments::{Live, LiveCommand, Set};
-use super::change;
+use super::{change, home};
 use crate::failure::Failure;
 use crate::{print, text_file};
 
@@ -84,59 +84,141 @@ fn send(set: &Set) -> Result<(), Failure> {
 
 /// The settings in the arguments.
 fn settings(arguments: &Live) -> Result<Settings, Failure> {
-    let rates = [arguments.up, arguments.down].map(|rate| rate.or(arguments.rate));
-    let [Some(up), Some(down)] = rates else {
+    let first = arguments.discipline.as_deref();
+    let scenario = first.filter(|text| home::is_scenario(text));
+    let discipline = first.filter(|text| !home::is_scenario(text));
+    if discipline.is_some() && (arguments.queue.is_some() || arguments.tree.is_some()) {
         return Err(Failure::usage(
-            "the following required arguments were not provided:\n  --rate <RATE>, or --up <RATE> and --down <RATE>",
+            "the queue is given twice; expected DISCIPLINE, --queue or --tree",
         ));
-    };
-    let discipline = arguments.queue.as_ref().or(arguments.discipline.as_ref());
-    let both = match &arguments.tree {
-        Some(path) => {
-            let what = "a tree in TOML, as docs/trees.md describes it";
-            let text = text_file::read(path, what, &Stop::default())?;
-            let name = path.display().to_string();
-            QueueText::Tree { name, text }
-        }
-        None => QueueText::Discipline(discipline.map_or("fifo", String::as_str).to_owned()),
-    };
-    let mut settings = Settings::new(up, both);
-    settings.down.rate = down.bits_per_second();
-    for (own, queue) in [
-        (&mut settings.up, &arguments.queue_up),
-        (&mut settings.down, &arguments.queue_down),
-    ] {
-        if let Some(text) = queue {
-            own.queue = QueueText::Discipline(text.clone());
-        }
-        own.delay = arguments.delay.as_picos();
-        own.jitter = arguments.jitter.as_picos();
-        own.loss = arguments.loss.0;
     }
-    settings.guard = guard(arguments.delay).as_picos();
-    settings.seed = arguments.seed;
+    let mut settings = match scenario {
+        Some(path) => {
+            let home = home::read(Path::new(path))?;
+            if !arguments.quiet {
+                for line in &home.lines {
+                    eprintln!("roundelay: {line}");
+                }
+            }
+            home.settings
+        }
+        None => {
+            let fifo = QueueText::Discipline("fifo".to_owned());
+            Settings::new(a_rate(arguments)?, fifo)
+        }
+    };
+    set_queues(arguments, discipline, &mut settings)?;
+    for way in Way::BOTH {
+        let own = settings.way_mut(way);
+        let set = |value: &mut u64, option: Option<u64>| *value = option.unwrap_or(*value);
+        set(&mut own.delay, arguments.delay.map(Duration::as_picos));
+        set(&mut own.jitter, arguments.jitter.map(Duration::as_picos));
+        set(&mut own.loss, arguments.loss.map(|loss| loss.0));
+    }
+    let shortest = settings.up.delay.min(settings.down.delay);
+    settings.guard = guard(Duration::from_picos(shortest)).as_picos();
+    settings.seed = arguments.seed.unwrap_or(settings.seed);
     settings.flow_by = arguments.flow_by.to_string();
     settings.max_flows = arguments.max_flows;
+    // Options come before what the scenario says.
+    let mut rules = arguments.weight.clone();
+    rules.append(&mut settings.weights.rules);
     settings.weights = WeightTexts {
-        rules: arguments.weight.clone(),
+        rules,
         file: match &arguments.weights {
             Some(path) => Some(weights_file(path)?),
             None => None,
         },
     };
     settings.weights.rules().map_err(Failure::usage)?;
-    settings.link = LinkText::from(LinkLayer::replaced(
-        arguments.link,
-        arguments.overhead,
-        arguments.mpu,
-        arguments.framing,
-    ));
+    let layer = [arguments.overhead.is_some(), arguments.mpu.is_some()];
+    if arguments.link.is_some() || arguments.framing.is_some() || layer.contains(&true) {
+        settings.link = LinkText::from(LinkLayer::replaced(
+            arguments.link,
+            arguments.overhead,
+            arguments.mpu,
+            arguments.framing,
+        ));
+    }
+    set_rates(arguments, &mut settings)?;
     // All settings are checked before anything is made.
     Bottleneck::new(&settings, Slots::new(1, 64)).map_err(Failure::usage)?;
     for planned in &arguments.at {
         change(&planned.setting, &planned.value)?;
     }
+    if scenario.is_some() && !arguments.quiet {
+        eprintln!("roundelay: {}", home::rates(&settings));
+    }
     Ok(settings)
+}
+
+/// A rate for settings whose rates are set later; an error if a direction has none.
+fn a_rate(arguments: &Live) -> Result<Rate, Failure> {
+    let traces = [&arguments.link_trace_up, &arguments.link_trace_down];
+    let rates = [arguments.up, arguments.down];
+    let both = arguments.rate.is_some() || arguments.link_trace.is_some();
+    let has_both = rates
+        .iter()
+        .zip(traces)
+        .all(|(rate, trace)| both || rate.is_some() || trace.is_some());
+    if !has_both {
+        return Err(Failure::usage(
+            "the following required arguments were not provided:\n  --rate <RATE>, or --up <RATE> and --down <RATE>, or --link-trace <FILE>",
+        ));
+    }
+    let [up, down] = rates;
+    let any = arguments.rate.or(up).or(down);
+    // With traces alone, theirs follow.
+    any.or_else(|| Rate::from_bits_per_second(1))
+        .ok_or_else(|| Failure::run("no rate"))
+}
+
+/// Rates and link traces: one for a direction comes before one for both.
+fn set_rates(arguments: &Live, settings: &mut Settings) -> Result<(), Failure> {
+    let rates = [arguments.up, arguments.down];
+    let traces = [&arguments.link_trace_up, &arguments.link_trace_down];
+    for (way, (rate, trace)) in Way::BOTH.into_iter().zip(rates.into_iter().zip(traces)) {
+        let is_own = rate.is_some() || trace.is_some();
+        let both = arguments.link_trace.as_ref().filter(|_| !is_own);
+        if let Some(path) = trace.as_ref().or(both) {
+            let what = "a link trace: times in milliseconds, one a line";
+            let text = text_file::read(path, what, &Stop::default())?;
+            let name = path.display().to_string();
+            settings.follow(way, &name, &text).map_err(Failure::usage)?;
+        } else if let Some(rate) = rate.or(arguments.rate) {
+            settings.way_mut(way).rate = rate.bits_per_second();
+        }
+    }
+    Ok(())
+}
+
+/// Queues in the arguments, in place of those of a scenario.
+fn set_queues(
+    arguments: &Live,
+    discipline: Option<&str>,
+    settings: &mut Settings,
+) -> Result<(), Failure> {
+    let mut both = arguments
+        .queue
+        .as_deref()
+        .or(discipline)
+        .map(|text| QueueText::Discipline(text.to_owned()));
+    if let Some(path) = &arguments.tree {
+        let what = "a tree in TOML, as docs/trees.md describes it";
+        let text = text_file::read(path, what, &Stop::default())?;
+        let name = path.display().to_string();
+        both = Some(QueueText::Tree { name, text });
+    }
+    for (way, own) in [
+        (Way::Up, &arguments.queue_up),
+        (Way::Down, &arguments.queue_down),
+    ] {
+        let own = own.as_ref().map(|text| QueueText::Discipline(text.clone()));
+        if let Some(queue) = own.or_else(|| both.clone()) {
+            settings.way_mut(way).queue = queue;
+        }
+    }
+    Ok(())
 }
 
 /// The guard is part of the way, so a long wire may have a longer one at no cost: then frames that
