@@ -5,6 +5,8 @@ pub(crate) mod arguments;
 #[cfg(target_os = "linux")]
 mod home;
 #[cfg(target_os = "linux")]
+mod page;
+#[cfg(target_os = "linux")]
 mod run;
 
 use std::path::Path;

@@ -4,6 +4,8 @@
 //! No test measures time: order and books hold on any machine.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -576,6 +578,150 @@ fn the_bottleneck_of_a_scenario_is_made_real() {
         &SCENARIO.replace("delay = '4ms'", "one_way = true"),
     );
     assert!(!told.is_empty());
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
+/// The page of a running session's metrics.
+fn metrics(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a server");
+    let request = "GET /metrics HTTP/1.1\r\nHost: roundelay\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("a server");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, page) = answer.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    assert!(head.contains("text/plain; version=0.0.4"), "{head}");
+    assert!(
+        head.contains(&format!("Content-Length: {}", page.len())),
+        "{head}"
+    );
+    page.to_owned()
+}
+
+/// A number of the page; each line of the page must be one that Prometheus reads.
+fn number(page: &str, name: &str) -> f64 {
+    let mut found = None;
+    let mut declared = Vec::new();
+    for line in page.lines() {
+        if let Some(declaration) = line.strip_prefix("# TYPE ") {
+            let (name, _) = declaration.split_once(' ').expect("a name and a kind");
+            assert!(!declared.contains(&name), "{name} once");
+            declared.push(name);
+            continue;
+        }
+        if line.starts_with("# HELP ") {
+            continue;
+        }
+        let (sample, value) = line.rsplit_once(' ').expect("a name and a value");
+        let value: f64 = value.parse().expect("a number");
+        let family = sample.split('{').next().expect("a name");
+        let base = family.trim_end_matches("_sum").trim_end_matches("_count");
+        assert!(
+            declared.contains(&family) || declared.contains(&base),
+            "{line}"
+        );
+        if sample == name {
+            found = Some(value);
+        }
+    }
+    found.unwrap_or_else(|| panic!("{name}: {page}"))
+}
+
+#[test]
+fn metrics_and_the_page_tell_what_the_verdict_tells() {
+    let folder = folder("page");
+    for user in users() {
+        _ = fs::remove_file(folder.join("page.html"));
+        let mut arguments = vec!["live", "--rate", "500kbit", "--html", "page.html"];
+        arguments.extend(["--metrics", "127.0.0.1:0", "--json", "fq_codel limit 40"]);
+        arguments.extend([
+            "--",
+            "bash",
+            "-c",
+            "while true; do for i in {1..50}; do echo 1 > /dev/udp/{far}/9; done; sleep .05; done",
+        ]);
+        let mut start = command(&folder, user, &arguments);
+        let child = start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut session = Ended(child.expect("it runs"));
+        let mut messages = BufReader::new(session.0.stderr.take().expect("messages"));
+        let mut line = String::new();
+        messages.read_line(&mut line).expect("a line");
+        let address = line.trim().strip_prefix("roundelay: metrics at http://");
+        let address = address.and_then(|line| line.strip_suffix("/metrics"));
+        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
+        // Where no namespaces are allowed, the session ends here.
+        let end = Instant::now() + Duration::from_secs(30);
+        let mut first = String::new();
+        while Instant::now() < end && first.is_empty() {
+            if let Ok(Some(_)) = session.0.try_wait() {
+                break;
+            }
+            let page = metrics(&address);
+            if number(&page, "roundelay_drops_total{way=\"up\",reason=\"full\"}") > 0.0
+                || number(
+                    &page,
+                    "roundelay_drops_total{way=\"up\",reason=\"pushed_out\"}",
+                ) > 0.0
+            {
+                first = page;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        if let Ok(Some(_)) = session.0.try_wait() {
+            let mut rest = String::new();
+            messages.read_to_string(&mut rest).expect("messages");
+            println!("not run as {user:?}: {rest}");
+            continue;
+        }
+        let sent = |page: &str| number(page, "roundelay_packets_total{way=\"up\"}");
+        let second = metrics(&address);
+        assert!(
+            sent(&first) > 0.0 && sent(&second) >= sent(&first),
+            "{second}"
+        );
+        let rate = number(&second, "roundelay_rate_bits_per_second{way=\"down\"}");
+        assert_eq!(rate, 500_000.0);
+        let info = "roundelay_info{way=\"up\",queue=\"fq_codel limit 40\"}";
+        assert_eq!(number(&second, info), 1.0);
+        let pid = session.0.id().to_string();
+        let kill = Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(kill.expect("kill runs").success());
+        let output = into_output(std::mem::replace(&mut session, Ended(idle())));
+        let lines = text(&output.stdout);
+        let last = lines.lines().last().expect("a verdict");
+        let verdict: Value = serde_json::from_str(last).expect("JSON");
+        balances(&verdict);
+        let books = &verdict["ways"][0]["books"];
+        assert!(books["sent"].as_f64() >= Some(sent(&second)), "{books}");
+        let page = fs::read_to_string(folder.join("page.html")).expect("a page");
+        for expected in [
+            "Rate out",
+            "Delay in queue and link, p99",
+            "fq_codel limit 40",
+        ] {
+            assert!(page.contains(expected), "{expected}");
+        }
+        let dropped = books["dropped"].as_array().expect("reasons");
+        let dropped: u64 = dropped.iter().filter_map(Value::as_u64).sum();
+        assert!(dropped > 0);
+        let delivered = books["delivered"].as_u64().expect("a number");
+        let delivered = roundelay_metrics::units::count(delivered);
+        assert!(
+            page.contains(&format!("<td>{delivered}</td>")),
+            "{delivered}"
+        );
+        assert!(
+            page.contains("10.77.0.1") && page.contains("10.77.0.2:9"),
+            "flows"
+        );
+        assert!(!page.contains("src=\"") && !page.contains("href=\"http"));
+    }
+    let mut wrong = vec!["live", "--rate", "1mbit", "--metrics", "nine", "--", "true"];
+    let told = text(&run(&folder, None, &wrong).stderr);
+    assert!(told.contains("as in 127.0.0.1:9100"), "{told}");
+    wrong[4] = "192.0.2.1:9100";
+    let told = text(&run(&folder, None, &wrong).stderr);
+    assert!(told.contains("--metrics 192.0.2.1:9100: "), "{told}");
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 

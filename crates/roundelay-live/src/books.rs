@@ -16,6 +16,9 @@ pub struct Books {
     pub moved_most: u64,
     /// Frames that have left the link, lost ones included.
     pub sent: u64,
+    /// Their bytes, as frames.
+    #[serde(default)]
+    pub sent_bytes: u64,
     /// Frames that got CE here.
     pub marked: u64,
     /// Frames dropped by the queue, by reason, in the order of [`DropReason::ALL`].

@@ -7,11 +7,13 @@
 
 use std::collections::VecDeque;
 
-use roundelay::{Duration, Instant, Rate};
+use roundelay::{Backlog, Duration, Instant, Rate};
+use roundelay_metrics::Delays;
 use roundelay_trace::{FeedError, Flow};
 
 use crate::books::Books;
 use crate::line::{Journal, Line, NoJournal};
+use crate::meter::{FlowBooks, WaySample, quantiles};
 use crate::settings::{Change, Settings, SettingsError, Way};
 use crate::slots::{Slot, Slots};
 
@@ -76,6 +78,34 @@ impl Bottleneck {
     /// The books of a direction.
     pub const fn books(&self, way: Way) -> &Books {
         &self.lines[way.index()].books
+    }
+
+    /// Packets and bytes in the queue of a direction.
+    pub fn backlog(&self, way: Way) -> Backlog {
+        self.lines[way.index()].backlog()
+    }
+
+    /// What became of each flow's frames, by the number of the flow.
+    pub fn flow_books(&self, way: Way) -> &[FlowBooks] {
+        &self.lines[way.index()].meter.flows
+    }
+
+    /// Times from arrival to the end of transmission.
+    pub const fn delays(&self, way: Way) -> &Delays {
+        &self.lines[way.index()].meter.delays
+    }
+
+    /// A direction as it is now, with the delays since the last call.
+    pub(crate) fn sample(&mut self, way: Way) -> WaySample {
+        let line = &mut self.lines[way.index()];
+        let recent = std::mem::take(&mut line.meter.recent);
+        WaySample {
+            delivered_bytes: line.books.delivered_bytes,
+            dropped: line.books.all_dropped(),
+            marked: line.books.marked,
+            waiting: line.books.waiting,
+            delay: quantiles(&recent, [0.5, 0.99]),
+        }
     }
 
     /// The present rate of a direction.

@@ -2,18 +2,22 @@
 
 use std::fmt::Write as _;
 
-use roundelay::{DropReason, Duration, Rate};
+use roundelay::{DropReason, Rate};
 use roundelay_metrics::Delays;
 use roundelay_metrics::units::{counted, seconds};
 use serde::Serialize;
 
 use crate::books::{Books, Outside};
+use crate::meter::quantiles;
 use crate::settings::Way;
 
 /// Bytes of a full packet of Ethernet.
 const FULL_PACKET: u64 = 1514;
 /// Share of frames whose arrival may be moved before the run is not valid.
 const FEW: f64 = 0.01;
+
+/// The fewest frames that have a p99.
+const ENOUGH: u64 = 100;
 
 /// What a run says about itself.
 #[derive(Debug, Clone, Serialize)]
@@ -55,6 +59,8 @@ pub struct WayFidelity {
     pub books: Books,
     /// Lost where no queue saw it, at the interface where frames come in.
     pub outside: Outside,
+    /// From arrival to the end of transmission, seconds: p50, p99. None without frames.
+    pub delay: Option<[f64; 2]>,
     /// How late frames left beyond the time due, seconds: p50, p99, p99.9. None without frames.
     pub late: Option<[f64; 3]>,
     /// Time of a full packet on the link, seconds.
@@ -79,15 +85,11 @@ pub(crate) struct Measured<'a> {
     pub(crate) books: &'a Books,
     pub(crate) outside: Outside,
     pub(crate) lateness: &'a Delays,
+    pub(crate) delays: &'a Delays,
 }
 
 impl WayFidelity {
     pub(crate) fn of(measured: Measured<'_>) -> Self {
-        let at = |q| {
-            let late = measured.lateness.quantile(q);
-            late.map_or(0.0, Duration::as_secs_f64)
-        };
-        let is_empty = measured.lateness.count() == 0;
         Self {
             way: measured.way.name(),
             queue: measured.queue,
@@ -95,7 +97,8 @@ impl WayFidelity {
             trace: measured.trace,
             books: measured.books.clone(),
             outside: measured.outside,
-            late: (!is_empty).then(|| [at(0.5), at(0.99), at(0.999)]),
+            delay: quantiles(measured.delays, [0.5, 0.99]),
+            late: quantiles(measured.lateness, [0.5, 0.99, 0.999]),
             full_packet: measured.rate.time_of(FULL_PACKET).as_secs_f64(),
         }
     }
@@ -197,6 +200,12 @@ impl Fidelity {
         }
         if self.ways.iter().all(|way| way.books.arrived == 0) {
             reasons.push("No frame came from either side.".to_owned());
+        } else if self.ways.iter().all(|way| way.books.arrived < ENOUGH) {
+            let most = self.ways.iter().map(|way| way.books.arrived).max();
+            reasons.push(format!(
+                "Only {} came from one side, and no more from the other: too few to say how late 1% of them are. Let at least {ENOUGH} pass.",
+                counted(most.unwrap_or_default(), "frame")
+            ));
         }
         self.verdict = Verdict {
             is_valid: reasons.is_empty(),
@@ -238,6 +247,10 @@ impl Fidelity {
                 _ = write!(text, ", {} lost on the wire", books.lost);
             }
             _ = writeln!(text, ", {} still inside", books.waiting + books.on_the_way);
+            if let Some([p50, p99]) = way.delay {
+                let [p50, p99] = [p50, p99].map(seconds);
+                _ = writeln!(text, "  delay in queue and link: p50 {p50}, p99 {p99}");
+            }
             if let Some([p50, p99, p999]) = way.late {
                 _ = writeln!(
                     text,
@@ -290,6 +303,8 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
+    use roundelay::Duration;
+
     use super::*;
 
     fn way(way: Way, late: Duration) -> WayFidelity {
@@ -311,6 +326,7 @@ mod tests {
             books: &books,
             outside: Outside::default(),
             lateness: &lateness,
+            delays: &lateness,
         })
     }
 
@@ -375,6 +391,13 @@ mod tests {
             );
             assert!(verdict.text().contains(part), "{part}: {verdict:?}");
         }
+        let few = judged(|run| {
+            for way in &mut run.ways {
+                let books = &mut way.books;
+                (books.arrived, books.sent, books.delivered) = (99, 99, 99);
+            }
+        });
+        assert!(few.text().contains("Only 99 frames came"), "{few:?}");
         let idle = judged(|run| {
             for way in &mut run.ways {
                 (way.books, way.late) = (Books::default(), None);

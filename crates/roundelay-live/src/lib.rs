@@ -20,6 +20,8 @@ mod log;
 #[cfg(target_os = "linux")]
 mod loops;
 mod marking;
+mod meter;
+mod metrics;
 #[cfg(target_os = "linux")]
 pub mod offloads;
 #[cfg(target_os = "linux")]
@@ -45,13 +47,15 @@ pub use driver::{Driver, DriverError};
 pub use fidelity::{Fidelity, Verdict, WayFidelity};
 pub use line::{Fate, Journal, NoJournal};
 pub use log::{RunLog, log};
+pub use meter::{FlowBooks, Sample, Samples, WaySample};
+pub use metrics::Metrics;
 #[cfg(target_os = "linux")]
 pub use packet_socket::PacketSocket;
 pub use record::{End, FORMAT, Line, NOTES, Recorder, Start};
 pub use recording::{Entry, RecordError, Recording, start_of};
 pub use replay::{Replayed, ReplayedWay, replay};
 #[cfg(target_os = "linux")]
-pub use session::Session;
+pub use session::{Running, Session};
 pub use settings::{
     Change, LONGEST_DELAY, LinkText, QueueText, Settings, SettingsError, Way, WaySettings,
     WeightTexts,

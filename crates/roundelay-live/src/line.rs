@@ -7,13 +7,14 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::AnyArena;
 use roundelay::{
-    Billionths, DropReason, Duration, Ecn, Instant, Observer, Packet, Port, Scheduler as _,
+    Backlog, Billionths, DropReason, Duration, Ecn, Instant, Observer, Packet, Port, Scheduler as _,
 };
 use roundelay_trace::{Feed, FeedError, Flow, Frame, LinkType, Queue, Sorted, Tap};
 
 use crate::books::Books;
 use crate::link_trace::LinkTrace;
 use crate::marking::mark;
+use crate::meter::Meter;
 use crate::random::{of_wire, seed_of_queue};
 use crate::record::Recorder;
 use crate::settings::{Change, Settings, SettingsError, Way, WaySettings, rate};
@@ -97,6 +98,7 @@ pub(crate) struct Line {
     feed: Feed,
     wire: Wire,
     pub(crate) books: Books,
+    pub(crate) meter: Meter,
     /// The last arrival, or the time up to which the port has decided.
     now: Instant,
 }
@@ -119,6 +121,7 @@ struct Outlet<'a> {
     ended: Option<Instant>,
     wire: &'a mut Wire,
     books: &'a mut Books,
+    meter: &'a mut Meter,
     slots: &'a mut Slots,
     journal: &'a mut dyn Journal,
 }
@@ -139,7 +142,15 @@ impl Observer<Slot> for Outlet<'_> {
         self.books.waiting -= 1;
         self.books.on_the_way += 1;
         self.books.sent += 1;
+        self.books.sent_bytes += u64::from(content.len);
         self.books.marked += u64::from(marked);
+        let delay = end.since(content.arrived);
+        self.meter.record(delay);
+        let flow = self.meter.flow(packet.flow.0);
+        flow.packets += 1;
+        flow.bytes += u64::from(content.len);
+        flow.marked += u64::from(marked);
+        flow.delays += u128::from(delay.as_picos());
         let fate = Fate::Sent {
             start,
             end,
@@ -156,6 +167,7 @@ impl Observer<Slot> for Outlet<'_> {
         self.slots.release(packet.payload);
         self.books.waiting -= 1;
         self.books.count_drop(reason);
+        self.meter.flow(packet.flow.0).dropped += 1;
         let fate = Fate::Dropped { at: now, reason };
         self.journal.fate(self.way, number, packet.flow.0, fate);
     }
@@ -253,6 +265,7 @@ impl Line {
             feed,
             wire: Wire::new(own, guard, of_wire(settings.seed, way)),
             books: Books::default(),
+            meter: Meter::default(),
             now: Instant::ZERO,
         })
     }
@@ -277,6 +290,11 @@ impl Line {
         self.feed.flows()
     }
 
+    /// Packets and bytes in the queue.
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.port.scheduler().backlog()
+    }
+
     /// Time of the port's next decision.
     pub(crate) fn next_decision(&self) -> Option<Instant> {
         self.port.next_event()
@@ -295,6 +313,7 @@ impl Line {
             ended: None,
             wire: &mut self.wire,
             books: &mut self.books,
+            meter: &mut self.meter,
             slots,
             journal,
         };
@@ -322,6 +341,7 @@ impl Line {
         self.books.arrived_bytes += u64::from(frame.original_len);
         let content = slots.content_mut(slot);
         (content.number, content.sorted) = (self.books.arrived, Some(sorted));
+        content.arrived = at;
         self.books.arrived += 1;
         self.enter(at, slot, sorted, slots, journal);
         Ok(())
@@ -344,6 +364,7 @@ impl Line {
             ended: None,
             wire: &mut self.wire,
             books: &mut self.books,
+            meter: &mut self.meter,
             slots,
             journal,
         };

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use roundelay::Instant;
 
+use crate::books::Outside;
 use crate::bottleneck::Bottleneck;
 use crate::clock::WallClock;
 use crate::device::Device as _;
 use crate::driver::{Driver, DriverError};
 use crate::fidelity::{Fidelity, Measured, Verdict, WayFidelity};
 use crate::loops;
+use crate::metrics::Shown;
 use crate::packet_socket::PacketSocket;
 use crate::record::{End, Recorder};
 use crate::settings::{Change, Settings, SettingsError, Way};
@@ -132,13 +134,9 @@ impl Session {
     /// A frame cannot be sorted, or the system does not let us wait.
     pub fn run(
         &mut self,
-        mut goes_on: impl FnMut(&mut Bottleneck, f64) -> io::Result<bool>,
+        mut goes_on: impl FnMut(&mut Running<'_>) -> io::Result<bool>,
     ) -> Result<(), DriverError> {
-        self.driver.run(|driver| {
-            use crate::clock::Clock as _;
-            let seconds = driver.clock().now() as f64 / 1e9;
-            goes_on(driver.bottleneck_mut(), seconds)
-        })
+        self.driver.run(|driver| goes_on(&mut Running { driver }))
     }
 
     /// What the run says about itself up to now.
@@ -160,6 +158,7 @@ impl Session {
                 books: bottleneck.books(way),
                 outside: outside[way.index()],
                 lateness: self.driver.lateness(way),
+                delays: bottleneck.delays(way),
             })
         });
         let mut fidelity = Fidelity {
@@ -198,6 +197,39 @@ impl Session {
             recorder.finish(&end)?;
         }
         Ok(fidelity)
+    }
+}
+
+/// A session while it runs.
+pub struct Running<'a> {
+    driver: &'a mut Driver<PacketSocket, WallClock>,
+}
+
+impl Running<'_> {
+    /// Seconds since the start.
+    pub fn seconds(&self) -> f64 {
+        use crate::clock::Clock as _;
+        self.driver.clock().now() as f64 / 1e9
+    }
+
+    /// The bottleneck.
+    pub const fn bottleneck(&mut self) -> &mut Bottleneck {
+        self.driver.bottleneck_mut()
+    }
+
+    /// The page for Prometheus.
+    pub fn metrics(&mut self) -> String {
+        let mut outside = [Outside::default(); 2];
+        for (place, device) in self.driver.devices_mut().iter_mut().enumerate() {
+            outside[place] = device.outside();
+        }
+        Shown {
+            seconds: self.seconds(),
+            bottleneck: self.driver.bottleneck(),
+            lateness: Way::BOTH.map(|way| self.driver.lateness(way)),
+            outside,
+        }
+        .text()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Slots: room for frames, numbered. A queue holds the number, the frame stays where it was received.
 
-use roundelay::Ecn;
+use roundelay::{Ecn, Instant};
 use roundelay_trace::Sorted;
 
 /// The number of a slot.
@@ -26,6 +26,8 @@ pub(crate) struct Content {
     pub(crate) len: u32,
     /// Number of the frame in its direction, from 0.
     pub(crate) number: u64,
+    /// When the frame arrived at the queue.
+    pub(crate) arrived: Instant,
     /// None before the frame has arrived at the queue.
     pub(crate) sorted: Option<Sorted>,
 }

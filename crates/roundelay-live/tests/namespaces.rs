@@ -93,7 +93,8 @@ fn datagrams(world: &Arc<World>, every: Duration) {
 fn run(session: &mut Session, hours: &[f64], mut looks: impl FnMut(usize)) {
     let mut seen = 0;
     session
-        .run(|_, seconds| {
+        .run(|running| {
+            let seconds = running.seconds();
             if hours.get(seen).is_some_and(|hour| seconds >= *hour) {
                 looks(seen);
                 seen += 1;

@@ -1,6 +1,7 @@
 //! Arguments of `roundelay live`.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -142,6 +143,15 @@ pub(crate) struct Live {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Write a self-contained HTML page at the end: verdict, figures, flows, charts over time
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Serve metrics for Prometheus while the run lasts, by the names of `tc -s -j`: 127.0.0.1:9100;
+    /// port 0 is any free one, which is printed
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
+    pub(crate) metrics: Option<SocketAddr>,
+
     /// Bulk transfers, a ping and a call share 1 Mbit/s: first under fifo, then under fq_codel
     #[arg(long, conflicts_with_all = ["between", "command_line", "discipline", "queue", "rate", "up", "down", "tree", "duration", "at"])]
     pub(crate) demo: bool,
@@ -207,6 +217,11 @@ fn parse_queue_or_scenario(text: &str) -> Result<String, String> {
 fn parse_time(text: &str) -> Result<Duration, String> {
     let time: Duration = text.parse().map_err(|error| format!("{error}"))?;
     Ok(time)
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected an address of this machine and a port, as in 127.0.0.1:9100";
+    text.parse().map_err(|_| expected.to_owned())
 }
 
 fn parse_share(text: &str) -> Result<Billionths, String> {

@@ -1,6 +1,7 @@
 //! A run of `roundelay live`.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -14,12 +15,13 @@ use roundelay_live::demo::{self, Demo};
 use roundelay_live::offloads::{self, Changed};
 use roundelay_live::world::{FAR, MIDDLE, NEAR, Place, World};
 use roundelay_live::{
-    Bottleneck, Change, Fidelity, LinkText, QueueText, Session, Settings, Slots, Way, WeightTexts,
+    Bottleneck, Change, Fidelity, LinkText, Metrics, QueueText, Running, Samples, Session,
+    Settings, Slots, Way, WeightTexts,
 };
 use roundelay_trace::Stop;
 
 use super::arguments::{Live, LiveCommand, Set};
-use super::{change, home};
+use super::{change, home, page};
 use crate::failure::Failure;
 use crate::{print, text_file};
 
@@ -271,30 +273,62 @@ fn open(arguments: &Live, settings: &Settings, interfaces: [&str; 2]) -> Result<
     Ok(session)
 }
 
-/// The socket for `live set`.
-fn listen(arguments: &Live) -> Result<Option<Control>, Failure> {
-    let Some(name) = &arguments.name else {
-        return Ok(None);
-    };
-    let path = control::path_of(name).map_err(Failure::usage)?;
-    let control = Control::listen(path).map_err(Failure::run)?;
-    Ok(Some(control))
-}
-
-/// What is looked at while a session runs.
+/// What is looked at while a session runs, opened before privileges are dropped.
 struct Watch<'a> {
     arguments: &'a Live,
     stop: &'a AtomicBool,
     control: Option<Control>,
+    metrics: Option<Metrics>,
+    /// The file of the page at the end.
+    page: Option<File>,
+    samples: Samples,
     /// Time of the next line of JSON, seconds.
     next_line: f64,
 }
 
-impl Watch<'_> {
-    fn goes_on(&mut self, bottleneck: &mut Bottleneck, seconds: f64) -> io::Result<bool> {
-        if let Some(control) = &mut self.control {
-            control.serve(bottleneck)?;
+impl<'a> Watch<'a> {
+    fn open(arguments: &'a Live, stop: &'a AtomicBool) -> Result<Self, Failure> {
+        let mut control = None;
+        if let Some(name) = &arguments.name {
+            let path = control::path_of(name).map_err(Failure::usage)?;
+            control = Some(Control::listen(path).map_err(Failure::run)?);
         }
+        let mut metrics = None;
+        if let Some(address) = arguments.metrics {
+            let failed = |error: io::Error| Failure::run(format!("--metrics {address}: {error}"));
+            let server = Metrics::listen(address).map_err(failed)?;
+            let address = server.address().map_err(failed)?;
+            eprintln!("roundelay: metrics at http://{address}/metrics");
+            metrics = Some(server);
+        }
+        let mut page = None;
+        if let Some(path) = &arguments.html {
+            let failed = |error| Failure::run(format!("{}: {error}", path.display()));
+            page = Some(File::create(path).map_err(failed)?);
+        }
+        Ok(Self {
+            arguments,
+            stop,
+            control,
+            metrics,
+            page,
+            samples: Samples::default(),
+            next_line: 1.0,
+        })
+    }
+
+    fn goes_on(&mut self, running: &mut Running<'_>) -> io::Result<bool> {
+        let seconds = running.seconds();
+        if let Some(control) = &mut self.control {
+            control.serve(running.bottleneck())?;
+        }
+        if let Some(metrics) = &mut self.metrics {
+            metrics.serve(|| running.metrics());
+        }
+        if self.page.is_some() {
+            self.samples.take(running.bottleneck(), seconds);
+        }
+        let bottleneck = running.bottleneck();
         if self.arguments.json && seconds >= self.next_line {
             self.next_line += 1.0;
             let line = serde_json::json!({
@@ -314,8 +348,15 @@ impl Watch<'_> {
 }
 
 /// Ends a session with its report. A run without a command reports on standard output.
-fn report(arguments: &Live, session: Session, has_command: bool) -> Result<Fidelity, Failure> {
+fn report(watch: Watch<'_>, session: Session, has_command: bool) -> Result<Fidelity, Failure> {
+    let arguments = watch.arguments;
+    let flows = page::flows(session.bottleneck(), session.seconds());
     let fidelity = session.finish().map_err(Failure::run)?;
+    if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {
+        let page = page::html(&fidelity, &flows, &watch.samples);
+        file.write_all(page.as_bytes())
+            .map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
+    }
     if arguments.json {
         let line = serde_json::to_string(&fidelity).map_err(Failure::run)?;
         print(&format!("{line}\n"))?;
@@ -359,18 +400,12 @@ fn between_prepared(
     interfaces: [&str; 2],
 ) -> Result<u8, Failure> {
     let mut session = open(arguments, settings, interfaces)?;
-    let control = listen(arguments)?;
+    let mut watch = Watch::open(arguments, stop)?;
     session.use_real_time();
     Session::drop_privileges(true).map_err(Failure::run)?;
-    let mut watch = Watch {
-        arguments,
-        stop,
-        control,
-        next_line: 1.0,
-    };
-    let outcome = session.run(|bottleneck, seconds| watch.goes_on(bottleneck, seconds));
+    let outcome = session.run(|running| watch.goes_on(running));
     // However the run ended, its record is whole.
-    let fidelity = report(arguments, session, false)?;
+    let fidelity = report(watch, session, false)?;
     outcome.map_err(Failure::run)?;
     for (interface, is_gone) in interfaces.iter().zip(fidelity.gone) {
         if is_gone {
@@ -392,7 +427,7 @@ const DEMO_PART: [f64; 2] = [3.0, 8.0];
 /// `roundelay live --demo`.
 fn demo(arguments: &Live) -> Result<u8, Failure> {
     let stop = signals().map_err(Failure::run)?;
-    let control = listen(arguments)?;
+    let mut watch = Watch::open(arguments, &stop)?;
     let world = Arc::new(World::build().map_err(Failure::run)?);
     let queue = QueueText::Discipline(DEMO_QUEUES[0].to_owned());
     let rate = Rate::from_bits_per_second(DEMO_RATE).ok_or_else(|| Failure::run("no rate"))?;
@@ -424,15 +459,10 @@ fn demo(arguments: &Live) -> Result<u8, Failure> {
             Demo::head()
         ))?;
     }
-    let mut watch = Watch {
-        arguments,
-        stop: &stop,
-        control,
-        next_line: 1.0,
-    };
     let mut shown = 0;
     session
-        .run(|bottleneck, seconds| {
+        .run(|running| {
+            let seconds = running.seconds();
             let part = (seconds / (settling + length)) as usize;
             let counts = seconds - part as f64 * (settling + length) >= settling;
             traffic.enter_part(if counts { part } else { usize::MAX });
@@ -442,10 +472,10 @@ fn demo(arguments: &Live) -> Result<u8, Failure> {
                 writeln!(stdout, "{:18}{line}", DEMO_QUEUES[shown])?;
             }
             shown = part;
-            Ok(watch.goes_on(bottleneck, seconds)? && part < DEMO_QUEUES.len())
+            Ok(watch.goes_on(running)? && part < DEMO_QUEUES.len())
         })
         .map_err(Failure::run)?;
-    report(arguments, session, false)?;
+    report(watch, session, false)?;
     Ok(0)
 }
 
@@ -478,7 +508,7 @@ fn around_commands(
     let Some(mut near) = command(&near) else {
         return Err(Failure::usage("expected a command after --"));
     };
-    let control = listen(arguments)?;
+    let mut watch = Watch::open(arguments, stop)?;
     let world = World::build().map_err(Failure::run)?;
     if let Some(name) = &arguments.congestion {
         world.set_congestion_control(name).map_err(Failure::usage)?;
@@ -499,23 +529,17 @@ fn around_commands(
     );
     session.use_real_time();
     Session::drop_privileges(false).map_err(Failure::run)?;
-    let mut watch = Watch {
-        arguments,
-        stop,
-        control,
-        next_line: 1.0,
-    };
     let mut status = None;
     session
-        .run(|bottleneck, seconds| {
+        .run(|running| {
             if let Some(near) = &mut children.near {
                 status = near.try_wait()?;
             }
-            Ok(watch.goes_on(bottleneck, seconds)? && status.is_none())
+            Ok(watch.goes_on(running)? && status.is_none())
         })
         .map_err(Failure::run)?;
     children.end();
-    report(arguments, session, true)?;
+    report(watch, session, true)?;
     Ok(exit_status(status))
 }
 

@@ -1,0 +1,268 @@
+//! The page of a live run: verdict, figures of both directions, flows, and charts over time.
+
+use roundelay::{DropReason, Rate};
+use roundelay_live::{Bottleneck, Fidelity, Sample, Samples, Way, WayFidelity, WaySample};
+use roundelay_metrics::units::{count, counted, seconds};
+use roundelay_report::{Axis, Chart, Curve, ItemPage, Point, clean, item_html};
+
+/// Flows in the table.
+const SHOWN: usize = 20;
+
+/// The page, self-contained. `flows` is what [`flows`] gave at the end of the run.
+pub(super) fn html(fidelity: &Fidelity, flows: &str, samples: &Samples) -> String {
+    let [up, down] = &fidelity.ways;
+    let title = format!("live run, {} up, {} down", link(up), link(down));
+    let mut markdown = verdict(fidelity);
+    markdown += &ways(fidelity);
+    markdown += flows;
+    item_html(&ItemPage {
+        title: &title,
+        markdown: &markdown,
+        charts: &charts(samples.all()),
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// A text in Markdown, in which nothing is markup.
+fn plain(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in clean(text).chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            letter if letter.is_ascii_punctuation() => {
+                escaped.push('\\');
+                escaped.push(letter);
+            }
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// The rate in words.
+fn link(way: &WayFidelity) -> String {
+    let rate = Rate::from_bits_per_second(way.rate).map(|rate| rate.to_string());
+    let rate = rate.unwrap_or_default();
+    match &way.trace {
+        Some(trace) => format!(
+            "trace {trace} ({:.2} Mbit/s on average)",
+            way.rate as f64 / 1e6
+        ),
+        None => rate,
+    }
+}
+
+fn verdict(fidelity: &Fidelity) -> String {
+    let verdict = &fidelity.verdict;
+    let mut text = if verdict.is_valid {
+        "**Valid**: frames left on time, and none was lost outside the queue.\n\n".to_owned()
+    } else {
+        "**Do not use these figures.**\n\n".to_owned()
+    };
+    for reason in &verdict.reasons {
+        text += &format!("- {}\n", plain(reason));
+    }
+    if let Some(control) = &fidelity.congestion_control {
+        let control = plain(control);
+        text += &format!("\nTCP's default congestion control at both ends: {control}.\n");
+    }
+    let priority = if fidelity.real_time {
+        "real-time"
+    } else {
+        "ordinary"
+    };
+    text + &format!(
+        "\n{} at {priority} priority.\n\n",
+        seconds(fidelity.seconds)
+    )
+}
+
+/// A line of the table: a name, and the value of a direction.
+type Row = (&'static str, fn(&WayFidelity, f64) -> String);
+
+const ROWS: [Row; 12] = [
+    ("link", |way, _| link(way)),
+    ("queue", |way, _| way.queue.clone()),
+    ("packets in", |way, _| count(way.books.arrived)),
+    ("packets out", |way, _| count(way.books.delivered)),
+    ("rate out", |way, length| {
+        let bits = way.books.delivered_bytes as f64 * 8.0 / length.max(1e-9);
+        format!("{:.2} Mbit/s", bits / 1e6)
+    }),
+    ("dropped", |way, _| dropped(way)),
+    ("marked", |way, _| count(way.books.marked)),
+    ("lost on the wire", |way, _| count(way.books.lost)),
+    ("lost outside the queue", |way, _| {
+        count(way.outside.total() + way.books.refused)
+    }),
+    ("delay in queue and link, p50 and p99", |way, _| {
+        times(way.delay)
+    }),
+    ("late, p50, p99 and p99.9", |way, _| times(way.late)),
+    ("a full packet takes", |way, _| seconds(way.full_packet)),
+];
+
+fn dropped(way: &WayFidelity) -> String {
+    let mut text = count(way.books.all_dropped());
+    for (reason, number) in DropReason::ALL.iter().zip(way.books.dropped) {
+        if number > 0 {
+            text += &format!(", {} {number}", reason.name());
+        }
+    }
+    text
+}
+
+fn times<const N: usize>(values: Option<[f64; N]>) -> String {
+    match values {
+        Some(values) => values.map(seconds).join(", "),
+        None => "none".to_owned(),
+    }
+}
+
+fn ways(fidelity: &Fidelity) -> String {
+    let [up, down] = &fidelity.ways;
+    let mut text = "| | up | down |\n|---|---|---|\n".to_owned();
+    for (name, value) in ROWS {
+        let [up, down] = [up, down].map(|way| plain(&value(way, fidelity.seconds)));
+        text += &format!("| {name} | {up} | {down} |\n");
+    }
+    text + "\n"
+}
+
+/// The table of the largest flows, in Markdown.
+pub(super) fn flows(bottleneck: &Bottleneck, length: f64) -> String {
+    let mut all = Vec::new();
+    for way in Way::BOTH {
+        let books = bottleneck.flow_books(way);
+        for (flow, books) in bottleneck.flows(way).iter().zip(books) {
+            all.push((way, flow, books));
+        }
+    }
+    all.sort_by_key(|(.., books)| std::cmp::Reverse(books.bytes));
+    let mut text = "| flow | way | packets | rate | mean delay | dropped | marked |\n|---|---|--:|--:|--:|--:|--:|\n".to_owned();
+    for (way, flow, books) in all.iter().take(SHOWN) {
+        let rate = books.bytes as f64 * 8.0 / length.max(1e-9) / 1e6;
+        let delay = books
+            .mean_delay()
+            .map_or_else(|| "none".to_owned(), seconds);
+        text += &format!(
+            "| {} | {way} | {} | {rate:.3} Mbit/s | {delay} | {} | {} |\n",
+            plain(&flow.to_string()),
+            count(books.packets),
+            count(books.dropped),
+            count(books.marked)
+        );
+    }
+    if all.len() > SHOWN {
+        let rest = counted((all.len() - SHOWN) as u64, "smaller flow");
+        text += &format!("\n{rest} not shown.\n");
+    }
+    text
+}
+
+/// What a chart shows of a direction between two samples, a time apart.
+type Shown = fn(&WaySample, &WaySample, f64) -> Option<f64>;
+
+fn charts(samples: &[Sample]) -> Vec<Chart> {
+    let kinds: [(&str, &str, Shown); 4] = [
+        ("Rate out", "Mbit/s", |before, now, seconds| {
+            let bytes = now.delivered_bytes - before.delivered_bytes;
+            Some(bytes as f64 * 8.0 / seconds / 1e6)
+        }),
+        ("Delay in queue and link, p99", "ms", |_, now, _| {
+            now.delay.map(|[_, p99]| p99 * 1e3)
+        }),
+        ("Packets in the queue", "packets", |_, now, _| {
+            Some(now.waiting as f64)
+        }),
+        ("Drops and marks", "a second", |before, now, seconds| {
+            let all = now.dropped + now.marked - before.dropped - before.marked;
+            Some(all as f64 / seconds)
+        }),
+    ];
+    let mut charts = Vec::new();
+    for (title, unit, shown) in kinds {
+        let mut curves = Vec::new();
+        for way in Way::BOTH {
+            curves.push(Curve {
+                name: way.name().to_owned(),
+                points: points(samples, way, shown),
+                ..Curve::default()
+            });
+        }
+        charts.push(Chart {
+            title: title.to_owned(),
+            x: axis("s"),
+            y: axis(unit),
+            curves,
+            ..Chart::default()
+        });
+    }
+    charts
+}
+
+fn axis(label: &str) -> Axis {
+    Axis {
+        label: label.to_owned(),
+        ..Axis::default()
+    }
+}
+
+fn points(samples: &[Sample], way: Way, shown: Shown) -> Vec<Point> {
+    let (mut points, mut before, mut since) = (Vec::new(), WaySample::default(), 0.0);
+    for sample in samples {
+        let now = sample.ways[way.index()];
+        if let Some(y) = shown(&before, &now, sample.seconds - since) {
+            points.push(Point {
+                x: sample.seconds,
+                y,
+                half_width: 0.0,
+            });
+        }
+        (before, since) = (now, sample.seconds);
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(seconds: f64, delivered_bytes: u64, dropped: u64) -> Sample {
+        let way = WaySample {
+            delivered_bytes,
+            dropped,
+            marked: dropped,
+            waiting: 7,
+            delay: (dropped > 0).then_some([0.001, 0.002]),
+        };
+        Sample {
+            seconds,
+            ways: [way; 2],
+        }
+    }
+
+    #[test]
+    fn charts_show_what_came_between_samples() {
+        let charts = charts(&[sample(0.5, 125_000, 0), sample(1.0, 375_000, 4)]);
+        let values = |place: usize| {
+            let curve: &Curve = &charts[place].curves[1];
+            curve
+                .points
+                .iter()
+                .map(|point| (point.x, point.y))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(values(0), [(0.5, 2.0), (1.0, 4.0)]);
+        assert_eq!(values(1), [(1.0, 2.0)]);
+        assert_eq!(values(2), [(0.5, 7.0), (1.0, 7.0)]);
+        assert_eq!(values(3), [(0.5, 0.0), (1.0, 16.0)]);
+    }
+
+    #[test]
+    fn nothing_in_a_text_is_markup() {
+        assert_eq!(plain("a|b <i>*c*"), "a\\|b &lt;i&gt;\\*c\\*");
+    }
+}

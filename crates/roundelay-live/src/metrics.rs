@@ -1,0 +1,349 @@
+//! Metrics of a running session for Prometheus: text over HTTP, by the names of `tc -s -j`.
+
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use roundelay::DropReason;
+use roundelay_metrics::Delays;
+
+use crate::books::Outside;
+use crate::bottleneck::Bottleneck;
+use crate::settings::Way;
+
+/// The longest request.
+const LONGEST: usize = 8192;
+/// Longest wait for a request.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A server of one page. It never waits: what a client has not sent yet is read at the next call.
+#[derive(Debug)]
+pub struct Metrics {
+    listener: TcpListener,
+    client: Option<Client>,
+}
+
+#[derive(Debug)]
+struct Client {
+    stream: TcpStream,
+    request: Vec<u8>,
+    since: Instant,
+}
+
+impl Metrics {
+    /// Listens at an address; port 0 is any free one.
+    ///
+    /// # Errors
+    /// The address is not this machine's, or taken.
+    pub fn listen(address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self {
+            listener,
+            client: None,
+        })
+    }
+
+    /// The address.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves a client as far as it has sent its request; `text` makes the page. A fault of the
+    /// client is none of the session.
+    pub fn serve(&mut self, text: impl FnOnce() -> String) {
+        if self.client.is_none() {
+            let Ok((stream, _)) = self.listener.accept() else {
+                return;
+            };
+            if stream.set_nonblocking(true).is_err() {
+                return;
+            }
+            self.client = Some(Client {
+                stream,
+                request: Vec::new(),
+                since: Instant::now(),
+            });
+        }
+        let Some(client) = &mut self.client else {
+            return;
+        };
+        match client.read() {
+            Ok(false) => return,
+            // A page fits into the buffer of a fresh connection: it is written at once.
+            Ok(true) => _ = client.answer(text),
+            Err(_) => (),
+        }
+        self.client = None;
+    }
+}
+
+impl Client {
+    /// Reads what has come; whether that is a whole request.
+    fn read(&mut self) -> io::Result<bool> {
+        let mut room = [0; 1024];
+        loop {
+            match self.stream.read(&mut room) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(len) => self.request.extend_from_slice(&room[..len]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+            if self.request.len() > LONGEST {
+                return Err(ErrorKind::InvalidData.into());
+            }
+        }
+        let is_whole = self.request.windows(4).any(|four| four == b"\r\n\r\n");
+        if !is_whole && self.since.elapsed() > PATIENCE {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        Ok(is_whole)
+    }
+
+    fn answer(&mut self, text: impl FnOnce() -> String) -> io::Result<()> {
+        let request = String::from_utf8_lossy(&self.request).into_owned();
+        let mut words = request.split_whitespace();
+        let (method, path) = (words.next(), words.next());
+        let (status, body) = match (method, path) {
+            (Some("GET"), Some("/metrics" | "/")) => ("200 OK", text()),
+            (Some("GET"), _) => ("404 Not Found", "expected the path /metrics\n".to_owned()),
+            _ => (
+                "405 Method Not Allowed",
+                "expected the method GET\n".to_owned(),
+            ),
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        self.stream.write_all((head + &body).as_bytes())
+    }
+}
+
+/// A running session, as its metrics show it.
+pub(crate) struct Shown<'a> {
+    pub(crate) seconds: f64,
+    pub(crate) bottleneck: &'a Bottleneck,
+    pub(crate) lateness: [&'a Delays; 2],
+    pub(crate) outside: [Outside; 2],
+}
+
+/// A metric of one number for each direction: name, kind, help.
+type Plain = (&'static str, &'static str, &'static str);
+
+impl Shown<'_> {
+    /// The page.
+    pub(crate) fn text(&self) -> String {
+        let mut page = String::new();
+        head(
+            &mut page,
+            (
+                "uptime_seconds",
+                "gauge",
+                "Time since the start of the run.",
+            ),
+        );
+        // Writing to a String cannot fail.
+        _ = writeln!(page, "roundelay_uptime_seconds {}", self.seconds);
+        head(&mut page, ("info", "gauge", "The queue, as written."));
+        for way in Way::BOTH {
+            let queue = quoted(self.bottleneck.queue(way));
+            _ = writeln!(page, "roundelay_info{{way=\"{way}\",queue=\"{queue}\"}} 1");
+        }
+        for (metric, value) in PLAIN {
+            head(&mut page, metric);
+            for way in Way::BOTH {
+                let value = value(self, way);
+                _ = writeln!(page, "roundelay_{}{{way=\"{way}\"}} {value}", metric.0);
+            }
+        }
+        self.drops(&mut page);
+        let delays = |way: Way| self.bottleneck.delays(way);
+        let help = "From arrival at the queue to the end of transmission.";
+        summary(&mut page, "delay_seconds", help, delays);
+        let lateness = |way: Way| self.lateness[way.index()];
+        let help = "How late packets left, beyond the time at which they were due.";
+        summary(&mut page, "late_seconds", help, lateness);
+        page
+    }
+
+    fn drops(&self, page: &mut String) {
+        head(
+            page,
+            ("drops_total", "counter", "Packets dropped by the queue."),
+        );
+        for way in Way::BOTH {
+            let dropped = self.bottleneck.books(way).dropped;
+            for (reason, count) in DropReason::ALL.iter().zip(dropped) {
+                let reason = reason.name();
+                _ = writeln!(
+                    page,
+                    "roundelay_drops_total{{way=\"{way}\",reason=\"{reason}\"}} {count}"
+                );
+            }
+        }
+    }
+}
+
+/// Reads a number.
+type Value = fn(&Shown<'_>, Way) -> u64;
+
+const PLAIN: [(Plain, Value); 11] = [
+    (
+        ("packets_total", "counter", "Packets sent by the link."),
+        |shown, way| shown.bottleneck.books(way).sent,
+    ),
+    (
+        ("bytes_total", "counter", "Bytes sent by the link."),
+        |shown, way| shown.bottleneck.books(way).sent_bytes,
+    ),
+    (
+        ("ecn_mark_total", "counter", "Packets marked by the queue."),
+        |shown, way| shown.bottleneck.books(way).marked,
+    ),
+    (("qlen", "gauge", "Packets in the queue."), |shown, way| {
+        shown.bottleneck.backlog(way).packets
+    }),
+    (("backlog", "gauge", "Bytes in the queue."), |shown, way| {
+        shown.bottleneck.backlog(way).bytes
+    }),
+    (
+        (
+            "arrived_packets_total",
+            "counter",
+            "Packets that came to the queue.",
+        ),
+        |shown, way| shown.bottleneck.books(way).arrived,
+    ),
+    (
+        (
+            "delivered_packets_total",
+            "counter",
+            "Packets handed to the interface at the other end.",
+        ),
+        |shown, way| shown.bottleneck.books(way).delivered,
+    ),
+    (
+        (
+            "lost_packets_total",
+            "counter",
+            "Packets lost on the wire, as the settings ask.",
+        ),
+        |shown, way| shown.bottleneck.books(way).lost,
+    ),
+    (
+        (
+            "refused_packets_total",
+            "counter",
+            "Packets that the interface at the other end refused.",
+        ),
+        |shown, way| shown.bottleneck.books(way).refused,
+    ),
+    (
+        (
+            "outside_packets_total",
+            "counter",
+            "Packets lost before the queue saw them.",
+        ),
+        |shown, way| shown.outside[way.index()].total(),
+    ),
+    (
+        (
+            "rate_bits_per_second",
+            "gauge",
+            "Rate of the link; with a trace, the mean.",
+        ),
+        |shown, way| shown.bottleneck.rate(way).bits_per_second(),
+    ),
+];
+
+fn head(page: &mut String, (name, kind, help): Plain) {
+    _ = writeln!(
+        page,
+        "# HELP roundelay_{name} {help}\n# TYPE roundelay_{name} {kind}"
+    );
+}
+
+/// Quantiles, sum and count.
+fn summary<'a>(page: &mut String, name: &str, help: &str, of: impl Fn(Way) -> &'a Delays) {
+    _ = writeln!(
+        page,
+        "# HELP roundelay_{name} {help}\n# TYPE roundelay_{name} summary"
+    );
+    for way in Way::BOTH {
+        let delays = of(way);
+        for q in [0.5, 0.99, 0.999] {
+            if let Some(value) = delays.quantile(q) {
+                let value = value.as_secs_f64();
+                _ = writeln!(
+                    page,
+                    "roundelay_{name}{{way=\"{way}\",quantile=\"{q}\"}} {value}"
+                );
+            }
+        }
+        let (sum, count) = (delays.sum().as_secs_f64(), delays.count());
+        _ = writeln!(page, "roundelay_{name}_sum{{way=\"{way}\"}} {sum}");
+        _ = writeln!(page, "roundelay_{name}_count{{way=\"{way}\"}} {count}");
+    }
+}
+
+/// A text as the value of a label.
+fn quoted(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    text.replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// What the server says to a request that comes in two parts.
+    fn answer(request: [&'static str; 2]) -> String {
+        let mut server = Metrics::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = server.address().unwrap();
+        let client = thread::spawn(move || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            for part in request {
+                stream.write_all(part.as_bytes()).unwrap();
+                thread::sleep(Duration::from_millis(20));
+            }
+            let mut answer = String::new();
+            // A server that does not like the request may close while it is sent.
+            _ = stream.read_to_string(&mut answer);
+            answer
+        });
+        while !client.is_finished() {
+            server.serve(|| "a 1\n".to_owned());
+            thread::sleep(Duration::from_millis(1));
+        }
+        client.join().unwrap()
+    }
+
+    #[test]
+    fn a_request_in_parts_gets_the_page_and_a_wrong_one_what_is_legal() {
+        let page = answer(["GET /metrics HT", "TP/1.1\r\nHost: x\r\n\r\n"]);
+        assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+        assert!(
+            page.ends_with("Content-Length: 4\r\nConnection: close\r\n\r\na 1\n"),
+            "{page}"
+        );
+        let page = answer(["GET /etc/passwd HTTP/1.1\r\n", "\r\n"]);
+        assert!(
+            page.starts_with("HTTP/1.1 404") && page.ends_with("/metrics\n"),
+            "{page}"
+        );
+        let page = answer(["POST /metrics HTTP/1.1\r\n", "\r\n"]);
+        assert!(page.starts_with("HTTP/1.1 405"), "{page}");
+    }
+
+    #[test]
+    fn labels_are_quoted() {
+        assert_eq!(quoted("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+    }
+}
