@@ -82,9 +82,7 @@ impl Delays {
                 .iter()
                 .for_each(|&delay| self.place(nanos_above(delay), 1)),
             (_, Samples::Buckets(theirs)) => {
-                theirs
-                    .iter()
-                    .for_each(|(value, count)| self.place(value, count));
+                self.unplaced += self.samples.buckets().merge(theirs);
             }
         }
     }
@@ -135,8 +133,9 @@ impl Delays {
             .collect()
     }
 
-    /// For rising fractions. Empty without samples.
-    fn quantiles(&self, fractions: &[f64]) -> Vec<Duration> {
+    /// The [`quantile`](Self::quantile) of each of these rising fractions, found in one pass. Empty
+    /// without samples.
+    pub fn quantiles(&self, fractions: &[f64]) -> Vec<Duration> {
         if self.count == 0 {
             return Vec::new();
         }
@@ -149,9 +148,10 @@ impl Delays {
                     .map(|&q| sorted[rank(q, sorted.len())])
                     .collect()
             }
-            Samples::Buckets(buckets) => fractions
-                .iter()
-                .map(|&q| Duration::from_nanos(buckets.quantile(q)).min(self.maximum))
+            Samples::Buckets(buckets) => buckets
+                .quantiles(fractions)
+                .into_iter()
+                .map(|nanos| Duration::from_nanos(nanos).min(self.maximum))
                 .collect(),
         }
     }
@@ -233,16 +233,38 @@ impl Buckets {
             .map(|(index, count)| (Self::largest(index), *count))
     }
 
-    /// The largest value of the first bucket with at least the fraction `q` of the samples in it or
-    /// before.
-    fn quantile(&self, q: f64) -> u64 {
-        let wanted = ((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1);
-        let mut seen = 0;
-        let found = self.iter().find(|(_, count)| {
-            seen += u64::from(*count);
-            seen >= wanted
-        });
-        found.map_or(0, |(value, _)| value)
+    /// Adds all counts of another histogram, as far as there is room. Returns the number of those
+    /// without room.
+    fn merge(&mut self, other: &Self) -> u64 {
+        if other.counts.len() > self.counts.len() {
+            self.grow(other.counts.len() - 1);
+        }
+        let mut unplaced = 0;
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            let sum = u64::from(*mine) + u64::from(*theirs);
+            *mine = u32::try_from(sum).unwrap_or(u32::MAX);
+            unplaced += sum - u64::from(*mine);
+        }
+        self.total += other.total - unplaced;
+        unplaced
+    }
+
+    /// For each of these rising fractions q, the largest value of the first bucket with at least
+    /// the fraction q of the samples in it or before.
+    fn quantiles(&self, fractions: &[f64]) -> Vec<u64> {
+        let (mut buckets, mut found) = (self.iter(), Vec::with_capacity(fractions.len()));
+        let (mut value, mut seen) = (0, 0);
+        for q in fractions {
+            let wanted = ((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1);
+            while seen < wanted
+                && let Some((largest, count)) = buckets.next()
+            {
+                value = largest;
+                seen += u64::from(count);
+            }
+            found.push(if seen < wanted { 0 } else { value });
+        }
+        found
     }
 }
 
@@ -289,6 +311,24 @@ mod tests {
             tens.into_iter()
                 .zip([0.2, 0.4, 0.6, 0.8, 1.0])
                 .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn a_merge_counts_what_full_buckets_have_no_room_for() {
+        let full = || {
+            let mut buckets = Buckets::default();
+            assert_eq!(buckets.add(5, u32::MAX - 1), u32::MAX - 1);
+            assert_eq!(buckets.add(300, 2), 2);
+            buckets
+        };
+        let (mut one, mut other) = (full(), full());
+        other.add(70_000, 1);
+        assert_eq!(one.merge(&other), u64::from(u32::MAX) - 2);
+        let sum: u64 = one.counts.iter().map(|count| u64::from(*count)).sum();
+        assert_eq!(
+            (one.total, sum, one.counts.len()),
+            (sum, u64::from(u32::MAX) + 5, other.counts.len())
         );
     }
 
@@ -398,6 +438,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn quantiles_of_one_pass_are_those_of_single_passes(picos in prop::collection::vec(0u64..1_000_000_000, 1..600), points in 1usize..200) {
+            let delays = recorded(&picos);
+            let fractions: Vec<f64> = (0..=points).map(|point| point as f64 / points as f64).collect();
+            let single: Vec<_> = fractions.iter().filter_map(|q| delays.quantile(*q)).collect();
+            prop_assert_eq!(delays.quantiles(&fractions), single);
+        }
+
         #[test]
         fn quantiles_are_within_the_stated_error(samples in picos(), q in 0.0..=1.0f64) {
             let mut sorted = samples.clone();

@@ -85,7 +85,11 @@ impl Default for FlowLateness {
 
 /// `later` - `earlier` in seconds, of either sign.
 fn span(later: Instant, earlier: Instant) -> f64 {
-    later.since(earlier).as_secs_f64() - earlier.since(later).as_secs_f64()
+    if later >= earlier {
+        later.since(earlier).as_secs_f64()
+    } else {
+        -earlier.since(later).as_secs_f64()
+    }
 }
 
 impl Lateness {

@@ -142,18 +142,25 @@ impl PairFairness {
         self.flows.known(flow).map_or(0.0, worst)
     }
 
+    /// Starts all comparisons with a slot. A slot beyond the highest one taken starts its own when
+    /// it is taken.
     fn begin(&mut self, slot: usize) {
-        for other in 0..SLOTS {
+        for other in 0..self.slots() {
             let lead = self.served[slot] - self.served[other];
             self.least_lead[slot][other] = lead;
             self.least_lead[other][slot] = -lead;
         }
     }
 
+    /// Slots up to the highest one taken.
+    fn slots(&self) -> usize {
+        SLOTS - self.taken.leading_zeros() as usize
+    }
+
     /// Compares all slots up to the highest one taken, without a branch, to process several at
     /// once.
     fn compare(&mut self, slot: usize, grown: f64) {
-        let slots = SLOTS - self.taken.leading_zeros() as usize;
+        let slots = self.slots();
         let before = self.served[slot];
         let mut most = f64::NEG_INFINITY;
         self.counts[slot] = f64::NEG_INFINITY;

@@ -67,12 +67,24 @@ impl<B: Bin> Bins<B> {
         index
     }
 
+    /// Adds the bin after the last one; the limit must leave room.
+    fn push(&mut self, bin: B) {
+        self.bins.push(bin);
+        self.last_from = self.last_until;
+        self.last_until = self.last_from + self.width;
+    }
+
     /// Doubles the width until a bin can hold `now`.
     fn widen_for(&mut self, now: Instant) {
         let since = now.since(self.start).as_picos();
         while since / self.width.as_picos() >= self.limit as u64 {
-            let merge = |pair: &[B]| pair.iter().copied().reduce(B::merged).unwrap_or_default();
-            self.bins = self.bins.chunks(2).map(merge).collect();
+            let merged = self.bins.len().div_ceil(2);
+            for index in 0..merged {
+                let later = self.bins.get(2 * index + 1).copied();
+                let pair = self.bins[2 * index];
+                self.bins[index] = later.map_or(pair, |later| pair.merged(later));
+            }
+            self.bins.truncate(merged);
             self.width = self.width + self.width;
             self.find_last();
         }
@@ -163,6 +175,18 @@ struct LevelBin {
     covered: u64,
 }
 
+impl LevelBin {
+    /// The level's mean over time; of an instant, the maximum.
+    fn mean(self) -> f64 {
+        match (self.covered, self.area) {
+            (0, _) => self.maximum as f64,
+            // Most bins of most flows: without a division of 128 bits.
+            (_, 0) => 0.0,
+            (covered, area) => area as f64 / covered as f64,
+        }
+    }
+}
+
 impl Bin for LevelBin {
     fn merged(self, later: Self) -> Self {
         Self {
@@ -228,11 +252,7 @@ impl LevelSeries {
         self.bins.bins.iter().enumerate().map(|(index, bin)| Level {
             start: self.bins.from(index),
             maximum: bin.maximum,
-            mean: if bin.covered == 0 {
-                bin.maximum as f64
-            } else {
-                bin.area as f64 / bin.covered as f64
-            },
+            mean: bin.mean(),
         })
     }
 
@@ -253,10 +273,11 @@ impl LevelSeries {
         // Widening first limits the number of steps to the number of bins.
         self.bins.widen_for(now);
         while now > self.bins.last_until {
-            let end = self.bins.last_until;
-            self.cover(end);
-            let level = self.level;
-            self.bins.at(end).maximum = level;
+            self.cover(self.bins.last_until);
+            self.bins.push(LevelBin {
+                maximum: self.level,
+                ..LevelBin::default()
+            });
         }
         self.cover(now);
     }

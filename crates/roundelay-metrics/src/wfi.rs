@@ -141,11 +141,12 @@ impl BitWfi {
     /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId, bytes: u32) {
-        if self.flows.entry(flow).weight == 0 {
-            self.change_weight(flow, 1);
-        }
         let granted = self.granted;
-        let state = self.flows.entry(flow);
+        let mut state = self.flows.entry(flow);
+        if state.weight == 0 {
+            self.change_weight(flow, 1);
+            state = self.flows.entry(flow);
+        }
         if state.backlog == 0 {
             state.seen = granted;
         }
@@ -305,10 +306,11 @@ impl TimeWfi {
     /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.
     #[inline]
     pub fn arrive(&mut self, now: Instant, flow: FlowId, bytes: u32) -> Stamp {
-        if self.flows.entry(flow).weight == 0 {
+        let mut state = self.flows.entry(flow);
+        if state.weight == 0 {
             self.change_weight(now, flow, 1);
+            state = self.flows.entry(flow);
         }
-        let state = self.flows.entry(flow);
         state.backlog += u64::from(bytes);
         Stamp {
             arrival: now,

@@ -282,7 +282,9 @@ pub fn compare(
         if lanes.is_empty() {
             lanes = build_lanes(options, &known, observer, offered.first_unix_nanos())?;
         }
-        keep_sample(&mut sample, &block);
+        if options.measure_cost {
+            keep_sample(&mut sample, &block);
+        }
         let flows = offered.classifier().flows();
         let run = |lane: &mut Lane| {
             if stop.is_requested() {

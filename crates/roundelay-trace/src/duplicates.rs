@@ -26,13 +26,16 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
+
+use foldhash::quality::RandomState;
 
 use crate::capture::{Frame, Heading};
 use crate::headers::{TCP, UDP, network_layer};
+use crate::translated::Translation;
 
-/// Most packets remembered at a time, about 40 MB.
+/// Most packets remembered at a time, about 17 MB.
 pub(crate) const REMEMBERED: usize = 1 << 17;
 /// Longest time from a packet to a copy, in nanoseconds.
 pub(crate) const WITH_IDENTIFICATION: u64 = 1_000_000_000;
@@ -42,10 +45,10 @@ const AT_ONE_POINT: u64 = 1_000_000;
 /// Packets of the last second, and where they were captured.
 #[derive(Debug, Default)]
 pub(crate) struct Duplicates {
-    seen: HashMap<Identity, Sightings>,
+    /// By [`Fingerprint::forwarded`].
+    seen: HashMap<u64, Sightings, RandomState>,
     /// Packets by capture time of the first copy, oldest first.
-    ages: VecDeque<(i64, Identity)>,
-    digest: RandomState,
+    ages: VecDeque<(i64, u64)>,
 }
 
 /// A packet among those captured before.
@@ -68,44 +71,60 @@ pub(crate) type CapturePoint = (Option<u32>, Option<Heading>);
 struct Sightings {
     /// Capture time of the first copy.
     first: i64,
-    /// Where, and whether a second time.
-    points: Vec<(CapturePoint, bool)>,
+    /// Where the first copy was captured, and whether a second time.
+    point: (CapturePoint, bool),
+    /// The same of copies captured elsewhere.
+    others: Vec<(CapturePoint, bool)>,
 }
 
-/// The properties of a packet that forwarding does not change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Identity {
-    addresses: (IpAddr, IpAddr),
-    /// The fields of the IP header, as integers.
-    fields: u64,
-    payload: u64,
-    has_identification: bool,
+/// The key of the digests of one comparison. A new one in each process: nobody can make packets
+/// with equal digests without watching this process.
+#[derive(Debug, Default)]
+pub(crate) struct DigestKey(RandomState);
+
+/// What tells an IP packet from others, digested once for all who look for copies of the packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fingerprint {
+    /// Of everything that forwarding does not change.
+    forwarded: u64,
+    /// Of everything that address translation does not change either.
+    pub(crate) translated: u64,
+    /// Bytes of payload that address translation does not change.
+    pub(crate) kept_len: usize,
+    pub(crate) has_identification: bool,
+    /// The captured payload differs between packets of a flow.
+    is_telling: bool,
     /// A TCP segment with data, or another protocol.
     has_data: bool,
 }
 
 /// An IP packet in parts.
-pub(crate) struct Parts<'a> {
-    addresses: (IpAddr, IpAddr),
-    pub(crate) protocol: u8,
+struct Parts<'a> {
+    addresses: [IpAddr; 2],
+    protocol: u8,
     /// Of the IP header, without the protocol.
-    pub(crate) fields: u64,
-    pub(crate) identification: u16,
+    fields: u64,
+    identification: u16,
     /// Bytes of payload on the wire.
     payload_len: usize,
     /// Captured payload, without padding of the link.
-    pub(crate) payload: &'a [u8],
+    payload: &'a [u8],
 }
 
 impl Duplicates {
     /// Whether this packet is a copy of an earlier one. `is_mirrored`: a mirror port copied every
     /// packet.
-    pub(crate) fn sight(&mut self, frame: &Frame<'_>, is_mirrored: bool) -> Sighting {
-        let point = (frame.tap.interface, frame.tap.heading);
-        let Some(identity) = self.identify(frame) else {
+    pub(crate) fn sight(
+        &mut self,
+        frame: &Frame<'_>,
+        print: &Fingerprint,
+        is_mirrored: bool,
+    ) -> Sighting {
+        if !print.has_identification && !print.is_telling {
             return Sighting::First;
-        };
-        let longest = match (point, identity.has_identification) {
+        }
+        let point = (frame.tap.interface, frame.tap.heading);
+        let longest = match (point, print.has_identification) {
             ((None, None), _) => AT_ONE_POINT,
             (_, true) => WITH_IDENTIFICATION,
             (_, false) => WITHOUT_IDENTIFICATION,
@@ -120,30 +139,31 @@ impl Duplicates {
         );
         let mut sightings = Sightings {
             first: frame.time_nanos,
-            points: vec![(point, false)],
+            point: (point, false),
+            others: Vec::new(),
         };
         let mut sighting = Sighting::First;
-        match self.seen.entry(identity) {
+        match self.seen.entry(print.forwarded) {
             Entry::Occupied(mut seen) => {
                 let seen = seen.get_mut();
                 let apart = seen.first.abs_diff(frame.time_nanos);
-                match seen.points.iter_mut().find(|(known, _)| *known == point) {
+                match seen.at(point) {
                     None if apart <= longest => {
-                        seen.points.push((point, false));
+                        seen.others.push((point, false));
                         return Sighting::Elsewhere;
                     }
-                    Some((_, is_again @ false)) if apart <= AT_ONE_POINT && is_mirrored => {
+                    Some(is_again @ false) if apart <= AT_ONE_POINT && is_mirrored => {
                         *is_again = true;
                         return Sighting::Again;
                     }
-                    Some((_, false))
+                    Some(false)
                         if apart <= AT_ONE_POINT
-                            && (identity.has_identification || identity.has_data) =>
+                            && (print.has_identification || print.has_data) =>
                     {
-                        sightings.points = vec![(point, true)];
+                        sightings.point = (point, true);
                         sighting = Sighting::Again;
                     }
-                    Some((_, true)) if apart <= AT_ONE_POINT && !is_mirrored => {
+                    Some(true) if apart <= AT_ONE_POINT && !is_mirrored => {
                         sighting = Sighting::Third
                     }
                     _ => {}
@@ -154,34 +174,60 @@ impl Duplicates {
                 unseen.insert(sightings);
             }
         }
-        self.ages.push_back((frame.time_nanos, identity));
+        self.ages.push_back((frame.time_nanos, print.forwarded));
         sighting
     }
 
     /// Forgets packets that can have no further copy, and the oldest of too many.
     fn forget(&mut self, now: i64, longest: u64) {
-        while let Some((first, identity)) = self.ages.front().copied()
+        while let Some((first, print)) = self.ages.front().copied()
             && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > longest as i64)
         {
             self.ages.pop_front();
-            if self
-                .seen
-                .get(&identity)
-                .is_some_and(|seen| seen.first == first)
+            if let Entry::Occupied(seen) = self.seen.entry(print)
+                && seen.get().first == first
             {
-                self.seen.remove(&identity);
+                seen.remove();
             }
         }
     }
+}
 
-    fn identify(&self, frame: &Frame<'_>) -> Option<Identity> {
+impl Sightings {
+    /// Whether the packet was captured twice at this point; none if it never was.
+    fn at(&mut self, point: CapturePoint) -> Option<&mut bool> {
+        if self.point.0 == point {
+            return Some(&mut self.point.1);
+        }
+        let other = self.others.iter_mut().find(|(known, _)| *known == point);
+        other.map(|(_, is_again)| is_again)
+    }
+}
+
+impl Fingerprint {
+    /// The fingerprint of an IP packet; none of other frames.
+    pub(crate) fn of(frame: &Frame<'_>, key: &DigestKey) -> Option<Self> {
         let parts = Parts::of(frame)?;
-        let has_identification = parts.identification != 0;
-        (has_identification || parts.are_telling()).then(|| Identity {
-            addresses: parts.addresses,
-            fields: parts.fields << 8 | u64::from(parts.protocol),
-            payload: self.digest.hash_one(parts.payload),
-            has_identification,
+        let Translation { kept, changed } = Translation::of(parts.protocol, parts.payload);
+        let mut digest = key.0.build_hasher();
+        digest.write_u64(parts.fields << 8 | u64::from(parts.protocol));
+        // With the protocol, the length tells where each part ends.
+        digest.write_usize(parts.payload.len());
+        kept.iter().for_each(|part| digest.write(part));
+        let translated = digest.finish();
+        changed.iter().for_each(|part| digest.write(part));
+        for address in parts.addresses {
+            match address {
+                IpAddr::V4(address) => digest.write_u32(address.to_bits()),
+                IpAddr::V6(address) => digest.write_u128(address.to_bits()),
+            }
+        }
+        Some(Self {
+            forwarded: digest.finish(),
+            translated,
+            kept_len: kept[0].len() + kept[1].len(),
+            has_identification: parts.identification != 0,
+            is_telling: parts.are_telling(),
             has_data: parts.have_data(),
         })
     }
@@ -189,7 +235,7 @@ impl Duplicates {
 
 impl<'a> Parts<'a> {
     /// The IP packet of a frame.
-    pub(crate) fn of(frame: &Frame<'a>) -> Option<Self> {
+    fn of(frame: &Frame<'a>) -> Option<Self> {
         let packet = network_layer(frame.link, frame.bytes).ok()?;
         match packet.first()? >> 4 {
             4 => Self::of_ipv4(packet),
@@ -211,7 +257,7 @@ impl<'a> Parts<'a> {
         let payload_len = payload_len(length, header_len);
         let payload = &packet[header_len..];
         Some(Self {
-            addresses: (address(12), address(16)),
+            addresses: [address(12), address(16)],
             protocol: header[9],
             fields: u64::from(length) << 32 | u64::from(identification) << 16 | u64::from(fragment),
             identification,
@@ -231,7 +277,7 @@ impl<'a> Parts<'a> {
         let length = u16::from_be_bytes([header[4], header[5]]);
         let payload_len = payload_len(length, 0);
         Some(Self {
-            addresses: (address(8)?, address(24)?),
+            addresses: [address(8)?, address(24)?],
             protocol: header[6],
             fields: length.into(),
             identification: 0,

@@ -213,16 +213,24 @@ impl Lane {
         self.meters.close()?;
         let everyone: Vec<_> = (0..flows).collect();
         let tolerance = self.meters.tolerance();
-        let result = |flow: &usize| {
-            let guarantees = |share: &_| self.discipline.guarantees(share);
-            self.meters.flow_result(
-                FlowId(*flow as u32),
-                tolerance,
-                guarantees,
-                charted.contains(flow),
-            )
-        };
-        let results: Vec<_> = everyone.iter().map(result).collect();
+        let mut results = Vec::with_capacity(flows);
+        // Most flows have the configuration of the flow before, and so its bounds.
+        let mut last = None;
+        for flow in (0..flows as u32).map(FlowId) {
+            let config = self.meters.config(flow);
+            let promised = match last {
+                Some((known, promised)) if known == config => promised,
+                _ => self
+                    .meters
+                    .promised(config, |share| self.discipline.guarantees(share)),
+            };
+            last = Some((config, promised));
+            let is_charted = charted.contains(&flow.index());
+            results.push(
+                self.meters
+                    .flow_result(flow, tolerance, promised, is_charted),
+            );
+        }
         let info = self.discipline.info();
         let footprint = self.port.scheduler().footprint();
         let footprint = match &self.leaves {

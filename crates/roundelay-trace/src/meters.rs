@@ -13,7 +13,7 @@ use roundelay_metrics::{
 };
 use roundelay_reference::GpsServer;
 
-use crate::audit::{Crowd, Extremes};
+use crate::audit::{Crowd, Extremes, Promised};
 use crate::comparison::{Curves, Delay, Drops, FlowResult, Jain, Outcome};
 use crate::lane::{PacketFate, PacketRecord, PacketSink};
 use crate::urgency::Offer;
@@ -284,12 +284,26 @@ impl Meters {
         }
     }
 
-    /// The flow's measurements and its promised bounds.
+    /// Bounds promised to flows of this configuration.
+    pub(crate) fn promised(
+        &self,
+        config: FlowConfig,
+        guarantees: impl Fn(&Share) -> Guarantees,
+    ) -> Promised {
+        self.extremes.promised(config, self.rate, guarantees)
+    }
+
+    /// The flow's last configuration.
+    pub(crate) fn config(&self, flow: FlowId) -> FlowConfig {
+        self.flows[flow.index()].config
+    }
+
+    /// The flow's measurements beside its promised bounds.
     pub(crate) fn flow_result(
         &self,
         flow: FlowId,
         tolerance: Tolerance,
-        guarantees: impl Fn(&Share) -> Guarantees,
+        promised: Promised,
         charted: bool,
     ) -> FlowResult {
         let meter = &self.flows[flow.index()];
@@ -298,7 +312,6 @@ impl Meters {
             seconds,
             clock,
         } = tolerance;
-        let promised = self.extremes.promised(meter.config, self.rate, guarantees);
         FlowResult {
             outcome: self.outcome(&[flow.index()]),
             bytes_in_time: meter.bytes_in_time,
@@ -370,7 +383,10 @@ impl Meters {
         } else {
             0.0
         };
-        outcome.delay = summary(&self.delays(flows));
+        outcome.delay = match flows {
+            [flow] => summary(&self.flows[*flow].delays),
+            flows => summary(&self.delays(flows)),
+        };
         outcome
     }
 
@@ -512,12 +528,13 @@ fn cdf(delays: &Delays) -> Vec<(f64, f64)> {
 }
 
 fn summary(delays: &Delays) -> Option<Delay> {
-    let quantile = |q| delays.quantile(q).map(Duration::as_secs_f64);
+    let quantiles = delays.quantiles(&[0.5, 0.99, 0.999]);
+    let [p50, p99, p999] = quantiles.try_into().ok()?;
     Some(Delay {
         mean: delays.mean()?.as_secs_f64(),
-        p50: quantile(0.5)?,
-        p99: quantile(0.99)?,
-        p999: quantile(0.999)?,
+        p50: p50.as_secs_f64(),
+        p99: p99.as_secs_f64(),
+        p999: p999.as_secs_f64(),
         max: delays.maximum()?.as_secs_f64(),
     })
 }

@@ -6,9 +6,12 @@
 //! direction, or both. The best candidate leaves no mixture and keeps the most bytes.
 
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+
+use foldhash::quality::RandomState;
 
 use crate::capture::{Heading, Tap};
 use crate::conditions::Network;
@@ -46,7 +49,9 @@ const HARMLESS: u64 = 1000;
 /// The halves of a capture's connections, and their copies under other addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Mixture {
-    numbers: HashMap<Half, u32>,
+    numbers: HashMap<Half, u32, RandomState>,
+    /// The half of the last packet: packets often come in trains.
+    last: Option<u32>,
     halves: Vec<(Half, Load)>,
     /// Pairs of halves, before and after address translation, with the packets seen in both.
     translated: BTreeMap<(u32, u32), u64>,
@@ -149,16 +154,8 @@ impl Half {
 impl Mixture {
     /// Counts a packet, or a copy that is not replayed. None if there are too many halves.
     pub(crate) fn count(&mut self, half: Half, bytes: u32, is_replayed: bool) -> Option<u32> {
-        let number = match self.numbers.get(&half) {
-            Some(number) => *number,
-            None if self.halves.len() < MOST_HALVES => {
-                let number = self.halves.len() as u32;
-                self.numbers.insert(half, number);
-                self.halves.push((half, Load::default()));
-                number
-            }
-            None => return None,
-        };
+        let number = self.number(half)?;
+        self.last = Some(number);
         let load = &mut self.halves[number as usize].1;
         *if is_replayed {
             &mut load.replayed
@@ -167,6 +164,23 @@ impl Mixture {
         } += u64::from(bytes);
         self.packets += u64::from(is_replayed);
         Some(number)
+    }
+
+    /// The number of a half, which may be a new one. None if there are too many halves.
+    fn number(&mut self, half: Half) -> Option<u32> {
+        if let Some(last) = self.last
+            && *self.half(last) == half
+        {
+            return Some(last);
+        }
+        match self.numbers.entry(half) {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(new) if self.halves.len() < MOST_HALVES => {
+                self.halves.push((half, Load::default()));
+                Some(*new.insert(self.halves.len() as u32 - 1))
+            }
+            Entry::Vacant(_) => None,
+        }
     }
 
     pub(crate) fn half(&self, number: u32) -> &Half {
@@ -280,7 +294,7 @@ impl Mixture {
 
     /// The busiest interfaces first, then none: an interface has a direction of its own.
     fn interfaces(&self) -> Vec<Option<u32>> {
-        let mut bytes = HashMap::<u32, u64>::new();
+        let mut bytes = HashMap::<u32, u64, RandomState>::default();
         for (half, load) in &self.halves {
             half.point.0.into_iter().for_each(|interface| {
                 *bytes.entry(interface).or_default() += load.replayed + load.copies
@@ -313,7 +327,8 @@ impl Mixture {
                 of_interface().any(|(half, _)| side.holds(half))
                     && of_interface().any(|(half, _)| !side.holds(half))
             });
-        let readings: HashSet<_> = of_interface().map(|(half, _)| reading(half)).collect();
+        let readings: HashSet<_, RandomState> =
+            of_interface().map(|(half, _)| reading(half)).collect();
         let mut reversed: Vec<_> = of_interface()
             .filter(|(half, _)| readings.contains(&reverse(reading(half))))
             .collect();
@@ -330,7 +345,7 @@ impl Mixture {
 
     /// The halves, with both names of a translated connection as one.
     fn pieces(&self) -> Vec<Piece<'_>> {
-        let mut names = HashMap::new();
+        let mut names = HashMap::<_, _, RandomState>::default();
         for ((before, after), _) in self.translated.iter().filter(|(_, packets)| **packets > 0) {
             let [before, after] = [before, after].map(|number| reading(self.half(*number)));
             let (name, other) = if key(before) <= key(after) {
@@ -341,7 +356,7 @@ impl Mixture {
             names.insert(other, name);
             names.insert(reverse(other), reverse(name));
         }
-        let mut connections = HashMap::new();
+        let mut connections = HashMap::<_, _, RandomState>::default();
         let piece = |(half, load)| {
             let own = reading(half);
             let name = *names.get(&own).unwrap_or(&own);
@@ -363,7 +378,8 @@ impl Mixture {
 
     fn extent_of(&self, pieces: &[Piece<'_>], candidate: Candidate) -> Extent {
         let bytes: Vec<u64> = pieces.iter().map(|piece| piece.bytes(candidate)).collect();
-        let (ways, mut interfaces) = (ways(pieces, candidate), HashMap::<u32, u64>::new());
+        let ways = ways(pieces, candidate);
+        let mut interfaces = HashMap::<u32, u64, RandomState>::default();
         for (piece, bytes) in pieces.iter().zip(&bytes).filter(|(_, bytes)| **bytes > 0) {
             piece
                 .half

@@ -16,7 +16,7 @@ use crate::arguments::shell_word;
 use crate::capture::{Frame, Heading, Tap};
 use crate::comparison::Reserve;
 use crate::conditions::Network;
-use crate::duplicates::{Duplicates, Sighting};
+use crate::duplicates::{DigestKey, Duplicates, Fingerprint, Sighting};
 use crate::error::DirectionError;
 use crate::filter::Filter;
 use crate::headers::{Headers, Unparsable};
@@ -90,6 +90,7 @@ pub struct SelectionSummary {
 #[derive(Debug)]
 pub(crate) struct Selector {
     selection: Selection,
+    digest_key: DigestKey,
     duplicates: Duplicates,
     interfaces: Interfaces,
     read: u64,
@@ -155,6 +156,7 @@ impl Selector {
         let (read, again, unknown_link, with_heading) = (0, 0, 0, 0);
         Self {
             selection,
+            digest_key: DigestKey::default(),
             duplicates,
             translations,
             mixture,
@@ -188,6 +190,7 @@ impl Selector {
                 },
             left_out,
             opposite,
+            digest_key,
             ..
         } = self;
         let (headers, copies_before) = (headers.ok(), left_out.duplicates);
@@ -200,9 +203,13 @@ impl Selector {
             .filter(|side| !is_elsewhere && !side.matches(&frame.tap, headers));
         let is_opposite = left_side.is_some();
         let passes = filter.as_ref().is_none_or(|filter| filter.matches(headers));
+        let is_candidate = passes && !is_elsewhere;
+        let print = is_candidate
+            .then(|| Fingerprint::of(frame, digest_key))
+            .flatten();
         left_side
             .into_iter()
-            .for_each(|side| opposite.count(frame, side, headers, passes));
+            .for_each(|side| opposite.count(frame, side, headers, passes, print.as_ref()));
         let cause = if is_elsewhere {
             Some(&mut left_out.interface)
         } else if is_opposite {
@@ -212,7 +219,10 @@ impl Selector {
         } else if *keep_duplicates && !*mirrored {
             None
         } else {
-            match self.duplicates.sight(frame, *mirrored) {
+            let sighting = print.as_ref().map_or(Sighting::First, |print| {
+                self.duplicates.sight(frame, print, *mirrored)
+            });
+            match sighting {
                 Sighting::First => None,
                 Sighting::Elsewhere if *keep_duplicates => None,
                 Sighting::Elsewhere => Some(&mut left_out.duplicates),
@@ -242,7 +252,8 @@ impl Selector {
                 self.mixture
                     .count(Half::new(&frame.tap, headers), frame.original_len, admitted);
             if let Some(half) = half.filter(|_| admitted) {
-                self.translations.sight(frame, half, &mut self.mixture);
+                self.translations
+                    .sight(frame, print.as_ref(), half, &mut self.mixture);
             }
         }
         admitted
@@ -518,12 +529,20 @@ fn side_words(side: Side) -> [String; 2] {
 
 impl Opposite {
     /// Counts a packet without the direction `side`. `passes`: the filter would admit the packet.
-    fn count(&mut self, frame: &Frame<'_>, side: Side, headers: Option<&Headers>, passes: bool) {
+    fn count(
+        &mut self,
+        frame: &Frame<'_>,
+        side: Side,
+        headers: Option<&Headers>,
+        passes: bool,
+        print: Option<&Fingerprint>,
+    ) {
         let is_heading = matches!(side, Side::Heading(_));
         if passes
             && !is_heading
             && side.opposite().matches(&frame.tap, headers)
-            && self.duplicates.sight(frame, false) == Sighting::First
+            && print
+                .is_none_or(|print| self.duplicates.sight(frame, print, false) == Sighting::First)
         {
             self.bytes += u64::from(frame.len_on_link());
             let (first, last) = self.times.unwrap_or((frame.time_nanos, frame.time_nanos));

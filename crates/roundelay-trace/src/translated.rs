@@ -15,10 +15,11 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
+
+use foldhash::quality::RandomState;
 
 use crate::capture::Frame;
-use crate::duplicates::{Parts, REMEMBERED, WITH_IDENTIFICATION, WITHOUT_IDENTIFICATION};
+use crate::duplicates::{Fingerprint, REMEMBERED, WITH_IDENTIFICATION, WITHOUT_IDENTIFICATION};
 use crate::headers::{TCP, UDP};
 use crate::mixture::Mixture;
 
@@ -30,10 +31,9 @@ const TELLING: usize = 12;
 /// Packets of the last second by what translation leaves alone.
 #[derive(Debug, Default)]
 pub(crate) struct Translations {
-    seen: HashMap<u64, Seen>,
+    seen: HashMap<u64, Seen, RandomState>,
     /// Oldest first.
     ages: VecDeque<(i64, u64)>,
-    digest: RandomState,
     has_points: bool,
 }
 
@@ -49,15 +49,28 @@ struct Seen {
 
 impl Translations {
     /// Looks for the same packet under another address; `half` is that of the packet.
-    pub(crate) fn sight(&mut self, frame: &Frame<'_>, half: u32, mixture: &mut Mixture) {
+    pub(crate) fn sight(
+        &mut self,
+        frame: &Frame<'_>,
+        print: Option<&Fingerprint>,
+        half: u32,
+        mixture: &mut Mixture,
+    ) {
         if !self.has_points {
             self.has_points = mixture.half(half).point != mixture.half(0).point;
             if !self.has_points {
                 return;
             }
         }
-        let Some((identity, longest)) = self.identify(frame) else {
+        let is_told_apart =
+            |print: &&Fingerprint| print.has_identification || print.kept_len >= TELLING;
+        let Some(print) = print.filter(is_told_apart) else {
             return;
+        };
+        let longest = if print.has_identification {
+            WITH_IDENTIFICATION
+        } else {
+            WITHOUT_IDENTIFICATION
         };
         self.forget(frame.time_nanos);
         let now = Seen {
@@ -66,7 +79,7 @@ impl Translations {
             copy: None,
             is_flood: false,
         };
-        match self.seen.entry(identity) {
+        match self.seen.entry(print.translated) {
             Entry::Occupied(mut seen) if seen.get().first.abs_diff(frame.time_nanos) > longest => {
                 seen.insert(now);
             }
@@ -75,43 +88,21 @@ impl Translations {
                 unseen.insert(now);
             }
         }
-        self.ages.push_back((frame.time_nanos, identity));
+        self.ages.push_back((frame.time_nanos, print.translated));
     }
 
     fn forget(&mut self, now: i64) {
-        while let Some((first, identity)) = self.ages.front().copied()
+        while let Some((first, print)) = self.ages.front().copied()
             && (self.ages.len() >= REMEMBERED
                 || now.saturating_sub(first) > WITH_IDENTIFICATION as i64)
         {
             self.ages.pop_front();
-            if self
-                .seen
-                .get(&identity)
-                .is_some_and(|seen| seen.first == first)
+            if let Entry::Occupied(seen) = self.seen.entry(print)
+                && seen.get().first == first
             {
-                self.seen.remove(&identity);
+                seen.remove();
             }
         }
-    }
-
-    /// What translation leaves alone, and the longest time to a copy.
-    fn identify(&self, frame: &Frame<'_>) -> Option<(u64, u64)> {
-        let parts = Parts::of(frame)?;
-        let payload = kept(parts.protocol, parts.payload);
-        let has_identification = parts.identification != 0;
-        let length: usize = payload.iter().map(|part| part.len()).sum();
-        let longest = if has_identification {
-            WITH_IDENTIFICATION
-        } else {
-            WITHOUT_IDENTIFICATION
-        };
-        (has_identification || length >= TELLING).then(|| {
-            (
-                self.digest
-                    .hash_one((parts.protocol, parts.fields, payload)),
-                longest,
-            )
-        })
     }
 }
 
@@ -136,17 +127,30 @@ impl Seen {
     }
 }
 
-/// The payload without what translation changes: ports or the identifier of an echo, and checksums.
-fn kept(protocol: u8, payload: &[u8]) -> [&[u8]; 2] {
-    let part = |from: usize, to: usize| {
-        payload
-            .get(from.min(payload.len())..to.min(payload.len()))
-            .unwrap_or_default()
-    };
-    match protocol {
-        TCP => [part(4, 16), part(18, usize::MAX)],
-        UDP => [part(4, 6), part(8, usize::MAX)],
-        protocol if ICMP.contains(&protocol) => [part(0, 2), part(6, usize::MAX)],
-        _ => [payload, &[]],
+/// A payload in the parts that translation leaves alone and those that it changes: ports or the
+/// identifier of an echo, and checksums.
+pub(crate) struct Translation<'a> {
+    pub(crate) kept: [&'a [u8]; 2],
+    pub(crate) changed: [&'a [u8]; 2],
+}
+
+impl<'a> Translation<'a> {
+    pub(crate) fn of(protocol: u8, payload: &'a [u8]) -> Self {
+        let part = |from: usize, to: usize| {
+            let end = payload.len();
+            &payload[from.min(end)..to.min(end)]
+        };
+        let (kept, changed) = match protocol {
+            TCP => (
+                [part(4, 16), part(18, usize::MAX)],
+                [part(0, 4), part(16, 18)],
+            ),
+            UDP => ([part(4, 6), part(8, usize::MAX)], [part(0, 4), part(6, 8)]),
+            protocol if ICMP.contains(&protocol) => {
+                ([part(0, 2), part(6, usize::MAX)], [part(2, 6), part(0, 0)])
+            }
+            _ => ([payload, part(0, 0)], [part(0, 0), part(0, 0)]),
+        };
+        Self { kept, changed }
     }
 }

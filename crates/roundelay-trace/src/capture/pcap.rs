@@ -7,6 +7,8 @@ use super::{CaptureNotes, LinkType, MAX_CAPTURED, Record, truncated_tail};
 use crate::error::Fault;
 
 const FILE_HEADER: usize = 24;
+/// Length of the fields at the start of each record's header: all that is read there.
+const FIELDS: usize = 16;
 
 /// Record layout selected by the magic number.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +105,10 @@ impl File {
         if !window.fill(record_header)? {
             return truncated_tail(window, notes);
         }
-        let header = window.bytes();
+        // The length is known here, so that no field is checked against it.
+        let Some(header) = window.bytes().first_chunk::<FIELDS>() else {
+            return truncated_tail(window, notes);
+        };
         let time_nanos = self.time(order.u32(header, 0), order.u32(header, 4), notes);
         let (captured, original_len) =
             self.lengths(order.u32(header, 8), order.u32(header, 12), window.offset())?;
