@@ -576,7 +576,7 @@ fn faults(plan: &Plan) -> String {
     if let Some(CannotTell { because }) = &plan.cannot_tell {
         _ = write!(
             text,
-            "**This item cannot tell a wrong discipline from a right one**, because {because}\n\n"
+            "**No claim of the paper tells a wrong discipline from a right one here**, because {because}\n\n"
         );
     }
     if plan.faults.is_empty() {

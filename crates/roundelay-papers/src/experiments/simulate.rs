@@ -217,31 +217,42 @@ impl Experiment for Simulate {
         let examined = if self.schemes.is_empty() {
             &mut self.columns
         } else {
+            // A column can set a scheme's queue: "LSTF: queue.core" in the datacenter of Figure 2.
+            for (_, column) in self.columns.iter_mut() {
+                plant(column, &discipline, |key| {
+                    let path = key.split_once(": ").map(|(_, path)| path);
+                    path.is_some_and(|path| self.queues.iter().any(|queue| queue == path))
+                });
+            }
             &mut self.schemes
         };
-        for column in examined.iter_mut().map(|(_, column)| column) {
-            match column {
-                Value::Table(changes) => {
-                    let paths: Vec<_> = changes
-                        .keys()
-                        .filter(|path| self.queues.contains(path))
-                        .cloned()
-                        .collect();
-                    paths
-                        .into_iter()
-                        .for_each(|path| drop(changes.insert(path, discipline.clone())));
-                    // Trees without a queue are an error of the scenario.
-                    if !changes
-                        .values()
-                        .any(|value| value.as_str().is_some_and(|text| text.starts_with("tree ")))
-                    {
-                        changes.remove("trees");
-                    }
-                }
-                other => *other = discipline.clone(),
+        for (_, column) in examined.iter_mut() {
+            if column.is_table() {
+                plant(column, &discipline, |key| {
+                    self.queues.iter().any(|queue| queue == key)
+                });
+            } else {
+                *column = discipline.clone();
             }
         }
         Ok(())
+    }
+}
+
+/// Sets the keys of a column that name a queue to `discipline`.
+fn plant(column: &mut Value, discipline: &Value, names_a_queue: impl Fn(&str) -> bool) {
+    let Value::Table(changes) = column else {
+        return;
+    };
+    for (key, value) in changes.iter_mut() {
+        if names_a_queue(key) {
+            *value = discipline.clone();
+        }
+    }
+    // Trees without a queue are an error of the scenario.
+    let is_tree = |value: &Value| value.as_str().is_some_and(|text| text.starts_with("tree "));
+    if !changes.iter().any(|(_, value)| is_tree(value)) {
+        changes.remove("trees");
     }
 }
 

@@ -265,6 +265,19 @@ fn a_scheme_s_key_is_its_own() {
 }
 
 #[test]
+fn a_discipline_takes_the_place_of_a_scheme_s_queue_in_a_column() {
+    let mut plan = with_schemes();
+    let column: Table = "'LSTF: queue.core' = 'lstf limit 342'".parse().unwrap();
+    plan.columns.insert("slow".to_owned(), Value::Table(column));
+    plan.instead("fifo limit 1000").unwrap();
+    assert_eq!(
+        plan.columns["slow"]["LSTF: queue.core"].as_str(),
+        Some("fifo limit 1000")
+    );
+    plan.check().unwrap();
+}
+
+#[test]
 fn a_discipline_takes_the_place_of_trees() {
     let mut plan = with_schemes();
     let tree: Table = "trees = { turns = { node = [{ name = 'link', discipline = 'fq' }, { name = 'all', parent = 'link', discipline = 'sjf', default = true }] } }
