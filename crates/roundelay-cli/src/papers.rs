@@ -151,6 +151,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     let (mut changed, mut timed, mut failed, mut all) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut caches, mut undecided, mut left) = (BTreeMap::new(), 0, Vec::new());
+    let mut holding = Vec::new();
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
         if !caches.contains_key(&paper.slug) {
@@ -190,6 +191,9 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
             }
         };
         undecided += judged.undecided();
+        for claim in judged.holding() {
+            holding.push(format!("\n  {} {}: {claim}", paper.slug, item.name));
+        }
         // Measured times depend on the machine: a changed verdict on them is reported but fails
         // nothing.
         let list = if judged.is_timed {
@@ -231,6 +235,13 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     }
     if !left.is_empty() {
         eprintln!("No time was left for {}", left.join(", "));
+    }
+    if let Some(discipline) = &arguments.instead {
+        eprintln!(
+            "Claims of the papers that hold under {discipline} as well: {}{}",
+            holding.len(),
+            holding.concat()
+        );
     }
     if arguments.check && !timed.is_empty() {
         eprintln!(

@@ -129,6 +129,19 @@ fn a_planted_fault_fails_the_check() {
         text(&output.stderr).contains("1 verdicts differ")
             && text(&output.stderr).contains("expected 'holds', now does not hold")
     );
+    assert!(text(&output.stderr).contains("hold under fifo limit 50 as well: 0\n"));
+}
+
+#[test]
+fn a_claim_that_holds_under_another_discipline_as_well_is_listed() {
+    let folder = Folder::new("as-well");
+    let output = folder.run(&["--instead", "qfq limit 50"]);
+    let listed = "Claims of the papers that hold under qfq limit 50 as well: 1\n  plans plan: Round robin shares evenly.\n";
+    assert!(
+        text(&output.stderr).contains(listed),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]

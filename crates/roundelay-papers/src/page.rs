@@ -129,6 +129,19 @@ impl<'a> Judged<'a> {
             .count()
     }
 
+    /// Claims of the paper that hold. With one discipline in place of all others these say nothing
+    /// on disciplines.
+    pub fn holding(&self) -> Vec<&str> {
+        let mut holding = Vec::new();
+        for (claim, verdict) in self.plan.claims.iter().zip(&self.verdicts) {
+            let holds = matches!(verdict.kind, Kind::Holds | Kind::HoldsButNotIf);
+            if holds && !claim.ours {
+                holding.push(claim.says.as_str());
+            }
+        }
+        holding
+    }
+
     /// Numbers of claims by kind of verdict.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
