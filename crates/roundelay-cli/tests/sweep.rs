@@ -340,42 +340,22 @@ fn two_hundred_kills_leave_the_same_dataset() {
 }
 
 #[test]
-fn a_failed_point_does_not_stop_the_others() {
-    let folder = Folder::new("failed");
-    let keys = "queue.core=red min 30kb max 20kb limit 100,fifo,qfq";
-    let message = folder.error(&["s.toml", keys, "--replicas", "2"], 1);
-    assert!(message.starts_with("roundelay: 1 of 5 runs failed, the first with: core: red: min 30kb: expected less than max"), "{message}");
-    assert_eq!(
-        folder.seeds("s.sweep"),
-        [(1, 6), (2, 6)].into(),
-        "the others ran"
-    );
-    // The command that repeats a failed run.
-    let command = message
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("roundelay sweep "))
-        .expect("a command");
-    assert_eq!(
-        command,
-        "s.toml 'queue.core=red min 30kb max 20kb limit 100' --seed 1 --out s.sweep"
-    );
-    let again = folder.error(
-        &[
-            "s.toml",
-            "queue.core=red min 30kb max 20kb limit 100",
-            "--seed",
-            "1",
-            "--out",
-            "s.sweep",
-        ],
-        2,
-    );
-    assert!(
-        again.contains("red: min 30kb: expected less than max"),
-        "{again}"
-    );
-    folder.error(&["s.toml", keys, "--fail-fast", "--out", "fast"], 2);
-    assert!(!folder.0.join("fast").exists(), "nothing ran");
+fn a_wrong_point_is_refused_before_the_first_run() {
+    let folder = Folder::new("refused");
+    for (keys, expected) in [
+        (
+            "queue.core=fifo,qfqq",
+            "s.toml: queue.core=qfqq: core: no discipline is called 'qfqq'; did you mean 'qfq'?",
+        ),
+        (
+            "queue.core=fifo,red min 30kb max 20kb limit 100",
+            "red: min 30kb: expected less than max",
+        ),
+    ] {
+        let message = folder.error(&["s.toml", keys, "--replicas", "2"], 2);
+        assert!(message.contains(expected), "{message}");
+        assert!(!folder.0.join("s.sweep").exists(), "nothing ran");
+    }
 }
 
 #[test]

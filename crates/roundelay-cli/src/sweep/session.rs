@@ -266,7 +266,7 @@ impl Session {
             quiet: arguments.quiet,
             shard: arguments.shard,
         };
-        let (points, refused) = points(&plan, &folder, &behaviours, &options, host)?;
+        let points = points(&plan, &folder, &behaviours, &options, host)?;
         let first_seed = plan.seed.unwrap_or_else(|| {
             plan.table
                 .get("seed")
@@ -315,9 +315,6 @@ impl Session {
             done: Mutex::new(0),
             targets: None,
         };
-        for (values, message) in refused {
-            session.note_failure(&values, session.first_seed, message);
-        }
         session.cached = session
             .planned()
             .filter(|job| session.points[job.point].has(job.seed))
@@ -771,23 +768,18 @@ pub fn run_task(task: &str, parts: Option<&OwnParts>, stop: &Stop) -> Result<Vec
     .into_bytes())
 }
 
-/// Points that the scenario's reader refuses, each with the message.
-type Refused = Vec<(Values, String)>;
-
 /// Checks all points.
 ///
 /// # Errors
-/// No point is a valid scenario, or one is not and the first failure ends the sweep.
+/// A point is no valid scenario: nothing has been run then.
 fn points(
     plan: &Plan,
     folder: &Path,
     behaviours: &Behaviours,
     options: &Options,
     host: &Host,
-) -> Result<(Vec<Point>, Refused), Failure> {
-    let Options {
-        threads, fail_fast, ..
-    } = *options;
+) -> Result<Vec<Point>, Failure> {
+    let threads = options.threads;
     let with_rows = options.figure.is_some();
     let hashes = FileHashes::default();
     let one = |values: &Values| {
@@ -818,14 +810,8 @@ fn points(
             Err(message) => messages.push((values, message)),
         }
     }
-    if messages.is_empty() || !points.is_empty() && !fail_fast {
-        return Ok((
-            points,
-            messages
-                .into_iter()
-                .map(|(values, message)| (values.clone(), message))
-                .collect(),
-        ));
+    if messages.is_empty() {
+        return Ok(points);
     }
     let mut lines: Vec<_> = messages
         .iter()
