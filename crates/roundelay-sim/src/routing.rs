@@ -81,8 +81,8 @@ pub(crate) struct Routes {
     of_links: HashMap<Vec<u32>, Route>,
     /// By source: the first link to each node that is no leaf.
     tables: BTreeMap<NodeId, Vec<u32>>,
-    /// By destination: the distance of each node that is no leaf.
-    distances: BTreeMap<NodeId, Vec<u64>>,
+    /// With spread: by destination, the distance of each node that is no leaf.
+    distances: BTreeMap<NodeId, Search>,
     /// Filled on first use.
     inner: Inner,
 }
@@ -175,9 +175,9 @@ impl Routes {
         let links = self.walk(network, from, to, |routes, at, aim| {
             let Routes { tables, inner, .. } = routes;
             if inner.is_leaf(at) || inner.is_leaf(aim) {
-                return shortest(network, at, aim).first().map(|link| link.0);
+                return inner.beside(network, at, aim).first().map(|link| link.0);
             }
-            let table = tables.entry(at).or_insert_with(|| inner.table(network, at));
+            let table = tables.entry(at).or_insert_with(|| inner.table(at));
             Some(table[inner.number(aim)]).filter(|link| *link != ARRIVED)
         });
         let links = links.ok_or(NetworkError::Unroutable(from, to))?;
@@ -201,7 +201,6 @@ impl Routes {
         to: NodeId,
         hash: u64,
     ) -> Result<Route, NetworkError> {
-        let metric = network.routing().metric;
         let choose = |at: NodeId, links: &[LinkId]| {
             let place = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
             Some(links[place as usize].0)
@@ -211,23 +210,23 @@ impl Routes {
                 distances, inner, ..
             } = routes;
             if inner.is_leaf(at) || inner.is_leaf(aim) {
-                return choose(at, &shortest(network, at, aim));
+                return choose(at, &inner.beside(network, at, aim));
             }
-            let distances = distances
+            let [at_number, aim_number] = [at, aim].map(|node| inner.number(node));
+            let search = distances
                 .entry(aim)
-                .or_insert_with(|| inner.distances(network, aim));
-            let here = distances[inner.number(at)];
-            let is_shortest = |link: &LinkId| {
-                let config = &network.links()[link.index()];
-                !inner.is_leaf(config.to)
-                    && distances[inner.number(config.to)].saturating_add(metric.of(config)) == here
-            };
-            let links: Vec<_> = network
-                .leaving(at)
-                .iter()
-                .copied()
-                .filter(|link| here != UNREACHED && is_shortest(link))
-                .collect();
+                .or_insert_with(|| Search::from(aim_number, inner.nodes.len()));
+            let here = search.reach(inner, at_number);
+            if here == UNREACHED {
+                return None;
+            }
+            let mut links = Vec::new();
+            for edge in inner.leaving.of(at_number) {
+                let there = search.distances[edge.node as usize];
+                if there.saturating_add(edge.length) == here {
+                    links.push(edge.link);
+                }
+            }
             choose(at, &links)
         });
         let links = links.ok_or(NetworkError::Unroutable(from, to))?;
@@ -265,14 +264,70 @@ impl Routes {
     }
 }
 
-/// The nodes that are no leaves, numbered from 0.
+/// The nodes that are no leaves, numbered from 0, and the links between them without what routes do
+/// not need: a search reads every link, often thousands of times.
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     nodes: Vec<NodeId>,
     /// By node.
     roles: Vec<Role>,
-    /// Incoming links of each node that is no leaf, from others that are no leaves.
-    coming: Vec<Vec<LinkId>>,
+    /// By number: the links from the node to others that are no leaves.
+    leaving: Lists<Edge>,
+    /// The same against the direction of the links, only with spread.
+    coming: Lists<Edge>,
+    /// By leaf: the links from its neighbour.
+    entering: Lists<LinkId>,
+    /// The least length of a link between nodes that are no leaves.
+    least: u64,
+}
+
+/// A link as a search sees it.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    length: u64,
+    link: LinkId,
+    /// The number of the node at the other end.
+    node: u32,
+}
+
+/// Lists by place, one behind the other.
+#[derive(Debug)]
+struct Lists<T> {
+    items: Vec<T>,
+    /// Where the list of each place begins, and the end of the last one.
+    starts: Vec<u32>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        let (items, starts) = (Vec::new(), vec![0]);
+        Self { items, starts }
+    }
+}
+
+impl<T: Copy> Lists<T> {
+    /// Lists of items with their places, each list in the order of the items.
+    fn sorted(places: usize, items: &[(usize, T)]) -> Self {
+        let mut starts = vec![0; places + 1];
+        for (place, _) in items {
+            starts[place + 1] += 1;
+        }
+        for place in 0..places {
+            starts[place + 1] += starts[place];
+        }
+        let mut order = vec![0; items.len()];
+        let mut next = starts.clone();
+        for (number, (place, _)) in items.iter().enumerate() {
+            order[next[*place] as usize] = number;
+            next[*place] += 1;
+        }
+        let items = order.into_iter().map(|number| items[number].1).collect();
+        Self { items, starts }
+    }
+
+    fn of(&self, place: usize) -> &[T] {
+        &self.items[self.starts[place] as usize..self.starts[place + 1] as usize]
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -339,13 +394,35 @@ impl Inner {
                 }
             });
         }
-        self.coming = vec![Vec::new(); self.nodes.len()];
+        self.fill_links(network);
+    }
+
+    fn fill_links(&mut self, network: &Network) {
+        let routing = network.routing();
+        let (mut leaving, mut coming, mut entering) = (Vec::new(), Vec::new(), Vec::new());
+        self.least = UNREACHED;
         for (number, link) in (0..).zip(network.links()) {
-            if !self.is_leaf(link.from) && !self.is_leaf(link.to) {
-                let place = self.number(link.to);
-                self.coming[place].push(LinkId(number));
+            let (id, length) = (LinkId(number), routing.metric.of(link));
+            match (self.roles[link.from.index()], self.roles[link.to.index()]) {
+                (Role::Inner(from), Role::Inner(to)) => {
+                    let edge = |node| Edge {
+                        length,
+                        link: id,
+                        node,
+                    };
+                    leaving.push((from as usize, edge(to)));
+                    if routing.spread.is_some() {
+                        coming.push((to as usize, edge(from)));
+                    }
+                    self.least = self.least.min(length);
+                }
+                (_, Role::Leaf(_)) => entering.push((link.to.index(), id)),
+                (Role::Leaf(_), Role::Inner(_)) => (),
             }
         }
+        self.leaving = Lists::sorted(self.nodes.len(), &leaving);
+        self.coming = Lists::sorted(self.nodes.len(), &coming);
+        self.entering = Lists::sorted(network.nodes(), &entering);
     }
 
     fn neighbour(&self, node: NodeId) -> Option<NodeId> {
@@ -367,81 +444,126 @@ impl Inner {
         }
     }
 
-    /// The first link from a node to each other; [`ARRIVED`] for an unreachable node.
-    fn table(&self, network: &Network, from: NodeId) -> Vec<u32> {
-        let (root, mut first) = (self.number(from), vec![ARRIVED; self.nodes.len()]);
-        let to = |link: LinkId| network.links()[link.index()].to;
-        let inner = |link: &LinkId| !self.is_leaf(to(*link));
-        let links = |node: usize| {
-            network
-                .leaving(self.nodes[node])
-                .iter()
-                .copied()
-                .filter(inner)
-                .map(|link| (link, self.number(to(link))))
+    /// The shortest links between a leaf and its neighbour, in the order of their numbers.
+    fn beside(&self, network: &Network, from: NodeId, to: NodeId) -> Vec<LinkId> {
+        // A neighbour may have many leaves: a look at all of its links would take too long.
+        let links = if self.is_leaf(from) {
+            network.leaving(from)
+        } else {
+            self.entering.of(to.index())
         };
-        grow(network, first.len(), root, links, |node, link, next| {
-            first[next] = if node == root { link.0 } else { first[node] }
-        });
-        first
-    }
-
-    /// The distance of each node to one of them.
-    fn distances(&self, network: &Network, to: NodeId) -> Vec<u64> {
-        let from = |link: LinkId| self.number(network.links()[link.index()].from);
-        let links = |node: usize| self.coming[node].iter().map(|link| (*link, from(*link)));
-        grow(
-            network,
-            self.nodes.len(),
-            self.number(to),
-            links,
-            |_, _, _| (),
-        )
-    }
-}
-
-/// The shortest links from a node to a neighbour, in the order of their numbers.
-fn shortest(network: &Network, from: NodeId, to: NodeId) -> Vec<LinkId> {
-    let length = |link: &LinkId| network.routing().metric.of(&network.links()[link.index()]);
-    let links = || {
-        network
-            .leaving(from)
-            .iter()
-            .copied()
-            .filter(|link| network.links()[link.index()].to == to)
-    };
-    let least = links().map(|link| length(&link)).min();
-    links().filter(|link| Some(length(link)) == least).collect()
-}
-
-/// Distances of all nodes from the root: Dijkstra's algorithm ("A note on two problems in connexion
-/// with graphs", Numerische Mathematik 1, 1959). Among equally near nodes the lowest number comes
-/// first. `improve` is called for each link on a shorter path to a node.
-fn grow<I: Iterator<Item = (LinkId, usize)>>(
-    network: &Network,
-    nodes: usize,
-    root: usize,
-    links: impl Fn(usize) -> I,
-    mut improve: impl FnMut(usize, LinkId, usize),
-) -> Vec<u64> {
-    let metric = network.routing().metric;
-    let mut distances = vec![UNREACHED; nodes];
-    distances[root] = 0;
-    let mut heap = BinaryHeap::from([Reverse((0, root))]);
-    while let Some(Reverse((distance, node))) = heap.pop() {
-        if distance > distances[node] {
-            continue;
+        let (mut shortest, mut least) = (Vec::new(), UNREACHED);
+        for link in links {
+            let config = &network.links()[link.index()];
+            let length = network.routing().metric.of(config);
+            if (config.from, config.to) != (from, to) || length > least {
+                continue;
+            }
+            if length < least {
+                shortest.clear();
+            }
+            least = length;
+            shortest.push(*link);
         }
-        for (link, next) in links(node) {
-            let through = distance.saturating_add(metric.of(&network.links()[link.index()]));
-            if through < distances[next] {
-                distances[next] = through;
-                improve(node, link, next);
-                heap.push(Reverse((through, next)));
+        shortest
+    }
+
+    /// The first link from a node to each other; [`ARRIVED`] for an unreachable node.
+    fn table(&self, from: NodeId) -> Vec<u32> {
+        let (root, mut first) = (self.number(from), vec![ARRIVED; self.nodes.len()]);
+        let mut search = Search::from(root, self.nodes.len());
+        while let Some(node) = search.next() {
+            for edge in self.leaving.of(node) {
+                if search.improve(node, edge) {
+                    first[edge.node as usize] = if node == root {
+                        edge.link.0
+                    } else {
+                        first[node]
+                    };
+                }
             }
         }
+        first
     }
-    distances
+}
+
+/// A search of all nodes from a root: Dijkstra's algorithm ("A note on two problems in connexion
+/// with graphs", Numerische Mathematik 1, 1959). Among equally near nodes the lowest number comes
+/// first. It goes only as far as asked, and on from there when asked again.
+#[derive(Debug)]
+struct Search {
+    /// By number: the length of the shortest path found by now.
+    distances: Vec<u64>,
+    /// Nodes to go on from, and nodes to which a shorter path was found later.
+    open: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Number of nodes without any path by now.
+    unmet: usize,
+    /// No path found was longer.
+    farthest: u64,
+}
+
+impl Search {
+    fn from(root: usize, nodes: usize) -> Self {
+        let mut distances = vec![UNREACHED; nodes];
+        distances[root] = 0;
+        let open = BinaryHeap::from([Reverse((0, root as u32))]);
+        let (unmet, farthest) = (nodes - 1, 0);
+        Self {
+            distances,
+            open,
+            unmet,
+            farthest,
+        }
+    }
+
+    /// The nearest node to go on from.
+    fn next(&mut self) -> Option<usize> {
+        while let Some(Reverse((distance, node))) = self.open.pop() {
+            if distance == self.distances[node as usize] {
+                return Some(node as usize);
+            }
+        }
+        None
+    }
+
+    /// Follows a link from a node. Whether the path is the shortest to the other end by now.
+    fn improve(&mut self, node: usize, edge: &Edge) -> bool {
+        let through = self.distances[node].saturating_add(edge.length);
+        let distance = &mut self.distances[edge.node as usize];
+        let is_shorter = through < *distance;
+        if is_shorter {
+            self.unmet -= usize::from(*distance == UNREACHED);
+            self.farthest = self.farthest.max(through);
+            *distance = through;
+            self.open.push(Reverse((through, edge.node)));
+        }
+        is_shorter
+    }
+
+    /// The distance of a node to the root, which is the end of the paths. Afterwards the distances
+    /// of all nearer nodes are known too: a path to one of them is shorter by a link at least than
+    /// any path yet to be found.
+    fn reach(&mut self, inner: &Inner, node: usize) -> u64 {
+        while self.next_path(inner) < self.distances[node] {
+            let Some(next) = self.next() else { break };
+            for edge in inner.coming.of(next) {
+                self.improve(next, edge);
+            }
+        }
+        if self.unmet == 0 && self.next_path(inner) >= self.farthest {
+            // All distances are known.
+            self.open = BinaryHeap::new();
+        }
+        self.distances[node]
+    }
+
+    /// The least length of a path yet to be found.
+    fn next_path(&self, inner: &Inner) -> u64 {
+        let nearest = self.open.peek();
+        nearest.map_or(UNREACHED, |Reverse((distance, _))| {
+            distance.saturating_add(inner.least)
+        })
+    }
 }
 
 /// Which nodes can be reached from a node, and from which nodes the node can be reached.
@@ -493,7 +615,7 @@ mod tests {
     use roundelay::Duration;
 
     use super::*;
-    use crate::topologies::{FatTree, Queues};
+    use crate::topologies::{FatTree, LeafSpine, Queues};
 
     /// Nodes 0 to `nodes - 1` and links in both directions: ends, delay in milliseconds, cost.
     fn network(nodes: u32, edges: &[(u32, u32, u64, u64)]) -> Network {
@@ -688,6 +810,35 @@ mod tests {
         assert_eq!(routes.hops.len(), 1 + 3, "and that to nowhere");
     }
 
+    /// Distances of all nodes from the root, by a search to the end. `improve` is called for each
+    /// link on a shorter path to a node.
+    fn grow<I: Iterator<Item = (LinkId, usize)>>(
+        network: &Network,
+        nodes: usize,
+        root: usize,
+        links: impl Fn(usize) -> I,
+        mut improve: impl FnMut(usize, LinkId, usize),
+    ) -> Vec<u64> {
+        let metric = network.routing().metric;
+        let mut distances = vec![UNREACHED; nodes];
+        distances[root] = 0;
+        let mut heap = BinaryHeap::from([Reverse((0, root))]);
+        while let Some(Reverse((distance, node))) = heap.pop() {
+            if distance > distances[node] {
+                continue;
+            }
+            for (link, next) in links(node) {
+                let through = distance.saturating_add(metric.of(&network.links()[link.index()]));
+                if through < distances[next] {
+                    distances[next] = through;
+                    improve(node, link, next);
+                    heap.push(Reverse((through, next)));
+                }
+            }
+        }
+        distances
+    }
+
     /// Routes without leaves: a table, or distances, for each node.
     fn plain(network: &Network, from: NodeId, to: NodeId, flow: u64) -> Option<Vec<u32>> {
         let Routing { metric, spread } = network.routing();
@@ -822,6 +973,63 @@ mod tests {
         );
     }
 
+    /// In a network of leaves and spines all spines lie at the same distance from a leaf, and the
+    /// first of them leads to all other leaves.
+    #[test]
+    fn a_search_goes_no_farther_than_asked() {
+        let topology = LeafSpine {
+            leaves: 50,
+            spines: 40,
+            hosts_per_leaf: 1,
+            ..LeafSpine::default()
+        };
+        let mut network = topology.build(&Queues::default()).unwrap().network;
+        network.set_routing(Routing {
+            metric: Metric::Hops,
+            spread: Some(1),
+        });
+        let inner = Inner::of(&network);
+        let [near, far] = ["leaf0", "leaf7"].map(|name| inner.number(network.named(name).unwrap()));
+        let mut search = Search::from(near, inner.nodes.len());
+        assert_eq!((search.reach(&inner, near), search.unmet), (0, 89));
+        let mut steps = 0;
+        let mut counted = Search::from(near, inner.nodes.len());
+        while counted.distances[far] == UNREACHED {
+            let next = counted.next().unwrap();
+            inner
+                .coming
+                .of(next)
+                .iter()
+                .for_each(|edge| _ = counted.improve(next, edge));
+            steps += 1;
+        }
+        assert_eq!(search.reach(&inner, far), 2);
+        assert_eq!((steps, &search.distances), (2, &counted.distances));
+    }
+
+    /// Routers with many hosts are common, and flows open one by one.
+    #[test]
+    fn the_links_of_a_host_are_found_without_those_of_its_neighbours() {
+        let mut network = network(5, &[(0, 1, 1, 1), (0, 2, 1, 1), (0, 3, 1, 1), (0, 4, 1, 1)]);
+        for delay in [1, 1, 3] {
+            let (rate, delay) = ("1mbit".parse().unwrap(), Duration::from_millis(delay));
+            let queue = "fifo".parse().unwrap();
+            let link = LinkConfig::new(NodeId(0), NodeId(2), rate, delay, queue);
+            network.add_link(link).unwrap();
+        }
+        network.set_routing(Routing {
+            metric: Metric::Delay,
+            spread: None,
+        });
+        let inner = Inner::of(&network);
+        assert_eq!(inner.entering.of(2), [2, 8, 9, 10].map(LinkId));
+        assert_eq!(
+            inner.beside(&network, NodeId(0), NodeId(2)),
+            [2, 8, 9].map(LinkId)
+        );
+        assert_eq!(inner.beside(&network, NodeId(2), NodeId(0)), [LinkId(3)]);
+    }
+
     #[test]
     fn tables_of_routes_are_as_large_as_their_estimate() {
         for (k, spread, bytes) in [
@@ -856,9 +1064,8 @@ mod tests {
                 }
             }
             let tables = routes.tables.values().map(|table| table.len() * 4);
-            let made: usize = tables
-                .chain(routes.distances.values().map(|table| table.len() * 8))
-                .sum();
+            let bytes_of = |search: &Search| search.distances.len() * 8 + search.open.capacity();
+            let made: usize = tables.chain(routes.distances.values().map(bytes_of)).sum();
             assert!(
                 made as u64 == bytes || spread.is_none() && made as u64 <= bytes,
                 "{made} of {bytes}: all hosts talk"
@@ -891,7 +1098,12 @@ mod tests {
                 .tables
                 .values()
                 .map(Vec::len)
-                .chain(routes.distances.values().map(Vec::len))
+                .chain(
+                    routes
+                        .distances
+                        .values()
+                        .map(|search| search.distances.len()),
+                )
                 .collect();
             assert!(
                 sizes.len() <= 320 && sizes.iter().all(|size| *size == 320),
