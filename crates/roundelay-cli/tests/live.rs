@@ -725,6 +725,99 @@ fn metrics_and_the_page_tell_what_the_verdict_tells() {
     fs::remove_dir_all(folder).expect("a folder of ours");
 }
 
+/// The lines of a page's first block of commands.
+fn commands_of(page: &str) -> Vec<&str> {
+    let (_, rest) = page.split_once("```sh\n").expect("a block");
+    let (block, _) = rest.split_once("```").expect("its end");
+    block.lines().collect()
+}
+
+/// A line of a page as a process of a user.
+fn line_of_a_page(folder: &Path, user: Option<u32>, line: &str) -> Child {
+    let mut bash = Command::new("bash");
+    bash.args(["-c", line]).current_dir(folder);
+    let path = std::env::var("PATH").expect("a path");
+    bash.env("PATH", format!("{}:{path}", folder.display()));
+    bash.env_remove("XDG_RUNTIME_DIR").stdin(Stdio::null());
+    bash.stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(user) = user {
+        bash.uid(user).gid(user);
+    }
+    bash.spawn().expect("bash runs")
+}
+
+#[test]
+fn the_page_on_shares_tells_what_its_commands_give() {
+    let folder = folder("shares");
+    program(&folder);
+    let page = include_str!("../../../docs/live-shares.md");
+    // As an ordinary user, if these tests may choose.
+    let user = users().pop().expect("a user");
+    let (mut sessions, mut others) = (Vec::new(), Vec::new());
+    for line in commands_of(page) {
+        if line.starts_with("echo ") {
+            let child = line_of_a_page(&folder, user, line);
+            let output = child.wait_with_output().expect("it ends");
+            assert!(output.status.success(), "{line}");
+        } else if line.starts_with("roundelay live ") {
+            // They wait most of the time, so all run at once.
+            let line = line.replace("roundelay live ", "roundelay live --json ");
+            sessions.push(line_of_a_page(&folder, user, &line));
+        } else {
+            others.push(line);
+        }
+    }
+    let mut found = Vec::new();
+    for session in sessions {
+        let output = session.wait_with_output().expect("it ends");
+        if !may_run(user, &output) {
+            fs::remove_dir_all(folder).expect("a folder of ours");
+            return;
+        }
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let lines = text(&output.stdout);
+        let last = lines.lines().last().expect("a verdict");
+        let verdict: Value = serde_json::from_str(last).expect("JSON");
+        balances(&verdict);
+        found.push(verdict);
+    }
+    for line in others {
+        let child = line_of_a_page(&folder, user, line);
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+    }
+    let [qfq, drr, fifo] = &found[..] else {
+        panic!("three sessions");
+    };
+    let flow = |verdict: &Value, port: &str| {
+        let flows = verdict["ways"][0]["flows"].as_array().expect("flows");
+        let end = format!("10.77.0.2:{port}");
+        let is_it = |flow: &&Value| {
+            flow["flow"]
+                .as_str()
+                .is_some_and(|flow| flow.ends_with(&end))
+        };
+        flows.iter().find(is_it).cloned().expect("the flow")
+    };
+    let bytes =
+        |verdict: &Value, port: &str| flow(verdict, port)["bytes"].as_f64().expect("a number");
+    for (name, verdict) in [("qfq", qfq), ("drr", drr)] {
+        let one = bytes(verdict, "9001");
+        for (port, weight) in [("9002", 2.0), ("9004", 4.0)] {
+            let ratio = bytes(verdict, port) / one / weight;
+            println!("{name}, port {port}: {ratio:.3}");
+            // The start and the end are included, at which not all floods run.
+            assert!((ratio - 1.0).abs() < 0.15, "{name} {port}: {verdict}");
+        }
+    }
+    assert!(bytes(fifo, "9004") < 2.0 * bytes(fifo, "9001"), "{fifo}");
+    let delay = |verdict: &Value| flow(verdict, "9000")["mean_delay"].as_f64();
+    let [qfq, drr, fifo] = [qfq, drr, fifo].map(|run| delay(run).expect("packets"));
+    println!("trickle: qfq {qfq}, drr {drr}, fifo {fifo}");
+    assert!(qfq < drr && drr < fifo / 5.0, "{qfq} {drr} {fifo}");
+    fs::remove_dir_all(folder).expect("a folder of ours");
+}
+
 #[test]
 fn wrong_arguments_are_refused_with_what_is_legal() {
     let folder = folder("wrong");

@@ -8,7 +8,7 @@ use roundelay_metrics::units::{counted, seconds};
 use serde::Serialize;
 
 use crate::books::{Books, Outside};
-use crate::meter::quantiles;
+use crate::meter::{FlowFigures, quantiles};
 use crate::settings::Way;
 
 /// Bytes of a full packet of Ethernet.
@@ -16,6 +16,8 @@ const FULL_PACKET: u64 = 1514;
 /// Share of frames whose arrival may be moved before the run is not valid.
 const FEW: f64 = 0.01;
 
+/// Flows of a direction in the text.
+const SHOWN: usize = 5;
 /// The fewest frames that have a p99.
 const ENOUGH: u64 = 100;
 
@@ -61,6 +63,10 @@ pub struct WayFidelity {
     pub outside: Outside,
     /// From arrival to the end of transmission, seconds: p50, p99. None without frames.
     pub delay: Option<[f64; 2]>,
+    /// Number of flows.
+    pub all_flows: usize,
+    /// The flows that have sent most, up to 20, the largest first.
+    pub flows: Vec<FlowFigures>,
     /// How late frames left beyond the time due, seconds: p50, p99, p99.9. None without frames.
     pub late: Option<[f64; 3]>,
     /// Time of a full packet on the link, seconds.
@@ -86,6 +92,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) outside: Outside,
     pub(crate) lateness: &'a Delays,
     pub(crate) delays: &'a Delays,
+    pub(crate) all_flows: usize,
+    pub(crate) flows: Vec<FlowFigures>,
 }
 
 impl WayFidelity {
@@ -98,6 +106,8 @@ impl WayFidelity {
             books: measured.books.clone(),
             outside: measured.outside,
             delay: quantiles(measured.delays, [0.5, 0.99]),
+            all_flows: measured.all_flows,
+            flows: measured.flows,
             late: quantiles(measured.lateness, [0.5, 0.99, 0.999]),
             full_packet: measured.rate.time_of(FULL_PACKET).as_secs_f64(),
         }
@@ -107,15 +117,21 @@ impl WayFidelity {
     fn reasons(&self, real_time: bool) -> Vec<String> {
         let mut reasons = Vec::new();
         let Self { way, books, .. } = self;
-        if let Some([_, p99, _]) = self.late.filter(|[_, p99, _]| *p99 >= self.full_packet) {
+        // A few packets have no p99.
+        let (part, late) = match self.late {
+            Some([_, p99, _]) if books.arrived >= ENOUGH => ("1%", p99),
+            Some([p50, ..]) => ("Half", p50),
+            None => ("None", 0.0),
+        };
+        if late >= self.full_packet {
             let mend = if real_time {
                 "use a lower rate, or a machine with less other work"
             } else {
                 "run with real-time priority (as root), a lower rate, or a machine with less other work"
             };
             reasons.push(format!(
-                "{way}: 1% of the frames left {} late or more, and a full packet takes {}: {mend}.",
-                seconds(p99),
+                "{way}: {part} of the frames left {} late or more, and a full packet takes {}: {mend}.",
+                seconds(late),
                 seconds(self.full_packet)
             ));
         }
@@ -213,6 +229,21 @@ impl Fidelity {
         };
     }
 
+    fn flow_text(&self, flow: &FlowFigures) -> String {
+        let rate = flow.bytes as f64 * 8.0 / self.seconds.max(1e-9) / 1e6;
+        let mut text = format!("{}: {rate:.3} Mbit/s", flow.flow);
+        if let Some(delay) = flow.mean_delay {
+            text += &format!(", mean delay {}", seconds(delay));
+        }
+        if flow.dropped > 0 {
+            text += &format!(", {} dropped", flow.dropped);
+        }
+        if flow.marked > 0 {
+            text += &format!(", {} marked", flow.marked);
+        }
+        text
+    }
+
     /// The report that ends a run.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -250,6 +281,13 @@ impl Fidelity {
             if let Some([p50, p99]) = way.delay {
                 let [p50, p99] = [p50, p99].map(seconds);
                 _ = writeln!(text, "  delay in queue and link: p50 {p50}, p99 {p99}");
+            }
+            for flow in way.flows.iter().take(SHOWN) {
+                _ = writeln!(text, "  {}", self.flow_text(flow));
+            }
+            if way.all_flows > SHOWN {
+                let rest = counted((way.all_flows - SHOWN) as u64, "smaller flow");
+                _ = writeln!(text, "  and {rest}");
             }
             if let Some([p50, p99, p999]) = way.late {
                 _ = writeln!(
@@ -327,6 +365,8 @@ mod tests {
             outside: Outside::default(),
             lateness: &lateness,
             delays: &lateness,
+            all_flows: 0,
+            flows: Vec::new(),
         })
     }
 
@@ -391,6 +431,21 @@ mod tests {
             );
             assert!(verdict.text().contains(part), "{part}: {verdict:?}");
         }
+        let rare = judged(|run| {
+            let books = &mut run.ways[1].books;
+            (books.arrived, books.sent, books.delivered) = (9, 9, 9);
+            run.ways[1].late = Some([0.001, 1.0, 1.0]);
+        });
+        assert!(rare.is_valid, "nine frames have no p99: {rare:?}");
+        let late = judged(|run| {
+            let books = &mut run.ways[1].books;
+            (books.arrived, books.sent, books.delivered) = (9, 9, 9);
+            run.ways[1].late = Some([0.02, 1.0, 1.0]);
+        });
+        assert!(
+            late.text().contains("down: Half of the frames left"),
+            "{late:?}"
+        );
         let few = judged(|run| {
             for way in &mut run.ways {
                 let books = &mut way.books;

@@ -47,7 +47,7 @@ pub use driver::{Driver, DriverError};
 pub use fidelity::{Fidelity, Verdict, WayFidelity};
 pub use line::{Fate, Journal, NoJournal};
 pub use log::{RunLog, log};
-pub use meter::{FlowBooks, Sample, Samples, WaySample};
+pub use meter::{FlowBooks, FlowFigures, Sample, Samples, WaySample};
 pub use metrics::Metrics;
 #[cfg(target_os = "linux")]
 pub use packet_socket::PacketSocket;

@@ -29,6 +29,45 @@ impl FlowBooks {
     }
 }
 
+/// A flow in the report of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowFigures {
+    /// The flow: addresses and ports, or what else defines it.
+    pub flow: String,
+    /// Packets that got the link.
+    pub packets: u64,
+    /// Their bytes, as frames.
+    pub bytes: u64,
+    /// Packets dropped by the queue.
+    pub dropped: u64,
+    /// Packets that got CE here.
+    pub marked: u64,
+    /// Mean time from arrival to the end of transmission, seconds. None without packets.
+    pub mean_delay: Option<f64>,
+}
+
+/// Flows of a direction in a report.
+const REPORTED: usize = 20;
+
+/// The flows of a direction that have sent most.
+pub(crate) fn largest_flows(bottleneck: &Bottleneck, way: Way) -> Vec<FlowFigures> {
+    let books = bottleneck.flow_books(way);
+    let mut all: Vec<_> = bottleneck.flows(way).iter().zip(books).collect();
+    all.sort_by_key(|(_, books)| std::cmp::Reverse(books.bytes));
+    let mut largest = Vec::new();
+    for (flow, books) in all.into_iter().take(REPORTED) {
+        largest.push(FlowFigures {
+            flow: flow.to_string(),
+            packets: books.packets,
+            bytes: books.bytes,
+            dropped: books.dropped,
+            marked: books.marked,
+            mean_delay: books.mean_delay(),
+        });
+    }
+    largest
+}
+
 /// Meters of a direction.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {

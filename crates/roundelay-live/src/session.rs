@@ -12,6 +12,7 @@ use crate::device::Device as _;
 use crate::driver::{Driver, DriverError};
 use crate::fidelity::{Fidelity, Measured, Verdict, WayFidelity};
 use crate::loops;
+use crate::meter::largest_flows;
 use crate::metrics::Shown;
 use crate::packet_socket::PacketSocket;
 use crate::record::{End, Recorder};
@@ -159,6 +160,8 @@ impl Session {
                 outside: outside[way.index()],
                 lateness: self.driver.lateness(way),
                 delays: bottleneck.delays(way),
+                all_flows: bottleneck.flow_books(way).len(),
+                flows: largest_flows(bottleneck, way),
             })
         });
         let mut fidelity = Fidelity {

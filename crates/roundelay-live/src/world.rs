@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io;
+use std::net::TcpStream;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -190,7 +191,8 @@ impl World {
             self.enter(place)?;
             let written = fs::write(CONGESTION_CONTROL, name);
             let found = fs::read_to_string(CONGESTION_CONTROL).unwrap_or_default();
-            let allowed = fs::read_to_string(ALLOWED).unwrap_or_default();
+            let allowed = fs::read_to_string(ALLOWED).or_else(|_| fs::read_to_string(KNOWN));
+            let allowed = allowed.unwrap_or_default();
             self.enter(Place::Middle)?;
             if written.is_err() || found.trim() != name {
                 return Err(WorldError::Ip(format!(
@@ -204,7 +206,18 @@ impl World {
 }
 
 const CONGESTION_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+/// Those that a namespace may have as its default, and those that the system knows.
+const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+const KNOWN: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// Sets the congestion control of a connection, which with privileges can be one that is no
+/// namespace's default.
+///
+/// # Errors
+/// The system does not know it, or does not allow it.
+pub fn set_congestion_control(connection: &TcpStream, name: &str) -> io::Result<()> {
+    sys::set_congestion_control(connection, name)
+}
 
 /// Whether somebody listens for TCP, or has a UDP port, in the namespace of this thread.
 fn has_listener() -> bool {

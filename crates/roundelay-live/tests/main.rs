@@ -6,5 +6,7 @@ mod fake;
 #[cfg(target_os = "linux")]
 mod namespaces;
 mod records;
+#[cfg(target_os = "linux")]
+mod shares;
 mod traces;
 mod worlds;

@@ -1,20 +1,17 @@
 //! The page of a live run: verdict, figures of both directions, flows, and charts over time.
 
 use roundelay::{DropReason, Rate};
-use roundelay_live::{Bottleneck, Fidelity, Sample, Samples, Way, WayFidelity, WaySample};
+use roundelay_live::{Fidelity, Sample, Samples, Way, WayFidelity, WaySample};
 use roundelay_metrics::units::{count, counted, seconds};
 use roundelay_report::{Axis, Chart, Curve, ItemPage, Point, clean, item_html};
 
-/// Flows in the table.
-const SHOWN: usize = 20;
-
-/// The page, self-contained. `flows` is what [`flows`] gave at the end of the run.
-pub(super) fn html(fidelity: &Fidelity, flows: &str, samples: &Samples) -> String {
+/// The page, self-contained.
+pub(super) fn html(fidelity: &Fidelity, samples: &Samples) -> String {
     let [up, down] = &fidelity.ways;
     let title = format!("live run, {} up, {} down", link(up), link(down));
     let mut markdown = verdict(fidelity);
     markdown += &ways(fidelity);
-    markdown += flows;
+    markdown += &flows(fidelity);
     item_html(&ItemPage {
         title: &title,
         markdown: &markdown,
@@ -131,33 +128,27 @@ fn ways(fidelity: &Fidelity) -> String {
     text + "\n"
 }
 
-/// The table of the largest flows, in Markdown.
-pub(super) fn flows(bottleneck: &Bottleneck, length: f64) -> String {
-    let mut all = Vec::new();
-    for way in Way::BOTH {
-        let books = bottleneck.flow_books(way);
-        for (flow, books) in bottleneck.flows(way).iter().zip(books) {
-            all.push((way, flow, books));
-        }
-    }
-    all.sort_by_key(|(.., books)| std::cmp::Reverse(books.bytes));
+/// The table of the largest flows.
+fn flows(fidelity: &Fidelity) -> String {
     let mut text = "| flow | way | packets | rate | mean delay | dropped | marked |\n|---|---|--:|--:|--:|--:|--:|\n".to_owned();
-    for (way, flow, books) in all.iter().take(SHOWN) {
-        let rate = books.bytes as f64 * 8.0 / length.max(1e-9) / 1e6;
-        let delay = books
-            .mean_delay()
-            .map_or_else(|| "none".to_owned(), seconds);
-        text += &format!(
-            "| {} | {way} | {} | {rate:.3} Mbit/s | {delay} | {} | {} |\n",
-            plain(&flow.to_string()),
-            count(books.packets),
-            count(books.dropped),
-            count(books.marked)
-        );
+    let mut rest = 0;
+    for way in &fidelity.ways {
+        for flow in &way.flows {
+            let rate = flow.bytes as f64 * 8.0 / fidelity.seconds.max(1e-9) / 1e6;
+            let delay = flow.mean_delay.map_or_else(|| "none".to_owned(), seconds);
+            text += &format!(
+                "| {} | {} | {} | {rate:.3} Mbit/s | {delay} | {} | {} |\n",
+                plain(&flow.flow),
+                way.way,
+                count(flow.packets),
+                count(flow.dropped),
+                count(flow.marked)
+            );
+        }
+        rest += way.all_flows - way.flows.len();
     }
-    if all.len() > SHOWN {
-        let rest = counted((all.len() - SHOWN) as u64, "smaller flow");
-        text += &format!("\n{rest} not shown.\n");
+    if rest > 0 {
+        text += &format!("\n{} not shown.\n", counted(rest as u64, "smaller flow"));
     }
     text
 }

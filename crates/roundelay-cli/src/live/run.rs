@@ -350,10 +350,9 @@ impl<'a> Watch<'a> {
 /// Ends a session with its report. A run without a command reports on standard output.
 fn report(watch: Watch<'_>, session: Session, has_command: bool) -> Result<Fidelity, Failure> {
     let arguments = watch.arguments;
-    let flows = page::flows(session.bottleneck(), session.seconds());
     let fidelity = session.finish().map_err(Failure::run)?;
     if let (Some(mut file), Some(path)) = (watch.page, &arguments.html) {
-        let page = page::html(&fidelity, &flows, &watch.samples);
+        let page = page::html(&fidelity, &watch.samples);
         file.write_all(page.as_bytes())
             .map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
     }
