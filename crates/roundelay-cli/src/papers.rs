@@ -101,6 +101,7 @@ fn versions() -> Result<Versions, Failure> {
     Ok(Versions {
         program: program()?,
         of_simulation: sweep::version_of,
+        of_experiment: sweep::version_of_experiment,
     })
 }
 
@@ -158,13 +159,13 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
             caches.insert(paper.slug.clone(), cache(arguments, paper));
         }
         let cache = &caches[&paper.slug];
-        let kept = match pages {
-            Some(folder) if !arguments.fresh => {
-                recorded::kept(folder, &paper.slug, &item.name, &runner, plan)?
-            }
-            _ => None,
-        };
         let together = in_pool(arguments.threads, || {
+            let kept = match pages {
+                Some(folder) if !arguments.fresh => {
+                    recorded::kept(folder, (&paper.slug, &item.name), &runner, plan, cache)?
+                }
+                _ => None,
+            };
             recorded::run(&runner, plan, kept, cache, &|| bar.inc(1))
         })?;
         let recorded::Together { record, ran } = match together {

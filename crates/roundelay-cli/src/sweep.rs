@@ -14,6 +14,7 @@ mod session;
 mod until;
 mod values;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -75,6 +76,18 @@ pub(crate) fn version_of(scenario: &Scenario) -> Option<String> {
         &origin.identity(),
         behaviours.figures_of_plans(),
     ]))
+}
+
+/// Version of an experiment of a paper beside the simulator, by kind: a hash of the behaviours of
+/// the kind and of the disciplines that a plan names. None if the kind has no version, since it
+/// measures this machine.
+pub(crate) fn version_of_experiment(kind: &str, disciplines: &BTreeSet<String>) -> Option<String> {
+    let behaviours = behaviour::Behaviours::of_program();
+    let mut all = vec![behaviours.of_experiment(kind)?];
+    for discipline in disciplines {
+        all.extend(behaviours.of_discipline(discipline));
+    }
+    Some(identity::hash(&all))
 }
 
 /// A part of the runs: the first number of the second, from 1.

@@ -511,6 +511,92 @@ fn a_record_is_made_by_several_commands() {
     assert_eq!(record()["variations"], whole["variations"]);
 }
 
+/// Formerly a search, a worked example or a run of AFQ's decisions was never older than the code.
+#[test]
+fn a_record_of_another_version_or_plan_fails_the_check() {
+    let folder = Folder::new("versions");
+    let pages = folder.path("pages");
+    let file = folder.path("pages/records/afq/section-3-3.json");
+    let item = |options: &[&str]| {
+        let words = ["afq", "section-3-3", "--full", "--pages", &pages];
+        let output = papers(&[&words, options].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    let check = || papers(&["--check", "--pages", &pages]);
+    let read = || -> Value { serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap() };
+    let write = |record: &Value| fs::write(&file, record.to_string()).unwrap();
+    item(&["--fresh"]);
+    let record = read();
+    assert!(record["experiment"].is_string() && record["behaviour"].is_null());
+    assert!(check().status.success(), "{}", text(&check().stderr));
+    let again =
+        format!("'roundelay papers afq section-3-3 --full --pages {pages}' records it again");
+    for (key, why, mark) in [
+        (
+            "experiment",
+            "with older code",
+            "**Recorded with older code**",
+        ),
+        ("plan", "for an older plan", "recorded for an older plan"),
+    ] {
+        let mut other = record.clone();
+        other[key] = "0123456789abcdef".into();
+        write(&other);
+        let output = check();
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        let told = format!(
+            "1 problem of the records in {pages}\n  afq section-3-3: recorded {why}; {again}"
+        );
+        assert!(message.contains(&told), "{message}");
+        let page = fs::read_to_string(folder.path("pages/afq.md")).unwrap();
+        assert!(page.contains(mark), "{page}");
+        item(&[]);
+        assert_eq!(read()["variations"], record["variations"]);
+        assert!(check().status.success(), "recorded again");
+    }
+}
+
+/// A record from before the versions of experiments is examined by one run.
+#[test]
+fn a_record_without_a_version_gets_one_if_a_run_agrees() {
+    let folder = Folder::new("unversioned");
+    let pages = folder.path("pages");
+    let file = folder.path("pages/records/afq/section-3-3.json");
+    let words = ["afq", "section-3-3", "--full", "--pages", &pages];
+    let item = || {
+        let output = papers(&[&words[..], &["--cache", &folder.path("cache")]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let json = fs::read_to_string(&file).unwrap();
+        serde_json::from_str::<Value>(&json).unwrap()
+    };
+    let record = item();
+    let mut before = record.clone();
+    before.as_object_mut().unwrap().remove("experiment");
+    // Told by the seconds: those of a record that is kept.
+    before["seconds"] = 77.0.into();
+    fs::write(&file, before.to_string()).unwrap();
+    let output = papers(&["--check", "--pages", &pages]);
+    let message = text(&output.stderr);
+    assert!(
+        output.status.success()
+            && message.contains("1 record may be older than its experiment")
+            && message.ends_with("\n  roundelay papers afq section-3-3 --full\n"),
+        "{message}"
+    );
+    let kept = item();
+    assert_eq!(kept["experiment"], record["experiment"]);
+    assert_eq!(kept["seconds"], 77.0);
+    let figures = before["variations"][0]["curves"].as_object_mut().unwrap();
+    for points in figures.values_mut() {
+        points[0][1][0] = 9.0.into();
+    }
+    fs::write(&file, before.to_string()).unwrap();
+    let anew = item();
+    assert_eq!(anew["variations"], record["variations"]);
+    assert_ne!(anew["seconds"], 77.0);
+}
+
 /// A plan's faults are run, and a claim that keeps its verdict under a fault is told.
 #[test]
 fn planted_faults_are_noticed_or_told() {

@@ -282,7 +282,7 @@ mod tests {
     use super::*;
     use crate::cache::Cache;
     use crate::plan::{Setting, tests::PLAN};
-    use crate::record::Record;
+    use crate::record::{Code, Record};
     use crate::runner::{Runner, Versions};
 
     /// Fills an essay in, with the record of `PLAN` as figure-1.
@@ -298,7 +298,7 @@ mod tests {
             until: None,
         };
         let ran = runner.run(plan, &Cache::none(), &|| ()).unwrap();
-        let record = Record::new(plan, Setting::Full, &ran, None, None).unwrap();
+        let record = Record::new(plan, Setting::Full, &ran, Code::default(), None).unwrap();
         assert_eq!(record.seeds, BTreeSet::from([1, 2, 3]));
         let judged = Judged::new(&paper.items[0], plan, text, record).unwrap();
         fill(&paper, &[Some(judged)])

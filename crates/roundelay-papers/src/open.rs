@@ -274,7 +274,7 @@ mod tests {
     use crate::experiments::Row;
     use crate::figures::Figures;
     use crate::plan::{Plan, Setting, tests::PLAN};
-    use crate::record::Record;
+    use crate::record::{Code, Record};
     use crate::runner::Ran;
 
     /// Calls `look` with the judged plan, if DRR's least flow gets the value `least` of each
@@ -304,7 +304,7 @@ mod tests {
             seconds: 0.0,
             runs: [0, 0],
         };
-        let record = Record::new(&plan, Setting::Full, &ran, None, None).unwrap();
+        let record = Record::new(&plan, Setting::Full, &ran, Code::default(), None).unwrap();
         let work = Work::Plan(Box::new(plan.clone()), text.to_owned());
         let item = Item {
             name: "figure-1".to_owned(),

@@ -1,8 +1,8 @@
 //! Records: the results of a plan's run that its page needs, in a JSON file beside the pages.
 //!
 //! A page is rendered from its plan and its record alone. The record has the hash of its plan's
-//! runs, so that a record older than its plan is detected, and the version of the behaviours that
-//! the runs rest on, so that one older than the code is. It may be made in parts, by several
+//! runs, so that a record older than its plan is detected, and the versions of the code that the
+//! runs rest on, so that one older than the code is. It may be made in parts, by several
 //! commands: runs of the same plan and version are kept, and missing seeds are added.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,10 +25,9 @@ pub struct Record {
     pub setting: String,
     /// Version of Roundelay.
     pub version: String,
-    /// Version of the simulated behaviours that the runs rest on, see [`behaviour`]; None if nothing
-    /// is simulated, or in records from before versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub behaviour: Option<String>,
+    /// Versions of the code that the runs rest on.
+    #[serde(flatten)]
+    pub code: Code,
     /// Seeds of the runs.
     #[serde(default)]
     pub seeds: BTreeSet<u64>,
@@ -47,6 +46,34 @@ pub struct Record {
     /// Counterexamples, by part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<(String, Vec<String>)>,
+}
+
+/// Versions of the code that runs rest on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Code {
+    /// Version of the simulated behaviours: disciplines, sources, the simulator and the figures of
+    /// plans. None if nothing is simulated, or in records from before versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behaviour: Option<String>,
+    /// Version of the experiment itself and of the disciplines that it names, for experiments that
+    /// are no simulation alone: searches, worked examples, AFQ's decisions. None for simulations and
+    /// measurements, or in records from before these versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<String>,
+}
+
+impl Code {
+    /// True if runs with this code may give other results than those with today's `code`. A record
+    /// from before versions of experiments does not tell.
+    pub fn is_older_than(&self, code: &Self) -> bool {
+        let knows = self.experiment.is_some() && code.experiment.is_some();
+        self.behaviour != code.behaviour || knows && self.experiment != code.experiment
+    }
+
+    /// True for a record without any version, of an experiment that has one today.
+    pub fn is_unknown(&self, code: &Self) -> bool {
+        self == &Self::default() && code.experiment.is_some()
+    }
 }
 
 /// Values in order of seeds, from 1; None for seeds without a value.
@@ -75,25 +102,36 @@ pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     Ok(hash(runs.iter().map(String::as_str)))
 }
 
-/// Version of the behaviours that a plan's runs in a setting rest on; None if nothing is simulated.
+/// Versions of the code that a plan's runs in a setting rest on.
 ///
 /// # Errors
 /// A fault of the plan.
-pub fn behaviour(
-    plan: &Plan,
-    setting: Setting,
-    versions: &Versions,
-) -> Result<Option<String>, String> {
-    let mut all = BTreeSet::new();
+pub fn code(plan: &Plan, setting: Setting, versions: &Versions) -> Result<Code, String> {
+    let (mut behaviours, mut experiments) = (BTreeSet::new(), BTreeSet::new());
     for variation in plan.variations(setting).map_err(|wrong| wrong.message)? {
         let experiment = variation.read().map_err(|wrong| wrong.message)?;
+        let mut is_simulation = true;
         for part in experiment.parts() {
+            is_simulation &= experiment.simulated(&part).is_some();
             if let Some(scenario) = experiment.rests_on(&part) {
-                all.insert((versions.of_simulation)(&scenario).unwrap_or_default());
+                behaviours.insert((versions.of_simulation)(&scenario).unwrap_or_default());
             }
         }
+        // The figures of a simulation are a part of its behaviour.
+        if !is_simulation {
+            let disciplines = experiment.disciplines().into_iter();
+            let names = disciplines.filter_map(|text| text.split_whitespace().next());
+            let names = names.map(str::to_owned).collect();
+            experiments.extend((versions.of_experiment)(variation.kind(), &names));
+        }
     }
-    Ok((!all.is_empty()).then(|| hash(all.iter().map(String::as_str))))
+    let all = |versions: &BTreeSet<String>| {
+        (!versions.is_empty()).then(|| hash(versions.iter().map(String::as_str)))
+    };
+    Ok(Code {
+        behaviour: all(&behaviours),
+        experiment: all(&experiments),
+    })
 }
 
 /// Names of the figures in claims.
@@ -135,7 +173,7 @@ impl Record {
         plan: &Plan,
         setting: Setting,
         ran: &Ran,
-        behaviour: Option<String>,
+        code: Code,
         peak_bytes: Option<u64>,
     ) -> Result<Self, String> {
         let (shown, judged) = (shown(plan), judged(plan));
@@ -153,7 +191,7 @@ impl Record {
             plan: identity(plan, setting)?,
             setting: setting.name().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            behaviour,
+            code,
             seeds: ran.seeds.clone(),
             seconds: short(ran.seconds),
             peak_bytes,
@@ -199,6 +237,15 @@ impl Record {
         let has_figures =
             shown(plan).is_subset(&self.shown) && judged(plan).is_subset(&self.judged);
         Ok(has_figures && self.plan == identity(plan, self.setting())?)
+    }
+
+    /// True if the runs that another record of the same plan has, too, have the same results there.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let is_seed = |seed: &u64| self.seeds.contains(seed) && other.seeds.contains(seed);
+        let seeds: Vec<u64> = other.seeds.iter().copied().filter(is_seed).collect();
+        let mut pairs = self.variations.iter().zip(&other.variations);
+        self.variations.len() == other.variations.len()
+            && pairs.all(|(own, other)| own.agrees_with(other, &seeds))
     }
 
     /// This record with the runs of another one of the same plan and behaviours.
@@ -280,6 +327,21 @@ impl Recorded {
             scalars,
             curves,
         }
+    }
+
+    /// True if all figures of these seeds are the same.
+    fn agrees_with(&self, other: &Self, seeds: &[u64]) -> bool {
+        let (own, other) = (self.figures(), other.figures());
+        let same = |name: &String, x: Option<f64>| {
+            let value = |figures: &Figures, seed: &u64| figures.at(name, x)?.0.get(seed).copied();
+            seeds
+                .iter()
+                .all(|seed| value(&own, seed) == value(&other, seed))
+        };
+        other.names().iter().all(|name| match other.curve(name) {
+            Some(points) => points.iter().all(|(x, _)| same(name, Some(*x))),
+            None => same(name, None),
+        })
     }
 
     /// Adds the values of other seeds.
@@ -366,7 +428,7 @@ mod tests {
             until: None,
         };
         let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
-        let record = Record::new(&plan, Setting::Quick, &ran, None, None).unwrap();
+        let record = Record::new(&plan, Setting::Quick, &ran, Code::default(), None).unwrap();
         let read: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
         assert_eq!(read, record);
         let again = read.ran(&plan).unwrap();
@@ -391,7 +453,7 @@ mod tests {
                 until: None,
             };
             let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
-            Record::new(&plan, Setting::Full, &ran, None, None).unwrap()
+            Record::new(&plan, Setting::Full, &ran, Code::default(), None).unwrap()
         };
         let (whole, first, last) = (record(1..=3), record(1..=1), record(2..=3));
         let few = judge(
@@ -420,7 +482,7 @@ mod tests {
                 seconds: 0.0,
                 runs: [0, 0],
             };
-            let record = Record::new(&plan, Setting::Full, &ran, None, None).unwrap();
+            let record = Record::new(&plan, Setting::Full, &ran, Code::default(), None).unwrap();
             record.fits(&Plan::parse(text).unwrap()).unwrap()
         };
         assert!(fits(PLAN));
@@ -442,14 +504,78 @@ mod tests {
         let plan = Plan::parse(PLAN).unwrap();
         let version = |of_simulation| {
             let versions = Versions {
-                program: String::new(),
                 of_simulation,
+                of_experiment: |_, _| Some("an experiment".to_owned()),
+                ..Versions::of_program("")
             };
-            behaviour(&plan, Setting::Full, &versions).unwrap()
+            code(&plan, Setting::Full, &versions).unwrap()
         };
         let one = version(|_| Some("one".to_owned()));
-        assert!(one.is_some() && one == version(|_| Some("one".to_owned())));
+        assert!(one.behaviour.is_some() && one == version(|_| Some("one".to_owned())));
         assert_ne!(one, version(|_| Some("other".to_owned())));
+        assert_eq!(one.experiment, None, "nothing but a simulation");
+    }
+
+    /// Formerly experiments beside the simulator had no version.
+    #[test]
+    fn a_version_is_of_the_experiment_and_its_disciplines() {
+        let text = PLAN.replace("DRR: least, kbit/s", "MQFQ: complete, order");
+        let run = text.find("[run]").unwrap();
+        let published = text.find("[[published]]").unwrap();
+        let open = text.find("[[open]]").unwrap();
+        let own = "[run]\nkind = 'collisions'\nqueues = [2, 4]\nkeys = 2\npairs = 2\ncolumns = { MQFQ = 'mqfq hashes 2', SFQ = 'sfq' }\n";
+        let text = [&text[..run], own, &text[published..open]].concat();
+        let plan = Plan::parse(&text).unwrap();
+        let versions = Versions {
+            of_experiment: |kind, disciplines| Some(format!("{kind} {disciplines:?}")),
+            ..Versions::of_program("")
+        };
+        let found = code(&plan, Setting::Full, &versions).unwrap();
+        assert_eq!(found.behaviour, None, "nothing is simulated");
+        let expected = hash(["collisions {\"mqfq\", \"sfq\"}"]);
+        assert_eq!(found.experiment, Some(expected));
+    }
+
+    #[test]
+    fn a_record_is_older_than_the_code_if_a_version_differs() {
+        let code = |behaviour: &str, experiment: &str| {
+            let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            Code {
+                behaviour: some(behaviour),
+                experiment: some(experiment),
+            }
+        };
+        assert!(!code("a", "b").is_older_than(&code("a", "b")));
+        for other in [code("c", "b"), code("a", "c"), code("", "b")] {
+            assert!(code("a", "b").is_older_than(&other), "{other:?}");
+        }
+        let (before, today) = (code("", ""), code("", "b"));
+        assert!(!before.is_older_than(&today) && before.is_unknown(&today));
+        assert!(!before.is_unknown(&before) && !today.is_unknown(&today));
+    }
+
+    #[test]
+    fn records_agree_if_the_runs_of_both_have_the_same_results() {
+        let plan = Plan::parse(PLAN).unwrap();
+        let record = |seeds| {
+            let runner = Runner {
+                setting: Setting::Quick,
+                versions: Versions::of_program(""),
+                instead: None,
+                seeds: Some(seeds),
+                until: None,
+            };
+            let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
+            Record::new(&plan, Setting::Quick, &ran, Code::default(), None).unwrap()
+        };
+        let (whole, part) = (record(1..=2), record(2..=2));
+        assert!(whole.agrees_with(&part));
+        let mut other = part;
+        let figures = &mut other.variations[1].scalars;
+        for values in figures.values_mut() {
+            values[1] = values[1].map(|value| value + 1.0);
+        }
+        assert!(!whole.agrees_with(&other));
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub struct Versions {
     /// Version of what a simulation uses: its network, disciplines, sources and transport
     /// protocols, and the figures of plans. None stands for the program's version.
     pub of_simulation: fn(&Scenario) -> Option<String>,
+    /// Version of an experiment beside the simulator, by its kind, and of the disciplines that it
+    /// names. None if its kind has no version.
+    pub of_experiment: fn(&str, &BTreeSet<String>) -> Option<String>,
 }
 
 impl Versions {
@@ -45,6 +48,7 @@ impl Versions {
         Self {
             program: program.into(),
             of_simulation: |_| None,
+            of_experiment: |_, _| None,
         }
     }
 
@@ -322,8 +326,8 @@ mod tests {
         let plan = Plan::parse(PLAN).unwrap();
         let run = |program: &str, of_simulation| {
             let versions = Versions {
-                program: program.to_owned(),
                 of_simulation,
+                ..Versions::of_program(program)
             };
             Runner {
                 versions,

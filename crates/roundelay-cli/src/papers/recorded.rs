@@ -8,9 +8,9 @@ use std::time::Instant;
 use roundelay_papers::cache::Cache;
 use roundelay_papers::catalogue::Paper;
 use roundelay_papers::plan::Plan;
-use roundelay_papers::record::{self, Record};
+use roundelay_papers::record::{self, Code, Record};
 use roundelay_papers::runner::{Ran, Runner};
-use roundelay_papers::site::{Site, read_record, record_path};
+use roundelay_papers::site::{Site, again, read_record, record_path};
 use roundelay_report::write_text;
 
 use super::{memory, versions};
@@ -51,8 +51,8 @@ pub(super) fn run(
     if ran.seeds.is_empty() && kept.is_none() {
         return Ok(None);
     }
-    let behaviour = record::behaviour(plan, runner.setting, &runner.versions)?;
-    let record = Record::new(plan, runner.setting, &ran, behaviour, memory::peak_bytes())?;
+    let code = record::code(plan, runner.setting, &runner.versions)?;
+    let record = Record::new(plan, runner.setting, &ran, code, memory::peak_bytes())?;
     let Some(kept) = kept else {
         return Ok(Some(Together { record, ran }));
     };
@@ -74,25 +74,51 @@ fn missing(runner: &Runner, plan: &Plan, record: &Record) -> Result<BTreeSet<u64
 /// The record of an item, if it is of this setting and plan, and of today's code.
 ///
 /// # Errors
-/// The record is unreadable.
+/// The record is unreadable, or the run that examines it failed.
 pub(super) fn kept(
     folder: &Path,
-    paper: &str,
-    item: &str,
+    (paper, item): (&str, &str),
     runner: &Runner,
     plan: &Plan,
-) -> Result<Option<Record>, Failure> {
+    cache: &Cache,
+) -> Result<Option<Record>, String> {
     let Ok(Some(record)) = read_record(folder, paper, item) else {
         // A record that cannot be read is made anew.
         return Ok(None);
     };
-    let record = record.completed(plan).map_err(Failure::run)?;
-    if record.setting() != runner.setting || !record.fits(plan).map_err(Failure::run)? {
+    let record = record.completed(plan)?;
+    if record.setting() != runner.setting || !record.fits(plan)? {
         return Ok(None);
     }
-    let behaviour =
-        record::behaviour(plan, runner.setting, &runner.versions).map_err(Failure::run)?;
-    Ok((record.behaviour == behaviour).then_some(record))
+    let code = record::code(plan, runner.setting, &runner.versions)?;
+    if record.code.is_unknown(&code) {
+        return examined(runner, plan, record, code, cache);
+    }
+    Ok((!record.code.is_older_than(&code)).then_some(record))
+}
+
+/// A record from before versions of experiments, if its first seed gives the same results today:
+/// it has today's version then.
+fn examined(
+    runner: &Runner,
+    plan: &Plan,
+    mut record: Record,
+    code: Code,
+    cache: &Cache,
+) -> Result<Option<Record>, String> {
+    let seeds: BTreeSet<u64> = record.seeds.iter().copied().take(1).collect();
+    let ran = runner.run_seeds(plan, &seeds, cache, &|| ());
+    let ran = ran.map_err(|error| error.to_string())?;
+    if ran.seeds.is_empty() {
+        // There was no time for the run.
+        return Ok(Some(record));
+    }
+    let again = Record::new(plan, runner.setting, &ran, code.clone(), None)?;
+    if !record.agrees_with(&again) {
+        return Ok(None);
+    }
+    record.code = code;
+    Ok(Some(record))
 }
 
 /// Writes a record into the folder of the pages.
@@ -115,29 +141,53 @@ pub(super) fn write_pages(papers: &[Paper], folder: &Path) -> Result<(), Failure
     Ok(())
 }
 
-/// Compares the records' verdicts with those expected, and their versions with the code.
+/// Compares the records' verdicts with those expected, and their versions with plans and code.
 ///
 /// # Errors
-/// The records with another verdict, or made with older code.
+/// The records with another verdict, or made for an older plan or with older code.
 pub(super) fn check(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
     let site = Site::read(papers, folder, &versions()?).map_err(Failure::run)?;
-    let mut problems = Vec::new();
+    let place = folder.display();
+    let (mut problems, mut unversioned) = (Vec::new(), Vec::new());
+    for ((paper, item), again) in site.older_plans() {
+        problems.push(format!(
+            "{paper} {item}: recorded for an older plan; '{again} --pages {place}' records it again"
+        ));
+    }
     for (paper, judged) in site.judged() {
         let name = format!("{} {}", paper.slug, judged.item.name);
+        let again = again(&paper.slug, &judged.item.name, &judged.record);
         if judged.is_stale {
-            problems.push(format!("{name}: recorded with older code"));
+            problems.push(format!(
+                "{name}: recorded with older code; '{again} --pages {place}' records it again"
+            ));
+        }
+        if judged.is_unversioned {
+            unversioned.push(again);
         }
         for change in judged.changed() {
             problems.push(format!("{name}: {change}"));
         }
     }
+    if !unversioned.is_empty() {
+        let subject = match unversioned.len() {
+            1 => "1 record may be older than its experiment".to_owned(),
+            count => format!("{count} records may be older than their experiments"),
+        };
+        eprintln!(
+            "{subject}: without a version. With --pages {place}, each of these commands runs one seed again, and keeps the record if the results are the same:\n  {}",
+            unversioned.join("\n  ")
+        );
+    }
     if problems.is_empty() {
         return Ok(());
     }
+    let count = match problems.len() {
+        1 => "1 problem".to_owned(),
+        count => format!("{count} problems"),
+    };
     Err(Failure::run(format!(
-        "{} problems of the records in {}\n  {}",
-        problems.len(),
-        folder.display(),
+        "{count} of the records in {place}\n  {}",
         problems.join("\n  ")
     )))
 }

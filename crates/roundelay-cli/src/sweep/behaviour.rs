@@ -19,6 +19,10 @@ use roundelay_sim::{DecisionCost, LinkConfig};
 const TABLE: &str = include_str!("../../behaviours.json");
 /// Name of the figures of the papers' plans.
 const FIGURES: &str = "papers.simulate";
+/// Kinds of the papers' experiments without a fingerprint: they measure the time, or count the
+/// instructions, of this build on this machine.
+#[cfg(test)]
+const MEASUREMENTS: [&str; 2] = ["cost", "hold"];
 
 /// Fingerprints by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +91,18 @@ impl Behaviours {
     /// Fingerprint of the figures of the papers' plans.
     pub(super) fn figures_of_plans(&self) -> &str {
         &self.0[FIGURES]
+    }
+
+    /// Fingerprint of a kind of the papers' experiments.
+    pub(super) fn of_experiment(&self, kind: &str) -> Option<&str> {
+        self.0.get(&format!("papers.{kind}")).map(String::as_str)
+    }
+
+    /// Fingerprint of a discipline.
+    pub(super) fn of_discipline(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(&format!("discipline.{name}"))
+            .map(String::as_str)
     }
 
     /// Hash of all fingerprints: equal for programs with equal results.

@@ -190,6 +190,10 @@ impl Experiment for Collisions {
         })
     }
 
+    fn disciplines(&self) -> Vec<&str> {
+        self.columns.texts()
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.plant(discipline);
         Ok(())

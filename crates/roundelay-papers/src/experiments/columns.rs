@@ -34,6 +34,11 @@ impl Columns {
         spec(column, self.text(column)?)
     }
 
+    /// The texts of all columns.
+    pub(super) fn texts(&self) -> Vec<&str> {
+        texts(&self.0)
+    }
+
     /// # Errors
     /// A column is not a discipline.
     pub(super) fn check(&self) -> Result<(), Wrong> {
@@ -48,6 +53,18 @@ impl Columns {
             .iter_mut()
             .for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
     }
+}
+
+/// The disciplines in a table of columns: a text, or a table with `discipline` and `bounds_of`.
+pub(super) fn texts(columns: &Table) -> Vec<&str> {
+    let mut texts = Vec::new();
+    for column in columns.values() {
+        texts.extend(column.as_str());
+        for key in ["discipline", "bounds_of"] {
+            texts.extend(column.get(key).and_then(Value::as_str));
+        }
+    }
+    texts
 }
 
 /// An error about a column.

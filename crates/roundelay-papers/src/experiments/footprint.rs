@@ -74,6 +74,10 @@ impl Experiment for Memory {
         true
     }
 
+    fn disciplines(&self) -> Vec<&str> {
+        self.columns.texts()
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.plant(discipline);
         Ok(())

@@ -358,6 +358,10 @@ impl Experiment for Hierarchy {
         true
     }
 
+    fn disciplines(&self) -> Vec<&str> {
+        self.columns.texts()
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.plant(discipline);
         Ok(())

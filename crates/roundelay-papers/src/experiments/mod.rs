@@ -120,6 +120,12 @@ pub trait Experiment: Send + Sync {
         self.simulated(part)
     }
 
+    /// Disciplines that the outcome depends on beside those of the simulator, as written in the plan,
+    /// for the version of a record.
+    fn disciplines(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Files that the scenario of a part reads.
     fn files(&self, part: &str) -> Vec<PathBuf> {
         self.simulated(part)

@@ -263,6 +263,10 @@ impl Experiment for Promise {
         Ok(outcome)
     }
 
+    fn disciplines(&self) -> Vec<&str> {
+        self.columns.texts()
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.plant(discipline);
         Ok(())

@@ -164,6 +164,10 @@ impl Experiment for Reordering {
         Ok(Outcome { rows, trace })
     }
 
+    fn disciplines(&self) -> Vec<&str> {
+        self.columns.texts()
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.plant(discipline);
         Ok(())

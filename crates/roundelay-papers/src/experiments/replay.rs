@@ -22,7 +22,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::changed::{changed, changes};
-use super::{Experiment, Failed, Outcome, Row};
+use super::{Experiment, Failed, Outcome, Row, columns};
 use crate::places::Wrong;
 
 /// The `[run]` table.
@@ -176,6 +176,10 @@ impl Experiment for Replay {
             rows,
             trace: Vec::new(),
         })
+    }
+
+    fn disciplines(&self) -> Vec<&str> {
+        columns::texts(&self.with)
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {

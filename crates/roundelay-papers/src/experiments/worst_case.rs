@@ -12,7 +12,7 @@ use roundelay::{Guarantees, QueueSpec};
 use roundelay_metrics::workload::{Outcome as Measured, Ratios, Workload, adversaries};
 use serde::Deserialize;
 
-use super::columns::{spec, wrong};
+use super::columns::{self, spec, wrong};
 use super::{Experiment, Failed, Outcome, Row, repetition, within};
 use crate::places::Wrong;
 
@@ -107,6 +107,10 @@ impl Experiment for WorstCase {
 
     fn is_exact(&self) -> bool {
         true
+    }
+
+    fn disciplines(&self) -> Vec<&str> {
+        columns::texts(&self.columns)
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {

@@ -71,6 +71,12 @@ impl Variation {
         read(&run)
     }
 
+    /// Name of the experiment's kind; empty if the plan has none.
+    pub fn kind(&self) -> &str {
+        let kind = self.run.get("kind").and_then(Value::as_str);
+        kind.unwrap_or_default()
+    }
+
     /// Text for the cache key: everything that determines the runs.
     pub fn identity(&self) -> String {
         toml::to_string(&self.run).unwrap_or_else(|_| format!("{:?}", self.run))

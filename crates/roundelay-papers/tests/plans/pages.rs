@@ -34,6 +34,7 @@ fn verdicts_of_the_records_are_those_of_the_plans() {
         })
         .collect();
     assert_eq!(changed, Vec::<String>::new());
+    assert!(site.older_plans().is_empty(), "{:?}", site.older_plans());
     assert!(site.judged().count() > 40, "there are records");
 }
 

@@ -4,7 +4,7 @@
 //! has a part in its fingerprint. Sources, TCP and the rest run in the simulator behind FIFO
 //! queues.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,9 @@ use roundelay_report::sweep_rows;
 use roundelay_sim::scenario::{Scenario, SourceSpec};
 use roundelay_sim::{LinkId, PacketState, Probe, Tag};
 
-use super::{Behaviours, FIGURES, TABLE, used};
+use super::{Behaviours, FIGURES, MEASUREMENTS, TABLE, used};
 use crate::sweep::identity::hash;
+use crate::sweep::version_of_experiment;
 
 /// Packets of the list of arrivals.
 const ARRIVALS: u64 = 1500;
@@ -371,7 +372,7 @@ fn of_kind(kind: &str, [one, other]: [&str; 2], folder: &Path) -> String {
 
 /// The `[run]` tables of plans with all figures of `simulate`: of flows, of transfers under
 /// schemes, and over time.
-const PLANS: [&str; 3] = [
+const SIMULATED: [&str; 3] = [
     "
 columns = { SFQ = 'mqfq hashes 1 quantum 1000b', MQFQ = 'mqfq quantum 1000b' }
 counts.fair = { group = 'fair', from = 60, below = 120 }
@@ -403,29 +404,119 @@ scenario.source = [{ kind = 'poisson', from = 's*', to = 'r*', rate = '500kbit' 
 ",
 ];
 
-/// Rows of the plans, each part with two seeds.
-fn figures() -> String {
+/// `[run]` tables of the other kinds of experiments, but for measurements: an example each.
+const EXPERIMENTS: [(&str, &str); 14] = [
+    (
+        "collisions",
+        "queues = [2, 3, 16]\nkeys = 20\npairs = 50
+columns = { SFQ = 'mqfq hashes 1', MQFQ = 'mqfq hashes 2' }",
+    ),
+    (
+        "deadlines",
+        "columns = { AFQ = 'afq', WF2Q = { discipline = 'wf2q', decision = '2ms', packet = '10us', deadlines = false } }
+flows = [4, 20]\npackets = 100\npacket_len = 1000\nlifetime = '5s'\ndecision = ['1ms', '10us']
+credit = 2.0\nlink = '100mbit'\npropagation = '1ms'\nstarts_within = '1s'\ncurves = true
+type = [{ name = 'HDTV', rate = '20mbit', weight = 625 }, { name = 'audio', rate = '128kbit', weight = 4 }]",
+    ),
+    (
+        "footprint",
+        "columns = { QFQ = 'qfq', DRR = 'drr', S-KPS = 's_kps', WF2Q = 'wf2q', AFQ = 'afq', MQFQ = 'mqfq' }",
+    ),
+    (
+        "hierarchy",
+        "columns = { told = 'qfq', inferring = 'qfq', plus = 'qfq_plus' }
+infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 500",
+    ),
+    (
+        "leftover",
+        "columns = { M8 = 'qfq_plus', QFQ = 'qfq', FIFO = 'fifo' }
+members = 8\nlight = [0.1, 1.0]\nlen = 1000\npackets = 2000",
+    ),
+    (
+        "listings",
+        "runs = 300\ntrace = 'Theorem 7'
+columns = { printed = { start_time = 'as printed' }, idle = { start_time = 'idle groups' }, every = { start_time = 'every flow' }, linux = { start_time = 'linux' }, freebsd = { start_time = 'freebsd' } }",
+    ),
+    (
+        "promise",
+        "columns = { M1 = 'qfq_plus aggregate 1', M8 = 'qfq_plus', DRR = 'drr' }
+packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 8192 }\nlights = 8\nrandom = 20",
+    ),
+    (
+        "reordering",
+        "columns = { MQFQ = 'mqfq', resequence = 'mqfq resequence', cells = 'mqfq cells 64b' }
+flows = 20\nrate = 300000\nlink = 5000000\nduration = 1\nround = 3014\nqueues = 16
+lengths = { constant = [1000], mixed = [64, 576, 1500] }",
+    ),
+    (
+        "replay",
+        "columns = { random = 'random limit 100000', sjf = { 'queue.core' = 'sjf limit 100000', threshold = '1ns' } }
+with = { LSTF = 'lstf', EDF = 'edf', FIFO = 'fifo' }
+[scenario]\nduration = '500ms'\ntopology = { template = 'dumbbell', pairs = 3, rate = '5mbit' }
+source = [{ kind = 'poisson', from = 's*', to = 'r*', rate = '1400kbit', packet_len = 500 }]",
+    ),
+    (
+        "replayable",
+        "schedules = 200\nnodes = 4\npasses = 3\npackets = 8\ncongestion_points = 2
+columns = { LSTF = 'lstf', three = { rule = 'lstf', congestion_points = 3 }, plain = 'lstf without preemption', omniscient = 'omniscient', FIFO = 'fifo' }",
+    ),
+    (
+        "smallest",
+        "[columns.LSTF]\nquestion = 'lstf'\ncongestion_points = 3\ncounted = 'some packet can wait'
+within = [{ packets = 2, nodes = 3, exit = 5 }, { packets = 3, nodes = 3, exit = 5 }]",
+    ),
+    (
+        "turns",
+        "columns = { AFQ = 'afq quantum 2b', WF2Q = 'wf2q' }\nbandwidth = 24\npacket_len = 2
+flow = [{ requested = 3, due = [5, 9] }, { requested = 2, due = [15, 16, 17] }, { requested = 4, due = [2, 4, 6, 8, 12] }]",
+    ),
+    (
+        "worked_schedule",
+        "rules = ['lstf', 'lstf without preemption', 'omniscient']\ncritical = ['a', 'b']\nnodes = { A = 2 }
+packets = { a = { enters = 0, path = 'A' }, b = { enters = 0, path = 'A' } }
+[cases]\none = { A = 'b(0, 0), a(0, 2)' }\nother = { A = 'b(0, 1), a(0, 3)' }",
+    ),
+    (
+        "worst_case",
+        "runs = 20\ncolumns = { QFQ = 'qfq', DRR = { discipline = 'drr quantum 65536b', bounds_of = 'qfq' } }",
+    ),
+];
+
+/// Rows and counterexamples of a plan, each part with two seeds.
+fn results(kind: &str, text: &str) -> String {
+    let mut run: toml::Table = text.parse().unwrap();
+    run.insert("kind".to_owned(), kind.into());
+    let experiment = Variation {
+        name: String::new(),
+        open: None,
+        run,
+        seeds: 2,
+    }
+    .experiment()
+    .unwrap_or_else(|wrong| panic!("{kind}: {wrong:?}"));
     let mut all = String::new();
-    for text in PLANS {
-        let mut run: toml::Table = text.parse().unwrap();
-        run.insert("kind".to_owned(), "simulate".into());
-        let experiment = Variation {
-            name: String::new(),
-            open: None,
-            run,
-            seeds: 2,
-        }
-        .experiment()
-        .unwrap_or_else(|wrong| panic!("{wrong:?}"));
-        for part in experiment.parts() {
-            for seed in [1, 2] {
-                let rows = experiment.run(&part, seed).unwrap().rows;
-                assert!(!rows.is_empty());
-                _ = writeln!(all, "{rows:?}");
+    for part in experiment.parts() {
+        for seed in [1, 2] {
+            let outcome = experiment.run(&part, seed).unwrap();
+            assert!(!outcome.rows.is_empty(), "{kind}: {part}");
+            _ = writeln!(all, "{:?}", outcome.rows);
+            for line in outcome.trace {
+                _ = writeln!(all, "{line}");
             }
         }
     }
-    hash(&[&all])
+    all
+}
+
+/// Fingerprints of the papers' experiments, by name.
+fn experiments() -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    let simulated = SIMULATED.map(|text| results("simulate", text)).concat();
+    all.insert(FIGURES.to_owned(), hash(&[&simulated]));
+    for (kind, text) in EXPERIMENTS {
+        all.insert(format!("papers.{kind}"), hash(&[&results(kind, text)]));
+    }
+    all
 }
 
 /// A folder with the lists of the canonical scenarios.
@@ -469,7 +560,7 @@ fn fingerprints() -> BTreeMap<String, String> {
         .map(|(name, text)| (name, runs(&text, &folder.0)));
     of_disciplines
         .chain(of_scenarios)
-        .chain([(FIGURES.to_owned(), figures())])
+        .chain(experiments())
         .collect()
 }
 
@@ -507,6 +598,38 @@ fn canonical_scenarios_use_what_they_stand_for() {
         );
         table.of(&scenario).unwrap();
     }
+}
+
+/// Formerly records of searches, of collisions and of AFQ's decisions had no version, so nothing
+/// noticed that they were older than the code.
+#[test]
+fn every_kind_of_experiment_has_a_version_or_measures_this_machine() {
+    let (table, none) = (Behaviours::of_program(), BTreeSet::new());
+    for (kind, _) in roundelay_papers::experiments::KINDS {
+        let has_version = table.of_experiment(kind).is_some();
+        let measures = MEASUREMENTS.contains(kind);
+        assert!(has_version != measures, "{kind}: add it to EXPERIMENTS");
+        assert_eq!(version_of_experiment(kind, &none).is_some(), has_version);
+    }
+}
+
+/// The version of an experiment is that of its kind and of the disciplines that it names.
+#[test]
+fn an_experiment_has_the_version_of_its_kind_and_disciplines() {
+    let version = |kind: &str, disciplines: &[&str]| {
+        let disciplines = disciplines.iter().map(|name| (*name).to_owned()).collect();
+        version_of_experiment(kind, &disciplines)
+    };
+    let all = [
+        version("collisions", &["mqfq"]),
+        version("collisions", &["fifo"]),
+        version("reordering", &["mqfq"]),
+        version("collisions", &["fifo", "mqfq"]),
+    ];
+    for (number, one) in all.iter().enumerate() {
+        assert!(one.is_some() && !all[..number].contains(one), "{all:?}");
+    }
+    assert_eq!(version("cost", &["mqfq"]), None);
 }
 
 /// Settings change results: no fingerprint is of a run that ignores its subject.

@@ -332,6 +332,10 @@ impl Experiment for Deadlines {
         })
     }
 
+    fn disciplines(&self) -> Vec<&str> {
+        columns::texts(&self.columns)
+    }
+
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         let discipline = Value::String(discipline.to_owned());
         for (_, column) in self.columns.iter_mut() {
