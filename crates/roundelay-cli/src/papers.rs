@@ -365,9 +365,10 @@ fn bar(
     if arguments.quiet || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());
     }
-    // Before the first run nothing is known of the time left: indicatif says 0s.
+    // Before the first run nothing is known of the time left, and after runs from the cache too
+    // little: indicatif says 0s then.
     let left = |state: &ProgressState, text: &mut dyn fmt::Write| {
-        if state.pos() > 0 {
+        if state.pos() > 0 && state.eta().as_secs() > 0 {
             _ = write!(text, ", {} left", HumanDuration(state.eta()));
         }
     };

@@ -229,6 +229,16 @@ fn what_is_wrong_is_said_with_what_is_legal() {
             "ups has no item 'table 1' (did you mean 'table-1'?): ",
         ),
         (
+            &["ups", "figure", "4"],
+            2,
+            "ups has no item 'figure 4' (did you mean 'figure-4'?): ",
+        ),
+        (
+            &["mqfq", "theorem-1"],
+            2,
+            "mqfq has no item 'theorem-1': figure-1, figure-2, ",
+        ),
+        (
             &["all", "figure4"],
             2,
             "all has no item 'figure4' (did you mean 'figure-4'?): ",

@@ -1,4 +1,4 @@
-//! Progress bar of `roundelay simulate`, shown only on a terminal; `script` provides one.
+//! Progress bars of `roundelay simulate` and `roundelay papers`, shown only on a terminal; `script` provides one.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -22,16 +22,18 @@ fn in_a_terminal(name: &str, options: &str) -> Option<String> {
         std::process::id()
     ));
     fs::write(&path, SCENARIO).unwrap();
-    let command = format!(
-        "'{}' simulate '{}' {options}",
-        env!("CARGO_BIN_EXE_roundelay"),
-        path.display()
-    );
+    let shown = shown(&format!("simulate '{}' {options}", path.display()));
+    fs::remove_file(&path).unwrap();
+    shown
+}
+
+/// Terminal output of the command with these arguments; `None` if there is no `script`.
+fn shown(arguments: &str) -> Option<String> {
+    let command = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_roundelay"));
     let output = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .stdin(Stdio::null())
         .output();
-    fs::remove_file(&path).unwrap();
     let output = output
         .inspect_err(|error| eprintln!("no terminal can be made: {error}"))
         .ok()?;
@@ -196,4 +198,25 @@ fn a_long_run_is_announced() {
             && line.contains(" events, ten to thirty million a second"),
         "{line}"
     );
+}
+
+/// Formerly the bar of the papers began with "0s left", before anything was known of the runs.
+#[test]
+fn a_papers_bar_tells_no_time_left_before_it_knows_one() {
+    let Some(shown) = shown("papers qfq theorem-3 --seeds 3 --fresh") else {
+        return;
+    };
+    let bars: Vec<_> = shown
+        .split(['\r', '\n'])
+        .filter(|line| line.contains(" runs, qfq theorem-3"))
+        .collect();
+    assert!(
+        bars.first().is_some_and(|bar| bar.contains(" 0 of ")),
+        "{shown}"
+    );
+    for bar in bars {
+        let is_first = bar.contains(" 0 of ");
+        assert!(!is_first || !bar.contains("left"), "{bar}");
+        assert!(!bar.contains(", 0 seconds left"), "{bar}");
+    }
 }

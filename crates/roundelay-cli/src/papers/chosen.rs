@@ -53,3 +53,26 @@ fn meant(written: &str, known: &[&str]) -> String {
         None => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roundelay_papers::catalogue;
+
+    /// `papers all figure-4` runs the figures of this number of all papers, as the help says.
+    #[test]
+    fn with_all_an_item_is_that_of_every_paper() {
+        let catalogue = catalogue::papers().unwrap();
+        let all = papers(&catalogue, ALL).unwrap();
+        let mut found = Vec::new();
+        for (paper, item) in items(&all, ALL, Some("figure-4")).unwrap() {
+            assert_eq!(item.name, "figure-4");
+            found.push(paper.slug.as_str());
+        }
+        found.sort_unstable();
+        assert_eq!(found, ["afq", "mqfq", "qfq", "ups"]);
+        let one = papers(&catalogue, "ups").unwrap();
+        assert_eq!(items(&one, "ups", Some("figure-4")).unwrap().len(), 1);
+        assert_eq!(items(&one, "ups", None).unwrap().len(), one[0].items.len());
+    }
+}
