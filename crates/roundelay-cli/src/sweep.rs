@@ -62,8 +62,12 @@ pub(crate) fn compute(arguments: &Sweep, host: &Host, with_rows: bool) -> Result
 }
 
 /// Version of a simulation in a plan of a paper: a hash of the network, the files, the behaviours
-/// used, and the figures of plans. None if a behaviour has no version.
+/// used, and the figures of plans. None if a behaviour has no version, or if slack is written at
+/// departure: records of such runs are from before this behaviour had a version.
 pub(crate) fn version_of(scenario: &Scenario) -> Option<String> {
+    if behaviour::writes_at_departure(scenario) {
+        return None;
+    }
     let behaviours = behaviour::Behaviours::of_program();
     let origin = identity::Origin::new(
         &toml::Table::new(),

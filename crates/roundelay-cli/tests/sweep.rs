@@ -155,6 +155,29 @@ fn over<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["s.toml"], &KEYS[..], more].concat()
 }
 
+/// Formerly a sweep refused it: a behaviour without a version.
+#[test]
+fn slack_at_departure_can_be_swept() {
+    let folder = Folder::new("departure");
+    let urgent = SCENARIO.replace(
+        "packet_len = 200",
+        "packet_len = 200\nurgency = 'slack 5ms'",
+    );
+    fs::write(folder.0.join("s.toml"), urgent).unwrap();
+    let arguments = [
+        "s.toml",
+        "queue.core=lstf",
+        "source.calls.urgency=slack 5ms,slack 5ms at departure",
+        "--replicas",
+        "2",
+    ];
+    let done = folder.done(&arguments);
+    assert!(
+        done.contains("2 points, 4 runs: 0 cached, 4 done, 0 failed"),
+        "{done}"
+    );
+}
+
 #[test]
 fn a_comment_runs_nothing_and_a_changed_key_its_runs() {
     let folder = Folder::new("comment");

@@ -141,6 +141,11 @@ fn used(scenario: &Scenario) -> BTreeSet<String> {
     all
 }
 
+/// True if a source writes its packets' slack at their departure from the host.
+pub(super) fn writes_at_departure(scenario: &Scenario) -> bool {
+    used(scenario).contains("urgency.at_departure")
+}
+
 fn of_link(link: &LinkConfig, all: &mut BTreeSet<String>) {
     let mut add = |is_used: bool, name: &str| {
         if is_used {

@@ -344,11 +344,26 @@ fn scenarios(folder: &Path) -> Vec<(String, String)> {
             )),
         ));
     }
+    all.push(("urgency.at_departure".to_owned(), at_departure()));
     let kinds = SourceSpec::KINDS.iter().zip(SourceSpec::EXAMPLES);
     all.extend(
         kinds.map(|(kind, examples)| (format!("source.{kind}"), of_kind(kind, *examples, folder))),
     );
     all
+}
+
+/// Bursts that wait in their host, the second one behind the first, where slack at departure is
+/// another than at sending, and that compete by slack behind it.
+fn at_departure() -> String {
+    let mut text = "[queue]\ncore = 'lstf limit 100'\nedge = 'fifo limit 100'\n".to_owned();
+    for (name, to, rule) in [("a", "r0", "slack 10ms"), ("b", "r1", "fair 2mbit")] {
+        text += &format!(
+            "[[source]]\nname = '{name}'\nkind = 'burst'\nfrom = 's0'\nto = '{to}'\nsize = '30kb'\nurgency = '{rule} at departure'\n"
+        );
+    }
+    let steady =
+        "name = 'c'\nkind = 'cbr'\nrate = '1mbit'\npacket_len = 100\nurgency = 'slack 8ms'";
+    text + &source(steady)
 }
 
 /// Sources of a kind in both of its settings. Transfers over TCP fit into the initial window: the
@@ -630,6 +645,19 @@ fn an_experiment_has_the_version_of_its_kind_and_disciplines() {
         assert!(one.is_some() && !all[..number].contains(one), "{all:?}");
     }
     assert_eq!(version("cost", &["mqfq"]), None);
+}
+
+/// Formerly the fingerprint was that of slack at sending, because nothing waited in a host.
+#[test]
+fn slack_at_departure_has_a_fingerprint_of_its_own() {
+    let folder = Folder::new();
+    let departure = at_departure();
+    let sending = departure.replace(" at departure", "");
+    assert_ne!(runs(&departure, &folder.0), runs(&sending, &folder.0));
+    for rule in ["slack 10ms", "fair 2mbit"] {
+        let one = departure.replace(&format!("{rule} at departure"), rule);
+        assert_ne!(runs(&departure, &folder.0), runs(&one, &folder.0), "{rule}");
+    }
 }
 
 /// Settings change results: no fingerprint is of a run that ignores its subject.
