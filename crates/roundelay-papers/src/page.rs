@@ -677,8 +677,12 @@ fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
         format!(", {} MB at most", bytes.div_ceil(1_000_000))
     });
     let (again, runs) = (again(&paper.slug, &item.name, record), judged.recorded());
+    let mut fewer = String::new();
+    for (column, seeds) in &judged.plan.fewer_seeds {
+        fewer += &format!(", of {column} {seeds} at most");
+    }
     format!(
-        "`{again}` ({} setting, {runs} a variation, {} processor seconds{memory}); every row as Parquet: `--parquet rows.parquet`.\n",
+        "`{again}` ({} setting, {runs} a variation{fewer}, {} processor seconds{memory}); every row as Parquet: `--parquet rows.parquet`.\n",
         record.setting,
         rounded(record.seconds),
     )

@@ -4,6 +4,8 @@
 mod fault;
 mod variation;
 
+use std::collections::BTreeMap;
+
 use roundelay_trace::file::Reader;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -35,13 +37,18 @@ pub struct Plan {
     /// Ways for a reader to refute the verdicts.
     #[serde(default)]
     pub refute: String,
-    /// Another item with the same runs: `run`, `quick` and `open` default to its plan's.
+    /// Another item with the same runs: `run`, `quick`, `open` and `fewer_seeds` default to its
+    /// plan's.
     pub like: Option<String>,
     /// The experiment: `kind`, `seeds`, and the keys of the kind.
     pub run: Table,
     /// Values for the quick setting, by dotted path in `run`.
     #[serde(default)]
     pub quick: Table,
+    /// Columns that are run with fewer seeds than the others, because a run takes long, with their
+    /// number of seeds.
+    #[serde(default)]
+    pub fewer_seeds: BTreeMap<String, u64>,
     /// Numbers printed in the paper.
     #[serde(default)]
     pub published: Vec<Published>,
@@ -226,7 +233,7 @@ impl Plan {
         })?;
         let (_, mut other) =
             Reader::read::<Table>(&like, other).map_err(|error| reader.at("like", error))?;
-        for key in ["run", "quick", "open"] {
+        for key in ["run", "quick", "open", "fewer_seeds"] {
             if let (None, Some(value)) = (table.get(key), other.remove(key)) {
                 table.insert(key.to_owned(), value);
             }
@@ -259,12 +266,45 @@ impl Plan {
             }
         }
         self.check_faults()?;
+        self.check_fewer_seeds()?;
         for (number, published) in self.published.iter().enumerate() {
             let path = format!("published.{number}.figure");
             Reference::parse(&published.figure)
                 .map_err(|message| Wrong::new(path, format!("[[published]] {message}")))?;
         }
         Ok(())
+    }
+
+    /// Checks that columns with fewer seeds exist, and that they have fewer.
+    fn check_fewer_seeds(&self) -> Result<(), Wrong> {
+        if self.fewer_seeds.is_empty() {
+            return Ok(());
+        }
+        let stands = self.variations(Setting::Full)?.swap_remove(0);
+        let parts = stands.experiment()?.parts();
+        for (column, seeds) in &self.fewer_seeds {
+            let wrong = |message: String| {
+                let path = format!("fewer_seeds.{column}");
+                Wrong::new(&path, format!("[fewer_seeds] {column}{message}"))
+            };
+            if !parts.iter().any(|part| is_of_column(part, column)) {
+                let parts = parts.join("', '");
+                return Err(wrong(format!(" is no column: the runs are '{parts}'")));
+            }
+            if !(1..stands.seeds).contains(seeds) {
+                let most = stands.seeds - 1;
+                return Err(wrong(format!(
+                    " = {seeds}: legal range 1 to {most}, below the seeds of [run]"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a part of the experiment is run with this seed.
+    pub(crate) fn runs(&self, part: &str, seed: u64) -> bool {
+        let mut fewer = self.fewer_seeds.iter();
+        fewer.all(|(column, seeds)| seed <= *seeds || !is_of_column(part, column))
     }
 
     /// Moves an error about a variation to the responsible key of the plan: in `[[open]]`,
@@ -366,6 +406,12 @@ impl Plan {
                 .map(|(_, value)| *value),
         }
     }
+}
+
+/// True for the column's part, and for its parts by scheme: `I2/10 by FIFO`.
+fn is_of_column(part: &str, column: &str) -> bool {
+    let rest = part.strip_prefix(column);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" by "))
 }
 
 impl Claim {
@@ -606,6 +652,31 @@ says = "What each flow sends."
         ] {
             let error = Plan::parse(&PLAN.replace(from, to)).unwrap_err();
             assert!(error.message.contains(expected), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_column_may_have_fewer_seeds() {
+        let with = |fewer: &str| {
+            let fewer = format!("[fewer_seeds]\n{fewer}\n[quick]");
+            Plan::parse(&PLAN.replace("[quick]", &fewer))
+        };
+        let plan = with("FIFO = 2").unwrap();
+        assert!(plan.runs("FIFO", 2) && !plan.runs("FIFO", 3) && plan.runs("DRR", 3));
+        assert!(!plan.runs("FIFO by scheme", 3) && plan.runs("FIFO+", 3));
+        for (fewer, expected) in [
+            (
+                "SFQ = 2",
+                "[fewer_seeds] SFQ is no column: the runs are 'DRR', 'FIFO'",
+            ),
+            ("FIFO = 3", "[fewer_seeds] FIFO = 3: legal range 1 to 2"),
+            ("FIFO = 0", "[fewer_seeds] FIFO = 0: legal range 1 to 2"),
+        ] {
+            let error = with(fewer).unwrap_err().in_file("plan.toml");
+            assert!(
+                error.starts_with("plan.toml:15: ") && error.contains(expected),
+                "{error}"
+            );
         }
     }
 }

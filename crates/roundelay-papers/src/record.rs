@@ -92,13 +92,17 @@ pub struct Recorded {
     pub curves: BTreeMap<String, Vec<(f64, Seeds)>>,
 }
 
-/// Hash of a plan's runs in a setting, without their seeds.
+/// Hash of a plan's runs in a setting, without their seeds but for columns with fewer: a record
+/// tells the seeds of all columns together.
 ///
 /// # Errors
 /// A path of the plan does not exist.
 pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     let variations = plan.variations(setting).map_err(|wrong| wrong.message)?;
-    let runs: Vec<String> = variations.iter().map(Variation::identity).collect();
+    let mut runs: Vec<String> = variations.iter().map(Variation::identity).collect();
+    for (column, seeds) in &plan.fewer_seeds {
+        runs.push(format!("{column}: {seeds} seeds"));
+    }
     Ok(hash(runs.iter().map(String::as_str)))
 }
 
@@ -594,5 +598,13 @@ mod tests {
             identity(&PLAN.replace("seeds = 3", "seeds = 4")),
             "a record may have a part of the seeds"
         );
+        let fewer = |seeds: &str| {
+            PLAN.replace(
+                "[quick]",
+                &format!("[fewer_seeds]\nFIFO = {seeds}\n[quick]"),
+            )
+        };
+        assert_ne!(identity(PLAN), identity(&fewer("1")));
+        assert_ne!(identity(&fewer("1")), identity(&fewer("2")));
     }
 }

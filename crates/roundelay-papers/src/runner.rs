@@ -131,7 +131,7 @@ impl Runner {
             if self.until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
-            let jobs = self.jobs(&ran.variations, &experiments, &batch);
+            let jobs = self.jobs(plan, &ran.variations, &experiments, &batch);
             let known = jobs
                 .iter()
                 .filter(|job| cache.find(&job.key).is_some())
@@ -148,13 +148,14 @@ impl Runner {
     /// # Errors
     /// The fault of the plan.
     pub fn count(&self, plan: &Plan) -> Result<usize, Failed> {
-        let seeds = self.seeds(plan)?.len();
-        let variations = plan.variations(self.setting)?;
-        let counts = variations.iter().map(|variation| {
-            let parts = self.experiment(variation)?.parts().len();
-            Ok(parts * seeds)
-        });
-        counts.sum()
+        let seeds = self.seeds(plan)?;
+        let mut count = 0;
+        for variation in &plan.variations(self.setting)? {
+            for part in self.experiment(variation)?.parts() {
+                count += seeds.iter().filter(|seed| plan.runs(&part, **seed)).count();
+            }
+        }
+        Ok(count)
     }
 
     /// Files that the scenarios of a plan read.
@@ -185,6 +186,7 @@ impl Runner {
 
     fn jobs(
         &self,
+        plan: &Plan,
         variations: &[(Variation, Figures)],
         experiments: &[Box<dyn Experiment>],
         seeds: &BTreeSet<u64>,
@@ -195,7 +197,7 @@ impl Runner {
             let identity = variation.identity();
             for part in experiment.parts() {
                 let version = self.versions.of(experiment.as_ref(), &part);
-                for &seed in seeds {
+                for &seed in seeds.iter().filter(|seed| plan.runs(&part, **seed)) {
                     let instead = self.instead.as_deref().unwrap_or("");
                     let run = hash([identity.as_str(), &part, &seed.to_string(), instead]);
                     let key = format!("{version}-{run}");
@@ -316,6 +318,22 @@ mod tests {
             "{:?}",
             verdict(Some("fifo limit 50")).findings()
         );
+    }
+
+    #[test]
+    fn a_column_with_fewer_seeds_is_run_less_often() {
+        let fewer = "[fewer_seeds]\nFIFO = 1\n[quick]";
+        let plan = Plan {
+            open: Vec::new(),
+            ..Plan::parse(&PLAN.replace("[quick]", fewer)).unwrap()
+        };
+        assert_eq!(runner(None).count(&plan).unwrap(), 3);
+        let ran = runner(None).run(&plan, &Cache::none(), &|| ()).unwrap();
+        assert_eq!((ran.runs[0], ran.seeds.len()), (3, 2));
+        let figures = &ran.variations[0].1;
+        let values = |name: &str| figures.at(name, None).unwrap().values().len();
+        assert_eq!(values("DRR: least, kbit/s"), 2);
+        assert_eq!(values("FIFO: least, kbit/s"), 1);
     }
 
     /// A changed discipline repeats its column; another program repeats no simulation.
