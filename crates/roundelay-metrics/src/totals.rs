@@ -18,9 +18,11 @@ impl Totals {
 
     /// The largest sum in effect at `past` or later: the sum of the last entry with a start at or
     /// before `past`.
+    #[inline]
     pub(crate) fn largest_since(&self, past: Instant) -> u64 {
-        match self.maxima.last() {
-            Some(&(start, total)) if start <= past => total,
+        match self.maxima[..] {
+            // Most often few flows have joined since.
+            [.., (start, total)] | [.., (start, total), _] if start <= past => total,
             _ => {
                 let after = self.maxima.partition_point(|&(start, _)| start <= past);
                 self.maxima

@@ -328,12 +328,16 @@ impl<N: Number> GpsServer<N> {
 
     /// Corrects the top of the heap; returns the flow that empties next, and its virtual time.
     fn next_to_empty(&mut self) -> Option<(FlowId, N)> {
-        while let Some(mut top) = self.emptying.peek_mut() {
+        while let Some(top) = self.emptying.peek() {
             let fluid = &self.flows[top.flow as usize];
+            if fluid.ticket == top.ticket && fluid.empties_at == top.at {
+                return Some((FlowId(top.flow), fluid.empties_at.clone()));
+            }
+            let Some(mut top) = self.emptying.peek_mut() else {
+                break;
+            };
             if fluid.ticket != top.ticket {
                 PeekMut::pop(top);
-            } else if fluid.empties_at == top.at {
-                return Some((FlowId(top.flow), fluid.empties_at.clone()));
             } else {
                 top.at = fluid.empties_at.clone();
             }

@@ -246,10 +246,12 @@ impl<'a> Parts<'a> {
 
     /// RFC 791, section 3.1.
     fn of_ipv4(packet: &'a [u8]) -> Option<Self> {
-        let header_len = usize::from(packet[0] & 15) * 4;
-        let header = packet
-            .get(..header_len)
-            .filter(|header| header.len() >= 20)?;
+        // Without options: of a fixed length, so that no field is checked against it.
+        let header = packet.first_chunk::<20>()?;
+        let header_len = usize::from(header[0] & 15) * 4;
+        if header_len < header.len() || header_len > packet.len() {
+            return None;
+        }
         let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let address =
             |at: usize| IpAddr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);

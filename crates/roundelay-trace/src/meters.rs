@@ -232,10 +232,15 @@ impl Meters {
 
     /// Completes the packet on the link if its transmission ended at or before `now`.
     fn complete_until(&mut self, now: Instant) {
-        if let Some((flow, stamp, end)) = self.on_link.filter(|(_, _, end)| *end <= now) {
+        let Some((_, _, end)) = &self.on_link else {
+            return;
+        };
+        if *end > now {
+            return;
+        }
+        if let Some((flow, stamp, end)) = self.on_link.take() {
             self.time_wfi.complete(end, flow, stamp);
             self.lateness.complete(end, flow, stamp);
-            self.on_link = None;
         }
     }
 
