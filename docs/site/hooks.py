@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FORGE = "https://github.com/roundelay/roundelay"
 # Markdown that other pages contain already.
 CONTAINED = "papers/"
-ASSETS = (".svg", ".png", ".schema.json")
+ASSETS = (".svg", ".png", ".cast", ".schema.json")
 EXECUTED = ROOT / "target/notebooks"
 NOTEBOOKS = ROOT / "examples/notebooks"
 

@@ -4,6 +4,8 @@
 mod devices;
 mod fake;
 #[cfg(target_os = "linux")]
+mod long;
+#[cfg(target_os = "linux")]
 mod namespaces;
 mod records;
 #[cfg(target_os = "linux")]
