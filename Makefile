@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
+.PHONY: help compare kills wheel wheel-freethreaded wheel-3.14t python python-bench python-hashes setup-python setup-freethreaded test-freethreaded setup-docs papers papers-full papers-faults papers-pages peers peers-linux peers-lengths validation test test-full lint test-debug own-scheduler package without-parquet test-release rustdoc docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs command-costs index sources capture captures setup-npm setup-ns2 setup-ns3 setup-uml setup-valgrind setup-chromium setup-deny setup-bare-metal setup-wasm page page-test clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -290,10 +290,14 @@ bench-full: bench-program ## the same with up to a million flows and 30 million 
 	$(PAPERS) qfq-plus table-1 --full
 	$(PAPERS) qfq-plus instructions --full
 
-bench-check: bench-program setup-valgrind ## count instructions anew: fails where a cost differs by more than 2% from docs/schedulers/costs.json
+bench-check: bench-program setup-valgrind ## count instructions anew, of disciplines and of whole commands: fails where a cost differs by more than 2% from the committed one
 	$(BENCH) --check docs/schedulers/costs.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
+	python3 tests/command_costs.py check docs/performance/commands.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
 
-bench-baseline: costs index ## write those costs anew, and the index that is made of them
+bench-baseline: costs command-costs index ## write those costs anew, and the index that is made of them
+
+command-costs: bench-program setup-valgrind ## count the instructions of whole commands into docs/performance/commands.json
+	python3 tests/command_costs.py write docs/performance/commands.json
 
 # Disciplines with limits of their own get limits that the load does not reach: dropping is cheaper than forwarding.
 costs: bench-program setup-valgrind ## count each discipline's instructions a packet into docs/schedulers/costs.json
