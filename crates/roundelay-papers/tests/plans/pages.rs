@@ -69,16 +69,14 @@ fn the_index_begins_with_the_number_of_each_papers_claims_by_verdict() {
     }
 }
 
-/// Essays whose numbers are written by hand still: the list may only become shorter.
-const BY_HAND: &[&str] = &["mqfq", "afq"];
-
-/// Formerly essays contradicted their records.
+/// Formerly essays contradicted their records. Each has numbers, and sentences that a record
+/// supports.
 #[test]
 fn numbers_of_essays_come_from_records_or_are_marked_as_the_papers() {
     for paper in papers().unwrap() {
         let bare = essay::bare_numbers(&paper.essay);
         assert!(
-            bare.is_empty() || BY_HAND.contains(&paper.slug.as_str()),
+            bare.is_empty(),
             "papers/{}/essay.md: {{{{ITEM | RUN: FIGURE}}}}, or [paper: ..], in place of {bare:?}",
             paper.slug
         );
