@@ -34,7 +34,8 @@
 //! Cost: O(1) a packet. Memory: the bins, allocated at the start for any number of flows; as a
 //! class, one bin a child.
 //!
-//! Differences from the paper: the hash has a key, so nobody can choose colliding flows.
+//! Differences from the paper: the hash has a key from the seed, so that outsiders who do not know
+//! the seed cannot choose colliding flows.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
